@@ -1,4 +1,4 @@
-//! Ids of the current tick, taken and encrypted together before they are asked for.
+//! Blocks: ids of the current tick, reserved and encrypted in bulk before they are requested.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
@@ -6,16 +6,15 @@ use core::time::Duration;
 use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Permutation, Sequencer};
 
 const NS_PER_MS: u64 = 1_000_000;
-/// A block is at most this part of what a tick has left, so that blocks get small when it is nearly used up.
+/// A block takes at most one in this many of the ids left in a tick, so that blocks shrink as the tick is used up.
 const LEFT_PER_BLOCK: u32 = 8;
 
-/// A block of ids of one tick and one sequencer, for one thread: taken in one exchange of the word, encrypted
-/// together, and handed out one by one while the clock shows that tick. So an id has the current tick, and costs a
-/// fraction of what it costs alone.
+/// Ids of one tick for one thread: reserved by one exchange of the word, encrypted together, and handed out one by
+/// one during that tick.
 ///
-/// In each tick a block begins with one id and doubles with each refill, up to the length of its memory `S`: who asks
-/// seldom takes nothing from others. What all blocks of a sequencer hold is bounded by its [`Held`]. Ids that are
-/// dropped are never issued.
+/// In each tick the first refill takes one id and each further one twice as many, up to the length of the memory
+/// `S`: a thread that seldom asks takes nothing from others. [`Held`] bounds what all blocks of a sequencer hold.
+/// Ids that are dropped are never issued.
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
@@ -41,26 +40,26 @@ const LEFT_PER_BLOCK: u32 = 8;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Block<S> {
-    /// Those from `next` on are still to be handed out.
+    /// Ids; those from `next` on are not handed out yet.
     ids: S,
     next: usize,
-    /// How many ids it ever had, and how many of them were dropped.
+    /// Ids ever reserved, and of these the dropped ones.
     filled: u64,
     dropped: u64,
-    /// When their tick begins, in nanoseconds since the Unix epoch, and how long it is.
+    /// Start of the tick in nanoseconds since the Unix epoch, and its length.
     from_ns: u64,
     span_ns: u64,
-    /// The tick of the last refill.
+    /// Tick of the last refill.
     tick: u64,
-    /// How many ids it got.
+    /// Number of ids of the last refill.
     size: u32,
-    /// How many ids of it are noted as held, and with which lease.
+    /// Number of ids counted in [`Held`], and the lease that they belong to.
     noted: u32,
     origin: u64,
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
-    /// An empty block, with memory for as many ids as it may have.
+    /// Creates an empty block; `memory` is its capacity.
     pub fn new(memory: S) -> Self {
         Self {
             next: memory.as_ref().len(),
@@ -76,16 +75,16 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         }
     }
 
-    /// The next id, if the clock shows the block's tick and `is_valid` says that it may be handed out; else the block
-    /// is dropped. `now_ns` is the time in nanoseconds since the Unix epoch.
+    /// Takes the next id if `now_ns` (nanoseconds since the Unix epoch) is in the tick of the block and `is_valid`
+    /// returns true; otherwise drops the block.
     ///
-    /// `is_valid` is asked after the id was taken: whoever is interrupted or copied between the two does not find it
+    /// `is_valid` is called after the id was taken: if the process is copied in between, neither copy finds the id
     /// again.
     #[inline]
     pub fn take(&mut self, now_ns: u64, is_valid: impl FnOnce() -> bool) -> Option<Id> {
         let id = *self.ids.as_ref().get(self.next)?;
         self.next = self.next.wrapping_add(1);
-        // A clock that went back is as far off as one that is ahead.
+        // An earlier time wraps to a large number: one comparison for both ends.
         if now_ns.wrapping_sub(self.from_ns) < self.span_ns && is_valid() {
             return Some(Id::from_u64(id));
         }
@@ -93,14 +92,14 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         None
     }
 
-    /// Drops the block, with the id that was taken last.
+    /// Drops the block, including the id that was taken last.
     #[cold]
     fn drop_taken(&mut self) {
         self.next = self.next.wrapping_sub(1);
         self.clear();
     }
 
-    /// Takes another block, drops what is left of this one, and gives the first id: strictly of the clock's tick.
+    /// Drops what is left, reserves another block, and returns its first id, which has the tick of the clock.
     ///
     /// # Errors
     ///
@@ -119,11 +118,13 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         H: AtomicWord<Value = u64>,
         P: Permutation,
     {
+        // The reservation must see the same time as the block, so the clock is not read again.
         let now = Duration::from_nanos(now_ns);
         let most = self.reserve(sequencer, held, now);
         let run = sequencer.take_run(most, &At(now), 0)?;
         self.size = most;
         self.filled = self.filled.wrapping_add(run.len() as u64);
+        // A single id is not worth a pass through the bulk code, nor the bookkeeping.
         if run.len() == 1 {
             return Ok(codec.id(run.first()));
         }
@@ -131,7 +132,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         self.from_ns = spec.unix_ms(self.tick).saturating_mul(NS_PER_MS);
         self.span_ns = spec.tick_ms().saturating_mul(NS_PER_MS);
         let ids = self.ids.as_mut();
-        // The last of the memory, so that its end is that of the block.
+        // At the end of the memory, so that `next == len` means empty.
         let first = ids.len().saturating_sub(run.len());
         let (_, ids) = ids.split_at_mut(first);
         codec.encode_raws(run, ids);
@@ -139,7 +140,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         Ok(Id::from_u64(ids.first().copied().unwrap_or_default()))
     }
 
-    /// How many ids the next block may have; at least 1.
+    /// Number of ids that the next block may have; at least 1.
     #[inline]
     fn reserve<L: AnyLayout, W: AtomicWord, H: AtomicWord<Value = u64>>(
         &mut self,
@@ -166,8 +167,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         self.noted.max(1)
     }
 
-    /// How many ids a refill in a tick asks for, if there is memory for them and enough is left: 1 in a tick that is
-    /// new to the block, else twice as many as last time.
+    /// Number of ids that a refill asks for: 1 in a new tick, otherwise twice the last number. Capacity and what is
+    /// left in the tick may lower it.
     pub fn wanted(&self, tick: u64) -> u32 {
         if tick == self.tick {
             self.size.saturating_mul(2)
@@ -176,25 +177,25 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         }
     }
 
-    /// How many ids it has memory for.
+    /// Largest number of ids that the block can hold.
     pub fn capacity(&self) -> usize {
         self.ids.as_ref().len()
     }
 
-    /// Drops what is left, and goes on with other memory.
+    /// Replaces the memory, dropping what is left.
     pub fn grow(&mut self, memory: S) {
         self.clear();
         self.next = memory.as_ref().len();
         self.ids = memory;
     }
 
-    /// How many ids it ever handed out, the first ones of its refills included.
+    /// Number of ids ever handed out, including the first one of each refill.
     pub fn handed_out(&self) -> u64 {
         let not_yet = self.dropped.wrapping_add(self.left() as u64);
         self.filled.wrapping_sub(not_yet)
     }
 
-    /// How many ids are left.
+    /// Number of ids that are not handed out yet.
     pub fn left(&self) -> usize {
         self.capacity().saturating_sub(self.next)
     }
@@ -206,7 +207,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
     }
 }
 
-/// Shows how much is left, never the ids: they are still to be issued.
+/// Shows the number of ids left, never the ids: they are not issued yet.
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Debug for Block<S> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Block")
@@ -215,11 +216,10 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Debug for Block<S> {
     }
 }
 
-/// How many ids of a sequencer's current tick its blocks hold, used or not: at most 1/16 of what a tick has. So a node
-/// id issues at least 15/16 of each tick's ids, however many threads stop in the middle of a block.
+/// Counts the ids of the current tick that the blocks of a sequencer hold: at most 1/16 of a tick. So a node id
+/// issues at least 15/16 of its ids, however many threads stop in the middle of a block.
 ///
-/// It counts a block until its owner takes another one in the same tick. A block whose owner does not come back counts
-/// to the end of the tick.
+/// A block counts until its owner takes another one in the same tick, or until the tick ends.
 #[derive(Debug)]
 pub struct Held<W>(W);
 
@@ -227,21 +227,22 @@ impl<W: AtomicWord<Value = u64>> Held<W> {
     const COUNT_BITS: u32 = 32;
     const PART: u32 = 16;
 
-    /// None is held.
+    /// Creates a counter without any block.
     #[must_use]
     pub fn new() -> Self {
         Self(W::new(0))
     }
 
-    /// What may be held of a tick whose last sequence is `max_sequence`.
+    /// Number of ids that blocks may hold, by the largest sequence of a tick.
     const fn limit(max_sequence: u32) -> u32 {
         max_sequence / Self::PART
     }
 
-    /// Notes a block of up to `wanted` ids in the place of one of `former`, and gives how many it may have: 0 if it
-    /// had fewer than two, which is no block.
+    /// Replaces a block of `former` ids by one of up to `wanted`, and returns the number granted: 0 instead of 1,
+    /// which would be no block.
     fn exchange(&self, tick: u64, former: u32, wanted: u32, limit: u32) -> u32 {
-        // Other ticks differ from this one in the low bits, or are so long ago that nobody has them in hand.
+        // Only the low bits of the tick are kept: ticks that agree in them are so far apart that nobody holds ids
+        // of both.
         let tick = tick << Self::COUNT_BITS;
         loop {
             let word = self.0.load();
@@ -267,7 +268,7 @@ impl<W: AtomicWord<Value = u64>> Default for Held<W> {
     }
 }
 
-/// One reading of a clock.
+/// A clock that always shows the time of one reading.
 struct At(Duration);
 
 impl Clock for At {

@@ -1,8 +1,7 @@
-//! What to do when the clock goes back: the policies of others, each in a few lines.
+//! Clock policies: what to do when the clock goes back, as other generators do it.
 //!
-//! None is needed for uniqueness: a generator never issues a position twice, whatever its clock shows.
-//! They decide whether to wait, to refuse, or to stamp a time that is a little ahead. The tests in
-//! `tests/clock_policies.rs` replay each.
+//! None is needed for uniqueness: a generator never issues a position twice, whatever its clock shows. They decide
+//! whether to wait, to refuse, or to stamp a time slightly ahead. `tests/clock_policies.rs` replays each.
 //!
 //! | policy | known from | here |
 //! |---|---|---|

@@ -1,22 +1,22 @@
-//! Fields to ids and back.
+//! Conversion between fields and ids.
 
 use core::time::Duration;
 
 use crate::permutation::fill_ids;
 use crate::{AnyLayout, FieldError, Id, LayoutSpec, Permutation, Run};
 
-/// The fields of an id.
+/// The fields of an id: time, node and sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parts {
     /// Ticks since the layout's epoch.
     pub tick: u64,
-    /// Who issued the id.
+    /// Node id of the issuer.
     pub node_id: u32,
-    /// Its number within the tick, from 0.
+    /// Number of the id within its tick, from 0.
     pub sequence: u32,
 }
 
-/// Composes ids from fields and inspects them: a layout with the key of its permutation.
+/// Composes ids from fields and takes them apart: a layout with a keyed permutation.
 ///
 /// Inspection is for debugging. Ids are not authenticated: every 64-bit number has fields, whoever made it.
 ///
@@ -55,7 +55,7 @@ pub struct Codec<L: AnyLayout, P = <L as AnyLayout>::Permutation> {
 }
 
 impl<L: AnyLayout, P: Permutation> Codec<L, P> {
-    /// The codec of a layout under a permutation: that of the layout, or any other.
+    /// Creates the codec of a layout with a permutation: that of the layout, or any other.
     pub const fn new(layout: L, permutation: P) -> Self {
         Self {
             layout,
@@ -63,12 +63,12 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         }
     }
 
-    /// The layout.
+    /// The layout of the ids.
     pub const fn layout(&self) -> L {
         self.layout
     }
 
-    /// What makes a raw id public.
+    /// Permutation between raw and public ids.
     pub const fn permutation(&self) -> &P {
         &self.permutation
     }
@@ -78,7 +78,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         self.layout.spec()
     }
 
-    /// The id with these fields. Nothing is masked: a field out of range is an error.
+    /// Composes the id with these fields. Nothing is masked: a field out of range is an error.
     ///
     /// # Errors
     ///
@@ -134,39 +134,39 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         })
     }
 
-    /// The fields of an id. Bits that belong to no field are ignored.
+    /// Takes an id apart. Bits that belong to no field are ignored.
     #[must_use]
     pub fn inspect(&self, id: Id) -> Parts {
         self.spec().unpack(self.raw(id))
     }
 
-    /// The Unix time in milliseconds at which an id's tick began.
+    /// Unix time in milliseconds at which the tick of an id began.
     #[must_use]
     pub fn unix_ms(&self, id: Id) -> u64 {
         self.spec().unix_ms(self.inspect(id).tick)
     }
 
-    /// The packed, unencrypted form of an id.
+    /// Decrypts an id to its raw form: the packed fields.
     #[must_use]
     #[inline]
     pub fn raw(&self, id: Id) -> u64 {
         self.permutation.invert(id.to_u64())
     }
 
-    /// The id of a packed, unencrypted form: the inverse of [`raw`](Codec::raw).
+    /// Encrypts a raw id: the inverse of [`raw`](Codec::raw).
     #[must_use]
     #[inline]
     pub fn id(&self, raw: u64) -> Id {
         Id::from_u64(self.permutation.permute(raw))
     }
 
-    /// Fills a buffer with the ids of runs, which `take_run` reserves: it is told how many are wanted.
-    /// Gives how many were filled, from the front.
+    /// Fills a buffer with the ids of runs and returns how many were written, from the front. `take_run` is called
+    /// with the number still wanted.
     ///
     /// # Errors
     ///
-    /// What `take_run` answered, if nothing was filled. An error after that ends the filling, and the
-    /// next call meets it.
+    /// The error of `take_run`, if nothing was filled. A later error only ends the filling; the next call meets it
+    /// again.
     #[inline]
     pub fn fill_with<E>(
         &self,
@@ -197,7 +197,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         self.permutation.permute_all(ids);
     }
 
-    /// Writes the ids of a run to the front of a buffer, and gives what is left of that.
+    /// Writes the ids of a run to the front of a buffer and returns the rest of it.
     fn encode_run<'a>(&self, run: Run<L>, ids: &'a mut [Id]) -> &'a mut [Id] {
         let (filled, rest) = ids.split_at_mut(run.len().min(ids.len()));
         // The sequences are in range, so no carry leaves their field.

@@ -1,11 +1,11 @@
 //! Decimal digits of 64-bit numbers.
 
-/// 20 digits, and zeros before them.
+/// Length of the digit buffer: 20 digits, rounded up to three groups of eight.
 pub(crate) const LEN: usize = 24;
 const TEN_TO_16: u64 = 10_000_000_000_000_000;
 const TEN_TO_8: u64 = 100_000_000;
 
-/// All digits, with zeros before them.
+/// All digits of a number, with leading zeros.
 #[inline]
 pub(crate) fn decimal_digits(number: u64) -> [u8; LEN] {
     let (head, rest) = (number / TEN_TO_16, number % TEN_TO_16);
@@ -20,10 +20,10 @@ pub(crate) fn decimal_digits(number: u64) -> [u8; LEN] {
     digits
 }
 
-/// How many digits a number has.
+/// Number of decimal digits.
 #[inline]
 pub(crate) fn decimal_len(number: u64) -> usize {
-    /// The least number with a digit more than the index.
+    /// The smallest number with more digits than the index.
     const POWERS: [u64; 20] = {
         let mut powers = [1_u64; 20];
         let mut digits = 1;
@@ -36,15 +36,16 @@ pub(crate) fn decimal_len(number: u64) -> usize {
     // 0 has a digit like 1, and no power but the first is odd.
     let number = number | 1;
     let bits = number.ilog2().wrapping_add(1);
-    // The logarithm of 2 is 1,233 / 4,096 and a little: for no length of 64 bits that matters.
+    // log10(2) is about 1,233 / 4,096. The estimate is exact or one too small, which the table corrects.
     let digits = (bits.wrapping_mul(1_233) >> 12) as usize;
     let has_more = POWERS.get(digits).is_some_and(|&power| number >= power);
     digits.wrapping_add(usize::from(has_more))
 }
 
-/// The ASCII digits of a number below 10^8: halved three times, all parts at once.
+/// ASCII digits of a number below 10^8, by splitting all parts in half three times.
 fn eight_digits(number: u64) -> [u8; 8] {
-    // In each step the quotients stay in the lower half of a part, and the remainders go to the upper.
+    // Each step keeps the quotient in the lower half of a part and puts the remainder into the upper. The
+    // multipliers are reciprocals of 100 and 10 that are exact for such small parts.
     let quotient = number / 10_000;
     let fours = split(number, quotient, 10_000, 32);
     let quotients = fours.wrapping_mul(5_243) >> 19 & 0x0000_007F_0000_007F;

@@ -1,4 +1,4 @@
-//! One lease, one clock, one key: ids.
+//! Generator: issues ids from one lease, one clock and one key.
 
 use core::fmt::{self, Debug, Formatter};
 
@@ -35,13 +35,13 @@ pub struct Generator<L: AnyLayout, W, C, P = <L as AnyLayout>::Permutation, T = 
     tolerance: T,
 }
 
-/// How many ticks the ids of a [`Generator`] may be ahead of its clock: a `u32`, or [`Strict`].
+/// Number of ticks that ids may be ahead of the clock: a `u32`, or [`Strict`].
 pub trait Tolerance {
-    /// The ticks.
+    /// Number of ticks ahead of the clock that are allowed.
     fn ticks(&self) -> u32;
 }
 
-/// No tick ahead of the clock, which takes neither memory nor code.
+/// Tolerance of 0 ticks, without a field or code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Strict;
 
@@ -60,12 +60,11 @@ impl Tolerance for u32 {
 }
 
 impl<L: AnyLayout, W: AtomicWord, C: Clock, P: Permutation> Generator<L, W, C, P> {
-    /// The generator of a lease. One lease has one generator, also over restarts: see
-    /// [`Sequencer::new`].
+    /// Creates the generator of a lease. A lease has one generator, also across restarts: see [`Sequencer::new`].
     ///
     /// # Errors
     ///
-    /// [`LeaseError::TooLong`] when the word cannot count the lease's ticks.
+    /// [`LeaseError::TooLong`] if the word cannot count the ticks of the lease.
     pub fn new(lease: Lease<L>, clock: C, permutation: P) -> Result<Self, LeaseError> {
         Ok(Self {
             sequencer: Sequencer::new(lease)?,
@@ -75,11 +74,11 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock, P: Permutation> Generator<L, W, C, P
         })
     }
 
-    /// Lets ids be up to `ticks` ahead of the clock, 0 unless set.
+    /// Allows ids to be up to `ticks` ahead of the clock; 0 unless set.
     ///
-    /// That is the whole clock policy: with 0 a clock that stepped back and an exhausted tick refuse;
-    /// with `n` the generator holds through a step back of `n` ticks, and when a tick is exhausted
-    /// borrows from the next `n`.
+    /// This is the whole clock policy. With 0, a clock that stepped back and an exhausted tick are errors. With
+    /// `n`, the generator continues through a step back of up to `n` ticks, and borrows from the next `n` ticks
+    /// when a tick is exhausted.
     #[must_use]
     pub fn with_tolerance(self, ticks: u32) -> Generator<L, W, C, P, u32> {
         Generator {
@@ -99,14 +98,14 @@ where
     P: Permutation,
     T: Tolerance,
 {
-    /// The next id. It never blocks; of two threads at least one gets on.
+    /// Generates the next id. Lock-free: of concurrent callers at least one succeeds.
     ///
-    /// On a microcontroller `generate().map_err(GenerateError::kind)` leaves the milliseconds of the reason out of the
-    /// program, and `generate().ok()` all of it.
+    /// On a microcontroller `generate().map_err(GenerateError::kind)` removes the code that computes milliseconds,
+    /// and `generate().ok()` all code for errors.
     ///
     /// # Errors
     ///
-    /// Nothing is consumed by an error.
+    /// An error consumes nothing.
     ///
     /// - [`ClockUnknown`](GenerateError::ClockUnknown): the clock has no time yet;
     /// - [`SequenceExhausted`](GenerateError::SequenceExhausted): the tick's ids are all issued;
@@ -123,14 +122,14 @@ where
         Ok(self.codec.id(run.first()))
     }
 
-    /// Fills a buffer with ids from the front, and returns how many: one exchange of the word and one reading of the
-    /// clock for each tick, and many encryptions at once.
+    /// Fills a buffer with ids and returns the number written: one exchange of the word and one clock reading per
+    /// tick, and bulk encryption.
     ///
     /// Returns fewer than the buffer holds when the tick is exhausted; the next call returns the error.
     ///
     /// # Errors
     ///
-    /// As for [`generate`](Generator::generate), when there was not a single id.
+    /// As for [`generate`](Generator::generate), if not a single id was generated.
     #[inline]
     pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
         self.codec.fill_with(ids, |most| {
@@ -139,12 +138,12 @@ where
         })
     }
 
-    /// The lease as it is now.
+    /// The lease, with its current end.
     pub fn lease(&self) -> Lease<L> {
         self.sequencer.lease()
     }
 
-    /// Moves the lease's end on.
+    /// Extends the lease to a later end.
     ///
     /// # Errors
     ///
@@ -158,12 +157,12 @@ where
         self.sequencer.seal()
     }
 
-    /// The fields of an id: a debugging aid, see [`Codec`].
+    /// Takes an id apart, for debugging: see [`Codec`].
     pub fn inspect(&self, id: Id) -> Parts {
         self.codec.inspect(id)
     }
 
-    /// Composes and inspects ids under the generator's key.
+    /// The codec of the generator, with its layout and key.
     pub fn codec(&self) -> &Codec<L, P> {
         &self.codec
     }

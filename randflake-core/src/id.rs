@@ -1,4 +1,4 @@
-//! The public id.
+//! `Id`, the public 64-bit id.
 
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
@@ -24,21 +24,21 @@ use crate::{Base, BaseError, DecodeError, Digits, Text, text};
 pub struct Id(pub(crate) i64);
 
 impl Id {
-    /// The id with the bits of a database's `bigint`.
+    /// Makes an id from a database `bigint`.
     #[must_use]
     #[inline]
     pub const fn from_i64(bits: i64) -> Self {
         Self(bits)
     }
 
-    /// The id with these bits.
+    /// Makes an id from its bits as an unsigned number.
     #[must_use]
     #[inline]
     pub const fn from_u64(bits: u64) -> Self {
         Self(bits.cast_signed())
     }
 
-    /// The bits as a database's `bigint` holds them.
+    /// The bits as a database `bigint`.
     #[must_use]
     #[inline]
     pub const fn to_i64(self) -> i64 {
@@ -82,7 +82,7 @@ impl Id {
         text::decode(text).map(Self::from_u64)
     }
 
-    /// Another text form, in a buffer on the stack.
+    /// Formats the id in another base, in a buffer on the stack.
     #[must_use]
     pub fn to_base(self, base: Base) -> Digits {
         base.encode(self.to_u64())
@@ -98,10 +98,10 @@ impl Id {
         base.decode(text).map(Self::from_u64)
     }
 
-    /// Reads what the 1.x packages wrote and accepted: either case, leading zeros, an end at the
-    /// first `=`, the empty text as 0, and of numbers over 64 bits the lowest 64.
+    /// Reads texts of the 1.x packages: either case, leading zeros, an end at the first `=`, the empty text as 0,
+    /// and numbers over 64 bits modulo 2^64.
     ///
-    /// Several texts give one id here; do not use it where a text is compared or is a key.
+    /// Several texts decode to one id here: do not use it where a text is compared or is a key.
     ///
     /// # Errors
     ///
@@ -145,7 +145,7 @@ impl From<Id> for u64 {
 impl FromStr for Id {
     type Err = DecodeError;
 
-    /// [`Id::from_text`].
+    /// Reads the base32hex text: see [`Id::from_text`].
     fn from_str(text: &str) -> Result<Self, DecodeError> {
         Self::from_text(text.as_bytes())
     }

@@ -1,26 +1,26 @@
-//! A share of each tick's sequences for each priority, without anything shared.
+//! Lanes: each interrupt priority issues its own share of the sequences of a tick.
 
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
 
 use crate::sequencer::explain;
-use crate::state::{Terms, max_length, step};
+use crate::state::{StepTerms, max_length, step};
 use crate::{
     Clock, ExtendError, GenerateError, Id, Layout, Lease, LeaseError, Permutation, Strict,
     Tolerance, Word,
 };
 
-/// A generator of a part of each tick's sequences: one for each priority level of the interrupts that
-/// generate, and one for the main code. Each is owned by its level and used by `&mut`, so there is nothing
-/// that two could reach at once: no atomic word, no masked interrupt.
+/// A generator that owns a share of the sequences of each tick: one per interrupt priority and one for the main
+/// code.
+///
+/// Each lane is used through `&mut` by one priority, so nothing is shared: no atomic word, no masked interrupt.
 ///
 /// ```text
 /// sequence | lane | its own sequence |        two lanes: one bit; four: two
 /// ```
 ///
-/// Of `N` lanes each issues its `N`th of a tick's ids, 65,536 a second of the Randflake layout for two.
-/// Lanes of one lease differ in the top bits of the sequence, so whatever each issues is distinct from
-/// what the others do. On two cores each may take a lane.
+/// With `N` lanes each issues `1/N` of the ids of a tick: 65,536 a second of the Randflake layout for two. Lanes of
+/// a lease differ in the top bits of the sequence, so their ids are distinct. On two cores each may take a lane.
 ///
 /// ```
 /// use randflake_core::{Lane, Lease, ManualClock, Parts, Codec, Randflake, Sparx64};
@@ -41,9 +41,9 @@ pub struct Lane<L, C, P, T = Strict> {
     origin: u64,
     /// The next position not issued yet, counted in this lane's sequences.
     next: u32,
-    /// The lease's ticks.
+    /// Number of ticks of the lease.
     length: u32,
-    /// How many bits of the sequence are the lane's own.
+    /// Number of low sequence bits that the lane counts in.
     bits: u32,
     tolerance: T,
     clock: C,
@@ -52,8 +52,8 @@ pub struct Lane<L, C, P, T = Strict> {
 }
 
 impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
-    /// The `N` lanes of a lease, of which nothing has been issued; `N` is a power of two, and no more than
-    /// a tick has sequences, or this does not compile. One lease is split once, also over restarts.
+    /// Splits an unused lease into `N` lanes. `N` must be a power of two, at most the number of sequences in a
+    /// tick, or this does not compile. Split a lease only once, also across restarts.
     ///
     /// Pass the clock and the key by reference to share them.
     ///
@@ -118,7 +118,7 @@ fn length<L: Layout>(lease: &Lease<L>, bits: u32) -> Result<u32, LeaseError> {
 }
 
 impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
-    /// The lane's next id.
+    /// Generates the next id of the lane.
     ///
     /// # Errors
     ///
@@ -129,7 +129,7 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         let Some(now) = self.clock.now() else {
             return Err(GenerateError::ClockUnknown);
         };
-        let terms = Terms {
+        let terms = StepTerms {
             start: self.start(),
             length: self.length,
             tolerance: self.tolerance.ticks(),
@@ -147,8 +147,7 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         Ok(Id::from_u64(self.permutation.permute(raw)))
     }
 
-    /// Moves the end of the lease on, for this lane; an end that is not later changes nothing. Each lane of
-    /// a lease is extended by itself.
+    /// Extends the lease for this lane; an end that is not later changes nothing. Each lane is extended by itself.
     ///
     /// # Errors
     ///
@@ -174,7 +173,7 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         Ok(())
     }
 
-    /// The lease as it is now.
+    /// The lease, with its current end.
     pub fn lease(&self) -> Lease<L> {
         let start = self.start();
         let end = start.saturating_add(self.length.into());

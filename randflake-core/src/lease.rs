@@ -2,7 +2,7 @@
 
 use crate::{AnyLayout, LeaseError};
 
-/// A node id of layout `L` and the half-open interval of ticks in which it may be used.
+/// A node id and the half-open interval of ticks in which it may be used.
 ///
 /// Uniqueness rests on one thing alone: all leases ever granted for a node id are disjoint. A lease store ensures that;
 /// a program that makes leases itself must.
@@ -66,7 +66,7 @@ impl<L: AnyLayout> Lease<L> {
         })
     }
 
-    /// What passed [`new`](Lease::new) before, put together again.
+    /// Rebuilds a lease from parts that [`new`](Lease::new) has accepted before.
     pub(crate) const fn checked_before(layout: L, node_id: u32, start: u64, end: u64) -> Self {
         Self {
             node_id,
@@ -76,19 +76,19 @@ impl<L: AnyLayout> Lease<L> {
         }
     }
 
-    /// The layout.
+    /// Layout of the ids.
     #[must_use]
     pub const fn layout(&self) -> L {
         self.layout
     }
 
-    /// The node id.
+    /// Node id that the lease is for.
     #[must_use]
     pub const fn node_id(&self) -> u32 {
         self.node_id
     }
 
-    /// The first tick.
+    /// First tick of the lease.
     #[must_use]
     pub const fn start(&self) -> u64 {
         self.start
@@ -100,7 +100,7 @@ impl<L: AnyLayout> Lease<L> {
         self.end
     }
 
-    /// How many ticks it has.
+    /// Number of ticks of the lease.
     #[must_use]
     pub const fn ticks(&self) -> u64 {
         self.end.saturating_sub(self.start)

@@ -35,7 +35,6 @@ pub mod segment;
 mod sequencer;
 mod state;
 mod text;
-#[cfg(feature = "ticket")]
 mod ticket;
 mod typed;
 mod uuid;
@@ -53,7 +52,6 @@ pub use error::{
 };
 pub use generator::Generator;
 use generator::{Strict, Tolerance};
-#[cfg(feature = "ticket")]
 pub use horizon::TicketCounter;
 pub use horizon::{AsyncHorizonStore, Blocks, DEFAULT_BLOCK_S, HorizonRecord, HorizonStore};
 pub use id::Id;
@@ -72,7 +70,6 @@ use run::Run;
 pub use sequencer::Sequencer;
 pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use text::Text;
-#[cfg(feature = "ticket")]
 pub use ticket::{Ticket, TicketReader};
 pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;

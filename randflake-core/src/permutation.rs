@@ -1,4 +1,4 @@
-//! From raw ids to public ids and back.
+//! Permutations between raw and public ids.
 
 use sparx64::{Sparx64, Sparx64OnTheFly};
 
@@ -12,13 +12,13 @@ use crate::Id;
 ///   one public id.
 /// - It is a function of its argument and the key alone, and never fails.
 pub trait Permutation {
-    /// Whether it may change a number. Where it does not, nothing is gained by permuting many at once.
+    /// Whether `permute` may change a number. If not, bulk calls are skipped.
     const PERMUTES: bool = true;
 
-    /// The public form of a raw id.
+    /// Converts a raw id to a public id.
     fn permute(&self, raw: u64) -> u64;
 
-    /// Replaces raw ids by their public forms. Override it where many at once are cheaper.
+    /// Converts raw ids in place. Override it if bulk conversion is faster.
     #[inline]
     fn permute_all(&self, ids: &mut [u64]) {
         for id in ids {
@@ -26,10 +26,10 @@ pub trait Permutation {
         }
     }
 
-    /// The raw id of a public form.
+    /// Converts a public id to a raw id.
     fn invert(&self, public: u64) -> u64;
 
-    /// Replaces public forms by their raw ids. Override it where many at once are cheaper.
+    /// Converts public ids in place. Override it if bulk conversion is faster.
     #[inline]
     fn invert_all(&self, ids: &mut [u64]) {
         for id in ids {
@@ -143,7 +143,8 @@ impl<P: Permutation> Permutation for &P {
 
 /// Fills a buffer with the public forms of `first`, `first + step` and so on.
 pub(crate) fn fill_ids(permutation: &impl Permutation, first: u64, step: u64, ids: &mut [Id]) {
-    /// Keeps the processor's units busy, and fits the stack: a microcontroller's is small.
+    /// Ids per step: enough to keep the vector units busy, and few enough for the stack, which is small on a
+    /// microcontroller.
     const AT_ONCE: usize = if usize::BITS < 64 { 128 } else { 512 };
     let mut buffer = [0; AT_ONCE];
     let mut next = first;

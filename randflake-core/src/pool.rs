@@ -1,4 +1,4 @@
-//! Several leases behind one call.
+//! Pools: several leases behind one call.
 
 use core::fmt::{self, Debug, Formatter};
 
@@ -25,7 +25,7 @@ use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Permutation,
 /// ```
 pub struct Pool<L: AnyLayout, W, C, S, P = <L as AnyLayout>::Permutation> {
     sequencers: S,
-    /// The sequencer that issued last.
+    /// Index of the sequencer that issued last.
     cursor: W,
     clock: C,
     codec: Codec<L, P>,
@@ -40,8 +40,7 @@ where
     S: AsRef<[Sequencer<L, W>]>,
     P: Permutation,
 {
-    /// A pool of sequencers, whose leases must have distinct node ids or disjoint intervals, and a codec, which makes
-    /// their raw ids public.
+    /// Creates a pool. The leases of the sequencers must have distinct node ids or disjoint intervals.
     pub fn new(sequencers: S, clock: C, codec: Codec<L, P>) -> Self {
         Self {
             sequencers,
@@ -52,15 +51,16 @@ where
         }
     }
 
-    /// As [`Generator::with_tolerance`](crate::Generator::with_tolerance); but none is ahead of the
-    /// clock as long as another has an id at the clock's time.
+    /// Allows ids to be up to `ticks` ahead of the clock, as
+    /// [`Generator::with_tolerance`](crate::Generator::with_tolerance) does. Ids ahead of the clock are issued only
+    /// when no sequencer has one at its time.
     #[must_use]
     pub fn with_tolerance(mut self, ticks: u32) -> Self {
         self.tolerance = ticks;
         self
     }
 
-    /// The next id, of the first sequencer that has one.
+    /// Generates an id from the first sequencer that has one.
     ///
     /// # Errors
     ///
@@ -74,8 +74,8 @@ where
         Ok(self.codec.id(raw))
     }
 
-    /// Fills a buffer with ids from the front, and returns how many: one exchange of the word and one reading of the
-    /// clock for each tick, and many encryptions at once.
+    /// Fills a buffer with ids and returns the number written: one exchange of the word and one clock reading per
+    /// tick, and bulk encryption.
     ///
     /// Returns fewer than the buffer holds when the tick is exhausted; the next call returns the error.
     ///
@@ -99,7 +99,7 @@ where
         self.sequencers.as_ref()
     }
 
-    /// Composes and inspects ids under the pool's key.
+    /// The codec of the pool, with its layout and key.
     pub fn codec(&self) -> &Codec<L, P> {
         &self.codec
     }
@@ -173,8 +173,7 @@ pub fn first_ready<M, W: AtomicWord, T>(
     next_ready(members, cursor, last, error, ask)
 }
 
-/// Asks the others, when the member that issued last has none: what is seldom stays out of the way of
-/// what is not.
+/// Asks the other members. Out of line, since the member that issued last usually has an id.
 #[cold]
 fn next_ready<M, W: AtomicWord, T>(
     members: &[M],

@@ -1,10 +1,10 @@
-//! Raw ids that were taken at once.
+//! Runs: consecutive raw ids that were reserved together.
 
 use core::marker::PhantomData;
 
 use crate::AnyLayout;
 
-/// Raw ids of one node id and one tick whose sequences follow each other: at least one.
+/// Consecutive raw ids of one node id and one tick: at least one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run<L> {
     first: u64,
@@ -29,7 +29,7 @@ impl<L: AnyLayout> Run<L> {
         self.first
     }
 
-    /// How many they are: at least 1.
+    /// Number of ids, at least 1.
     #[must_use]
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a run is never empty")]

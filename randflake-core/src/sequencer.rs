@@ -1,9 +1,9 @@
-//! The positions of one lease, each issued once.
+//! Sequencer: issues each position of one lease once.
 
 use core::cmp::Ordering;
 use core::time::Duration;
 
-use crate::state::{Refusal, Terms, max_length, step};
+use crate::state::{StepRefusal, StepTerms, max_length, step};
 use crate::{
     AnyLayout, AtomicWord, Clock, ExtendError, GenerateError, LayoutSpec, Lease, LeaseError, Run,
     Tolerance, Word,
@@ -11,18 +11,18 @@ use crate::{
 
 /// Issues each (tick, sequence) of one lease at most once, whatever its clock shows.
 ///
-/// It is the part of a [`Generator`](crate::Generator) that is not shared: many sequencers can go
-/// with one clock and one key, as in a [`Pool`](crate::Pool). One atomic word holds the next
-/// position that was not issued; threads and interrupts may take from it at once.
+/// The part of a [`Generator`](crate::Generator) that belongs to one lease: many sequencers can share a clock and a
+/// key, as in a [`Pool`](crate::Pool). One atomic word holds the next unissued position; threads and interrupts may
+/// take from it concurrently.
 ///
-/// It has no neighbours in its cache lines, where there are caches: a core that writes the word takes the line from all
-/// others, with what a call reads beside the word, and with nothing else. Processors fetch lines in pairs of 128 bytes.
+/// Aligned to its own cache lines, where there are caches: a core that writes the word takes the line from all
+/// others. Processors fetch lines in pairs, hence 128 bytes.
 #[derive(Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(128)))]
 pub struct Sequencer<L, W> {
     /// The next position not issued yet, or [`sealed`].
     next: W,
-    /// The lease's ticks. It only grows.
+    /// Number of ticks of the lease; only grows.
     length: W,
     /// The raw id of the lease's first tick and sequence 0.
     origin: u64,
@@ -45,7 +45,8 @@ impl Start {
         Self([spec.begins(tick); Self::IS_KNOWN as usize])
     }
 
-    /// Whether the tick so many ticks after the start is known to be the clock's, or ahead within the tolerance.
+    /// Whether the tick `elapsed` ticks after the start is known to be that of the clock, or ahead of it within the
+    /// tolerance.
     #[inline]
     fn allows(self, spec: LayoutSpec, elapsed: u64, tolerance: u32, now: Duration) -> bool {
         let Some(&begins) = self.0.first() else {
@@ -71,7 +72,7 @@ const fn sealed<V: Word>() -> V {
 }
 
 impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
-    /// The sequencer of a lease, of which nothing has been issued.
+    /// Creates the sequencer of a lease that nothing was issued of.
     ///
     /// One lease has one sequencer: making a second one, also after a restart or in a copy of the
     /// process, repeats ids.
@@ -98,7 +99,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         })
     }
 
-    /// The next raw id, at most `tolerance` ticks ahead of the clock.
+    /// Takes the next raw id, at most `tolerance` ticks ahead of the clock.
     ///
     /// # Errors
     ///
@@ -108,8 +109,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         self.take_run(1, clock, tolerance).map(|run| run.first())
     }
 
-    /// Up to `most` raw ids that follow each other in one tick, in one exchange of the word: at least
-    /// one, and no more than the tick has left.
+    /// Takes up to `most` consecutive raw ids of one tick in one exchange of the word: at least one, at most what
+    /// the tick has left.
     ///
     /// # Errors
     ///
@@ -134,9 +135,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     ) -> Result<Run<L>, GenerateError> {
         let spec = self.spec();
         loop {
-            // The word is read before the clock. So whoever falls asleep with a time in hand finds,
-            // if others issued meanwhile, the word moved on, and reads both again; and nobody takes
-            // an old time for a clock that went back.
+            // The word is read before the clock. A thread that was suspended with an old time finds the word moved
+            // on by others and reads both again, so an old reading is never mistaken for a clock that went back.
             let next = self.next.load();
             let Some(now) = clock.now() else {
                 return Err(if next == sealed() {
@@ -186,7 +186,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         })
     }
 
-    /// The lease as it is now, with what extended it.
+    /// The lease, with its current end.
     pub fn lease(&self) -> Lease<L> {
         let start = self.start();
         let end = start.saturating_add(self.length.load().into());
@@ -194,13 +194,13 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         Lease::checked_before(self.layout, node_id, start, end)
     }
 
-    /// Moves the lease's end on.
+    /// Extends the lease to a later end.
     ///
     /// An end that is not later changes nothing: a lease never gets shorter.
     ///
     /// # Errors
     ///
-    /// Nothing has changed then.
+    /// On an error nothing has changed.
     ///
     /// - [`Foreign`](ExtendError::Foreign): another layout, node id or start;
     /// - [`TooLong`](ExtendError::TooLong): the word cannot count its ticks, see
@@ -303,8 +303,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     }
 
     #[inline]
-    fn terms(&self, tolerance: u32) -> Terms<W::Value> {
-        Terms {
+    fn terms(&self, tolerance: u32) -> StepTerms<W::Value> {
+        StepTerms {
             start: self.start(),
             length: self.length.load(),
             tolerance,
@@ -327,20 +327,20 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
 #[inline]
 pub(crate) fn explain<V: Word>(
     spec: LayoutSpec,
-    refusal: Refusal,
+    refusal: StepRefusal,
     next: V,
     now: Duration,
-    terms: Terms<V>,
+    terms: StepTerms<V>,
 ) -> GenerateError {
     let tick = |elapsed: V| terms.start.wrapping_add(elapsed.into());
-    if refusal == Refusal::LeaseOver {
+    if refusal == StepRefusal::LeaseOver {
         return GenerateError::LeaseOver {
             since_ms: spec.ms_since(tick(terms.length), now),
         };
     }
     let due = tick(next.shr(terms.sequence_bits)).saturating_sub(terms.tolerance.into());
     let ms = spec.ms_until(due, now);
-    if refusal == Refusal::SequenceExhausted {
+    if refusal == StepRefusal::SequenceExhausted {
         GenerateError::SequenceExhausted { retry_in_ms: ms }
     } else {
         GenerateError::ClockBehind { behind_ms: ms }

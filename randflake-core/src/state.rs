@@ -7,27 +7,27 @@ use core::time::Duration;
 
 use crate::{LayoutSpec, Word};
 
-/// What a step depends on beside the word and the time.
+/// Inputs of a step besides the word and the time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Terms<V> {
-    /// The lease's first tick.
+pub(crate) struct StepTerms<V> {
+    /// First tick of the lease.
     pub(crate) start: u64,
-    /// The lease's ticks.
+    /// Number of ticks of the lease.
     pub(crate) length: V,
-    /// How many ticks an id may be ahead of the clock.
+    /// Number of ticks that an id may be ahead of the clock.
     pub(crate) tolerance: u32,
     /// Width of the layout's sequence.
     pub(crate) sequence_bits: u32,
 }
 
-/// Why a position is not issued.
+/// Reason why a position is not issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
-    /// It is further ahead of the clock than the tolerance allows.
+pub(crate) enum StepRefusal {
+    /// The position is further ahead of the clock than the tolerance allows.
     ClockBehind,
-    /// The same, but by no more than the tick that was used up.
+    /// The same, but only because the current tick is used up.
     SequenceExhausted,
-    /// It is past the lease.
+    /// The position is past the end of the lease.
     LeaseOver,
 }
 
@@ -40,10 +40,10 @@ pub(crate) fn step<V: Word>(
     spec: LayoutSpec,
     next: V,
     now: Duration,
-    terms: &Terms<V>,
-) -> Result<V, Refusal> {
+    terms: &StepTerms<V>,
+) -> Result<V, StepRefusal> {
     let Some(last) = last_tick(spec, now, terms) else {
-        return Err(Refusal::ClockBehind);
+        return Err(StepRefusal::ClockBehind);
     };
     let current = V::saturate(last.saturating_sub(terms.tolerance.into()));
     let mut position = next;
@@ -52,9 +52,9 @@ pub(crate) fn step<V: Word>(
     if elapsed > last {
         let is_first = next == elapsed.shl(terms.sequence_bits);
         return Err(if is_first && elapsed.previous() == Some(last) {
-            Refusal::SequenceExhausted
+            StepRefusal::SequenceExhausted
         } else {
-            Refusal::ClockBehind
+            StepRefusal::ClockBehind
         });
     }
     if elapsed < current {
@@ -67,13 +67,13 @@ pub(crate) fn step<V: Word>(
     if elapsed < terms.length {
         Ok(position)
     } else {
-        Err(Refusal::LeaseOver)
+        Err(StepRefusal::LeaseOver)
     }
 }
 
 /// The last tick that may be issued at a time, counted from the lease's start; `None` before that.
 #[inline]
-fn last_tick<V>(spec: LayoutSpec, now: Duration, terms: &Terms<V>) -> Option<u64> {
+fn last_tick<V>(spec: LayoutSpec, now: Duration, terms: &StepTerms<V>) -> Option<u64> {
     if terms.tolerance == 0 {
         return spec.ticks_since(terms.start, now);
     }
@@ -81,7 +81,7 @@ fn last_tick<V>(spec: LayoutSpec, now: Duration, terms: &Terms<V>) -> Option<u64
     last.checked_sub(terms.start)
 }
 
-/// Whatever calls it is compiled as what seldom happens.
+/// Marks a branch as unlikely: a path that calls a cold function is compiled out of the way.
 #[cold]
 #[inline]
 const fn seldom() {}
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
     use crate::{Field, LayoutFields};
 
-    const TERMS: Terms<u32> = Terms {
+    const TERMS: StepTerms<u32> = StepTerms {
         start: 100,
         length: 10,
         tolerance: 0,
@@ -111,7 +111,7 @@ mod tests {
     const EPOCH_MS: u64 = 7_000;
 
     /// The step at a tick, or before tick 0, which is the same however long a tick is.
-    fn step<V: Word>(next: V, now: Option<u64>, terms: Terms<V>) -> Option<V> {
+    fn step<V: Word>(next: V, now: Option<u64>, terms: StepTerms<V>) -> Option<V> {
         let [seconds, milliseconds] = TICKS_MS.map(|tick_ms| {
             let spec = LayoutSpec::declare(LayoutFields {
                 timestamp: Field {
@@ -152,7 +152,7 @@ mod tests {
             step(
                 4,
                 Some(100),
-                Terms {
+                StepTerms {
                     tolerance: 1,
                     ..TERMS
                 }
@@ -168,7 +168,7 @@ mod tests {
             step(
                 9,
                 Some(101),
-                Terms {
+                StepTerms {
                     tolerance: 1,
                     ..TERMS
                 }
@@ -180,7 +180,7 @@ mod tests {
             step(
                 9,
                 None,
-                Terms {
+                StepTerms {
                     tolerance: u32::MAX,
                     ..TERMS
                 }
@@ -196,7 +196,7 @@ mod tests {
             step(
                 0,
                 Some(99),
-                Terms {
+                StepTerms {
                     tolerance: 1,
                     ..TERMS
                 }
@@ -227,7 +227,7 @@ mod tests {
         for next in (0..=40_u32).step_by(if cfg!(miri) { 20 } else { 1 }) {
             for now in 95..=115_u64 {
                 for tolerance in 0..4_u32 {
-                    let terms = Terms { tolerance, ..TERMS };
+                    let terms = StepTerms { tolerance, ..TERMS };
                     let (from, at) = (i64::from(next), i64::try_from(now).unwrap());
                     let candidate = from.max((at.min(110) - 100) * 4);
                     let tick = u64::try_from(100 + candidate / 4).unwrap();
@@ -252,7 +252,7 @@ mod tests {
     fn a_word_that_is_all_ones_is_refused_at_any_time() {
         for sequence_bits in 0..=31 {
             for tolerance in [0, u32::MAX] {
-                let terms = Terms {
+                let terms = StepTerms {
                     start: 0,
                     length: u32::low_bits_of(max_length::<u32>(sequence_bits)),
                     tolerance,
@@ -266,7 +266,7 @@ mod tests {
                 ] {
                     assert!(step(u32::MAX, now, terms).is_none(), "{terms:?} {now:?}");
                 }
-                let later = Terms {
+                let later = StepTerms {
                     start: 100,
                     ..terms
                 };
@@ -311,7 +311,7 @@ mod tests {
                 for (elapsed, tolerance) in
                     (0..=12_u64).flat_map(|e| [0, 1, 3, u32::MAX].map(|t| (e, t)))
                 {
-                    let terms = Terms {
+                    let terms = StepTerms {
                         start,
                         length: 10_u64,
                         tolerance,

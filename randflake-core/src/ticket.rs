@@ -1,4 +1,4 @@
-//! A lease in 32 bytes that can be checked without a connection.
+//! Tickets: a lease in 32 authenticated bytes, checked without a connection.
 
 use core::hint::black_box;
 use core::time::Duration;
@@ -7,7 +7,7 @@ use sparx64::Sparx64OnTheFly;
 
 use crate::{AnyLayout, Layout, Lease, LeaseError, MakeTicketError, TicketError};
 
-/// How a server hands a device its lease, over any channel: UART, CoAP, BLE.
+/// A lease for a device in 32 authenticated bytes, sent over any channel: UART, CoAP, BLE.
 ///
 /// All numbers are big-endian:
 ///
@@ -109,7 +109,7 @@ impl Ticket {
         }
     }
 
-    /// The ticket as it is sent.
+    /// Encodes and authenticates the ticket.
     #[must_use]
     pub fn encode(&self, key: &[u8; 16]) -> [u8; Self::LEN] {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
@@ -128,7 +128,7 @@ impl Ticket {
         bytes
     }
 
-    /// Reads a ticket whose tag is right. Nothing is said of its fields before that is known.
+    /// Checks the tag, then decodes. An unauthenticated ticket yields no other error about its fields.
     #[expect(clippy::cast_possible_truncation, reason = "takes halves of words")]
     fn decode(bytes: &[u8], key: &[u8; 16]) -> Result<Self, TicketError> {
         let (&[head, device_id, times, tag], []) = bytes.as_chunks::<8>() else {
@@ -137,7 +137,7 @@ impl Ticket {
         let [head, device_id, times, tag] = [head, device_id, times, tag].map(u64::from_be_bytes);
         let version = (head >> 56) as u8;
         let wrong = tag ^ cmac(key, [head, device_id, times]);
-        // In a time that does not depend on how much of it is right.
+        // Compared in constant time, so that timing does not help a forger.
         let is_wrong = black_box(wrong as u32 | (wrong >> 32) as u32) != 0;
         if version != VERSION {
             return Err(TicketError::Version { version });
@@ -187,7 +187,7 @@ fn cmac(key: &[u8; 16], [first, second, third]: [u64; 3]) -> u64 {
     tag
 }
 
-/// A device's side: turns tickets into leases, each ticket once.
+/// Accepts tickets on a device, each once, and returns their leases.
 ///
 /// It remembers the highest counter. Write [`last_counter`](Self::last_counter) to durable memory if you
 /// can: a device that forgets it takes an old ticket again after a reset, while that is not over. That
@@ -208,7 +208,7 @@ impl TicketReader {
         }
     }
 
-    /// The lease of a ticket.
+    /// Checks a ticket and returns its lease.
     ///
     /// Later tickets of the same lease have the same node id and start, and a later end: pass their lease
     /// to [`Generator::extend`](crate::Generator::extend). `now` is the clock's, `None` while it does not

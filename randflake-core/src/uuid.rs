@@ -6,7 +6,7 @@ use crate::Id;
 
 const VERSION: u128 = 8;
 const VARIANT: u128 = 0b10;
-/// From the least significant bit.
+/// Position of the version from the least significant bit.
 const VERSION_SHIFT: u32 = 76;
 const VARIANT_SHIFT: u32 = 62;
 const LOW_SHIFT: u32 = 58;
@@ -94,15 +94,15 @@ const fn low_half(bits: u128) -> u64 {
     bits as u64
 }
 
-/// Why a UUID could not be converted to an id.
+/// Error of converting a UUID to an id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum UuidError {
-    /// It is of another version or variant than UUIDs of ids.
+    /// The version or variant is not that of UUIDs of ids.
     NotVersion8,
-    /// It is of version 8, but of another application: its last 58 bits are not zero.
+    /// A UUID of version 8 of another application: its last 58 bits are not zero.
     NoId,
 }
 

@@ -1,4 +1,4 @@
-//! The one word that a generator's threads and interrupts share.
+//! Words: the shared state of generators.
 
 use core::cell::Cell;
 use core::fmt::Debug;
@@ -7,11 +7,11 @@ use core::sync::atomic::Ordering;
 
 /// A number that an [`AtomicWord`] holds: `u32` or `u64`.
 pub trait Word: Copy + Ord + Debug + Into<u64> + sealed::Sealed {
-    /// No bit set.
+    /// The number with no bit set.
     const ZERO: Self;
-    /// All bits set.
+    /// The number with all bits set.
     const MAX: Self;
-    /// Width in bits.
+    /// Width of the number in bits.
     const BITS: u32;
 
     /// The low bits of a number. Not `truncate`: the standard library is about to call something else so.
@@ -97,16 +97,16 @@ word!(u32 u64);
 /// Atomic `load` and `compare_exchange` are all that a generator needs, so a word is easy to supply:
 /// a native atomic, a lock, a critical section, or the model checker's.
 pub trait AtomicWord {
-    /// `u32` or `u64`.
+    /// Number that the word holds: `u32` or `u64`.
     type Value: Word;
 
-    /// A word with a value.
+    /// Creates a word with a value.
     fn new(value: Self::Value) -> Self;
 
-    /// The value.
+    /// Reads the value with at least acquire ordering.
     fn load(&self) -> Self::Value;
 
-    /// Sets the word to `new` if it is `current`, and says whether it did.
+    /// Sets the word to `new` if it equals `current`, and returns whether it did.
     fn compare_exchange(&self, current: Self::Value, new: Self::Value) -> bool;
 }
 
@@ -127,7 +127,7 @@ pub trait AtomicWord {
 /// # assert_eq!(TIME.now(), None);
 /// ```
 pub trait ConstWord: AtomicWord {
-    /// A word that holds 0.
+    /// A word with the value 0.
     const ZERO: Self;
 }
 

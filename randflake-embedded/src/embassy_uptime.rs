@@ -5,10 +5,10 @@ use core::time::Duration;
 use embassy_time::Instant;
 use randflake_core::Monotonic;
 
-/// What `embassy-time` has counted since its driver was started, whatever its tick rate.
+/// Time since `embassy-time` started its driver, at any tick rate.
 ///
-/// The program chooses the driver, usually through a feature of its HAL crate. The driver counts 64 bits,
-/// so nothing has to be called in time.
+/// The program chooses the driver, usually by a feature of its HAL crate. Its counter has 64 bits and does not wrap
+/// in practice, so no function has to be called regularly.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;

@@ -1,4 +1,4 @@
-//! A part of a flash as a flash.
+//! A range of a flash as a flash of its own.
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
@@ -9,10 +9,10 @@ use embedded_storage::nor_flash::{
     check_erase, check_read, check_write,
 };
 
-/// The flash of a driver within a range of its addresses: what is outside cannot be reached through it.
+/// Restricts a flash driver to a range of its addresses, checking bounds and alignment.
 ///
-/// For drivers that show the whole flash, the program's with it; others have partitions of their own, as those of
-/// `embassy-embedded-hal`. Not every driver checks what it is asked, so this does.
+/// For drivers that expose the whole flash, including the program. Drivers with partitions of their own, such as
+/// those of `embassy-embedded-hal`, do not need it.
 ///
 /// ```
 /// # use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
@@ -48,14 +48,15 @@ pub struct FlashPart<F> {
 }
 
 impl<F: NorFlash> FlashPart<F> {
-    /// The flash in a range of the driver's addresses, in bytes. Both ends are multiples of what the driver
-    /// erases at once (`ERASE_SIZE`).
+    /// Restricts `flash` to a range of addresses in bytes. Both ends must be multiples of the driver's
+    /// `ERASE_SIZE`.
     ///
     /// # Errors
     ///
     /// [`OutOfBounds`](FlashPartError::OutOfBounds) when the range ends before it begins or past the flash, and
     /// [`NotAligned`](FlashPartError::NotAligned).
     pub fn new(flash: F, range: Range<u32>) -> Result<Self, FlashPartError<F::Error>> {
+        // The check of an erase is the strictest: what passes it is aligned for reads and writes too.
         check_erase(&flash, range.start, range.end)?;
         Ok(Self {
             flash,
@@ -66,7 +67,7 @@ impl<F: NorFlash> FlashPart<F> {
 }
 
 impl<F> FlashPart<F> {
-    /// An address of the driver. It does not overflow for an offset that was checked.
+    /// Converts an offset to an address of the driver. Offsets are checked first, so this does not overflow.
     const fn place(&self, offset: u32) -> u32 {
         self.base.saturating_add(offset)
     }
@@ -111,21 +112,21 @@ impl<F: NorFlash> NorFlash for FlashPart<F> {
 
 impl<F: MultiwriteNorFlash> MultiwriteNorFlash for FlashPart<F> {}
 
-/// Why a [`FlashPart`] did not do what was asked.
+/// Error of a [`FlashPart`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum FlashPartError<E> {
-    /// It is outside the part; the driver was not asked.
+    /// The range is outside the part. The driver was not called.
     OutOfBounds,
-    /// It is no multiple of what the driver reads, writes or erases at once; the driver was not asked.
+    /// Offset or length is not a multiple of `READ_SIZE`, `WRITE_SIZE` or `ERASE_SIZE`. The driver was not called.
     NotAligned,
-    /// The driver's.
+    /// The driver failed with this error.
     Flash(E),
 }
 
 impl<E> From<NorFlashErrorKind> for FlashPartError<E> {
-    /// What the checks of `embedded-storage` answer, which is one of two.
+    /// Converts the error of the `check_*` functions of `embedded-storage`, which return one of two kinds.
     fn from(kind: NorFlashErrorKind) -> Self {
         match kind {
             NorFlashErrorKind::NotAligned => Self::NotAligned,
@@ -149,7 +150,7 @@ impl<E: Debug> Display for FlashPartError<E> {
         match self {
             Self::OutOfBounds => f.write_str("outside the part of the flash"),
             Self::NotAligned => {
-                f.write_str("no multiple of what the flash reads, writes or erases at once")
+                f.write_str("not a multiple of what the flash reads, writes or erases at once")
             }
             Self::Flash(error) => write!(f, "the flash failed: {error:?}"),
         }

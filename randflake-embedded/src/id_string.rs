@@ -1,9 +1,9 @@
-//! The text of an id in a string of fixed capacity.
+//! Ids as strings of fixed capacity.
 
 use heapless::String;
 use randflake_core::Id;
 
-/// The text form of an id: 1 to 13 characters of `0-9a-v`.
+/// Formats an id as base32hex text: 1 to 13 characters of `0-9a-v`.
 ///
 /// ```
 /// use randflake_core::Id;
@@ -15,7 +15,8 @@ use randflake_core::Id;
 pub fn id_string(id: Id) -> String<13> {
     let mut text = String::new();
     for &byte in id.to_text().as_bytes() {
-        // Seven bits are ASCII, as they all are: the compiler need not think of longer characters. It always fits.
+        // The mask tells the compiler that each character is one byte, which removes the UTF-8 encoder. 13 bytes
+        // always fit.
         _ = text.push(char::from(byte & 0x7f));
     }
     text

@@ -1,16 +1,16 @@
-//! A shared word where `portable-atomic` is configured.
+//! Shared word over `portable-atomic`.
 
 use portable_atomic::{AtomicU32, Ordering};
 use randflake_core::{AtomicWord, ConstWord};
 
-/// A 32-bit word over the crate `portable-atomic`: the native exchange where the processor has one, and
-/// elsewhere the one that the *program* has chosen.
+/// An atomic 32-bit word over `portable-atomic`: native where the processor has compare-and-swap, else by the
+/// method that the *program* selects.
 ///
-/// That choice is the feature `critical-section` or `unsafe-assume-single-core` of `portable-atomic`, or
-/// its `--cfg portable_atomic_unsafe_assume_single_core`; without it this does not compile for a
-/// processor without compare-and-swap. (An AVR needs the feature `fallback` too.) This crate never makes
-/// it. The first goes with any implementation of critical sections; the second is smaller, and unsound
-/// unless the program has one core and runs privileged.
+/// The program selects it by the feature `critical-section` or `unsafe-assume-single-core` of `portable-atomic`, or
+/// by `--cfg portable_atomic_unsafe_assume_single_core`. This crate never does; without a choice it does not
+/// compile for a processor without compare-and-swap. (An AVR needs the feature `fallback` too.) `critical-section`
+/// works with any implementation; the other is smaller, and unsound unless the program has one core and runs
+/// privileged.
 ///
 /// ```
 /// use randflake_core::{AtomicWord, Generator, Lease, ManualClock, Randflake, Sparx64};
@@ -27,7 +27,7 @@ use randflake_core::{AtomicWord, ConstWord};
 pub struct PortableWord(AtomicU32);
 
 impl PortableWord {
-    /// A word with a value; it can be a `static`.
+    /// Creates a word with a value; `const`, so it can be a `static`.
     #[must_use]
     pub const fn new(value: u32) -> Self {
         Self(AtomicU32::new(value))
@@ -53,6 +53,7 @@ impl AtomicWord for PortableWord {
     #[inline]
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         self.0
+            // Relaxed on failure: the caller loads again before it retries.
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
             .is_ok()
     }

@@ -1,4 +1,4 @@
-//! Real-time clocks that have a driver with the traits of `rtcc`.
+//! Setting the clock from a real-time clock with an `rtcc` driver.
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
@@ -7,10 +7,10 @@ use core::time::Duration;
 use randflake_core::{AtomicWord, Monotonic, SetClockError, TimeBounds, UnixClock};
 use rtcc::{DateTime, DateTimeAccess};
 
-/// Sets a device's clock to the time of a real-time clock, UTC, as far as `bounds` believe it, and returns what was set.
+/// Sets the clock from a real-time clock (UTC) if `bounds` accept its time, and returns the time set.
 ///
-/// Many chips tell whether they stood still since they were set, as when a battery was empty. `rtcc` has no function for
-/// that: ask the driver first, and begin at [`TimeBounds::start`] if so.
+/// Many chips report whether they stopped, as after an empty battery. `rtcc` has no function for that: ask the
+/// driver first, and start from [`TimeBounds::start`] if so.
 ///
 /// ```
 /// # struct Chip;
@@ -37,29 +37,29 @@ use rtcc::{DateTime, DateTimeAccess};
 ///
 /// # Errors
 ///
-/// The clock is as it was.
+/// On an error the clock is unchanged.
 ///
-/// - [`Rtc`](RtcError::Rtc): the chip did not answer, or shows what is no time;
+/// - [`Rtc`](RtcError::Rtc): the chip did not answer, or returned an invalid time;
 /// - [`Clock`](RtcError::Clock): as for [`UnixClock::set_within`].
 pub fn set_clock_from_rtc<R: DateTimeAccess, M: Monotonic, W: AtomicWord<Value = u32>>(
     rtc: &mut R,
     clock: &UnixClock<M, W>,
     bounds: &TimeBounds,
 ) -> Result<Duration, RtcError<R::Error>> {
-    let told = rtc.datetime().map_err(RtcError::Rtc)?.and_utc();
-    // A time before 1970 is believed as little as 1970.
-    let told = u64::try_from(told.timestamp()).map_or(Duration::ZERO, |s| {
-        Duration::new(s, told.timestamp_subsec_nanos())
+    let time = rtc.datetime().map_err(RtcError::Rtc)?.and_utc();
+    // A time before 1970 becomes 1970, which `bounds` reject as well.
+    let unix = u64::try_from(time.timestamp()).map_or(Duration::ZERO, |s| {
+        Duration::new(s, time.timestamp_subsec_nanos())
     });
-    clock.set_within(told, bounds).map_err(RtcError::Clock)
+    clock.set_within(unix, bounds).map_err(RtcError::Clock)
 }
 
-/// Sets a real-time clock from a time that is trusted, as of a server or a satellite, in whole seconds of UTC.
+/// Sets a real-time clock to a trusted time, for instance from a server or a satellite, in whole seconds of UTC.
 ///
 /// # Errors
 ///
-/// - [`Rtc`](RtcError::Rtc): the chip did not answer, and may show anything until this succeeds; or it does not count
-///   such years;
+/// - [`Rtc`](RtcError::Rtc): the chip did not answer (its time is unknown until this succeeds), or cannot count
+///   such a year;
 /// - [`Clock`](RtcError::Clock): the time is past 2106-02-07 06:28:15 UTC, where the device's clock ends.
 pub fn set_rtc<R: DateTimeAccess>(rtc: &mut R, unix: Duration) -> Result<(), RtcError<R::Error>> {
     let time = u32::try_from(unix.as_secs())
@@ -69,14 +69,14 @@ pub fn set_rtc<R: DateTimeAccess>(rtc: &mut R, unix: Duration) -> Result<(), Rtc
     rtc.set_datetime(&time.naive_utc()).map_err(RtcError::Rtc)
 }
 
-/// Why a clock was not set.
+/// Error of setting a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum RtcError<E> {
-    /// The real-time clock's.
+    /// The driver of the real-time clock failed with this error.
     Rtc(E),
-    /// The device's clock refused.
+    /// The clock of the device refused the time.
     Clock(SetClockError),
 }
 

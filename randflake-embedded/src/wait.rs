@@ -1,4 +1,4 @@
-//! Waiting for the next tick.
+//! Generating with a bounded wait for the next tick.
 
 #[cfg(feature = "embedded-hal")]
 use embedded_hal::delay::DelayNs;
@@ -6,8 +6,7 @@ use embedded_hal::delay::DelayNs;
 use embedded_hal_async::delay::DelayNs as AsyncDelayNs;
 use randflake_core::{GenerateError, Id};
 
-/// The next id, waiting for at most `limit_ms` milliseconds when the tick's are all issued or the clock is
-/// behind.
+/// Generates an id, waiting at most `limit_ms` milliseconds when the tick is exhausted or the clock is behind.
 ///
 /// ```
 /// # struct Delay<'a>(&'a randflake_core::ManualClock);
@@ -29,7 +28,7 @@ use randflake_core::{GenerateError, Id};
 ///
 /// # Errors
 ///
-/// That of `generate`: at once when waiting cannot help, or would take longer than the limit leaves.
+/// The error of `generate`, at once if waiting cannot help or would exceed the limit.
 #[cfg(feature = "embedded-hal")]
 pub fn wait(
     delay: &mut impl DelayNs,
@@ -46,7 +45,7 @@ pub fn wait(
     }
 }
 
-/// [`wait`](crate::wait) without blocking: other tasks go on.
+/// [`wait`](crate::wait) for async tasks (`embedded-hal-async`).
 ///
 /// # Errors
 ///
@@ -67,9 +66,9 @@ pub async fn wait_async(
     }
 }
 
-/// How long to wait, taken from what is left, or the error when that is not enough.
+/// Subtracts the next wait from the time left and returns it, or the error if the time left is too short.
 fn take(left_ms: &mut u32, error: GenerateError) -> Result<u32, GenerateError> {
-    // At least a millisecond, so that a clock that stands still ends it.
+    // At least a millisecond, so that the limit is reached even if the clock stands still.
     let wait_ms = error.retry_in_ms().ok_or(error)?.max(1);
     let wait_ms = u32::try_from(wait_ms).map_err(|_| error)?;
     *left_ms = left_ms.checked_sub(wait_ms).ok_or(error)?;

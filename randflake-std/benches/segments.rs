@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use randflake_std::lease::{MemoryStore, Namespace};
-use randflake_std::segment::{Builder, Segments};
+use randflake_std::segment::{Segments, SegmentsBuilder};
 use randflake_std::{ExactSystemClock, Id, Randflake, Secret};
 
 /// So long that one is enough.
-fn builder() -> Builder {
+fn builder() -> SegmentsBuilder {
     let namespace = Namespace::new("bench", Randflake).expect("a good name");
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     Segments::builder(store).lengths(u32::MAX..=u32::MAX)

@@ -1,45 +1,45 @@
-//! How long to go on asking a store that refuses for now.
+//! Backoff: how long, and how often, to retry a store that refuses for now.
 
 use core::time::Duration;
 use std::time::Instant;
 
-/// How often something is tried without a limit when its outcome is unknown.
+/// Number of tries without a limit if an outcome is unknown.
 const TRIES: u32 = 3;
-/// The first pause; it doubles with each further one.
+/// First pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// The longest: a release, a store that is back or a quarantine that was ended is noticed as soon.
+/// Longest pause: a release, a recovered store or an ended quarantine is noticed within it.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// The least factor of a pause with jitter, and by how much it may be more.
+/// Jitter: a pause is multiplied by a random factor from 0.9 to 1.1.
 const LEAST_JITTER: f64 = 0.9;
 const JITTER: f64 = 0.2;
 
-/// A holder renews when this part of the TTL has passed, so that two renewals may fail.
+/// A holder renews after this part of the TTL, so that two renewals may fail.
 pub(crate) const RENEWALS_PER_TTL: u32 = 3;
-/// The longest pause after a renewal that failed is this part of the TTL.
+/// Longest pause after a failed renewal, as a part of the TTL.
 pub(crate) const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
-/// Whether what a store refuses may be granted later, although nobody changes a setting.
+/// Whether retrying a refused call can succeed without a change of settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retry {
     /// The outcome is unknown: the same call may succeed at once.
     Soon,
-    /// After this time at the latest, if it is known.
+    /// After at most this time, if it is known.
     Later(Option<Duration>),
-    /// Something has to be changed first.
+    /// Never, until a setting is changed.
     Never,
 }
 
-/// A number of tries, and a time limit.
+/// Pauses between retries: exponential, with jitter, within a time limit.
 #[derive(Debug)]
-pub struct Patience {
+pub struct Backoff {
     started: Instant,
     limit: Duration,
     tries: u32,
 }
 
-impl Patience {
-    /// With a limit that begins now. Zero: only what may succeed at once is tried three times.
+impl Backoff {
+    /// Starts a limit now. With zero, only calls whose outcome is unknown are retried, twice.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self {
@@ -49,23 +49,24 @@ impl Patience {
         }
     }
 
-    /// How long it has lasted so far.
+    /// Time since the start.
     #[must_use]
     pub fn spent(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// How much is left of the limit.
+    /// Time left of the limit.
     #[must_use]
     pub fn left(&self) -> Duration {
         self.limit.saturating_sub(self.spent())
     }
 
-    /// How long to pause after one more failure; `None` when it is the last one.
+    /// Returns the pause after a failure, or `None` if it was the last try.
     ///
-    /// A store knows when leases expire, but not when a holder releases one, so it is asked before that.
+    /// A store knows when leases expire, not when a holder releases one early: so it is asked more often than it
+    /// says.
     pub fn pause(&mut self, retry: Retry) -> Option<Duration> {
-        let backoff = doubled(FIRST_PAUSE, self.tries);
+        let doubled = doubled(FIRST_PAUSE, self.tries);
         self.tries = self.tries.saturating_add(1);
         let left = self.left();
         let (latest, most) = match retry {
@@ -74,28 +75,29 @@ impl Patience {
             Retry::Later(Some(latest)) => (Some(latest.max(FIRST_PAUSE)), left),
             Retry::Never => return None,
         };
-        let pause = backoff
+        let pause = doubled
             .min(LONGEST_PAUSE)
             .min(latest.unwrap_or(Duration::MAX));
         (!most.is_zero()).then(|| with_jitter(pause).min(most))
     }
 }
 
-/// When every holder that reaches its store has renewed, if no TTL is longer than this: with the most jitter, and after one
-/// try that failed.
+/// Time within which every holder that reaches its store has renewed: a third of the longest TTL, one failed try
+/// and the most jitter.
 #[must_use]
 pub fn renewed_within(longest_ttl: Duration) -> Duration {
     let pauses = longest_ttl / RENEWALS_PER_TTL + longest_ttl / LONGEST_PAUSE_PER_TTL;
     pauses.mul_f64(LEAST_JITTER + JITTER)
 }
 
-/// The pause after one more failure, if the first was this long: twice the one before.
+/// Exponential backoff: the pause after one more failure, twice the one before.
 pub(crate) fn doubled(first: Duration, former_failures: u32) -> Duration {
     first * 2_u32.saturating_pow(former_failures.min(16))
 }
 
-/// Up to a tenth more or less, so that the holders of a fleet do not ask in step.
+/// Varies a pause by up to a tenth, so that the holders of a fleet do not ask in step.
 pub(crate) fn with_jitter(pause: Duration) -> Duration {
+    // Without a random source the pause is the longest: jitter is no reason to fail.
     let tenths = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
     pause.mul_f64(LEAST_JITTER + JITTER * tenths)
 }
@@ -107,8 +109,8 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3_600);
 
     fn pauses(limit: Duration, retry: Retry) -> Vec<Option<Duration>> {
-        let mut patience = Patience::new(limit);
-        (0..20).map(|_| patience.pause(retry)).collect()
+        let mut backoff = Backoff::new(limit);
+        (0..20).map(|_| backoff.pause(retry)).collect()
     }
 
     #[test]

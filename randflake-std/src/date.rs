@@ -1,14 +1,14 @@
-//! Dates and time spans for people: one form of each in all messages.
+//! Dates and time spans as text: one form of each in all messages.
 
 use core::time::Duration;
 use std::time::UNIX_EPOCH;
 
 use humantime::{format_duration, format_rfc3339_seconds, parse_duration};
 
-/// RFC 3339 has years of four digits.
+/// Unix time in milliseconds of year 10000: RFC 3339 has years of four digits.
 pub const YEAR_10000_MS: u64 = 253_402_300_800_000;
 
-/// A time since the Unix epoch in RFC 3339, in whole seconds: `2026-11-22T09:30:00Z`.
+/// Formats a Unix time in RFC 3339, in whole seconds: `2026-11-22T09:30:00Z`.
 #[must_use]
 pub fn utc(unix: Duration) -> String {
     if unix >= Duration::from_millis(YEAR_10000_MS) {
@@ -17,7 +17,8 @@ pub fn utc(unix: Duration) -> String {
     format_rfc3339_seconds(UNIX_EPOCH + unix).to_string()
 }
 
-/// `250ms`, `9s`, `5m 20s`: whole seconds from a second on, rounded up, so that who waits as long waits enough.
+/// Formats a time span: `250ms`, `9s`, `5m 20s`. From a second on it is rounded up to seconds, so that waiting as
+/// long is enough.
 #[must_use]
 pub fn span(span: Duration) -> String {
     let ms = span.as_nanos().div_ceil(1_000_000);
@@ -28,7 +29,7 @@ pub fn span(span: Duration) -> String {
     format_duration(shown).to_string()
 }
 
-/// A span as people write it: `90`, `90s`, `5m`, `1h 30m`; a number alone is seconds.
+/// Parses a time span: `90`, `90s`, `5m`, `1h 30m`; a number alone is seconds.
 #[must_use]
 pub fn duration(text: &str) -> Option<Duration> {
     let seconds = text.parse().map(Duration::from_secs).ok();

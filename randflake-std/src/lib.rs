@@ -13,8 +13,6 @@ pub mod lease;
 pub mod observability;
 #[doc(hidden)] // For the command line tool.
 pub mod private_file;
-#[cfg(feature = "private-ip")]
-mod private_ip;
 #[doc(hidden)] // For the model and the tests of this project.
 pub mod rules;
 mod secret;
@@ -31,8 +29,6 @@ pub use handle::NodeIdCount;
 pub use handle::{
     BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, Losses, MAX_TOLERANCE_MS,
 };
-#[cfg(feature = "private-ip")]
-pub use private_ip::private_ip_node_id;
 pub use randflake_core::{
     self, AnyLayout, Baidu, Border, BorderError, Discord, GenerateError, Id, Instagram, Kind,
     Layout, LayoutSpec, Lease, Mastodon, Parts, Permutation, Plain, Randflake, Snowflake,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use randflake_core::Sparx64;
 use zeroize::Zeroizing;
 
-use crate::private_file::{self, Readers, Reason, Refusal};
+use crate::private_file::{self, FileRefusal, Readers, RefusalReason};
 
 const LEN: usize = 16;
 const HEX_LEN: usize = 2 * LEN;
@@ -153,7 +153,6 @@ impl Secret {
     /// assert!(user.id.to_string().starts_with("user_"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    #[cfg(feature = "derive")]
     #[must_use]
     #[expect(
         clippy::expect_used,
@@ -202,7 +201,6 @@ impl Secret {
         Sparx64::new(&self.0)
     }
 
-    #[cfg(feature = "ticket")]
     pub(crate) fn bytes(&self) -> &[u8; LEN] {
         &self.0
     }
@@ -295,16 +293,16 @@ impl Display for SecretError {
             }
             Self::File { path, source } => write!(f, "secret file {}: {source}", path.display()),
             Self::Readable { path, mode } => {
-                let why = Reason::Readable { mode: *mode };
+                let why = RefusalReason::Readable { mode: *mode };
                 write!(f, "secret file {} {why}", path.display())
             }
             Self::Owner { path, uid, process } => {
                 let (uid, process) = (*uid, *process);
-                let why = Reason::Owner { uid, process };
+                let why = RefusalReason::Owner { uid, process };
                 write!(f, "secret file: {} {why}", path.display())
             }
             Self::Writable { path, mode } => {
-                let why = Reason::Writable { mode: *mode };
+                let why = RefusalReason::Writable { mode: *mode };
                 write!(f, "secret file: {} {why}", path.display())
             }
             Self::Unset { name } => write!(f, "the environment variable {name} is not set"),
@@ -328,13 +326,13 @@ impl Error for SecretError {
     }
 }
 
-impl From<Refusal> for SecretError {
-    fn from(Refusal { path, reason }: Refusal) -> Self {
+impl From<FileRefusal> for SecretError {
+    fn from(FileRefusal { path, reason }: FileRefusal) -> Self {
         match reason {
-            Reason::Owner { uid, process } => Self::Owner { path, uid, process },
-            Reason::Writable { mode } => Self::Writable { path, mode },
-            Reason::Readable { mode } => Self::Readable { path, mode },
-            Reason::Io(source) => Self::File { path, source },
+            RefusalReason::Owner { uid, process } => Self::Owner { path, uid, process },
+            RefusalReason::Writable { mode } => Self::Writable { path, mode },
+            RefusalReason::Readable { mode } => Self::Readable { path, mode },
+            RefusalReason::Io(source) => Self::File { path, source },
             // Said of files that are written, and a key is only read.
             reason => Self::File {
                 path,

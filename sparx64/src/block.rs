@@ -1,23 +1,23 @@
-//! How a block lies in memory.
+//! Conversion of blocks between bytes, numbers and the four words of the cipher.
 
-use crate::round::State;
+use crate::round::Branches;
 
 /// The four big-endian words of a block that was read as a little-endian number.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "takes a word of the block")]
-pub(crate) fn load(block: u64) -> State<u16> {
+pub(crate) fn load(block: u64) -> Branches<u16> {
     let word = |shift: u32| ((block >> shift) as u16).swap_bytes();
     ((word(0), word(16)), (word(32), word(48)))
 }
 
 /// The inverse of [`load`].
 #[inline]
-pub(crate) fn store(((a, b), (c, d)): State<u16>) -> u64 {
+pub(crate) fn store(((a, b), (c, d)): Branches<u16>) -> u64 {
     let word = |word: u16, shift: u32| u64::from(word.swap_bytes()) << shift;
     word(a, 0) | word(b, 16) | word(c, 32) | word(d, 48)
 }
 
-/// A block in a slice of them: its bytes, or the number whose little-endian bytes they are.
+/// A type that slices of blocks may have: `[u8; 8]`, or the `u64` whose little-endian bytes they are.
 ///
 /// Implemented for `[u8; 8]` and `u64`, and for nothing else.
 pub trait Block: sealed::Block {}

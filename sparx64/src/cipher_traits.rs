@@ -53,21 +53,21 @@ macro_rules! cipher {
     };
 }
 
-cipher!(Sparx64, "Sparx64", Backend);
+cipher!(Sparx64, "Sparx64", ParallelBackend);
 cipher!(Sparx64OnTheFly, "Sparx64", OneByOne);
 
-/// Hands blocks on 64 at a time, which every instruction set makes full use of.
-struct Backend<'a>(&'a Sparx64);
+/// Passes 64 blocks at a time, enough to fill the vectors of every instruction set.
+struct ParallelBackend<'a>(&'a Sparx64);
 
-impl BlockSizeUser for Backend<'_> {
+impl BlockSizeUser for ParallelBackend<'_> {
     type BlockSize = U8;
 }
 
-impl ParBlocksSizeUser for Backend<'_> {
+impl ParBlocksSizeUser for ParallelBackend<'_> {
     type ParBlocksSize = U64;
 }
 
-impl BlockCipherEncBackend for Backend<'_> {
+impl BlockCipherEncBackend for ParallelBackend<'_> {
     #[inline]
     fn encrypt_block(&self, block: InOut<'_, '_, Block<Self>>) {
         self.0
@@ -76,6 +76,7 @@ impl BlockCipherEncBackend for Backend<'_> {
 
     #[inline]
     fn encrypt_par_blocks(&self, blocks: InOut<'_, '_, ParBlocks<Self>>) {
+        // One path for full and partial batches: `encrypt_blocks` copes with any number.
         self.encrypt_tail_blocks(blocks.into_buf());
     }
 
@@ -86,7 +87,7 @@ impl BlockCipherEncBackend for Backend<'_> {
     }
 }
 
-impl BlockCipherDecBackend for Backend<'_> {
+impl BlockCipherDecBackend for ParallelBackend<'_> {
     #[inline]
     fn decrypt_block(&self, block: InOut<'_, '_, Block<Self>>) {
         self.0
@@ -105,7 +106,7 @@ impl BlockCipherDecBackend for Backend<'_> {
     }
 }
 
-/// Many at once would only take stack.
+/// Passes one block at a time: the cipher has no bulk code, so larger batches would only take stack.
 struct OneByOne<'a>(&'a Sparx64OnTheFly);
 
 impl BlockSizeUser for OneByOne<'_> {

@@ -3,6 +3,7 @@
 #![no_std]
 #![warn(clippy::arithmetic_side_effects)]
 
+// Miri interprets no assembly: there the portable code runs.
 #[cfg(all(armv6m, not(miri)))]
 mod armv6m;
 mod backend;
@@ -33,7 +34,7 @@ use schedule::Schedule;
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 use wide::{load_words as load, store_words as store};
 
-/// SPARX-64/128 under one key.
+/// The block cipher SPARX-64/128 with an expanded key.
 ///
 /// Holds the expanded key (200 bytes) and wipes it when dropped. It is `Clone` but not `Copy`, so
 /// that every copy of the key is made on purpose and wiped in turn.

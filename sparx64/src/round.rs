@@ -15,7 +15,7 @@
 //!
 //! After the last step the whole block is whitened with four words of key.
 //!
-//! There is one data path: a [`Word`] is a `u16`, or a vector of the same word of many blocks.
+//! There is one data path: a [`Word16`] is a `u16`, or a vector of the same word of many blocks.
 #![expect(
     clippy::inline_always,
     reason = "vector code must end up inside a function that has the target feature"
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// One 16-bit word of a block, or the same word of several blocks. Arithmetic is modulo 2^16.
-pub(crate) trait Word: Copy {
+pub(crate) trait Word16: Copy {
     /// How one word of the key schedule is held for these words.
     type Key: Copy + Default;
 
@@ -52,7 +52,7 @@ pub(crate) trait Word: Copy {
     fn rotate_left(self, count: u32) -> Self;
 }
 
-impl Word for u16 {
+impl Word16 for u16 {
     type Key = Self;
 
     #[inline(always)]
@@ -67,6 +67,7 @@ impl Word for u16 {
 
     #[inline(always)]
     fn add_key(self, key: Self) -> Self {
+        // Opaque to the optimiser, which would otherwise vectorise a single block.
         scalar::keep(self ^ key)
     }
 
@@ -91,70 +92,72 @@ impl Word for u16 {
 pub(crate) type Branch<W> = (W, W);
 
 /// A block: its left branch and its right one.
-pub(crate) type State<W> = (Branch<W>, Branch<W>);
+pub(crate) type Branches<W> = (Branch<W>, Branch<W>);
 
 /// The ARX-box `A`: a round of SPECK-32, less its key.
 #[inline(always)]
-pub(crate) fn arx_box<W: Word>((x, y): Branch<W>) -> Branch<W> {
+pub(crate) fn arx_box<W: Word16>((x, y): Branch<W>) -> Branch<W> {
+    // The paper's `>>> 7` is `<<< 9` in 16 bits.
     let x = x.rotate_left(9).add(y);
     (x, y.rotate_left(2).xor(x))
 }
 
 #[inline(always)]
-pub(crate) fn arx_box_inverse<W: Word>((x, y): Branch<W>) -> Branch<W> {
+pub(crate) fn arx_box_inverse<W: Word16>((x, y): Branch<W>) -> Branch<W> {
+    // `<<< 14` undoes `<<< 2`, and `<<< 7` undoes the `>>> 7` of the paper.
     let y = y.xor(x).rotate_left(14);
     (x.sub(y).rotate_left(7), y)
 }
 
 #[inline(always)]
-pub(crate) fn add_key<W: Word>((x, y): Branch<W>, (key_x, key_y): Branch<W>) -> Branch<W> {
+pub(crate) fn add_key<W: Word16>((x, y): Branch<W>, (key_x, key_y): Branch<W>) -> Branch<W> {
     (x.add_key(key_x), y.add_key(key_y))
 }
 
 /// `L_2`: a Feistel round, then the exchange of branches.
 #[inline(always)]
-fn linear_layer<W: Word>((left, right): State<W>) -> State<W> {
+fn linear_layer<W: Word16>((left, right): Branches<W>) -> Branches<W> {
     (mix(left, right), left)
 }
 
 #[inline(always)]
-fn linear_layer_inverse<W: Word>((left, right): State<W>) -> State<W> {
+fn linear_layer_inverse<W: Word16>((left, right): Branches<W>) -> Branches<W> {
     (right, mix(right, left))
 }
 
 /// Adds `L(from)` to `to`: its own inverse.
 #[inline(always)]
-pub(crate) fn mix<W: Word>((x, y): Branch<W>, (to_x, to_y): Branch<W>) -> Branch<W> {
+pub(crate) fn mix<W: Word16>((x, y): Branch<W>, (to_x, to_y): Branch<W>) -> Branch<W> {
     let t = x.xor(y).rotate_left(8);
     (x.xor(t).xor(to_x), y.xor(t).xor(to_y))
 }
 
 #[inline(always)]
-pub(crate) fn whiten<W: Word>(
-    (left, right): State<W>,
-    (left_key, right_key): State<W>,
-) -> State<W> {
+pub(crate) fn whiten<W: Word16>(
+    (left, right): Branches<W>,
+    (left_key, right_key): Branches<W>,
+) -> Branches<W> {
     (add_key(left, left_key), add_key(right, right_key))
 }
 
-/// Encryption or decryption.
+/// Encryption or decryption, as a type parameter: the data path is compiled once for each.
 pub(crate) trait Direction {
     /// Takes `N` states through all rounds, side by side: each round key is loaded once for all of
     /// them, and the processor fills the latency of one with the work of the others.
-    fn apply<W: Word, const N: usize>(
+    fn apply<W: Word16, const N: usize>(
         schedule: &Schedule<W::Key>,
-        states: [State<W>; N],
-    ) -> [State<W>; N];
+        states: [Branches<W>; N],
+    ) -> [Branches<W>; N];
 }
 
 pub(crate) struct Encrypt;
 
 impl Direction for Encrypt {
     #[inline(always)]
-    fn apply<W: Word, const N: usize>(
+    fn apply<W: Word16, const N: usize>(
         schedule: &Schedule<W::Key>,
-        mut states: [State<W>; N],
-    ) -> [State<W>; N] {
+        mut states: [Branches<W>; N],
+    ) -> [Branches<W>; N] {
         for [left_keys, right_keys] in &schedule.steps {
             for (left_key, right_key) in zip(left_keys, right_keys) {
                 let (left_key, right_key) = (W::splat_pair(left_key), W::splat_pair(right_key));
@@ -182,10 +185,10 @@ pub(crate) struct Decrypt;
 
 impl Direction for Decrypt {
     #[inline(always)]
-    fn apply<W: Word, const N: usize>(
+    fn apply<W: Word16, const N: usize>(
         schedule: &Schedule<W::Key>,
-        mut states: [State<W>; N],
-    ) -> [State<W>; N] {
+        mut states: [Branches<W>; N],
+    ) -> [Branches<W>; N] {
         let key = (
             W::splat_pair(&schedule.whitening[0]),
             W::splat_pair(&schedule.whitening[1]),

@@ -4,7 +4,7 @@
 //! branches of one block into a vector. That is fewer instructions, but each round waits longer: a
 //! block took 68 ns instead of 32. Blocks gain from vectors only side by side.
 
-/// Returns the word, which the compiler then takes for unrelated to any other.
+/// Returns the word unchanged, but opaque to the optimiser.
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline]
 pub(crate) fn keep(mut word: u16) -> u16 {
@@ -20,7 +20,7 @@ pub(crate) fn keep(mut word: u16) -> u16 {
     word
 }
 
-/// No other compiler target has been seen to do so; and Miri has no assembler.
+/// On other targets the compiler does not vectorise a single block; and Miri has no assembler.
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline]
 pub(crate) fn keep(word: u16) -> u16 {

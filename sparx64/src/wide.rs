@@ -1,4 +1,4 @@
-//! A 16-bit word in a 32-bit register, for processors that have no other.
+//! 16-bit words in 32-bit registers, for processors that have no narrower ones.
 //!
 //! Only the lower half counts. The upper one holds what is left over, so nothing is spent on keeping
 //! it clean; a rotation, the one operation that would see it, writes the word into both halves, of
@@ -9,16 +9,16 @@
 //! instructions.
 
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
-use crate::round::State;
+use crate::round::Branches;
 use crate::{
-    round::{Branch, Word},
+    round::{Branch, Word16},
     schedule::RoundKey,
 };
 
 #[derive(Clone, Copy)]
 pub(crate) struct Wide(u32);
 
-impl Word for Wide {
+impl Word16 for Wide {
     type Key = u16;
 
     #[inline]
@@ -56,6 +56,7 @@ impl Word for Wide {
     #[inline]
     fn rotate_left(self, count: u32) -> Self {
         let turned = match count {
+            // Each count by the shortest way of Armv7-M: one instruction for a byte swap or an inserted field.
             8 => swap_bytes(self.0),
             9 => repeat_7(self.0) >> 7,
             _ => repeat(self.0).wrapping_shr(16_u32.wrapping_sub(count)),
@@ -88,7 +89,7 @@ pub(crate) fn store([left, right]: [Pair; 2]) -> u64 {
 /// [`block::load`](crate::block::load) for these words.
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 #[inline]
-pub(crate) fn load_words(block: u64) -> State<Wide> {
+pub(crate) fn load_words(block: u64) -> Branches<Wide> {
     let [left, right] = load(block);
     (unpack(left), unpack(right))
 }
@@ -96,7 +97,7 @@ pub(crate) fn load_words(block: u64) -> State<Wide> {
 /// The inverse of [`load_words`].
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 #[inline]
-pub(crate) fn store_words((left, right): State<Wide>) -> u64 {
+pub(crate) fn store_words((left, right): Branches<Wide>) -> u64 {
     // Else the compiler would merge this with what comes before.
     let keep = |(x, y): Branch<Wide>| pack((Wide(keep(x.0)), Wide(keep(y.0))));
     store([keep(left), keep(right)])
@@ -124,7 +125,7 @@ fn swap_bytes(words: u32) -> u32 {
     words.swap_bytes().rotate_left(16)
 }
 
-/// The word in both halves.
+/// Copies the lower half into the upper one.
 #[inline]
 fn repeat(word: u32) -> u32 {
     keep(word << 16 | word & 0xffff)
@@ -145,7 +146,7 @@ fn repeat_7(word: u32) -> u32 {
     repeat(word)
 }
 
-/// Returns the number, of which the compiler then knows nothing, so that it takes no other way to it.
+/// Returns the number unchanged, but opaque to the optimiser, which would otherwise rearrange what leads to it.
 #[cfg(all(any(target_arch = "arm", target_arch = "riscv32"), not(miri)))]
 #[inline]
 pub(crate) fn keep(mut number: u32) -> u32 {

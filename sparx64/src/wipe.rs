@@ -1,4 +1,4 @@
-//! Wiping of key material that the compiler does not optimise away.
+//! Wipes key material in a way that the compiler does not optimise away.
 
 use core::{
     ptr,

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::bench::leases;
 use crate::matrix::{host_tests, separate_test};
 use crate::report::Report;
 use crate::setup::Need;
@@ -47,17 +48,10 @@ const fn test(name: &'static str, tools: &'static [&'static [Told]]) -> Test {
 }
 
 const TESTS: &[Test] = &[
-    test("servers", ALL_ENGINES_AND_WALL_CLOCK),
+    test("engines", ALL_ENGINES_AND_WALL_CLOCK),
     test("volumes", &[FILE_SYSTEM]),
-    test("contract_redis", &[REDIS_SERVER]),
-    test("contract_etcd", &[ETCD_SERVER]),
-    test("contract_postgres", &[POSTGRES_PROGRAMS]),
-    test("postgresql", &[POSTGRES_PROGRAMS, WALL_CLOCK]),
-    test("segment_faults", ALL_ENGINES),
-    test("encryption", ALL_ENGINES),
     test("doctors", ALL_ENGINES),
     test("starters", ALL_ENGINES),
-    test("contract_mysql", &[MARIADB_SERVER, WALL_CLOCK]),
 ];
 
 /// Run by the part `integrations`, in another workspace.
@@ -120,7 +114,7 @@ pub(crate) fn needs() -> Vec<Need> {
 pub(crate) fn run(report: &mut Report) {
     // All at once, on all processors; what follows mostly waits.
     let mut build = host_tests();
-    build.arg("--no-run");
+    build.args(["--no-run", "--bench", LEASES.name]);
     for test in TESTS {
         build.args(["--test", test.name]);
     }
@@ -128,6 +122,7 @@ pub(crate) fn run(report: &mut Report) {
     for test in TESTS {
         test.run(report);
     }
+    leases::once(report);
 }
 
 impl Test {

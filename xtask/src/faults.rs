@@ -5,7 +5,7 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::LIBFAKETIME;
-use crate::{engines, soak};
+use crate::{copies, engines, soak};
 
 /// What the names of scenarios begin with that need the tool.
 const NEEDS_FAKETIME: &str = "wall_clocks";
@@ -30,4 +30,5 @@ pub(crate) fn run(report: &mut Report) {
     engines::FAULTS.run(report);
     engines::OUTAGES.run(report);
     soak::run(report);
+    copies::once(report);
 }

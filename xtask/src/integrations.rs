@@ -22,7 +22,8 @@ pub(crate) fn run(report: &mut Report) {
     }
 }
 
-fn inside(arguments: &[&str]) -> Command {
+/// A command of cargo in the workspace of the examples.
+pub(crate) fn inside(arguments: &[&str]) -> Command {
     let mut command = cargo(arguments);
     command
         .current_dir(root().join("randflake-std/examples"))

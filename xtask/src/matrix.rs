@@ -143,14 +143,7 @@ pub(crate) fn light_tests(target: &str, features: &str) -> Command {
 }
 
 /// Of `randflake-core`, which `randflake-std` passes on.
-const DATABASES: &[&str] = &[
-    "diesel",
-    "postgres-types",
-    "rusqlite",
-    "sea-orm",
-    "sqlx",
-    "sqlx-postgres",
-];
+const DATABASES: &[&str] = &["diesel", "postgres-types", "rusqlite", "sea-orm", "sqlx"];
 
 /// The same.
 const FORMATS: &[&str] = &[
@@ -232,15 +225,8 @@ pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
     ("randflake-std", "outages", "faults"),
     ("randflake-std", "soak", "faults"),
     ("randflake-std", "copied_machines", "copies"),
-    ("randflake-std", "servers", "engines"),
     ("randflake", "volumes", "engines"),
-    ("randflake-std", "contract_redis", "engines"),
-    ("randflake-std", "contract_etcd", "engines"),
-    ("randflake-std", "contract_postgres", "engines"),
-    ("randflake-std", "postgresql", "engines"),
-    ("randflake-std", "segment_faults", "engines"),
-    ("randflake-std", "contract_mysql", "engines"),
-    ("randflake-std", "encryption", "engines"),
     ("randflake", "doctors", "engines"),
+    ("randflake-std", "engines", "engines"),
     ("randflake-std", "starters", "engines"),
 ];

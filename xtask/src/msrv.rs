@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::setup::Need;
 
 /// Features whose crates need a younger Rust than ours, and which.
-const YOUNGER: (&[&str], &str) = (&["sea-orm", "sqlx", "sqlx-postgres"], "1.94");
+const YOUNGER: (&[&str], &str) = (&["sea-orm", "sqlx"], "1.94");
 
 pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
     apart::no_arguments(arguments)?;

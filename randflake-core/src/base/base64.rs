@@ -1,26 +1,26 @@
-//! The base64 of an id's decimal digits.
+//! Base64 of the decimal digits of an id, as `bwmarrin/snowflake` defines its `Base64`.
 
 use super::digits::BUFFER_LEN;
 use super::{BASE10, BASE64, Digits, FOREIGN, decode, fast};
 use crate::DecodeError;
 use crate::decimal::{LEN as DECIMAL_LEN, decimal_digits, decimal_len};
 
-/// What the last four characters are filled up with.
+/// Fills the last group of four characters.
 const PADDING: u8 = b'=';
-/// Three bytes are four characters.
+/// Longest text: three bytes become four characters.
 pub(super) const MAX_LEN: usize = BASE10.max_len.div_ceil(3).wrapping_mul(4);
 
-/// What eight bytes of output are made of.
+/// Digits per step: six bytes become eight characters.
 const SIX: usize = 6;
-/// Room for what six bytes make at a time.
+/// Size of the output buffer, in whole steps of eight characters.
 pub(super) const ROOM: usize = BASE10
     .max_len
     .next_multiple_of(SIX)
     .wrapping_div(SIX)
     .wrapping_mul(8);
 
-/// Base64 of a number's decimal digits, from the front of an array on, and its length. What is copied has lengths that
-/// are known when this is compiled.
+/// Base64 of the decimal digits, left-aligned, and its length. All copies have constant lengths, so they are moves
+/// and not calls of `memcpy`.
 #[inline]
 pub(super) fn characters(number: u64) -> ([u8; ROOM], usize) {
     let len = decimal_len(number);
@@ -42,8 +42,8 @@ pub(super) fn characters(number: u64) -> ([u8; ROOM], usize) {
     (characters, len)
 }
 
-/// So many digits at the end, as digits from the front on and zeros behind them, six to a number. They are moved in
-/// registers: a processor waits for what is stored and then read at other places.
+/// Shifts the last `len` digits to the front and splits them into numbers of six bytes. In registers: a load that
+/// follows narrower stores to the same bytes would stall.
 #[inline]
 fn left_aligned(digits: [u8; DECIMAL_LEN], len: usize) -> [u64; DECIMAL_LEN / SIX] {
     const MASK: u64 = (1 << 48) - 1;
@@ -76,8 +76,8 @@ fn left_aligned(digits: [u8; DECIMAL_LEN], len: usize) -> [u64; DECIMAL_LEN / SI
     ]
 }
 
-/// The characters of six ASCII digits or zeros, all at once: bits are spread over eight bytes, and each of these becomes
-/// a letter or digit. There is no `+` or `/` in the base64 of digits.
+/// Encodes six ASCII digits or zeros at once: the bits are spread over eight bytes, and each byte becomes a letter
+/// or digit. The base64 of digits contains no `+` or `/`.
 #[inline]
 fn eight(bits: u64) -> [u8; 8] {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
@@ -85,7 +85,8 @@ fn eight(bits: u64) -> [u8; 8] {
     let halves = bits & 0xFF_FFFF | (bits & 0xFFFF_FF00_0000) << 8;
     let quarters = halves & 0x0000_0FFF_0000_0FFF | (halves & 0x00FF_F000_00FF_F000) << 4;
     let values = quarters & 0x003F_003F_003F_003F | (quarters & 0x0FC0_0FC0_0FC0_0FC0) << 2;
-    // `A` to `Z` are 0 to 25, `a` to `z` follow, then the digits. A byte with this added is over ASCII from there on.
+    // `A` to `Z` are 0 to 25, `a` to `z` follow, then the digits. Adding 0x80 - first sets the top bit of each byte
+    // whose value is at least `first`.
     let from = |first: u8| {
         values.wrapping_add(u64::from_ne_bytes([0x80_u8.wrapping_sub(first); 8])) >> 7 & ONES
     };
@@ -98,7 +99,7 @@ fn eight(bits: u64) -> [u8; 8] {
         .to_be_bytes()
 }
 
-/// [`characters`] as a text on the stack.
+/// [`characters`] as a string on the stack.
 pub(super) fn write(number: u64) -> Digits {
     let (characters, len) = characters(number);
     let start = BUFFER_LEN.wrapping_sub(len);
@@ -109,7 +110,7 @@ pub(super) fn write(number: u64) -> Digits {
     Digits { buffer, start }
 }
 
-/// [`read`] for a text that is plainly one: whole groups of four, and as much padding as there must be.
+/// Fast path of [`read`]: accepts canonical texts, in whole groups of four. `None` sends the text to the slow path.
 pub(super) fn read_plain(text: &[u8]) -> Option<u64> {
     if text.len() > MAX_LEN {
         return None;
@@ -135,7 +136,7 @@ pub(super) fn read_plain(text: &[u8]) -> Option<u64> {
         put(quad)?;
         len = len.wrapping_add(3);
     }
-    // `A` stands for no bits, of which there are some before the padding.
+    // `A` is six zero bits: the padding decodes to bits that must be zero, which is checked below.
     let [first, second, third, fourth] = *last;
     let (filled, padding) = match [third, fourth] {
         [PADDING, PADDING] => ([first, second, b'A', b'A'], 2),
@@ -151,7 +152,7 @@ pub(super) fn read_plain(text: &[u8]) -> Option<u64> {
     fast::read_decimal(digits.get(..len)?)
 }
 
-/// The number whose digits a base64 text is of.
+/// Slow path: decodes the base64 of decimal digits, or returns the precise error.
 pub(super) fn read(text: &[u8]) -> Result<u64, DecodeError> {
     if text.len() > MAX_LEN {
         return Err(DecodeError::TooLong { len: text.len() });

@@ -1,12 +1,12 @@
-//! Many ids to text at once, straight into a buffer of bytes.
+//! Bulk conversion of ids to text, written straight into a byte buffer.
 
 use super::{BASE32, BASE36, BASE58, BASE62, Base, MOST, Table, base64, digits, fast};
 use crate::{BufferTooShort, Id, Notation};
 
 impl Base {
-    /// Writes all ids to the front of a buffer, each followed by the separator, and returns how many bytes that took.
+    /// Writes all ids into a buffer, each followed by the separator, and returns the number of bytes written.
     ///
-    /// What is in the buffer behind the bytes that are counted has no meaning.
+    /// Bytes of the buffer after that are unspecified.
     ///
     /// ```
     /// use randflake_core::{Base, Id};
@@ -20,7 +20,7 @@ impl Base {
     ///
     /// # Errors
     ///
-    /// [`BufferTooShort`] if the buffer has less than [`max_len`](Base::max_len) + 1 bytes for each id. Nothing was
+    /// [`BufferTooShort`] if the buffer has less than [`max_len`](Base::max_len) + 1 bytes for each id. Nothing is
     /// written then.
     pub fn write(
         self,
@@ -33,7 +33,7 @@ impl Base {
             let len = buffer.len();
             return Err(BufferTooShort { len, needed });
         }
-        let lines = Lines {
+        let lines = TextLines {
             ids,
             separator,
             buffer,
@@ -54,7 +54,7 @@ impl Base {
     }
 }
 
-/// The digits at the front of an array, and how many there are.
+/// The digits of a number, left-aligned, and their count.
 fn in_radix<const RADIX: u64>(table: &Table) -> impl Fn(u64) -> ([u8; MOST], usize) {
     move |bits| {
         let (digits, zeros) = digits::<RADIX>(table, bits);
@@ -64,15 +64,15 @@ fn in_radix<const RADIX: u64>(table: &Table) -> impl Fn(u64) -> ([u8; MOST], usi
     }
 }
 
-struct Lines<'a> {
+struct TextLines<'a> {
     ids: &'a [Id],
     separator: u8,
     buffer: &'a mut [u8],
 }
 
-impl Lines<'_> {
-    /// Of texts at the front of an array, and their length. A whole array is copied where there is room: faster than a
-    /// length that nobody knows before.
+impl TextLines<'_> {
+    /// Writes one text per id. While there is room the whole array is copied: a constant length is faster than the
+    /// exact one.
     #[inline]
     fn write<const N: usize>(self, text: impl Fn(u64) -> ([u8; N], usize)) -> usize {
         let Self {

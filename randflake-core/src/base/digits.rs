@@ -1,21 +1,22 @@
-//! A text on the stack.
+//! Text of an id in a buffer on the stack.
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::ops::Deref;
 
-/// 64 digits of base 2.
+/// Room for the longest text: 64 digits of base 2.
 pub(super) const BUFFER_LEN: usize = 64;
 
-/// An id's text in a [`Base`](crate::Base): a buffer on the stack that reads as a `str` of 1 to 64 ASCII characters.
+/// Text of an id in a [`Base`](crate::Base), in a buffer on the stack: derefs to a `str` of 1 to 64 ASCII
+/// characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digits {
     pub(super) buffer: [u8; BUFFER_LEN],
-    /// Where the first digit stands: 0 to 63.
+    /// Index of the first digit: 0 to 63.
     pub(super) start: usize,
 }
 
 impl Digits {
-    // In both readers the defaults are never taken.
+    // `start` is below 64 and all bytes are ASCII: the defaults are never taken, and no panic is compiled in.
 
     /// The text as ASCII bytes.
     #[must_use]
@@ -23,7 +24,7 @@ impl Digits {
         self.buffer.get(self.start..).unwrap_or_default()
     }
 
-    /// The text.
+    /// The text as a string slice.
     #[must_use]
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(self.as_bytes()).unwrap_or_default()

@@ -1,17 +1,17 @@
-//! Texts that are plainly ids are read eight digits at a time, or without asking at each digit whether it fits.
+//! Fast paths for reading texts: eight digits at a time, or without a check per digit.
 //!
-//! `None` means no more than that it is not plain: the slow way reads it, or says what is wrong.
+//! `None` is not an error: the slow path in the parent module then reads the text or says what is wrong.
 
 use super::{FOREIGN, Table};
 
 const EIGHT: usize = 8;
-/// Times eight bytes of 0 or 1: the highest byte of the product has them as its bits, the first as the highest. The
-/// other way round, times a byte: the highest bit of each byte of the product.
+/// Multiplying eight bytes of 0 or 1 by this gathers them as the bits of the highest byte, the first byte highest.
+/// Multiplying one byte by it spreads its bits, in the highest bit of each byte of the product.
 const BITS: u64 = 0x8040_2010_0804_0201;
 const LOWEST_BITS: u64 = u64::from_ne_bytes([1; 8]);
 const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
 
-/// The number of a text in a radix that is known when this is compiled.
+/// Reads a text in a radix that is known at compile time.
 #[inline]
 pub(super) fn read<const RADIX: u64>(table: &Table, text: &[u8]) -> Option<u64> {
     if text.len() > table.max_len {
@@ -20,14 +20,14 @@ pub(super) fn read<const RADIX: u64>(table: &Table, text: &[u8]) -> Option<u64> 
     let (&last, others) = text.split_last()?;
     let mut number: u64 = 0;
     let mut seen = table.value(last);
-    // One digit less than the most always fits.
+    // All digits but the last cannot overflow, so only the last step is checked.
     for &byte in others {
         let value = table.value(byte);
         number = number.wrapping_mul(RADIX).wrapping_add(u64::from(value));
         seen |= value;
     }
     let has_leading_zero = others.first().is_some_and(|&first| table.value(first) == 0);
-    // Values of digits are below 64.
+    // Digits are below 64 and `FOREIGN` is above: one comparison for the whole text.
     if seen >= FOREIGN || has_leading_zero {
         return None;
     }
@@ -47,9 +47,10 @@ pub(super) fn read_binary(text: &[u8]) -> Option<u64> {
 pub(super) fn read_decimal(text: &[u8]) -> Option<u64> {
     read_eights(text, 10, 100_000_000, |digits| {
         let digits = u64::from_le_bytes(digits) ^ ZEROS;
-        // From 10 on, a byte with this added is over ASCII.
+        // Adding 0x80 - 10 sets the top bit of each byte that is not a digit.
         let over = digits | digits.wrapping_add(u64::from_ne_bytes([0x80 - 10; 8]));
-        // Pairs, then the first and third pair and the second and fourth, each where the upper half has their sum.
+        // Sums neighbouring digits to pairs, then adds all four pairs by two multiplications; the upper half has
+        // the sum.
         let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
         let every_other = |pairs: u64| pairs & 0x0000_00FF_0000_00FF;
         let first = every_other(pairs).wrapping_mul((1_000_000 << 32) + 100);
@@ -59,7 +60,7 @@ pub(super) fn read_decimal(text: &[u8]) -> Option<u64> {
     })
 }
 
-/// Digits before the last eights one by one, then eight at a time.
+/// Reads the leading digits that do not fill a group, then groups of eight.
 #[inline]
 fn read_eights(
     text: &[u8],
@@ -73,7 +74,7 @@ fn read_eights(
     let (before, eights) = text.as_rchunks();
     let mut number: u64 = 0;
     if let Some(&first) = text.first_chunk::<EIGHT>() {
-        // Without a branch for how many they are: shifted to the end, with zeros before them.
+        // Branch-free for any number of leading digits: they are shifted to the end, with zeros before them.
         let rest = EIGHT.wrapping_sub(before.len()).wrapping_mul(8);
         #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
         let shifted = (u64::from_le_bytes(first) ^ ZEROS).checked_shl(rest as u32);
@@ -98,7 +99,7 @@ fn read_eights(
     Some(number)
 }
 
-/// All 64 digits.
+/// All 64 binary digits of a number, with leading zeros.
 pub(super) fn binary_digits(number: u64) -> [u8; 64] {
     let mut digits = [0; 64];
     let (places, _) = digits.as_chunks_mut::<EIGHT>();

@@ -1,7 +1,7 @@
-//! Other text forms of an id: one codec, a table for each base.
+//! Text forms of ids other than base32hex: one codec, with a table for each base.
 //!
-//! They are those of `snowflake.go` in <https://github.com/bwmarrin/snowflake>, and base62. That one's
-//! `Base64` is the base64 of the decimal digits, so it is the decimal form written once more.
+//! They are those of `snowflake.go` in <https://github.com/bwmarrin/snowflake>, plus base62. Its `Base64` encodes
+//! the decimal digits, not the number.
 
 mod base64;
 mod bulk;
@@ -17,10 +17,10 @@ use crate::DecodeError;
 use crate::decimal::{decimal_digits, decimal_len};
 use crate::error::write_byte;
 
-/// A text form by its base. All are of the 64 bits as an unsigned number, most significant digit
-/// first, without a leading zero.
+/// A text form, named by its base: the 64 bits as an unsigned number, most significant digit first, without leading
+/// zeros.
 ///
-/// For numbers under 2^63, which plain classic ids are, they are what `bwmarrin/snowflake` writes.
+/// For numbers below 2^63, which plain Snowflake ids are, the texts are those of `bwmarrin/snowflake`.
 ///
 /// ```
 /// use randflake_core::{Base, Id};
@@ -37,36 +37,36 @@ use crate::error::write_byte;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Base {
-    /// `0` and `1`.
+    /// Binary: the digits `0` and `1`.
     Base2,
-    /// `0-9`: what bwmarrin's `Bytes` are the ASCII of.
+    /// Decimal: `0-9`. The `Bytes` of `bwmarrin/snowflake` are these digits in ASCII.
     Base10,
-    /// bwmarrin's, the digits of z-base-32 in an order of its own: `ybndrfg8ejkmcpqxot1uwisza345h769`.
-    /// The project's own base32hex is [`Id::to_text`](crate::Id::to_text).
+    /// Base 32 of `bwmarrin/snowflake`: `ybndrfg8ejkmcpqxot1uwisza345h769`, the digits of z-base-32 in another
+    /// order. The base32hex of this project is [`Id::to_text`](crate::Id::to_text).
     Base32,
-    /// `0-9a-z`.
+    /// Base 36: `0-9a-z`, lower case.
     Base36,
-    /// bwmarrin's: `1-9a-zA-Z` without `0`, `l`, `I` and `O`, lower case first. Bitcoin's has upper case
-    /// first.
+    /// Base 58 of `bwmarrin/snowflake`: `1-9a-zA-Z` without `0`, `l`, `I` and `O`. Lower case comes first, where
+    /// Bitcoin has upper case first.
     Base58,
-    /// `0-9A-Za-z`, as in ASCII.
+    /// Base 62: `0-9A-Za-z`, in ASCII order.
     Base62,
-    /// The standard base64 ([RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-4), padded) of the
-    /// decimal digits.
+    /// Standard padded base64 ([RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-4)) of the decimal digits.
     Base64,
 }
 
-/// The digits of a base, from 0 on, and the same the other way round.
+/// Digits of a base, and the inverse mapping.
 struct Table {
     digits: &'static [u8],
-    /// The same, and zeros: without a length to compare with.
+    /// The digits padded with zeros, so that an index of 6 bits needs no bounds check.
     padded: [u8; 64],
-    /// By character; [`FOREIGN`] where it is no digit.
+    /// Value of each byte; [`FOREIGN`] if it is not a digit.
     values: [u8; 256],
-    /// Digits of 2^64 - 1.
+    /// Number of digits of 2^64 - 1.
     max_len: usize,
 }
 
+/// Marks a byte that is not a digit: above all values, so that an OR of many shows whether one was foreign.
 const FOREIGN: u8 = 0x80;
 
 impl Table {
@@ -96,7 +96,7 @@ impl Table {
         }
     }
 
-    /// Of a number below the radix.
+    /// The digit of a number below the radix.
     #[inline]
     fn digit(&self, number: u8) -> u8 {
         self.padded[usize::from(number & 63)]
@@ -114,7 +114,7 @@ static BASE36: Table = Table::new(b"0123456789abcdefghijklmnopqrstuvwxyz");
 static BASE58: Table = Table::new(b"123456789abcdefghijkmnopqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ");
 static BASE62: Table =
     Table::new(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
-/// Of bytes, not of the number: its `max_len` has no meaning.
+/// Encodes bytes, not a number: its `max_len` has no meaning.
 static BASE64: Table =
     Table::new(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
 
@@ -131,7 +131,7 @@ impl Base {
         }
     }
 
-    /// The most characters that an id has in it: 11 for base 58 and 62, up to 64 for base 2.
+    /// Length of the longest id: 11 for base 58 and 62, up to 64 for base 2.
     #[must_use]
     pub const fn max_len(self) -> usize {
         match self {
@@ -171,7 +171,7 @@ impl Base {
         }
     }
 
-    /// What is wrong with a text that is not plainly an id.
+    /// Slow path: reads a text that the fast path refused, or says what is wrong.
     #[cold]
     fn look_at(self, text: &[u8]) -> Result<u64, BaseError> {
         let decoded = match self {
@@ -185,7 +185,7 @@ impl Base {
     }
 }
 
-/// `base2`, `base10` and so on.
+/// Writes `base2`, `base10` and so on.
 impl Display for Base {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -212,13 +212,13 @@ fn decimal(bits: u64) -> Digits {
     }
 }
 
-/// No radix from 32 on has more digits of 64 bits.
+/// Most digits of 64 bits in any radix from 32 on, rounded up to a `u128` of bytes.
 const MOST: usize = 16;
 
-/// The digits as the bytes of a number, the last in the lowest byte, and how many zeros stand before them.
+/// Digits as the bytes of a number, the last one lowest, and the count of leading zeros.
 ///
-/// The radix is known when this is compiled, so that nothing is divided by it. The digits do not wait for each other:
-/// each step splits all parts at the same time, and all stay in registers.
+/// The radix is a constant, so divisions become multiplications. Each step splits all parts at once: the steps do
+/// not depend on each other, and all values stay in registers.
 #[inline]
 #[expect(
     clippy::arithmetic_side_effects,
@@ -244,7 +244,7 @@ fn digits<const RADIX: u64>(table: &Table, bits: u64) -> (u128, u32) {
         let four = four.map(|value| table.digit(value));
         digits = digits << 32 | u128::from(u32::from_be_bytes(four));
     }
-    // The last digit is there in any case.
+    // 0 has one digit.
     (digits, (values | 1).leading_zeros() / 8)
 }
 
@@ -272,7 +272,7 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
         let next = bits
             .checked_mul(table.digits.len() as u64)
             .and_then(|bits| bits.checked_add(value.into()));
-        // A foreign character further on is the clearer error.
+        // Not returned yet: a foreign character further on is the clearer error.
         fits &= next.is_some();
         bits = next.unwrap_or(0);
     }
@@ -289,9 +289,9 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BaseError {
-    /// The base.
+    /// Base that the text was read in.
     pub base: Base,
-    /// What is wrong.
+    /// First problem found in the text.
     pub problem: DecodeError,
 }
 

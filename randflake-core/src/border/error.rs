@@ -1,21 +1,21 @@
-//! Why there is no id to store raw.
+//! Errors of ids that are stored raw.
 
 use core::fmt::{self, Display, Formatter};
 
 use crate::TypedIdError;
 
-/// Why there is no [`StoredRaw`](crate::StoredRaw) id.
+/// Error of making a [`StoredRaw`](crate::StoredRaw) id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum BorderError {
-    /// The program has not set the cipher of the kind yet.
+    /// [`Border::cipher`](crate::Border::cipher) returned `None`: the program has not set the cipher yet.
     CipherMissing {
         /// The name of the id's type.
         name: &'static str,
     },
-    /// The text is no id of the kind.
+    /// The text is not an id of this kind.
     Text(TypedIdError),
 }
 

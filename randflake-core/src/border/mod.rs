@@ -1,4 +1,4 @@
-//! Ids that a database stores raw, and that are encrypted everywhere else.
+//! Ids that a database stores unencrypted and that are encrypted everywhere else.
 
 use core::cmp::Ordering;
 use core::fmt::{self, Display, Formatter};
@@ -10,16 +10,16 @@ pub use error::BorderError;
 
 mod error;
 
-/// A kind of ids that are encrypted at the border of the database: [`StoredRaw`].
+/// A kind of ids that are encrypted at the border of the database, as [`StoredRaw`].
 pub trait Border: Kind {
-    /// The cipher of the secret that generates the ids; `None` until the program has it.
+    /// Cipher of the secret that generates the ids; `None` until the program has set it.
     ///
-    /// It must not change: ids that were read with another one are other ids.
+    /// It must never change: under another cipher the stored numbers are other ids.
     fn cipher() -> Option<&'static Sparx64>;
 }
 
-/// An id for a column that stores it raw: the database keeps the number before its encryption, which ascends with time,
-/// and the program sees, shows and reads the encrypted id.
+/// An id that the database stores unencrypted: the column ascends with time, and the program sees, shows and reads
+/// the encrypted id.
 ///
 /// New rows go to the end of the index then: an insert takes 1.4 times as long as with a sequence, and 3.8 times with
 /// encrypted ids in the column (PostgreSQL, ten million rows). The price: anyone who reads the database sees times and
@@ -87,7 +87,7 @@ fn cipher<K: Border>() -> Result<&'static Sparx64, BorderError> {
 }
 
 impl<K> StoredRaw<K> {
-    /// The encrypted id.
+    /// The encrypted id, as users see it.
     #[must_use]
     pub const fn id(self) -> Typed<K> {
         self.id
@@ -103,7 +103,7 @@ impl<K> StoredRaw<K> {
 impl<K: Border> TryFrom<Typed<K>> for StoredRaw<K> {
     type Error = BorderError;
 
-    /// [`StoredRaw::new`].
+    /// Computes the stored number: see [`StoredRaw::new`].
     fn try_from(id: Typed<K>) -> Result<Self, BorderError> {
         Self::new(id)
     }
@@ -112,21 +112,21 @@ impl<K: Border> TryFrom<Typed<K>> for StoredRaw<K> {
 impl<K: Border> TryFrom<Id> for StoredRaw<K> {
     type Error = BorderError;
 
-    /// [`StoredRaw::new`].
+    /// Computes the stored number: see [`StoredRaw::new`].
     fn try_from(id: Id) -> Result<Self, BorderError> {
         Self::new(id)
     }
 }
 
 impl<K> From<StoredRaw<K>> for Typed<K> {
-    /// [`StoredRaw::id`].
+    /// Returns the encrypted id, as [`StoredRaw::id`] does.
     fn from(stored: StoredRaw<K>) -> Self {
         stored.id
     }
 }
 
 impl<K> From<StoredRaw<K>> for Id {
-    /// The encrypted id.
+    /// Returns the encrypted id without its kind.
     fn from(stored: StoredRaw<K>) -> Self {
         stored.id.id()
     }
@@ -142,13 +142,13 @@ impl<K: Border> FromStr for StoredRaw<K> {
 }
 
 impl<K: Kind> Display for StoredRaw<K> {
-    /// The encrypted id.
+    /// Writes the encrypted id.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(&self.id, f)
     }
 }
 
-// Derived ones would ask the same of `K`.
+// Written by hand: derived impls would require the same traits of `K`, which is only a marker.
 
 impl<K> Clone for StoredRaw<K> {
     fn clone(&self) -> Self {
@@ -173,6 +173,7 @@ impl<K> PartialOrd for StoredRaw<K> {
 }
 
 impl<K> Ord for StoredRaw<K> {
+    /// Compares the stored numbers, so that a program and its database sort alike.
     fn cmp(&self, other: &Self) -> Ordering {
         self.raw.cmp(&other.raw)
     }

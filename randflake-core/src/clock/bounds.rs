@@ -1,4 +1,4 @@
-//! How far a device trusts a time that it receives.
+//! Limits on the times that a device accepts.
 
 use core::time::Duration;
 
@@ -6,15 +6,15 @@ use crate::{Layout, Lease};
 
 /// Limits for the time that a device accepts from a real-time clock or over the network.
 ///
-/// Uniqueness does not depend on it: a wrong time makes ids old, or burns the ticks of a lease, which are lost for
-/// ever. These are the rules that keep that small:
+/// Uniqueness does not depend on them: a wrong time makes ids old, or burns ticks of a lease, which are lost for
+/// ever. These rules limit that loss:
 ///
-/// - **Told too early** (a real-time clock whose battery was changed): the horizon
-///   floors it, since every tick below may have been used.
-/// - **Told too late**: a step forward is capped, to [a day](Self::DEFAULT_MAX_STEP) unless set, and to the end of the
-///   lease.
-/// - **Told nothing** (no real-time clock): [`start`](TimeBounds::start) is where to begin, and the clock
-///   runs on its ticks, so that there are ids before the first synchronisation.
+/// - **A time too early** (a real-time clock whose battery was replaced): the horizon is the lower bound, since
+///   every tick below may have been used.
+/// - **A time too late**: a step forward is limited to [a day](Self::DEFAULT_MAX_STEP) unless set, and to the end
+///   of the lease.
+/// - **No time** (no real-time clock): the clock begins at [`start`](TimeBounds::start) and runs on its own ticks,
+///   so that there are ids before the first synchronisation.
 ///
 /// [`UnixClock::set_within`](crate::UnixClock::set_within) counts steps from the last trusted setting, so that many
 /// wrong times burn no more than one. When the time is corrected, ids that are already stamped stay ahead of it: a
@@ -42,10 +42,10 @@ pub struct TimeBounds {
 }
 
 impl TimeBounds {
-    /// The largest step forward unless it is set: a day. A wrong time wastes no more of a grant.
+    /// Default limit of a step forward: a day. A wrong time wastes no more of a grant.
     pub const DEFAULT_MAX_STEP: Duration = Duration::from_secs(86_400);
 
-    /// No time before the horizon is accepted. Pass zero without a horizon.
+    /// Creates bounds that accept no time before the horizon. Pass zero without a horizon.
     #[must_use]
     pub const fn from_horizon(horizon: Duration) -> Self {
         Self {
@@ -55,8 +55,8 @@ impl TimeBounds {
         }
     }
 
-    /// No time outside the lease is believed: before its start, or past its end, at which generators refuse. The lease
-    /// must be authenticated, otherwise its sender sets the clock.
+    /// Restricts times to the interval of the lease. The lease must be authenticated, otherwise its sender sets the
+    /// clock.
     #[must_use]
     pub const fn within<L: Layout>(mut self, lease: &Lease<L>) -> Self {
         let start = Duration::from_millis(L::SPEC.unix_ms(lease.start()));
@@ -65,18 +65,18 @@ impl TimeBounds {
         self
     }
 
-    /// No step forward is longer, [a day](Self::DEFAULT_MAX_STEP) unless set.
+    /// Limits each step forward; [a day](Self::DEFAULT_MAX_STEP) unless set.
     ///
-    /// It is how much of a grant a wrong time may waste in one boot, and how long the device may have been off without
-    /// its ids becoming old: one that was off for longer is behind by the rest until it is told a time that it
-    /// trusts, or boots again. `Duration::MAX` is for a source that is as trusted as the lease.
+    /// This is how much of a grant a wrong time may waste per boot, and how long the device may be off without its
+    /// ids becoming old: after a longer time its clock stays behind until it receives a trusted time or boots
+    /// again. Use `Duration::MAX` for a source that is as trusted as the lease.
     #[must_use]
     pub const fn with_max_step(mut self, max_step: Duration) -> Self {
         self.max_step = max_step;
         self
     }
 
-    /// The time to start at without a time source: the horizon, or the lease's start if that is later.
+    /// Time to start at without a time source: the horizon, or the start of the lease if later.
     #[must_use]
     pub fn start(&self) -> Duration {
         match self.window {
@@ -85,31 +85,31 @@ impl TimeBounds {
         }
     }
 
-    /// The time to set when a time is received, while it is `trusted` as far as is known; `None` before it was ever
-    /// set. Then steps are counted from [`start`](Self::start), unless that is zero; else from the lease's start if that
-    /// is later, so that a new lease is gone into by a clock that was far behind it.
+    /// Limits a received time. `trusted` is the time by the last trusted setting, or `None` before the first. Steps
+    /// are then counted from [`start`](Self::start), unless that is zero. A lease that starts later than the
+    /// trusted time replaces it, so that a clock far behind can enter a new lease.
     ///
-    /// Steps back are believed down to the floor: a generator holds, waits or refuses then.
+    /// Steps back are accepted down to the floor; a generator then holds, waits or refuses.
     #[must_use]
-    pub fn believe(&self, told: Duration, trusted: Option<Duration>) -> Duration {
+    pub fn believe(&self, received: Duration, trusted: Option<Duration>) -> Duration {
         let from = match (trusted, self.window) {
-            // A lease that is newer than what the clock was told is as trusted.
+            // The start of an authenticated lease is as trusted as a setting of the clock.
             (Some(trusted), Some((start, _))) => Some(trusted.max(start)),
             (trusted, _) => trusted.or(self.origin()),
         };
         let capped = match from {
-            Some(from) => told.min(from.saturating_add(self.max_step)),
-            None => told,
+            Some(from) => received.min(from.saturating_add(self.max_step)),
+            None => received,
         };
         let clamped = match self.window {
             Some((start, end)) => capped.max(start).min(end),
             None => capped,
         };
-        // Last: below the horizon nothing is right, even when the lease is over by then.
+        // The floor comes last: ticks below the horizon may be used, even if the lease is over by then.
         clamped.max(self.floor)
     }
 
-    /// Where steps are counted from before the clock was ever set.
+    /// Origin of steps before the clock was ever set; `None` if nothing is known.
     pub(crate) fn origin(&self) -> Option<Duration> {
         Some(self.start()).filter(|start| !start.is_zero())
     }

@@ -1,4 +1,4 @@
-//! Where the time comes from.
+//! Clocks: the traits for Unix time and monotonic time, and their implementations.
 
 mod bounds;
 mod divisor;
@@ -21,7 +21,7 @@ pub use uptime::Uptime;
 /// - It **may** stand still, jump ahead or go back. Ids stay unique under any clock; it decides only
 ///   which times they carry, and when ids are refused.
 pub trait Clock {
-    /// The time now, or `None` if it is not known yet.
+    /// The current Unix time, or `None` if it is not known yet.
     fn now(&self) -> Option<Duration>;
 }
 
@@ -32,14 +32,14 @@ impl<C: Clock + ?Sized> Clock for &C {
     }
 }
 
-/// A time that only grows: since the device was started, say.
+/// A source of monotonic time, such as the time since boot.
 ///
 /// Its contract:
 ///
 /// - `uptime` is cheap, never blocks, never fails, and may be called from an interrupt.
 /// - It never goes back, and passes as fast as time does.
 pub trait Monotonic {
-    /// The time since some fixed moment.
+    /// Time since a fixed moment, usually boot.
     fn uptime(&self) -> Duration;
 }
 
@@ -60,9 +60,7 @@ mod manual {
 
     use super::Clock;
 
-    /// A clock that is set by hand, for tests and simulations. Share it by reference.
-    ///
-    /// It counts milliseconds.
+    /// A clock that is set by hand, in milliseconds: for tests and simulations. Share it by reference.
     ///
     /// ```
     /// use core::time::Duration;
@@ -80,29 +78,29 @@ mod manual {
     const UNKNOWN: u64 = u64::MAX;
 
     impl ManualClock {
-        /// A clock that does not know the time.
+        /// Creates a clock that does not know the time.
         #[must_use]
         pub const fn unknown() -> Self {
             Self(AtomicU64::new(UNKNOWN))
         }
 
-        /// A clock at a Unix time in milliseconds.
+        /// Creates a clock at a Unix time in milliseconds.
         #[must_use]
         pub const fn at_unix_ms(unix_ms: u64) -> Self {
             Self(AtomicU64::new(unix_ms))
         }
 
-        /// Sets the time.
+        /// Sets the Unix time in milliseconds.
         pub fn set_unix_ms(&self, unix_ms: u64) {
             self.0.store(unix_ms, Ordering::SeqCst);
         }
 
-        /// Lets time pass; without effect while it is unknown.
+        /// Advances the time; no effect while it is unknown.
         pub fn advance_ms(&self, ms: u64) {
             self.change(|now| now.saturating_add(ms));
         }
 
-        /// Sets the time ahead, or back if `ms` is negative; without effect while it is unknown.
+        /// Steps the time ahead, or back if `ms` is negative; no effect while it is unknown.
         pub fn step_ms(&self, ms: i64) {
             self.change(|now| now.saturating_add_signed(ms));
         }

@@ -5,11 +5,11 @@ use core::time::Duration;
 use super::{Clock, Monotonic};
 use crate::{AtomicWord, ConstWord, SetClockError, TimeBounds};
 
-/// Unix time made of a [`Monotonic`] time and an offset, which synchronisation sets: unknown until then.
+/// Unix time as a [`Monotonic`] time plus an offset that synchronisation sets; unknown until then.
 ///
-/// It is for devices whose time comes from outside: a server, a satellite receiver, a real-time clock
-/// on a bus. Reading never waits for who sets it, so interrupts may do both. It needs 32-bit words only,
-/// and shows times up to 2106-02-07 06:28:15 UTC.
+/// For devices whose time comes from outside: a server, a satellite receiver, a real-time clock. Reads never wait
+/// for a setting in progress, so interrupts may do both. It needs only 32-bit words and shows times up to
+/// 2106-02-07 06:28:15 UTC.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;
@@ -26,15 +26,15 @@ use crate::{AtomicWord, ConstWord, SetClockError, TimeBounds};
 #[derive(Debug)]
 pub struct UnixClock<M, W> {
     monotonic: M,
-    /// Twice the number of settings, plus 1 while another is under way. The offset of setting `n` is at
-    /// `offsets[n % 2]`, so the one in force is whole at any moment.
+    /// Twice the number of settings, plus 1 while one is in progress. Setting `n` writes `offsets[n % 2]`, so the
+    /// offset in force is never half written.
     version: W,
     offsets: [Offset<W>; 2],
-    /// What steps within bounds are counted from: the offset of the last trusted setting.
+    /// Offset of the last trusted setting, from which bounded steps are counted.
     trusted: Offset<W>,
 }
 
-/// What is added to the monotonic time.
+/// Offset added to the monotonic time.
 #[derive(Debug)]
 struct Offset<W> {
     seconds: W,
@@ -42,7 +42,7 @@ struct Offset<W> {
 }
 
 impl<M, W: ConstWord<Value = u32>> UnixClock<M, W> {
-    /// A clock that does not know the time yet; it can be a `static`: see [`ConstWord`].
+    /// Creates a clock that does not know the time; it can be a `static`: see [`ConstWord`].
     pub const fn new(monotonic: M) -> Self {
         Self {
             monotonic,
@@ -54,36 +54,35 @@ impl<M, W: ConstWord<Value = u32>> UnixClock<M, W> {
 }
 
 impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
-    /// Sets the time, whichever it was: for a time that is authenticated. For any other use
-    /// [`set_within`](Self::set_within).
+    /// Sets the time unconditionally: for an authenticated time. Otherwise use [`set_within`](Self::set_within).
     ///
     /// # Errors
     ///
-    /// Nothing has changed then.
+    /// On an error the clock is unchanged.
     ///
     /// - [`OutOfRange`](SetClockError::OutOfRange): the time is past 2106-02-07 06:28:15 UTC, or so soon
     ///   after 1970 that the device would have started before;
-    /// - [`Busy`](SetClockError::Busy): an interrupt came while the time was being set, and sets it too.
+    /// - [`Busy`](SetClockError::Busy): another setting is in progress, which this call interrupted.
     pub fn set(&self, unix: Duration) -> Result<(), SetClockError> {
         let offset = self.offset_to(unix)?;
         self.change(self.version.load(), offset, Some(offset))
     }
 
-    /// Sets the time to what `bounds` leave of it, and returns that: see [`TimeBounds::believe`].
+    /// Sets the time within `bounds` and returns the time set: see [`TimeBounds::believe`].
     ///
-    /// Steps are counted from the time that the last [`set`](Self::set) has come to since, so any number of wrong times
-    /// puts the clock no further ahead than one does. Before the first `set` they are counted from the bounds' start at
-    /// the first call.
+    /// Steps are counted from the time by the last [`set`](Self::set), so any number of wrong times moves the clock
+    /// no further ahead than one does. Before the first `set` they are counted from the start of the bounds at the
+    /// first call.
     ///
     /// # Errors
     ///
     /// As for [`set`](Self::set).
     pub fn set_within(
         &self,
-        told: Duration,
+        received: Duration,
         bounds: &TimeBounds,
     ) -> Result<Duration, SetClockError> {
-        // What changes between here and the claim makes that fail.
+        // Read first: if the clock is set between here and the claim, the claim fails.
         let version = self.version.load();
         let is_set = version & !1 != 0;
         let trusted = if is_set {
@@ -91,7 +90,7 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         } else {
             bounds.origin()
         };
-        let believed = bounds.believe(told, trusted);
+        let believed = bounds.believe(received, trusted);
         let offset = self.offset_to(believed)?;
         let first = (!is_set).then(|| {
             let counted_from = trusted.and_then(|time| self.offset_to(time).ok());
@@ -101,7 +100,7 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         Ok(believed)
     }
 
-    /// The monotonic time.
+    /// The underlying monotonic clock.
     pub fn monotonic(&self) -> &M {
         &self.monotonic
     }
@@ -112,18 +111,18 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         if version & 2 == 0 { even } else { odd }
     }
 
-    /// The offset by which the clock shows a time now.
+    /// Offset with which the clock shows `unix` now.
     fn offset_to(&self, unix: Duration) -> Result<(u32, u32), SetClockError> {
         between(self.monotonic.uptime(), unix).ok_or(SetClockError::OutOfRange)
     }
 
-    /// The time by an offset.
+    /// The current time with a given offset.
     #[inline]
     fn later(&self, offset: Duration) -> Duration {
         self.monotonic.uptime().saturating_add(offset)
     }
 
-    /// Sets the offset, and the trusted one if there is another, unless the clock was set since `version` was read.
+    /// Stores the offset, and the trusted one if given, unless the clock was set since `version` was read.
     fn change(
         &self,
         version: u32,
@@ -152,7 +151,7 @@ impl<W: ConstWord<Value = u32>> Offset<W> {
 }
 
 impl<W: AtomicWord<Value = u32>> Offset<W> {
-    /// For an offset that nobody else writes.
+    /// Stores an offset that nobody else writes: the exchanges cannot fail.
     fn store(&self, (seconds, nanos): (u32, u32)) {
         for (word, value) in [(&self.seconds, seconds), (&self.nanos, nanos)] {
             word.compare_exchange(word.load(), value);
@@ -162,14 +161,13 @@ impl<W: AtomicWord<Value = u32>> Offset<W> {
     #[inline]
     fn load(&self) -> Duration {
         let seconds = self.seconds.load();
-        // Below a second already: it spares a division, and a panic that nothing reaches.
+        // Already below a second; the bound tells the compiler so, which removes a division and a panic.
         let nanos = self.nanos.load().min(999_999_999);
         Duration::new(seconds.into(), nanos)
     }
 }
 
-/// Seconds and nanoseconds from one time to another; `Duration`'s own subtraction leaves a panic in the
-/// code.
+/// Difference of two times in seconds and nanoseconds. The subtraction of `Duration` leaves a panic in the code.
 fn between(earlier: Duration, later: Duration) -> Option<(u32, u32)> {
     const NANOS_PER_SECOND: u32 = 1_000_000_000;
     let seconds = later.as_secs().checked_sub(earlier.as_secs())?;
@@ -193,7 +191,8 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> Clock for UnixClock<M, W> {
                 return None;
             }
             let offset = self.offset(version).load();
-            // The setting after the next one writes to the same place.
+            // If unchanged, the offset was not overwritten while it was read: only the setting after next writes to
+            // the same slot.
             if self.version.load() & !1 == version {
                 return Some(self.later(offset));
             }

@@ -1,4 +1,4 @@
-//! A free-running 32-bit counter made into time that does not wrap.
+//! Extends a free-running 32-bit counter to a time that does not wrap.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
@@ -7,15 +7,13 @@ use super::Monotonic;
 use super::divisor::Divisor;
 use crate::{AtomicWord, ConstWord};
 
-/// The time that a counter of `HZ` ticks a second has counted: a 32-bit hardware timer that wraps is
-/// extended by one word, which holds whole seconds. It is exact, whatever `HZ` is, and there is no
-/// 64-bit number that an interrupt could find half written.
+/// Time counted by a wrapping 32-bit timer of `HZ` ticks per second, extended by one word of whole seconds. It is
+/// exact for any `HZ`, and needs no 64-bit number that an interrupt could find half written.
 ///
-/// `uptime` may be called from interrupts. It **must be called more often than the counter wraps**:
-/// at least once in `2^32 - HZ` ticks, which are 71 minutes at 1 MHz, 36 hours at 32,768 Hz and 67 s at
-/// 64 MHz. Once less, and time is behind by the ticks of a whole turn, which makes ids old or refused,
-/// never repeated. It counts milliseconds, for 136 years. No `HZ` takes a division on a
-/// Cortex-M0; a power of two takes the fewest instructions.
+/// `uptime` may be called from interrupts. It **must be called more often than the counter wraps**: at least once
+/// in `2^32 - HZ` ticks, which is 71 minutes at 1 MHz, 36 hours at 32,768 Hz and 67 s at 64 MHz. If one turn is
+/// missed, time is behind by that turn, which makes ids old or refused, never repeated. It counts milliseconds for
+/// 136 years. No `HZ` needs a division on a Cortex-M0; a power of two needs the fewest instructions.
 ///
 /// ```
 /// use core::cell::Cell;
@@ -29,10 +27,10 @@ use crate::{AtomicWord, ConstWord};
 /// ```
 pub struct Uptime<const HZ: u32, F, W> {
     count: F,
-    /// What the counter showed at second 0.
+    /// Value of the counter at second 0.
     origin: u32,
-    /// Whole seconds counted so far: `origin + seconds * HZ`, wrapping, is what the counter showed when
-    /// the last of them began.
+    /// Whole seconds counted so far: `origin + seconds * HZ`, wrapping, was the counter when the last of them
+    /// began.
     seconds: W,
 }
 
@@ -45,10 +43,10 @@ where
     F: Fn() -> u32,
     W: AtomicWord<Value = u32>,
 {
-    /// Counts from now. `count` reads the counter; it never goes back, other than from its last value
-    /// to 0, and never fails.
+    /// Starts counting now. `count` reads the counter; it never fails and never goes back, other than from its last
+    /// value to 0.
     ///
-    /// `HZ` must be above 0: else this does not compile.
+    /// An `HZ` of 0 does not compile.
     pub fn new(count: F) -> Self {
         const { Self::CHECK };
         let origin = count();
@@ -65,8 +63,8 @@ where
     F: Fn() -> u32,
     W: ConstWord<Value = u32>,
 {
-    /// Counts from when the counter was 0, less than a turn ago: for a timer that the program starts. It can be a
-    /// `static`, before the timer runs: see [`ConstWord`]. Otherwise as [`new`](Self::new).
+    /// Starts counting when the counter was 0, less than a turn ago: for a timer that the program starts. It can be
+    /// a `static` before the timer runs: see [`ConstWord`]. Otherwise as [`new`](Self::new).
     pub const fn since_zero(count: F) -> Self {
         const { Self::CHECK };
         Self {
@@ -90,7 +88,7 @@ where
             let ticks = (self.count)().wrapping_sub(begun);
             let (whole, ticks) = Rate::<HZ>::SECOND.divide(ticks);
             let now = seconds.wrapping_add(whole);
-            // Whoever slept after the first load finds that others went on, and reads both again.
+            // A caller that was interrupted after the first load finds the word changed, and reads both again.
             let is_current = if whole == 0 {
                 self.seconds.load() == seconds
             } else {
@@ -108,10 +106,10 @@ struct Rate<const HZ: u32>;
 impl<const HZ: u32> Rate<HZ> {
     const SECOND: Divisor = Divisor::new(HZ);
     const MS: Divisor = Divisor::new(if HZ < 1_000 { 1 } else { HZ / 1_000 });
-    /// The fastest counter with a second's ticks times 1,000 in 32 bits.
+    /// Fastest counter whose ticks per second times 1,000 fit in 32 bits.
     const MOST_EXACT: u32 = u32::MAX / 1_000;
 
-    /// The milliseconds of less than a second's ticks, in 32 bits throughout.
+    /// Converts less than a second of ticks to milliseconds, in 32-bit arithmetic.
     #[inline]
     fn ms(ticks: u32) -> u32 {
         let ms = if HZ.is_multiple_of(1_000) || HZ > Self::MOST_EXACT {
@@ -123,7 +121,7 @@ impl<const HZ: u32> Rate<HZ> {
     }
 }
 
-/// `Duration::new` divides and may panic where the compiler does not see that `ms` is below 1,000.
+/// Makes a duration; the bound shows the compiler that `ms` is below 1,000, which removes a division and a panic.
 #[inline]
 fn duration(seconds: u32, ms: u32) -> Duration {
     Duration::new(seconds.into(), ms.min(999).wrapping_mul(1_000_000))

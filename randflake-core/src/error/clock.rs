@@ -1,25 +1,25 @@
-//! Why a horizon or a clock was not moved.
+//! Errors of horizons and clocks.
 
 use core::fmt::{self, Display, Formatter};
 
-/// Why a device got no block of its grant. None was begun.
+/// Error of beginning or extending a block of a grant. No block was begun.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum HorizonError<E> {
-    /// The store shows no horizon: it was never provisioned, or was erased or damaged. How much of the grant was used
-    /// is not known, so it must not be used again; a grant that nobody has used is needed, and to provision it.
+    /// The store has no readable horizon: it was never provisioned, or was erased or damaged. How much of the grant
+    /// was used is unknown, so it must not be used again. Provision an unused grant.
     Lost,
-    /// There is a horizon already, so no first one was written.
+    /// The store already has a horizon; it was left unchanged.
     Provisioned,
-    /// The grant is used up or has expired; a new one is needed.
+    /// The grant is used up or has expired. A new one is needed.
     GrantUsed,
-    /// The lease to extend is not the last block's.
+    /// The lease to extend is not that of the last block.
     Foreign,
-    /// The block would end past 2106-02-07 06:28:15 UTC, the last horizon there is.
+    /// The block would end after 2106-02-07 06:28:15 UTC, the last horizon that can be stored.
     OutOfRange,
-    /// The horizon was not raised.
+    /// The store failed to raise the horizon.
     Store(E),
 }
 
@@ -50,15 +50,15 @@ impl<E: core::error::Error + 'static> core::error::Error for HorizonError<E> {
     }
 }
 
-/// Why a clock was not set. Nothing has changed.
+/// Error of setting a clock. The clock is unchanged.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum SetClockError {
-    /// The clock cannot show that time.
+    /// The time is out of the range of the clock.
     OutOfRange,
-    /// The clock is being set already, by what this interrupted.
+    /// Another setting is in progress, which this call interrupted.
     Busy,
 }
 

@@ -1,8 +1,8 @@
-//! Why no id was issued.
+//! Errors of generating ids.
 
 use core::fmt::{self, Display, Formatter};
 
-/// Why no id was issued. Nothing was consumed.
+/// Error of generating an id. Nothing was consumed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -12,17 +12,17 @@ pub enum GenerateError {
     ClockUnknown,
     /// The clock is before the next unissued position, by more than the tolerance.
     ClockBehind {
-        /// The time until an id can be issued, in milliseconds.
+        /// Time until an id can be issued, in milliseconds.
         behind_ms: u64,
     },
     /// Every sequence of the current tick has been issued.
     SequenceExhausted {
-        /// The time until the next tick, in milliseconds.
+        /// Time until the next tick, in milliseconds.
         retry_in_ms: u64,
     },
     /// The lease has expired; a new one is needed.
     LeaseOver {
-        /// How long ago it expired, in milliseconds; 0 if ids were borrowed up to its end.
+        /// Time since it expired in milliseconds; 0 if ids were borrowed up to its end.
         since_ms: u64,
     },
     /// The generator was sealed; it never issues again.
@@ -35,7 +35,7 @@ pub enum GenerateError {
     InForkedChild,
 }
 
-/// Which [`GenerateError`] it is.
+/// Kind of a [`GenerateError`], in one byte and without its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -57,7 +57,7 @@ pub enum GenerateErrorKind {
 }
 
 impl GenerateError {
-    /// The time after which a retry can succeed, in milliseconds; `None` if waiting does not help.
+    /// Time after which a retry can succeed in milliseconds; `None` if waiting does not help.
     #[must_use]
     pub const fn retry_in_ms(self) -> Option<u64> {
         match self {
@@ -72,10 +72,10 @@ impl GenerateError {
         }
     }
 
-    /// Which error it is, in one byte.
+    /// Returns the kind of the error, in one byte.
     ///
-    /// On a microcontroller `generate().map_err(GenerateError::kind)` leaves out of the program what computes
-    /// milliseconds, 116 of 512 bytes on a Cortex-M0.
+    /// On a microcontroller `generate().map_err(GenerateError::kind)` removes the code that computes milliseconds:
+    /// 116 of 512 bytes on a Cortex-M0.
     ///
     /// ```
     /// use randflake_core::{Generator, GenerateError, GenerateErrorKind, Lease, LocalWord, ManualClock, Randflake, Sparx64};
@@ -102,10 +102,11 @@ impl GenerateError {
         }
     }
 
-    /// The more useful error for the caller of a pool: the one that passes soonest, otherwise one that is not final.
+    /// Chooses the more useful of two errors of a pool: the one that passes sooner, otherwise the one that is not
+    /// final.
     pub(crate) const fn sooner(self, other: Self) -> Self {
         let other_is_sooner = match (self.retry_in_ms(), other.retry_in_ms()) {
-            (Some(mine), Some(others)) => others < mine,
+            (Some(this), Some(other)) => other < this,
             (None, Some(_)) => true,
             (Some(_), None) => false,
             (None, None) => matches!(self, Self::Sealed),

@@ -1,8 +1,8 @@
-//! Why fields or texts are no id.
+//! Errors of composing and decoding ids.
 
 use core::fmt::{self, Display, Formatter};
 
-/// Why fields could not be composed to an id.
+/// Error of composing fields to an id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -13,41 +13,41 @@ pub enum FieldError {
         /// The epoch in Unix milliseconds.
         epoch_unix_ms: u64,
     },
-    /// The tick is past the layout's last.
+    /// The tick is after the last one of the layout.
     Timestamp {
-        /// The tick given.
+        /// Tick that was given.
         tick: u64,
-        /// The last one.
+        /// Last tick of the layout.
         max: u64,
     },
-    /// The layout has no such node id.
+    /// The node id is larger than the layout allows.
     NodeId {
-        /// The node id given.
+        /// Node id that was given.
         value: u32,
-        /// The layout's largest.
+        /// Largest node id of the layout.
         max: u32,
     },
-    /// The layout has no such sequence.
+    /// The sequence is larger than the layout allows.
     Sequence {
-        /// The sequence given.
+        /// Sequence that was given.
         value: u32,
-        /// The layout's largest.
+        /// Largest sequence of the layout.
         max: u32,
     },
     /// A named part of the node id is out of range.
     NodePart {
-        /// Its name.
+        /// Name of the part in the layout.
         name: &'static str,
-        /// The value given.
+        /// Value that was given for the part.
         value: u32,
         /// The largest that the part holds.
         max: u32,
     },
-    /// There are more or fewer values than the node id has parts.
+    /// The number of values differs from the number of parts of the node id.
     NodeParts {
-        /// How many were given.
+        /// Number of values that were given.
         given: usize,
-        /// How many parts there are.
+        /// Number of parts of the node id.
         parts: usize,
     },
 }
@@ -82,7 +82,7 @@ pub(super) fn out_of_range(f: &mut Formatter<'_>, name: &str, value: u64, max: u
 
 impl core::error::Error for FieldError {}
 
-/// Why a text could not be decoded to an id.
+/// Error of decoding a text to an id.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -90,23 +90,23 @@ impl core::error::Error for FieldError {}
 pub enum DecodeError {
     /// The text is empty.
     Empty,
-    /// The text is longer than any id's.
+    /// The text is longer than that of any id.
     TooLong {
-        /// Its length in bytes.
+        /// Length of the text in bytes.
         len: usize,
     },
-    /// The text begins with a zero that adds nothing.
+    /// The text begins with a superfluous zero.
     LeadingZero,
     /// A byte is not a digit.
     InvalidDigit {
-        /// Where it stands, from 0.
+        /// Position of the byte, from 0.
         index: usize,
-        /// The byte.
+        /// Value of the byte.
         byte: u8,
     },
     /// The number exceeds 64 bits.
     Overflow,
-    /// The end of the text is missing: padding, which only base64 has.
+    /// The padding at the end of the text is missing. Only base64 has padding.
     Truncated,
 }
 
@@ -130,8 +130,8 @@ impl Display for DecodeError {
     }
 }
 
-/// A byte of a text, and which of its characters it is, counted from 1: those before it are digits. One over ASCII
-/// is only a part of a character, so it is shown as a number.
+/// Writes a byte of a text and its position, counted from 1. A byte above ASCII is only part of a character, so it
+/// is shown as a number.
 pub(crate) fn write_byte(f: &mut Formatter<'_>, byte: u8, index: usize) -> fmt::Result {
     let place = index.saturating_add(1);
     if byte.is_ascii() {
@@ -144,15 +144,15 @@ pub(crate) fn write_byte(f: &mut Formatter<'_>, byte: u8, index: usize) -> fmt::
 
 impl core::error::Error for DecodeError {}
 
-/// A buffer is too short for the text of all ids. Nothing was written.
+/// Error of writing ids to a buffer that is too short. Nothing was written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub struct BufferTooShort {
-    /// The bytes of the buffer.
+    /// Length of the buffer in bytes.
     pub len: usize,
-    /// The bytes that the ids take with their separators.
+    /// Number of bytes that the ids and their separators need.
     pub needed: usize,
 }
 

@@ -1,8 +1,8 @@
-//! Why a layout is invalid.
+//! Errors of declaring a layout.
 
 use core::fmt::{self, Display, Formatter};
 
-/// Why a layout is invalid.
+/// Error of declaring a layout.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -10,29 +10,29 @@ use core::fmt::{self, Display, Formatter};
 pub enum LayoutError {
     /// A field is wider than its number type.
     FieldTooWide {
-        /// Which.
+        /// Name of the field that is too wide.
         name: &'static str,
         /// Its width in bits.
         bits: u32,
-        /// The most that is allowed.
+        /// Largest width allowed for it.
         most: u32,
     },
     /// A field does not lie within the 64 bits.
     FieldOutside {
-        /// Which.
+        /// Name of the field that is outside.
         name: &'static str,
         /// Its width in bits.
         bits: u32,
-        /// Its shift.
+        /// Position of its lowest bit.
         shift: u32,
     },
     /// Two fields share a bit.
     FieldsOverlap,
-    /// The node id and the sequence take too much together.
+    /// Node id and sequence leave too few bits for the timestamp.
     TooFewTimestampBits {
-        /// The bits of both.
+        /// Bits of node id and sequence together.
         bits: u32,
-        /// The most that is allowed.
+        /// Largest sum of both allowed.
         most: u32,
     },
     /// The named parts of the node id are not as wide as it is.

@@ -1,41 +1,41 @@
-//! Why a lease was refused, not extended, or its ticket not accepted.
+//! Errors of leases and their tickets.
 
 use core::fmt::{self, Display, Formatter};
 
 use super::id::out_of_range;
 
-/// Why a lease's interval was refused.
+/// Error of making a lease.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum LeaseError {
-    /// The layout has no such node id.
+    /// The node id is larger than the layout allows.
     NodeId {
-        /// The node id given.
+        /// Node id that was given.
         value: u32,
-        /// The layout's largest.
+        /// Largest node id of the layout.
         max: u32,
     },
     /// The interval holds no tick.
     Empty {
-        /// The first tick given.
+        /// First tick that was given.
         start: u64,
-        /// The first tick after it.
+        /// End that was given, the first tick after the lease.
         end: u64,
     },
     /// The interval ends after the layout's last tick.
     BeyondLayout {
-        /// The end given.
+        /// End that was given.
         end: u64,
-        /// The largest end that is allowed.
+        /// Largest end that the layout allows.
         max: u64,
     },
     /// The interval has more ticks than the generator's word can count.
     TooLong {
-        /// Its ticks.
+        /// Number of ticks of the lease.
         ticks: u64,
-        /// The most that the word can count.
+        /// Most ticks that the word can count.
         max: u64,
     },
 }
@@ -70,7 +70,7 @@ impl Display for LeaseError {
 
 impl core::error::Error for LeaseError {}
 
-/// Why a lease was not extended. Nothing has changed.
+/// Error of extending a lease. Nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -80,19 +80,19 @@ pub enum ExtendError {
     Foreign,
     /// The lease has expired. A new lease needs a new generator.
     Expired {
-        /// How long ago it expired, in milliseconds.
+        /// Time since it expired, in milliseconds.
         since_ms: u64,
     },
-    /// The clock does not know whether the lease has expired.
+    /// The clock does not know the time, so the lease may have expired.
     ClockUnknown,
     /// The extension has more ticks than the generator's word can count.
     TooLong {
-        /// Its ticks.
+        /// Number of ticks of the lease.
         ticks: u64,
-        /// The most that the word can count.
+        /// Most ticks that the word can count.
         max: u64,
     },
-    /// The generator was sealed, for good.
+    /// The generator was sealed permanently.
     Sealed,
 }
 
@@ -124,7 +124,7 @@ impl Display for ExtendError {
 
 impl core::error::Error for ExtendError {}
 
-/// Why no ticket was made of a lease.
+/// Error of making a ticket for a lease.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -132,9 +132,9 @@ impl core::error::Error for ExtendError {}
 pub enum MakeTicketError {
     /// No device accepts a ticket with this counter.
     Counter {
-        /// The counter given.
+        /// Counter that was given.
         counter: u32,
-        /// The largest that is allowed; the smallest is 1.
+        /// Largest counter allowed; the smallest is 1.
         max: u32,
     },
     /// The lease does not fit a ticket.
@@ -161,7 +161,7 @@ impl From<LeaseError> for MakeTicketError {
     }
 }
 
-/// Why a ticket was not accepted. Nothing has changed.
+/// Error of accepting a ticket. Nothing has changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -169,40 +169,40 @@ impl From<LeaseError> for MakeTicketError {
 pub enum TicketError {
     /// The ticket does not have 32 bytes.
     Length {
-        /// Its length in bytes.
+        /// Length of the ticket in bytes.
         len: usize,
     },
     /// The ticket's version is unknown.
     Version {
-        /// Which.
+        /// Version of the ticket.
         version: u8,
     },
     /// The tag is wrong: the ticket was changed, or made with another key.
     Forged,
     /// The ticket is for another device.
     Foreign {
-        /// Whose.
+        /// Device that the ticket is for.
         device_id: u64,
     },
     /// The ticket, or a newer one, was accepted before.
     Replayed {
-        /// Its counter.
+        /// Counter of the ticket.
         counter: u32,
-        /// The counter of the last ticket that was accepted.
+        /// Counter of the last accepted ticket.
         last: u32,
     },
-    /// The counter is one that a device cannot keep.
+    /// The counter is too large for a device to store.
     Counter {
-        /// The ticket's.
+        /// Counter of the ticket.
         counter: u32,
-        /// The largest that is allowed.
+        /// Largest counter that a device can store.
         max: u32,
     },
     /// The lease is invalid for this layout.
     Malformed(LeaseError),
     /// The lease has expired.
     Expired {
-        /// For how long, in seconds.
+        /// Time since it expired, in seconds.
         since_s: u64,
     },
 }

@@ -1,4 +1,4 @@
-//! `Debug` of errors for people: a `main` that returns one prints it, and so does `unwrap`.
+//! Readable `Debug` output of errors, which `unwrap` and a `main` that returns an error print.
 
 use alloc::string::{String, ToString as _};
 use core::error::Error;
@@ -11,13 +11,13 @@ use super::{
 use crate::segment::error::{PutError, ReserveError};
 use crate::{BaseError, BorderError, TypedIdError, UuidError};
 
-/// Writes an error's sentence, the causes that the sentence does not tell already, and the variant in parentheses.
+/// Writes the message of an error, the causes that it does not contain already, and the variant in parentheses.
 ///
-/// It writes nothing but what `Display` of each of them shows: a field may hold what that hides.
+/// Only the output of `Display` is written, since a field may hold what that hides.
 ///
 /// # Errors
 ///
-/// The formatter's.
+/// The error of the formatter.
 pub fn write_debug(f: &mut Formatter<'_>, error: &dyn Error, variant: &str) -> fmt::Result {
     let mut text = error.to_string();
     let mut cause = error.source();
@@ -29,16 +29,16 @@ pub fn write_debug(f: &mut Formatter<'_>, error: &dyn Error, variant: &str) -> f
 }
 
 fn append(text: &mut String, cause: &str) {
-    // Most errors end with what caused them.
+    // Most messages already end with their cause.
     if !text.contains(cause) {
         text.push_str(": ");
         text.push_str(cause);
     }
 }
 
-/// Implements `Debug` of an error type: its sentence, its causes and its variant. See [`write_debug`].
+/// Implements `Debug` for an error type: message, causes and variant. See [`write_debug`].
 ///
-/// The variants are listed, so that the match tells of one that is missing.
+/// The variants are listed, so that the compiler reports a missing one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! readable_debug {
@@ -136,7 +136,7 @@ crate::readable_debug!(TicketError {
 crate::readable_debug!(TypedIdError { Prefix, Digits });
 crate::readable_debug!(UuidError { NotVersion8, NoId });
 
-/// The store's error need not have a sentence.
+/// By hand, since the error of the store need not implement `Display`.
 impl<E: Debug> Debug for HorizonError<E> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! The same over a medium that is waited for.
+//! Horizons and blocks over async media.
 
 use core::future::Future;
 use core::time::Duration;
@@ -6,20 +6,20 @@ use core::time::Duration;
 use super::blocks::Claim;
 use crate::{Blocks, HorizonError, Layout, Lease};
 
-/// [`HorizonStore`](crate::HorizonStore) for media that are waited for without blocking, with the same contract. A `raise`
-/// that is dropped before it has answered is one that failed.
+/// Async [`HorizonStore`](crate::HorizonStore), with the same contract. A `raise` whose future is dropped before it
+/// completes counts as failed.
 pub trait AsyncHorizonStore {
-    /// How the medium fails.
+    /// Error of the medium.
     type Error;
 
     /// The horizon in seconds of Unix time; 0 when nothing is readable.
     fn unix_s(&self) -> u32;
 
-    /// Raises it, durably.
+    /// Raises the horizon durably.
     ///
     /// # Errors
     ///
-    /// The medium's.
+    /// The error of the medium.
     fn raise(&mut self, unix_s: u32) -> impl Future<Output = Result<(), Self::Error>>;
 }
 
@@ -36,7 +36,7 @@ impl<S: AsyncHorizonStore + ?Sized> AsyncHorizonStore for &mut S {
 }
 
 impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
-    /// [`provision`](Self::provision) in a store that is waited for.
+    /// [`provision`](Self::provision) with an async store.
     ///
     /// # Errors
     ///
@@ -47,7 +47,7 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
         raised.map_err(HorizonError::Store)
     }
 
-    /// [`begin`](Self::begin) in a store that is waited for. If it is dropped before it has answered, no block was
+    /// [`begin`](Self::begin) with an async store. If the future is dropped before it completes, no block was
     /// begun.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
         self.raise_async(&claim).await
     }
 
-    /// [`extend`](Self::extend) in a store that is waited for.
+    /// [`extend`](Self::extend) with an async store.
     ///
     /// # Errors
     ///

@@ -4,12 +4,10 @@ mod asynchronous;
 mod blocks;
 mod record;
 mod store;
-#[cfg(feature = "ticket")]
 mod ticket_counter;
 
 pub use asynchronous::AsyncHorizonStore;
 pub use blocks::{Blocks, DEFAULT_BLOCK_S};
 pub use record::HorizonRecord;
 pub use store::HorizonStore;
-#[cfg(feature = "ticket")]
 pub use ticket_counter::TicketCounter;

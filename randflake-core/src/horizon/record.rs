@@ -1,9 +1,8 @@
-//! How a horizon is written into memory whose bits a write clears, and an aged or interrupted cell sets.
+//! Encoding of a horizon for memory in which writes clear bits, and aged or interrupted cells set them.
 
 use core::num::NonZeroU32;
 
-/// A horizon as it stands in flash: 8 bytes, in which a bit that should be 0 and reads as 1 is noticed, and one is
-/// put right.
+/// A horizon as 8 bytes in flash: detects bits that wrongly read as 1, and corrects one.
 ///
 /// ```text
 /// first word   | seconds, a multiple of 4: bits 31 to 2 | 0 | parity of those bits |
@@ -36,29 +35,29 @@ use core::num::NonZeroU32;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HorizonRecord {
-    /// The first word, never 0.
+    /// First word of the record, never 0.
     word: NonZeroU32,
 }
 
 impl HorizonRecord {
-    /// The highest horizon that can be written: 2106-02-07 06:28:12 UTC.
+    /// Highest horizon that can be stored: 2106-02-07 06:28:12 UTC.
     pub const MAX_UNIX_S: u32 = !(Self::UNIT - 1);
 
-    /// What every record has, and no other bit cleared: written over a slot, it makes it show that it was used, and
-    /// neither makes a record of anything nor another of one that was written in part.
+    /// The bits that every record clears, and no others: written over a slot it shows that the slot was used,
+    /// without turning anything into a record or a partial record into another.
     pub const MARK: [u32; 2] = [!Self::ZERO; 2];
 
     const UNIT: u32 = 4;
-    /// The bit that is 0 in both words.
+    /// Bit that is 0 in both words of a record, so that blank memory is none.
     const ZERO: u32 = 2;
 
-    /// The record of a horizon in seconds of Unix time, rounded up to a multiple of 4 s.
+    /// Encodes a horizon in seconds of Unix time, rounded up to a multiple of 4 s.
     ///
     /// `None` for 0, which is no horizon, and above [`MAX_UNIX_S`](Self::MAX_UNIX_S).
     #[inline]
     #[must_use]
     pub const fn new(unix_s: u32) -> Option<Self> {
-        // What is refused comes out as 0.
+        // Refused values become 0 here, which `of` rejects.
         let seconds = unix_s.wrapping_add(Self::UNIT - 1) & Self::MAX_UNIX_S;
         Self::of(seconds | parity(seconds))
     }
@@ -77,7 +76,7 @@ impl HorizonRecord {
         self.word.get() & Self::MAX_UNIX_S
     }
 
-    /// The two words, of which each is little-endian in flash.
+    /// The two words, each little-endian in flash.
     #[inline]
     #[must_use]
     pub const fn to_words(self) -> [u32; 2] {
@@ -85,17 +84,18 @@ impl HorizonRecord {
         [word, !(word | Self::ZERO)]
     }
 
-    /// The record that two words show, if any.
+    /// Decodes two words; `None` if they are not a record.
     #[inline(never)]
     #[must_use]
     pub const fn from_words([first, second]: [u32; 2]) -> Option<Self> {
+        // In a pair exactly one bit is set: two zeros cannot come from lost charge, two ones are a lost bit.
         let lost = first & second & !Self::ZERO;
         if first | second | Self::ZERO != u32::MAX || lost & lost.wrapping_sub(1) != 0 {
             return None;
         }
         let mut word = first & !Self::ZERO;
         if parity(word) != 0 {
-            // The one in the first word is the lost bit; without any it is no record.
+            // A wrong parity means that the lost bit is in the first word. Without a lost bit it is no record.
             if lost == 0 {
                 return None;
             }
@@ -104,7 +104,7 @@ impl HorizonRecord {
         Self::of(word)
     }
 
-    /// The bytes in flash.
+    /// Encodes the record as it is stored in flash.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 8] {
         let [first, second] = self.to_words();
@@ -112,7 +112,7 @@ impl HorizonRecord {
     }
 }
 
-/// 1 if the number of ones is odd. Some processors take a dozen instructions for that.
+/// 1 if the number of ones is odd. Not inlined: some processors need a dozen instructions.
 #[inline(never)]
 const fn parity(word: u32) -> u32 {
     word.count_ones() & 1

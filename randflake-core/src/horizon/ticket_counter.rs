@@ -1,13 +1,13 @@
-//! The counter of a device's last ticket, where a horizon could be.
+//! Durable counter of the last ticket, in a horizon store.
 
 use crate::{HorizonError, HorizonStore, Ticket};
 
-/// The counter of the last ticket in a [`HorizonStore`] of its own, for [`TicketReader`](crate::TicketReader): both are
-/// numbers that only grow.
+/// Keeps the counter of the last ticket in a [`HorizonStore`] of its own, for
+/// [`TicketReader`](crate::TicketReader): both are numbers that only grow.
 ///
-/// A store may round up by some seconds, which would refuse the next tickets; a counter is kept exactly. Nothing readable
-/// is 0, a device that has accepted no ticket: an old one is accepted once more then, and the horizon, which is lost with
-/// it or keeps ids apart, decides whether it is used.
+/// A store may round up by some seconds; the counter is still kept exactly. If nothing is readable the counter is
+/// 0, as for a device that has accepted no ticket: an old ticket is then accepted once more, and the horizon
+/// decides whether it is used.
 ///
 /// ```
 /// use randflake_core::{HorizonError, HorizonStore, TicketCounter};
@@ -31,34 +31,34 @@ pub struct TicketCounter<S> {
     store: S,
 }
 
-/// What a store may round up to: see the contract of [`HorizonStore`].
+/// Step that a store may round up to: see the contract of [`HorizonStore`]. Counters are stored as multiples of it.
 const UNIT: u32 = 4;
 
 impl<S: HorizonStore> TicketCounter<S> {
-    /// The highest counter that is kept, 2^30 - 1.
+    /// Highest counter that can be stored, 2^30 - 1.
     pub const MAX: u32 = Ticket::MAX_COUNTER;
 
-    /// The counter in a store that holds nothing else.
+    /// Creates a counter in a store that holds nothing else.
     pub const fn new(store: S) -> Self {
         Self { store }
     }
 
-    /// The counter of the last ticket, for [`TicketReader::new`](crate::TicketReader::new); 0 when there was none.
+    /// Counter of the last ticket, for [`TicketReader::new`](crate::TicketReader::new); 0 if there was none.
     pub fn last(&self) -> u32 {
         self.store.unix_s().div_ceil(UNIT)
     }
 
-    /// Keeps the counter of a ticket that was accepted, durably: before its lease is used. One that is not above the
+    /// Stores the counter of an accepted ticket durably, before its lease is used. One that is not above the
     /// [last](Self::last) changes nothing.
     ///
     /// # Errors
     ///
-    /// The ticket is not to be used then.
+    /// On an error the ticket must not be used.
     ///
     /// - [`OutOfRange`](HorizonError::OutOfRange): the counter is above [`MAX`](Self::MAX);
     /// - [`Store`](HorizonError::Store): the store failed.
     pub fn raise(&mut self, counter: u32) -> Result<(), HorizonError<S::Error>> {
-        // To write it once more would be to raise it: a store keeps what is higher than all it has seen.
+        // Raising again would increase it: a store writes something higher than all it has seen.
         if counter <= self.last() {
             return Ok(());
         }

@@ -1,11 +1,11 @@
-//! Any id, for fuzzers.
+//! `arbitrary`: any id, for fuzzers.
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 
 use super::for_ids;
 
 for_ids! {
-    /// Each 64-bit number is an id.
+    /// Every 64-bit number is a valid id.
     impl['a,] Arbitrary<'a> {
         fn arbitrary(input: &mut Unstructured<'a>) -> Result<Self> {
             i64::arbitrary(input).map(Self::from_i64)

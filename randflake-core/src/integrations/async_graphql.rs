@@ -1,4 +1,4 @@
-//! A GraphQL scalar for each kind of id, as text.
+//! `async-graphql`: a scalar for each kind of id, as text.
 
 extern crate alloc;
 
@@ -9,7 +9,7 @@ use async_graphql::{
     Description, InputValueError, InputValueResult, Scalar, ScalarType, TypeName, Value,
 };
 
-use super::{Form, for_all_ids};
+use super::{IdForm, for_all_ids};
 
 for_all_ids! {
     #[Scalar(name_type, use_type_description)]

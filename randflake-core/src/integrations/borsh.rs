@@ -1,4 +1,4 @@
-//! Ids as Borsh's `i64`: 8 bytes, the least significant first.
+//! `borsh`: ids as `i64`, 8 bytes, least significant first.
 
 use borsh::io::{Read, Result, Write};
 use borsh::{BorshDeserialize, BorshSerialize};

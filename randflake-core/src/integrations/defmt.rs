@@ -2,11 +2,11 @@
 
 use defmt::{Format, Formatter, write};
 
-use super::{Form, for_ids};
+use super::{IdForm, for_ids};
 use crate::{Id, Lease};
 
 for_ids! {
-    /// The text form.
+    /// Formats an id as its text.
     impl[] Format {
         fn format(&self, f: Formatter<'_>) {
             // Without `core::fmt`, which is large.

@@ -9,7 +9,7 @@ use ::diesel::sql_types::BigInt;
 use super::column::{Column as _, for_columns};
 use crate::{Id, StoredRaw, Typed};
 
-/// Has the traits derived for an id where they belong: here.
+/// Derives the traits for an id where they belong: here.
 macro_rules! derive_for {
     ($($proxy:ident[$($parameter:ident)?] $id:ty),+) => {
         $(
@@ -24,14 +24,14 @@ macro_rules! derive_for {
 derive_for!(ForId[] Id, ForTyped[K] Typed<K>, ForStoredRaw[K] StoredRaw<K>);
 
 for_columns! {
-    /// As an `i64`.
+    /// Writes the id as an `i64`.
     impl[DB: Backend,] ToSql<BigInt, DB> where [i64: ToSql<BigInt, DB>] {
         fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, DB>) -> serialize::Result {
             self.column().to_sql(out)
         }
     }
 
-    /// From an `i64`.
+    /// Reads the id from an `i64`.
     impl[DB: Backend,] FromSql<BigInt, DB> where [i64: FromSql<BigInt, DB>] {
         fn from_sql(value: DB::RawValue<'_>) -> deserialize::Result<Self> {
             Ok(Self::of_column(i64::from_sql(value)?)?)

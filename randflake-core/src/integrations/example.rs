@@ -3,16 +3,16 @@
 use core::fmt::{self, Display, Formatter};
 use core::marker::PhantomData;
 
-use super::Form;
+use super::IdForm;
 
-/// The text of a `T`.
+/// Writes the text of an example `T`.
 pub(super) struct Example<T>(PhantomData<T>);
 
 impl<T> Example<T> {
     pub(super) const NEW: Self = Self(PhantomData);
 }
 
-impl<T: Form> Display for Example<T> {
+impl<T: IdForm> Display for Example<T> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let separator = if T::PREFIX.is_empty() { "" } else { "_" };
         write!(f, "{}{separator}3vgoe12ccb8gh", T::PREFIX)

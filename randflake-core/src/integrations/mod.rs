@@ -1,4 +1,4 @@
-//! The ids in other crates' traits: one file and one feature for each crate.
+//! Implementations of traits of other crates for ids: one file and one feature for each crate.
 
 use core::fmt::Display;
 use core::str::FromStr;
@@ -50,7 +50,7 @@ mod sea_orm;
 pub mod serde;
 #[cfg(feature = "sqlx")]
 mod sqlx;
-#[cfg(feature = "sqlx-postgres")]
+#[cfg(feature = "sqlx")]
 mod sqlx_postgres;
 #[cfg(feature = "utoipa")]
 mod utoipa;
@@ -59,7 +59,7 @@ mod uuid;
 
 /// Implements a trait for [`Id`] and for [`Typed<K>`](Typed), with one body.
 ///
-/// Both have `from_i64`, `to_i64`, `from_u64`, `to_u64`, `Display`, `FromStr` and [`Form`]. The parameters of the impl
+/// Both have `from_i64`, `to_i64`, `from_u64`, `to_u64`, `Display`, `FromStr` and [`IdForm`]. The parameters of the impl
 /// stand in brackets, each with a comma; bounds may follow in a second pair.
 ///
 /// ```text
@@ -83,7 +83,7 @@ macro_rules! for_ids {
 }
 pub(crate) use for_ids;
 
-/// The same for [`StoredRaw`] too, whose text is that of its encrypted id.
+/// [`for_ids`] for [`StoredRaw`] too, whose text is that of its encrypted id.
 macro_rules! for_all_ids {
     ($($(#[$attribute:meta])* impl[$($parameters:tt)*] $trait:path $(where [$($bounds:tt)*])? { $($body:tt)* })+) => {
         $(
@@ -98,25 +98,25 @@ macro_rules! for_all_ids {
 }
 pub(crate) use for_all_ids;
 
-/// What differs in the text of the id types, for schemas and errors.
-pub(crate) trait Form: Display + FromStr<Err: Display> {
-    /// The name of the type.
+/// Name and prefix of an id type, for schemas and errors.
+pub(crate) trait IdForm: Display + FromStr<Err: Display> {
+    /// Name of the type in a schema.
     const NAME: &'static str;
-    /// What precedes the digits, without `_`.
+    /// Prefix of the text form, without `_`; empty for none.
     const PREFIX: &'static str;
 }
 
-impl Form for Id {
+impl IdForm for Id {
     const NAME: &'static str = "Id";
     const PREFIX: &'static str = "";
 }
 
-impl<K: Kind> Form for Typed<K> {
+impl<K: Kind> IdForm for Typed<K> {
     const NAME: &'static str = K::NAME;
     const PREFIX: &'static str = K::PREFIX;
 }
 
-impl<K: Border> Form for StoredRaw<K> {
+impl<K: Border> IdForm for StoredRaw<K> {
     const NAME: &'static str = K::NAME;
     const PREFIX: &'static str = K::PREFIX;
 }

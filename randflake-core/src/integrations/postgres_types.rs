@@ -11,7 +11,7 @@ use ::postgres_types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use super::column::{Column as _, for_columns};
 
 for_columns! {
-    /// As an `i64`.
+    /// Writes the id as an `i64`.
     impl[] ToSql {
         fn to_sql(
             &self,
@@ -28,7 +28,7 @@ for_columns! {
         to_sql_checked!();
     }
 
-    /// From an `i64`.
+    /// Reads the id from an `i64`.
     impl['a,] FromSql<'a> {
         fn from_sql(column: &Type, value: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
             Ok(Self::of_column(i64::from_sql(column, value)?)?)

@@ -8,7 +8,7 @@ use core::str;
 use redis::{FromRedisValue, ParsingError, RedisWrite, ToRedisArgs, ToSingleRedisArg, Value};
 
 use super::example::Example;
-use super::{Form, for_all_ids};
+use super::{IdForm, for_all_ids};
 
 for_all_ids! {
     /// The text form, in keys and in values.
@@ -20,7 +20,7 @@ for_all_ids! {
 
     impl[] ToSingleRedisArg {}
 
-    /// From the text form alone: what Redis counts itself, as by `INCR`, is a number and no id.
+    /// Reads the text form only: what Redis counts itself, as by `INCR`, is a number and no id.
     impl[] FromRedisValue {
         fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
             parse(&value)
@@ -32,7 +32,7 @@ for_all_ids! {
     }
 }
 
-fn parse<T: Form>(value: &Value) -> Result<T, ParsingError> {
+fn parse<T: IdForm>(value: &Value) -> Result<T, ParsingError> {
     let text = match value {
         Value::BulkString(bytes) => str::from_utf8(bytes)?,
         Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,

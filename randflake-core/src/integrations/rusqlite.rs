@@ -1,4 +1,4 @@
-//! `rusqlite`: an `INTEGER`.
+//! `rusqlite`: ids in an `INTEGER` column of SQLite.
 
 extern crate alloc;
 
@@ -10,14 +10,14 @@ use ::rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput
 use super::column::{Column as _, for_columns};
 
 for_columns! {
-    /// As an `i64`.
+    /// Writes the id as an `i64`.
     impl[] ToSql {
         fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
             self.column().to_sql()
         }
     }
 
-    /// From an `i64`.
+    /// Reads the id from an `i64`.
     impl[] FromSql {
         fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
             let number = i64::column_result(value)?;

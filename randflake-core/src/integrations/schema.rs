@@ -1,25 +1,25 @@
-//! What schemas say of an id's text.
+//! Description, pattern and lengths of the text form, for schemas.
 
 extern crate alloc;
 
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::Form;
+use super::IdForm;
 use super::example::Example;
 use crate::text;
 
-/// For people.
+/// Description of the text form, for readers of a schema.
 pub(super) const DESCRIPTION: &str = "A 64-bit id: base32hex digits without a leading zero, after the prefix of its kind if that has one.";
 
 /// A regular expression of ECMA 262, as JSON Schema has them, that matches each text of an id and nothing else.
-pub(super) fn pattern<T: Form>() -> String {
+pub(super) fn pattern<T: IdForm>() -> String {
     let prefix = prefix::<T>();
     format!("^{prefix}(0|[1-9a-v][0-9a-v]{{0,11}}|[1-9a-f][0-9a-v]{{12}})$")
 }
 
-/// The least and the largest number of characters.
-pub(super) fn lengths<T: Form>() -> (usize, usize) {
+/// Shortest and longest text in characters.
+pub(super) fn lengths<T: IdForm>() -> (usize, usize) {
     let prefix = prefix::<T>().len();
     (
         prefix.saturating_add(1),
@@ -27,12 +27,12 @@ pub(super) fn lengths<T: Form>() -> (usize, usize) {
     )
 }
 
-/// An id's text.
-pub(super) fn example<T: Form>() -> String {
+/// Text of an example id.
+pub(super) fn example<T: IdForm>() -> String {
     Example::<T>::NEW.to_string()
 }
 
-fn prefix<T: Form>() -> String {
+fn prefix<T: IdForm>() -> String {
     match T::PREFIX {
         "" => String::new(),
         prefix => format!("{prefix}_"),

@@ -7,7 +7,7 @@ use alloc::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::schema::{DESCRIPTION, example, lengths, pattern};
-use super::{Form, for_all_ids};
+use super::{IdForm, for_all_ids};
 
 for_all_ids! {
     impl[] JsonSchema {

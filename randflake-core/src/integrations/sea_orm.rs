@@ -11,7 +11,7 @@ use ::sea_orm::{
     Value,
 };
 
-use super::Form;
+use super::IdForm;
 use super::column::{Column, for_columns};
 use crate::{Border, Id, Kind, StoredRaw, Typed};
 
@@ -34,7 +34,7 @@ impl<K: Border> From<StoredRaw<K>> for Value {
 }
 
 for_columns! {
-    /// As for `i64`.
+    /// The column type of an `i64`.
     impl[] ValueType {
         fn try_from(value: Value) -> Result<Self, ValueTypeErr> {
             let number = <i64 as ValueType>::try_from(value)?;
@@ -54,14 +54,14 @@ for_columns! {
         }
     }
 
-    /// As for `i64`.
+    /// The column type of an `i64`.
     impl[] Nullable {
         fn null() -> Value {
             i64::null()
         }
     }
 
-    /// From an `i64`.
+    /// Reads the id from an `i64`.
     impl[] TryGetable {
         fn try_get_by<I: ColIdx>(row: &QueryResult, column: I) -> Result<Self, TryGetError> {
             let number = i64::try_get_by(row, column)?;

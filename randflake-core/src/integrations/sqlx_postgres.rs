@@ -5,7 +5,7 @@ use ::sqlx::postgres::{PgHasArrayType, PgTypeInfo};
 use super::column::for_columns;
 
 for_columns! {
-    /// As for `i64`.
+    /// The array type of an `i64`.
     impl[] PgHasArrayType {
         fn array_type_info() -> PgTypeInfo {
             i64::array_type_info()

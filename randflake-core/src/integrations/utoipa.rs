@@ -9,7 +9,7 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::{DESCRIPTION, example, lengths, pattern};
-use super::{Form, for_all_ids};
+use super::{IdForm, for_all_ids};
 
 for_all_ids! {
     impl[] PartialSchema {

@@ -5,14 +5,14 @@ use uuid::Uuid;
 use super::for_ids;
 use crate::{Id, Typed, UuidError};
 
-/// [`Id::to_uuid_bytes`].
+/// Makes a UUID of version 8, by [`Id::to_uuid_bytes`].
 impl From<Id> for Uuid {
     fn from(id: Id) -> Self {
         Self::from_bytes(id.to_uuid_bytes())
     }
 }
 
-/// [`Id::to_uuid_bytes`].
+/// Makes a UUID of version 8, by [`Id::to_uuid_bytes`].
 impl<K> From<Typed<K>> for Uuid {
     fn from(typed: Typed<K>) -> Self {
         typed.id().into()

@@ -1,4 +1,4 @@
-//! Layouts as values.
+//! Layouts as values, for layouts that are known only at run time.
 
 use core::fmt::Debug;
 
@@ -24,10 +24,10 @@ use crate::{Permutation, Plain};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait AnyLayout: Copy + Eq + Debug + Send + Sync + 'static {
-    /// What makes a raw id public unless another permutation is given.
+    /// Permutation between raw and public ids, unless another one is given.
     type Permutation: Permutation + Debug + Send + Sync + 'static;
 
-    /// Field widths and places, epoch and tick. A value gives the same whenever it is asked.
+    /// Field widths and positions, epoch and tick. Constant for a value.
     fn spec(&self) -> LayoutSpec;
 }
 

@@ -18,7 +18,7 @@ pub use spec::{Field, LayoutFields, LayoutSpec};
 
 use crate::Permutation;
 
-/// The layouts here, by the names of their programs or companies.
+/// The predefined layouts, by the names of their programs or companies.
 pub const LAYOUTS: [(&str, LayoutSpec); 7] = [
     ("randflake", Randflake::SPEC),
     ("snowflake", Snowflake::SPEC),
@@ -66,10 +66,10 @@ pub const LAYOUTS: [(&str, LayoutSpec); 7] = [
 /// # fn main() { let _ = OVERLAPPING; }
 /// ```
 pub trait Layout: Copy + Default + Eq + Debug + Send + Sync + 'static {
-    /// What makes a raw id public unless another permutation is given: [`Sparx64`](crate::Sparx64) encrypts it,
-    /// [`Plain`](crate::Plain) leaves it.
+    /// Permutation between raw and public ids, unless another one is given: [`Sparx64`](crate::Sparx64) encrypts,
+    /// [`Plain`](crate::Plain) does nothing.
     type Permutation: Permutation + Debug + Send + Sync + 'static;
 
-    /// Field widths and places, epoch and tick, checked when it was declared.
+    /// Field widths and positions, epoch and tick, checked at compile time.
     const SPEC: LayoutSpec;
 }

@@ -1,4 +1,4 @@
-//! Layouts that others have published, in plain. What is special about each is said with it.
+//! Plain layouts that others have published, each with its peculiarities.
 
 use super::{Field, Layout, LayoutFields, LayoutSpec};
 use crate::Plain;

@@ -38,7 +38,7 @@ impl Layout for Snowflake {
 const WORKER_BITS: u32 = 5;
 const MAX_WORKER: u32 = 31;
 
-/// What bwmarrin's node and step have to share.
+/// Limit of `bwmarrin/snowflake` for node and step bits together.
 const MAX_NODE_AND_STEP_BITS: u32 = 22;
 
 impl Snowflake {
@@ -78,7 +78,7 @@ impl Snowflake {
         LayoutSpec::in_order([timestamp_bits, node_bits, step_bits], epoch_unix_ms, 1)
     }
 
-    /// The node id of a worker in a datacenter, both 0 to 31.
+    /// Makes a node id of a datacenter and a worker, each 0 to 31.
     ///
     /// # Errors
     ///
@@ -112,7 +112,7 @@ impl Snowflake {
         Ok((datacenter << WORKER_BITS) | worker)
     }
 
-    /// The datacenter and worker of a node id of this layout.
+    /// Splits a node id into datacenter and worker.
     #[must_use]
     pub const fn datacenter_and_worker(node_id: u32) -> (u32, u32) {
         ((node_id >> WORKER_BITS) & MAX_WORKER, node_id & MAX_WORKER)

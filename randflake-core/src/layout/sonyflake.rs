@@ -31,7 +31,7 @@ impl Layout for Sonyflake {
     });
 }
 
-/// `bitsTime` is at least 32 of 63.
+/// Limit of version 2: the time has at least 32 of 63 bits.
 const MAX_SEQUENCE_AND_MACHINE_BITS: u32 = 31;
 
 impl Sonyflake {

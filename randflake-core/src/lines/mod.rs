@@ -1,4 +1,4 @@
-//! Many ids to text at once, straight into a buffer of bytes.
+//! Bulk conversion of ids to base32hex and decimal text.
 
 mod scalar;
 
@@ -12,7 +12,7 @@ use scalar as platform;
 use crate::decimal::decimal_len;
 use crate::{BufferTooShort, Id, text};
 
-/// How many ids are written at once, each followed by a separator.
+/// Text form in which many ids are written at once, each followed by a separator.
 ///
 /// ```
 /// use randflake_core::{Id, Notation};
@@ -29,7 +29,7 @@ use crate::{BufferTooShort, Id, text};
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Notation {
-    /// Base32hex, as [`Id::to_text`].
+    /// Base32hex digits, as written by [`Id::to_text`].
     Text,
     /// The decimal digits of [`Id::to_i64`], as a database's `bigint` shows them.
     Signed,
@@ -38,7 +38,7 @@ pub enum Notation {
 }
 
 impl Notation {
-    /// The most bytes that an id takes without its separator: 13 or 20.
+    /// Length of the longest id without its separator: 13 or 20 bytes.
     #[must_use]
     pub const fn max_len(self) -> usize {
         match self {
@@ -47,14 +47,14 @@ impl Notation {
         }
     }
 
-    /// Writes all ids to the front of a buffer, each followed by the separator, and returns how many bytes that took.
+    /// Writes all ids into a buffer, each followed by the separator, and returns the number of bytes written.
     ///
     /// With AVX2 an id takes 1 to 3 ns. A buffer of [`max_len`](Notation::max_len) + 1 bytes for each id always
-    /// suffices. What is in the buffer behind the bytes that are counted has no meaning.
+    /// suffices. Bytes of the buffer after those counted are unspecified.
     ///
     /// # Errors
     ///
-    /// [`BufferTooShort`] says how many bytes the ids take. Nothing was written then.
+    /// [`BufferTooShort`], with the number of bytes needed. Nothing is written then.
     pub fn write(
         self,
         ids: &[Id],

@@ -1,10 +1,10 @@
-//! One id after another, with what every processor has.
+//! Writes one id after another, on any processor.
 
 use super::Notation;
 use crate::Id;
 use crate::decimal::{decimal_digits, decimal_len};
 
-/// The caller has seen to it that all fits.
+/// Writes all ids. The caller has checked that they fit.
 #[cfg_attr(
     all(target_arch = "x86_64", target_feature = "sse2", not(test)),
     expect(dead_code, reason = "vectors do most, and `append` the rest")

@@ -1,11 +1,11 @@
-//! Two segments: one that is issued from, one in reserve.
+//! Segment buffer: one segment in use, one in reserve.
 
 use super::Segment;
 use super::error::PutError;
 use crate::permutation::fill_ids;
 use crate::{AtomicWord, Id, Permutation};
 
-/// Issues the numbers of segments, each once, to any number of threads, without a lock.
+/// Issues the numbers of segments, each once, to any number of threads without a lock.
 ///
 /// It holds two segments at most; when the first one is used up, another can be [`put`] while numbers
 /// of the second are issued. Segments must ascend, so numbers do as well and none repeats.
@@ -33,7 +33,7 @@ pub struct SegmentBuffer<W> {
     /// The first place behind the last segment.
     end: W,
     halves: [Half<W>; 2],
-    /// 1 while a thread puts a segment.
+    /// 1 while a thread adds a segment.
     putting: W,
 }
 
@@ -45,7 +45,7 @@ struct Half<W> {
 }
 
 impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
-    /// A buffer with its first segment.
+    /// Creates a buffer with its first segment.
     #[must_use]
     pub fn new(first: Segment) -> Self {
         let half = |begin, offset| Half {
@@ -61,7 +61,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         }
     }
 
-    /// Takes up to `most` numbers that follow each other, at least one; `None` when there is none.
+    /// Takes up to `most` consecutive numbers, at least one; `None` if none is left.
     #[inline]
     pub fn take(&self, most: u64) -> Option<Segment> {
         loop {
@@ -103,8 +103,8 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         (half, segment_end.min(end))
     }
 
-    /// Fills a buffer with numbers in their public form, from the front, and says how many: fewer
-    /// than it holds when there were no more.
+    /// Fills a slice with numbers in their public form and returns how many were written: fewer if no more are
+    /// left.
     pub fn fill(&self, ids: &mut [Id], permutation: &impl Permutation) -> usize {
         let mut filled = 0;
         while let Some(rest @ [_, ..]) = ids.get_mut(filled..) {
@@ -120,13 +120,13 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         filled
     }
 
-    /// How many numbers it has.
+    /// Number of numbers left.
     pub fn remaining(&self) -> u64 {
         let taken = self.taken.load(); // first: the end only grows
         self.end.load().saturating_sub(taken)
     }
 
-    /// How many numbers were taken since it was made.
+    /// Number of numbers taken since the buffer was made.
     pub fn taken(&self) -> u64 {
         self.taken.load().saturating_sub(1)
     }

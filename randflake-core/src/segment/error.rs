@@ -1,11 +1,11 @@
-//! One small `Copy` error for each operation.
+//! Errors of reserving and adding segments.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 
 use super::MAX_NUMBER;
 
-/// Why numbers cannot be reserved. The counter has not moved.
+/// Error of reserving numbers. The counter has not moved.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -15,14 +15,14 @@ pub enum ReserveError {
     Empty,
     /// The first number is out of range.
     First {
-        /// The number given.
+        /// Number that was given.
         first: u64,
     },
     /// The counter has fewer numbers left than were asked for.
     Exhausted {
-        /// How many were asked for.
+        /// Number of numbers requested.
         asked: u64,
-        /// How many it has.
+        /// Number of numbers left.
         left: u64,
     },
 }
@@ -44,13 +44,13 @@ impl Display for ReserveError {
 
 impl Error for ReserveError {}
 
-/// Why a buffer did not take a segment. It has not changed.
+/// Error of adding a segment to a buffer. It has not changed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum PutError {
-    /// It holds two segments, or another thread is putting one.
+    /// The buffer holds two segments, or another thread is adding one.
     Full,
     /// The segment begins before the end of an earlier one: the counter went back.
     WentBack {

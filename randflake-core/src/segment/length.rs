@@ -1,4 +1,4 @@
-//! How long the next segment should be.
+//! Adaptive length of segments.
 
 use core::time::Duration;
 
@@ -39,7 +39,7 @@ impl SegmentLength {
         }
     }
 
-    /// The length of the next segment.
+    /// Length of the next segment.
     #[must_use]
     pub const fn get(&self) -> u32 {
         self.length

@@ -12,7 +12,7 @@ pub use error::ReserveError;
 /// database's `bigint`.
 pub const MAX_NUMBER: u64 = i64::MAX as u64 - 1;
 
-/// Numbers that follow each other: at least one, from 1 up to [`MAX_NUMBER`].
+/// A range of consecutive numbers: at least one, from 1 to [`MAX_NUMBER`].
 ///
 /// Uniqueness rests on one thing alone: all segments ever reserved from a counter are disjoint. A
 /// store sees to that by never letting the counter go back.
@@ -35,7 +35,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// `len` numbers from `first` on.
+    /// Makes a segment of `len` numbers from `first`.
     ///
     /// # Errors
     ///
@@ -58,14 +58,14 @@ impl Segment {
         Ok(Self { first, len })
     }
 
-    /// The first number.
+    /// First number of the segment.
     #[must_use]
     #[inline]
     pub const fn first(&self) -> u64 {
         self.first
     }
 
-    /// How many numbers it has: at least 1.
+    /// Number of numbers, at least 1.
     #[must_use]
     #[inline]
     #[expect(clippy::len_without_is_empty, reason = "a segment is never empty")]

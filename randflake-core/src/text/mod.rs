@@ -27,7 +27,7 @@ const BUFFER_LEN: usize = 16;
 /// The bits of one word of lanes.
 const LANES_BITS: u32 = 40;
 
-/// An id's text: a buffer on the stack that reads as a `str` of 1 to 13 ASCII characters.
+/// Text of an id in a buffer on the stack: derefs to a `str` of 1 to 13 ASCII characters.
 ///
 /// ```
 /// use randflake_core::Id;
@@ -68,7 +68,7 @@ impl Text {
             .unwrap_or_default()
     }
 
-    /// The text.
+    /// The text as a string slice.
     #[must_use]
     #[inline]
     pub fn as_str(&self) -> &str {
@@ -122,7 +122,7 @@ pub(crate) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
     }
 }
 
-/// What is wrong with a text that is not an id's.
+/// Says what is wrong with a text that is not an id.
 #[cold]
 fn refusal(text: &[u8]) -> DecodeError {
     if text.len() > MAX_LEN {
@@ -151,7 +151,7 @@ pub(crate) fn decode_lenient(text: &[u8]) -> Result<u64, DecodeError> {
     Ok(bits)
 }
 
-/// How many digits a number has.
+/// Number of digits of a number.
 // Where zeros are counted by an instruction.
 #[cfg(target_pointer_width = "64")]
 #[inline]

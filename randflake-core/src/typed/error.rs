@@ -1,24 +1,24 @@
-//! Why a text could not be read as an id of a kind.
+//! Errors of reading typed ids.
 
 use core::fmt::{self, Display, Formatter};
 
 use super::prefix::MAX_LEN;
 use crate::DecodeError;
 
-/// Why a text is no id of a kind.
+/// Error of reading a text as an id of a kind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TypedIdError {
-    /// The prefix is missing, or another kind's.
+    /// The prefix is missing, or is that of another kind.
     Prefix {
-        /// The prefix of the kind; empty if it has none.
+        /// Prefix of the kind; empty if it has none.
         expected: &'static str,
         /// What precedes the last `_`, its first 32 bytes, then zeros; all zeros if there is no `_`.
         found: [u8; MAX_LEN],
     },
-    /// What follows the prefix is no id.
+    /// The text after the prefix is not an id.
     Digits(DecodeError),
 }
 

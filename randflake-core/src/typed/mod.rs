@@ -1,4 +1,4 @@
-//! Ids that the compiler tells apart.
+//! Typed ids, which the compiler tells apart.
 
 use core::cmp::Ordering;
 use core::fmt::{self, Debug, Display, Formatter};
@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use core::str::FromStr;
 
 use crate::Id;
-use crate::integrations::{Form, for_all_ids};
+use crate::integrations::{IdForm, for_all_ids};
 pub use error::TypedIdError;
 
 mod error;
@@ -111,7 +111,7 @@ impl<K> Typed<K> {
 }
 
 impl<K: Kind> Typed<K> {
-    /// Does not compile unless it is so.
+    /// Fails to compile if the prefix is invalid.
     #[doc(hidden)]
     pub const PREFIX_IS_VALID: () = assert!(
         prefix::is_valid(K::PREFIX),
@@ -120,14 +120,14 @@ impl<K: Kind> Typed<K> {
 }
 
 impl<K> From<Id> for Typed<K> {
-    /// [`Id::typed`].
+    /// Adds the kind, as [`Id::typed`] does.
     fn from(id: Id) -> Self {
         id.typed()
     }
 }
 
 impl<K> From<Typed<K>> for Id {
-    /// [`Typed::id`].
+    /// Removes the kind, as [`Typed::id`] does.
     fn from(typed: Typed<K>) -> Self {
         typed.id
     }
@@ -158,7 +158,7 @@ for_all_ids! {
     }
 }
 
-// Derived ones would ask the same of `K`.
+// Written by hand: derived impls would require the same traits of `K`, which is only a marker.
 
 impl<K> Clone for Typed<K> {
     #[inline]

@@ -5,7 +5,7 @@ use core::fmt::{self, Formatter};
 use super::TypedIdError;
 use crate::{Id, text};
 
-/// The longest prefix.
+/// Length of the longest prefix in bytes.
 pub(super) const MAX_LEN: usize = 32;
 /// Never a digit, so the last one in a text ends the prefix.
 const SEPARATOR: char = '_';

@@ -1,4 +1,4 @@
-//! Where the processor loads and stores 32 bits one part after the other.
+//! Cell for processors that load and store 32 bits in parts (AVR).
 
 use core::cell::Cell;
 
@@ -14,6 +14,7 @@ impl SharedCell {
 
     #[inline]
     pub(super) fn load(&self) -> u32 {
+        // Without it an interrupt between two bytes would leave a value that was never stored.
         critical_section::with(|cs| self.get(cs))
     }
 

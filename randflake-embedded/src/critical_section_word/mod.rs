@@ -1,4 +1,4 @@
-//! A shared word where the processor has no compare-and-swap.
+//! Shared word for processors without compare-and-swap.
 
 #[cfg_attr(not(target_pointer_width = "16"), path = "whole.rs")]
 #[cfg_attr(target_pointer_width = "16", path = "in_parts.rs")]
@@ -7,16 +7,16 @@ mod cell;
 use cell::SharedCell;
 use randflake_core::{AtomicWord, ConstWord};
 
-/// A 32-bit word whose exchange runs in a critical section: for Cortex-M0, RISC-V without the `A`
-/// extension, and AVR, where an interrupt may generate at any instruction of the main code.
+/// An atomic 32-bit word whose compare-and-exchange runs in a critical section: for Cortex-M0, RISC-V without the
+/// `A` extension, and AVR.
 ///
-/// Reading needs no critical section, as every 32-bit part loads a word at once (an AVR does not, and
-/// has one there too); interrupts are masked only for one load, one comparison and one store. On a Cortex-M0,
-/// with the single-core critical section of `cortex-m` 0.7, that is 6 or 7 instructions together with the one
-/// that unmasks them; 5 more without link-time optimisation, which leaves its two functions to be called.
+/// Loads need no critical section where 32 bits are read in one instruction; on AVR they have one too. Interrupts
+/// are masked for one load, one comparison and one store. On a Cortex-M0 with the single-core critical section of
+/// `cortex-m` 0.7 that is 6 or 7 instructions including the one that unmasks them, and 5 more without link-time
+/// optimisation, which leaves two function calls.
 ///
-/// The program chooses the implementation of the critical section, usually through a feature of its
-/// `cortex-m` or `riscv` crate. One that masks interrupts on one core only is wrong on a dual core.
+/// The program chooses the critical section, usually by a feature of its `cortex-m` or `riscv` crate. A critical
+/// section that masks interrupts on one core only is wrong on a dual core.
 ///
 /// ```
 /// use randflake_core::{AtomicWord, Generator, Lease, ManualClock, Randflake, Sparx64};
@@ -33,7 +33,7 @@ use randflake_core::{AtomicWord, ConstWord};
 pub struct CriticalSectionWord(SharedCell);
 
 impl CriticalSectionWord {
-    /// A word with a value; it can be a `static`.
+    /// Creates a word with a value; `const`, so it can be a `static`.
     #[must_use]
     pub const fn new(value: u32) -> Self {
         Self(SharedCell::new(value))
@@ -60,7 +60,8 @@ impl AtomicWord for CriticalSectionWord {
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         critical_section::with(|cs| {
             let found = self.0.get(cs);
-            // Stored in any case, so that the compiler leaves the section at one place.
+            // Stored in any case, so that there is a single exit, and the compiler emits the code that leaves the
+            // section once.
             self.0.set(cs, if found == current { new } else { found });
             found == current
         })

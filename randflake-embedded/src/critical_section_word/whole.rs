@@ -1,4 +1,4 @@
-//! Where the processor loads and stores 32 bits at once.
+//! Cell for processors that load and store 32 bits in one instruction.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -17,8 +17,7 @@ impl SharedCell {
         self.0.load(Ordering::Acquire)
     }
 
-    // Entering and leaving the section orders what is around it; inside, the order among single loads and
-    // stores of one word is that of the program.
+    // Relaxed is enough inside a critical section: entering and leaving it orders the accesses around it.
 
     #[inline]
     pub(super) fn get(&self, _: CriticalSection<'_>) -> u32 {

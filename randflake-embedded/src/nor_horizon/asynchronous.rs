@@ -1,15 +1,15 @@
-//! The same through a driver that is waited for.
+//! Async I/O for `NorHorizon` (`embedded-storage-async`).
 
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use randflake_core::{AsyncHorizonStore, HorizonRecord};
 
-use super::journal::{Geometry, Scan, Words, is_written};
-use super::{NorHorizon, NorHorizonError, Slot, geometry};
+use super::journal::{Geometry, Scan, SlotWords, is_written};
+use super::{FlashSlot, NorHorizon, NorHorizonError, geometry};
 
 impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     const ASYNC_GEOMETRY: Geometry = geometry(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
-    /// [`open`](Self::open) through a driver of `embedded-storage-async`.
+    /// [`open`](Self::open) for an async driver (`embedded-storage-async`).
     ///
     /// # Errors
     ///
@@ -29,9 +29,10 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         record: Option<HorizonRecord>,
     ) -> Result<(), NorHorizonError<F::Error>> {
         let words = record.map_or(HorizonRecord::MARK, HorizonRecord::to_words);
-        let mut slot = Slot::<SLOT>::new(words);
+        let mut slot = FlashSlot::<SLOT>::new(words);
         let written = self.flash.write(at, &slot.0).await;
         self.flash.read(at, &mut slot.0).await?;
+        // See `write` for why the slot is written once more.
         if written.is_err() {
             self.flash.write(at, &slot.0).await?;
         }
@@ -77,8 +78,8 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> AsyncHorizonStore for NorHorizon<
 async fn read<F: MultiwriteNorFlash, const SLOT: usize>(
     flash: &mut F,
     at: u32,
-) -> Result<Words, F::Error> {
-    let mut slot = Slot([0; SLOT]);
+) -> Result<SlotWords, F::Error> {
+    let mut slot = FlashSlot([0; SLOT]);
     flash.read(at, &mut slot.0).await?;
     Ok(slot.words())
 }

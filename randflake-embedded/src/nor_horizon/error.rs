@@ -1,23 +1,23 @@
-//! Why a horizon was not raised.
+//! Errors of the two horizons in flash.
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
 
 use randflake_core::HorizonRecord;
 
-/// Why a [`NorHorizon`](crate::NorHorizon) or [`WriteOnceHorizon`](crate::WriteOnceHorizon) was not raised, or not opened.
-/// It may be tried again, and goes to another place in flash.
+/// Error of [`NorHorizon`](crate::NorHorizon) and [`WriteOnceHorizon`](crate::WriteOnceHorizon). A failed raise may
+/// be retried; the next try writes to another slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum NorHorizonError<E> {
-    /// The driver's.
+    /// The flash driver failed with this error.
     Flash(E),
-    /// The driver reported nothing, but other bits are read than were written: the flash is worn or protected.
+    /// The driver reported success, but other bits are read back: the flash is worn or write-protected.
     NotWritten,
-    /// It is past [`HorizonRecord::MAX_UNIX_S`], the last that can be stored. Nothing was written.
+    /// The time is after [`HorizonRecord::MAX_UNIX_S`], the last that a record can hold. Nothing was written.
     OutOfRange,
-    /// The flash has fewer than two pages.
+    /// The flash has fewer than two pages, the minimum.
     TooSmall,
 }
 

@@ -1,5 +1,5 @@
-//! Where the next record goes. It is told what the slots show and says what to write and erase; drivers are called
-//! elsewhere.
+//! Decides where the next record is written. Pure: it is given what slots show and returns what to write and erase;
+//! the callers do the I/O, blocking or async.
 //!
 //! Each page is a row of slots, written from the first, its *head*, to the last; the page whose head is higher is the
 //! one in use. What a power cut leaves of a write or an erase is *torn*: bits that were to change read as 0 or as 1,
@@ -21,7 +21,7 @@ use core::ops::Range;
 
 use randflake_core::HorizonRecord;
 
-/// A page is a power of two.
+/// Sizes of a page (a power of two) and of a slot, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
     pub(crate) page_bytes: u32,
@@ -29,7 +29,7 @@ pub(crate) struct Geometry {
 }
 
 impl Geometry {
-    /// Where a slot is in its page.
+    /// Offset of an address within its page.
     const fn in_page(self, at: u32) -> u32 {
         at & self.page_bytes.wrapping_sub(1)
     }
@@ -47,21 +47,22 @@ impl Geometry {
     }
 }
 
-/// A slot's first two words.
-pub(crate) type Words = [u32; 2];
+/// The two words of a record, at the start of a slot.
+pub(crate) type SlotWords = [u32; 2];
 
-/// Finds the page in use, and what it shows: it reads both heads, then the slots behind the higher.
+/// Finds the page in use at boot: reads both heads, then the slots after the higher one.
 #[derive(Debug)]
 pub(crate) struct Scan {
     geometry: Geometry,
-    /// The highest record that was seen.
+    /// Highest record read so far.
     highest: Option<HorizonRecord>,
-    /// The last slot that shows anything.
+    /// Address of the last slot that is not blank.
     last: u32,
-    /// The slot to read.
+    /// Address of the slot to read next.
     at: u32,
-    /// Both heads were read.
+    /// Whether both heads were read and the scan goes through the page in use.
     is_behind: bool,
+    /// Whether a record was found behind the head, which makes the head firm.
     is_begun: bool,
 }
 
@@ -78,7 +79,8 @@ impl Scan {
         }
     }
 
-    /// The slot to read next, until the page in use has ended; there is none when no head shows a record.
+    /// Address to read next, or `None` at the end of the page in use. Without any head both heads are read and then
+    /// the first page.
     pub(crate) const fn next(&self) -> Option<u32> {
         if self.is_behind && self.geometry.in_page(self.at) == 0 {
             return None;
@@ -86,8 +88,8 @@ impl Scan {
         Some(self.at)
     }
 
-    /// What that slot shows.
-    pub(crate) fn saw(&mut self, words: Words) {
+    /// Takes what the slot at [`next`](Self::next) shows.
+    pub(crate) fn saw(&mut self, words: SlotWords) {
         let record = HorizonRecord::from_words(words);
         let is_higher = order(record) > order(self.highest);
         if is_higher {
@@ -98,6 +100,7 @@ impl Scan {
                 self.last = self.at;
             }
             self.is_behind = self.at != 0;
+            // First the head of page 0, then that of page 1, then the slots behind the higher of the two.
             self.at = if self.is_behind {
                 self.geometry.after(self.last)
             } else {
@@ -107,7 +110,8 @@ impl Scan {
         }
         if !is_blank(words) {
             self.last = self.at;
-            // Not by a bit that cannot be erased: that may look like a mark.
+            // Only a whole record proves that the head is firm: a single bit that cannot be erased looks like a
+            // mark.
             self.is_begun |= record.is_some();
         }
         self.at = self.geometry.after(self.at);
@@ -123,13 +127,13 @@ impl Scan {
     }
 }
 
-/// What is known of the page in use.
+/// State of the page in use: where the next record goes, and what is certain.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Journal {
     /// The slot behind the last that shows anything or was touched; the beginning of a page, or the end of the second,
     /// when the other page is to be begun.
     next: u32,
-    /// None when nothing is readable.
+    /// `None` when no record is readable.
     highest: Option<HorizonRecord>,
     /// Whether the page's head is firm: a record was begun behind it, or it was written since the boot.
     is_begun: bool,
@@ -138,7 +142,7 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// 0 when nothing is readable.
+    /// The horizon in Unix seconds, or 0 when no record is readable.
     pub(crate) const fn horizon(&self) -> u32 {
         match self.highest {
             Some(record) => record.unix_s(),
@@ -146,18 +150,19 @@ impl Journal {
         }
     }
 
-    /// Whether there is nothing to write. A horizon that was only read may be torn: then the next one is written.
+    /// Whether the horizon is at least `to` and durable. One that was only read may be torn, so it is written
+    /// again.
     pub(crate) const fn holds(&self, to: u32) -> bool {
         to <= self.horizon() && self.is_firm
     }
 
-    /// The record to write for that, higher than all that was seen; none when it is past the last there is.
+    /// The record for `to`, higher than all that were read; `None` past the last one that can be stored.
     pub(crate) fn record_for(&self, to: u32) -> Option<HorizonRecord> {
         HorizonRecord::new(to.max(self.horizon().wrapping_add(1)))
     }
 
-    /// First, unless the horizon is firm: the head that has to be written once more, with the horizon's record, the only
-    /// one in its page.
+    /// Step 1, unless the horizon is firm: address of a head that must be written again, with the
+    /// [record](Self::record) that it shows.
     pub(crate) const fn doubtful_head(&self, geometry: Geometry) -> Option<u32> {
         if self.is_begun {
             return None;
@@ -165,7 +170,7 @@ impl Journal {
         Some(geometry.page_of(geometry.before(self.next)))
     }
 
-    /// That record.
+    /// The record of the horizon, which a doubtful head is rewritten with.
     pub(crate) const fn record(&self) -> Option<HorizonRecord> {
         self.highest
     }
@@ -174,13 +179,13 @@ impl Journal {
         self.is_firm
     }
 
-    /// It was, and read back.
+    /// Notes that the head was written and read back.
     pub(crate) const fn wrote_head(&mut self) {
         self.is_begun = true;
     }
 
-    /// Second, unless it is firm: the slot that has to be marked. It is not tried again; if it fails, the next is to be
-    /// marked. At the end of a page it is the last slot, until that is firm: then no boot finds room in this page any more.
+    /// Step 2, unless the horizon is firm: address of the slot to mark. After a failure the following slot is
+    /// marked. At the end of a page it is the last slot, until that is firm: then no boot finds room in this page.
     pub(crate) const fn take_doubtful(&mut self, geometry: Geometry) -> u32 {
         let at = self.next;
         if geometry.in_page(at) == 0 {
@@ -190,12 +195,13 @@ impl Journal {
         at
     }
 
-    /// Third: the slot for the record, and what has to be erased before. Nor is that tried again if it fails, but for
-    /// the head of a page, which is erased again.
+    /// Step 3: address for the record, and the pages to erase before. After a failure the next slot is used; a head
+    /// is erased and written again.
     pub(crate) const fn take_slot(&mut self, geometry: Geometry) -> (u32, Option<Range<u32>>) {
         let at = self.next;
         if geometry.in_page(at) != 0 {
             self.next = geometry.after(at);
+            // Until the write is confirmed: if it fails, the torn slot is marked before the next try.
             self.is_firm = false;
             return (at, None);
         }
@@ -207,7 +213,7 @@ impl Journal {
         (at, Some(at..end))
     }
 
-    /// Last: the record was written there, and read back.
+    /// Step 4: notes that the record was written there and read back.
     pub(crate) const fn wrote(&mut self, geometry: Geometry, at: u32, record: HorizonRecord) {
         self.next = geometry.after(at);
         self.highest = Some(record);
@@ -216,7 +222,7 @@ impl Journal {
     }
 }
 
-/// In which records are higher; a comparison of `Option`s takes more instructions.
+/// Sort key of records: their first word. Comparing `Option`s takes more instructions.
 fn order(record: Option<HorizonRecord>) -> u32 {
     record.map_or(0, |record| {
         let [word, _] = record.to_words();
@@ -224,17 +230,17 @@ fn order(record: Option<HorizonRecord>) -> u32 {
     })
 }
 
-const fn is_blank([first, second]: Words) -> bool {
+const fn is_blank([first, second]: SlotWords) -> bool {
     first & second == u32::MAX
 }
 
-/// Whether what is read back is good enough: a record faultless, but for a head, which cannot go elsewhere and shows its
-/// record with a dead bit too; and of a mark, which is no record, one of its two bits.
+/// Whether a write succeeded, by what is read back. A record must be exact, except in a head: it has no other
+/// place, and shows its record in spite of one dead bit. Of a mark one of its two bits is enough.
 pub(crate) fn is_written(
     geometry: Geometry,
     at: u32,
     record: Option<HorizonRecord>,
-    shown: Words,
+    shown: SlotWords,
 ) -> bool {
     let Some(record) = record else {
         let [first, second] = shown;

@@ -1,16 +1,17 @@
-//! How long the flash lasts.
+//! Endurance of a `NorHorizon`.
 
-/// How long two pages of flash last, in seconds, if the horizon is raised each `block_s` seconds.
+/// Endurance of a [`NorHorizon`](crate::NorHorizon) in seconds, if it is raised every `block_s` seconds.
 ///
-/// `page_bytes` is what is erased at once, `slot_bytes` 8 unless more is written at once, and `cycles` how
-/// often the maker lets a page be erased. A raise takes a slot, a boot one more.
+/// `page_bytes` is the driver's `ERASE_SIZE`, `slot_bytes` 8 unless the flash writes more at once, and `cycles` the
+/// number of erases that the manufacturer guarantees per page. A raise takes one slot, the first raise after a boot
+/// one more.
 ///
 /// | block | two pages of 2 KiB, 10,000 cycles | and 10 boots a day |
 /// |---|---|---|
 /// | 60 s | 9.7 years | 9.7 years |
 /// | 600 s | 97 years | 85 years |
 ///
-/// A boot is taken to raise the horizon, too. No page, no slot, no block gives 0.
+/// Each boot is assumed to raise the horizon. Returns 0 if a size, or `block_s`, is 0.
 ///
 /// ```
 /// use randflake_embedded::lifetime_s;
@@ -41,7 +42,7 @@ pub const fn lifetime_s(
         .saturating_mul(cycles as u64);
     match slots.saturating_mul(DAY_S).checked_div(slots_per_day) {
         Some(seconds) => seconds,
-        // Raised less than once a day, and never booted.
+        // `block_s` is longer than a day, and there are no boots.
         None => slots.saturating_mul(block_s as u64),
     }
 }

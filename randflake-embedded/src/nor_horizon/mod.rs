@@ -1,4 +1,4 @@
-//! The horizon in two pages of NOR flash: [`journal`] says where, and what a power cut leaves.
+//! The horizon in two pages of NOR flash: [`journal`] decides, this module does the I/O.
 
 #[cfg(feature = "embedded-storage-async")]
 mod asynchronous;
@@ -11,36 +11,38 @@ use embedded_storage::nor_flash::MultiwriteNorFlash;
 use randflake_core::{HorizonRecord, HorizonStore};
 
 pub use error::NorHorizonError;
-use journal::{Geometry, Journal, Scan, Words, is_written};
+use journal::{Geometry, Journal, Scan, SlotWords, is_written};
 pub use lifetime::lifetime_s;
-pub(crate) use slot::Slot;
+pub(crate) use slot::FlashSlot;
 
-/// A [`HorizonStore`] in the first two pages of a flash, through a driver of `embedded-storage`: give it a
-/// partition, [`FlashPart`](crate::FlashPart) for one.
+/// A [`HorizonStore`] in the first two pages of a NOR flash (`embedded-storage`).
 ///
-/// It withstands torn writes, torn erases, slots that show nothing but were written, bits that read differently at each
-/// boot, a bit that was lost in any record, and a bit that cannot be written or erased any more, whether or not the driver
-/// notices: everything is read back. A driver that fails to write is asked to write what the slot shows then: if it does,
-/// a dead cell was all that was wrong. What belongs into a page's first slot, and the mark in its last, has no other place:
-/// if the driver fails to erase a page, or a cell that cannot be erased or two that cannot be written are in the way
-/// there, each raise fails from then on, and no id is repeated. A page is the driver's `ERASE_SIZE`, a power of two. A
-/// record has 8 bytes; for flash that reads or writes more at once say so: `NorHorizon::<_, 16>::open`.
+/// Give it a partition, for instance a [`FlashPart`](crate::FlashPart). A page is the driver's `ERASE_SIZE`, a
+/// power of two. A record has 8 bytes; for flash that reads or writes more at once, give the size: `NorHorizon::<_,
+/// 16>::open`.
 ///
-/// The flash must allow to write over what was written, with the bits of both cleared: the marker
-/// `MultiwriteNorFlash`. Parts with ECC on their flash do not. Each write is of 8 bytes, or of the longer slot; a slot is
-/// written once between two erases, the first of a page once more if it was the only one at a boot. Each further write
-/// of it needs a power cut, or a failure, during the one before. That keeps to the limits of the nRF52: two writes of a
-/// word, and 181 words in 512 bytes, of which 128 are written if each boot raises once.
+/// It survives torn writes and erases, slots that were written but read as blank, bits that read differently at
+/// each boot, one lost bit in any record, and one bit that can no longer be written or erased. Everything is read
+/// back. If the driver reports a failed write, what the slot shows is written once more: success means that only a
+/// dead cell was wrong. The first slot of a page and the mark in its last have no alternative place: if a page
+/// cannot be erased, or a cell that cannot be erased or two that cannot be written are there, every raise fails
+/// from then on, and no id is repeated.
 ///
-/// A raise takes a slot, the first after a boot one more; see [`lifetime_s`] for how long that can go on. A boot that
-/// raises nothing writes nothing.
+/// The flash must allow overwriting without erasing, which clears bits: the marker trait `MultiwriteNorFlash`.
+/// Flash with ECC does not; see [`WriteOnceHorizon`](crate::WriteOnceHorizon). A slot is written once between two
+/// erases, and the first of a page once more if it was the only one at a boot; further writes need a power cut or
+/// failure during the one before. That is within the limits of the nRF52: two writes per word, and 181 words per
+/// 512 bytes, of which 128 are written if each boot raises once.
+///
+/// A raise takes one slot, the first after a boot two; [`lifetime_s`] computes the endurance. A boot that raises
+/// nothing writes nothing.
 ///
 /// # The first horizon
 ///
-/// A device is provisioned once. Where it is made, the first slot of the first page gets
-/// [`HorizonRecord::to_bytes`], and the rest of both pages is erased (`0xff`). Or the firmware calls
-/// [`Blocks::provision`](randflake_core::Blocks::provision) when somebody who knows says so. Pages in which no horizon is
-/// readable later are lost, and `Blocks` issues nothing.
+/// A device is provisioned once: in the factory, by [`HorizonRecord::to_bytes`] in the first slot of the first page
+/// and `0xff` in the rest of both pages; or by the firmware, by
+/// [`Blocks::provision`](randflake_core::Blocks::provision) on the command of an operator. If no horizon is
+/// readable later, the state is lost, and `Blocks` issues nothing.
 ///
 /// ```
 /// # use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
@@ -89,7 +91,7 @@ pub struct NorHorizon<F, const SLOT: usize = 8> {
 }
 
 impl<F, const SLOT: usize> NorHorizon<F, SLOT> {
-    /// The driver again.
+    /// Returns the flash driver.
     pub fn into_inner(self) -> F {
         self.flash
     }
@@ -98,13 +100,13 @@ impl<F, const SLOT: usize> NorHorizon<F, SLOT> {
 impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     const GEOMETRY: Geometry = geometry(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
-    /// Reads the horizon. It writes nothing: what may be torn is left to the first raise.
+    /// Reads the horizon from flash. Writes nothing: torn slots are repaired by the first raise.
     ///
-    /// Pages in which no horizon is readable give 0, and are erased when it is raised.
+    /// If no record is readable, the horizon is 0, and the first raise erases both pages.
     ///
     /// # Errors
     ///
-    /// The driver's. The horizon is not known then, and no id may be issued.
+    /// The error of the driver. The horizon is then unknown, and no id may be issued.
     pub fn open(mut flash: F) -> Result<Self, F::Error> {
         let mut scan = Scan::new(Self::GEOMETRY);
         while let Some(at) = scan.next() {
@@ -114,18 +116,19 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
         Ok(Self { flash, journal })
     }
 
-    /// Writes a record over a slot, or a mark, and reads it back.
+    /// Writes a record or a mark into a slot and reads it back.
     fn write(
         &mut self,
         at: u32,
         record: Option<HorizonRecord>,
     ) -> Result<(), NorHorizonError<F::Error>> {
         let words = record.map_or(HorizonRecord::MARK, HorizonRecord::to_words);
-        let mut slot = Slot::<SLOT>::new(words);
+        let mut slot = FlashSlot::<SLOT>::new(words);
         let written = self.flash.write(at, &slot.0);
         self.flash.read(at, &mut slot.0)?;
         if written.is_err() {
-            // A driver that verifies fails for a dead cell. What is shown it can write: then that is firm.
+            // A driver that verifies its writes reports a dead cell as failure. If it can write what the slot
+            // shows, that content is stable.
             self.flash.write(at, &slot.0)?;
         }
         if is_written(Self::GEOMETRY, at, record, slot.words()) {
@@ -151,6 +154,8 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             .journal
             .record_for(to)
             .ok_or(NorHorizonError::OutOfRange)?;
+        // The order is the proof of `journal`: head, mark, erase, record. Each must be read back before the next
+        // begins.
         if !self.journal.is_firm() {
             if let Some(at) = self.journal.doubtful_head(Self::GEOMETRY) {
                 self.write(at, self.journal.record())?;
@@ -169,6 +174,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
     }
 }
 
+/// Checks the sizes at compile time.
 #[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
 const fn geometry(slot: usize, read: usize, write: usize, erase: usize) -> Geometry {
     assert!(slot >= 8, "a slot holds at least 8 bytes");
@@ -193,8 +199,8 @@ const fn geometry(slot: usize, read: usize, write: usize, erase: usize) -> Geome
 fn read<F: MultiwriteNorFlash, const SLOT: usize>(
     flash: &mut F,
     at: u32,
-) -> Result<Words, F::Error> {
-    let mut slot = Slot([0; SLOT]);
+) -> Result<SlotWords, F::Error> {
+    let mut slot = FlashSlot([0; SLOT]);
     flash.read(at, &mut slot.0)?;
     Ok(slot.words())
 }

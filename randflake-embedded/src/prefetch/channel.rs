@@ -1,4 +1,4 @@
-//! Prefetched ids for tasks.
+//! Prefetched ids for async tasks.
 
 use core::fmt::{self, Debug, Formatter};
 use core::future::{Future, poll_fn};
@@ -8,13 +8,13 @@ use embassy_sync::blocking_mutex::raw::RawMutex;
 use embassy_sync::channel::Channel;
 use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
 
-use super::{Prefetched, Waiting, fill};
+use super::{PrefetchBuffer, Prefetched, fill};
 
-/// [`Prefetch`](crate::Prefetch) for tasks: a channel of `embassy-sync`, which one task fills and others wait for.
+/// A channel of prefetched ids for async tasks (`embassy-sync`): one task fills it, others wait for ids.
 ///
-/// `M` is the channel's mutex: `CriticalSectionRawMutex` if an interrupt or an executor of another priority takes ids, else
-/// `NoopRawMutex`. It holds `N` ids. An id is handed out while the clock shows its tick or one of the `max_age` ticks
-/// after it, and the lease by which it was taken has not expired; others are dropped, never issued again.
+/// `M` is the mutex of the channel: `CriticalSectionRawMutex` if an interrupt or an executor of another priority
+/// takes ids, else `NoopRawMutex`. It holds up to `N` ids. An id is handed out during its tick and `max_age` ticks
+/// after, while its lease is valid. Older ids are dropped and never issued.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;
@@ -46,7 +46,7 @@ pub struct AsyncPrefetch<L, M: RawMutex, const N: usize> {
 }
 
 impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
-    /// An empty channel, for ids of layout `L` that are at most `max_age` ticks old.
+    /// Creates an empty channel for ids of layout `L` that are at most `max_age` ticks old.
     #[must_use]
     pub const fn new(max_age: u32) -> Self {
         Self {
@@ -56,18 +56,18 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
         }
     }
 
-    /// Waits until there is room to [fill](Self::fill).
+    /// Waits until the channel has room to [fill](Self::fill).
     pub fn has_room(&self) -> impl Future<Output = ()> + '_ {
         poll_fn(|context| self.channel.poll_ready_to_send(context))
     }
 
-    /// Fills the channel without waiting, and says by how many ids. `lease` is that of the generator or lane that
-    /// `generate` asks, and `clock` its clock.
+    /// Fills the channel without waiting and returns the number of ids added. `lease` and `clock` are those of the
+    /// generator or lane that `generate` calls.
     ///
     /// # Errors
     ///
-    /// What `generate` answered, and [`ClockUnknown`](GenerateError::ClockUnknown), if not a single id was
-    /// added to a channel with room.
+    /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the channel had room and no id
+    /// was added.
     pub fn fill(
         &self,
         lease: &Lease<L>,
@@ -77,7 +77,7 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
         fill(&self.channel, self.max_age, lease, clock, generate)
     }
 
-    /// The next id that is not too old, waiting until the channel is filled. It may be cancelled.
+    /// Takes the next fresh id, waiting until the channel is filled. Cancel-safe.
     pub async fn take(&self, clock: &impl Clock) -> Id {
         loop {
             let id = self.channel.receive().await;
@@ -87,7 +87,7 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
         }
     }
 
-    /// The next id that is not too old, or `None`, without waiting: for interrupts.
+    /// Takes the next fresh id, or returns `None` without waiting: for interrupts.
     pub fn try_take(&self, clock: &impl Clock) -> Option<Id> {
         loop {
             let id = self.channel.try_receive().ok()?;
@@ -98,18 +98,19 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
     }
 }
 
-impl<M: RawMutex, const N: usize> Waiting for &Channel<M, Prefetched, N> {
+impl<M: RawMutex, const N: usize> PrefetchBuffer for &Channel<M, Prefetched, N> {
     fn has_room(&self) -> bool {
         !self.is_full()
     }
 
     fn put(&mut self, id: Prefetched) {
-        // If another task filled it in between, this id is skipped.
+        // If another task filled the channel in between, this id is skipped, which is safe: ids are never issued
+        // twice, but need not all be issued.
         let _room = self.try_send(id);
     }
 }
 
-/// Shows no ids: they are still to be issued.
+/// Omits the ids: they are not issued yet.
 impl<L, M: RawMutex, const N: usize> Debug for AsyncPrefetch<L, M, N> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("AsyncPrefetch")

@@ -1,4 +1,4 @@
-//! Ids taken in idle time, for those who have no time to encrypt.
+//! Ids generated in idle time, for interrupts and tasks that have no time to encrypt.
 
 use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
 
@@ -26,7 +26,7 @@ pub use channel::AsyncPrefetch;
 ))]
 pub use queue::{Filler, Prefetch, Taker};
 
-/// An id, and the ticks at which it is handed out: from the one at which it was taken until before `expires`.
+/// An id and the ticks during which it may be handed out: `taken..expires`.
 struct Prefetched {
     id: Id,
     taken: u64,
@@ -34,8 +34,8 @@ struct Prefetched {
 }
 
 impl Prefetched {
-    /// The id, if the clock shows now that it is neither too old nor of a time ahead, as after it was set back. So whoever
-    /// is interrupted between taking it and asking gets none that went stale in between.
+    /// The id, if it is fresh now. The clock is read after the id was dequeued: an interrupt in between may let it
+    /// expire. An id ahead of the clock is dropped too, as after the clock was set back.
     #[inline]
     fn fresh<L: Layout>(self, clock: &impl Clock) -> Option<Id> {
         (self.taken..self.expires)
@@ -44,30 +44,31 @@ impl Prefetched {
     }
 }
 
-/// Where prefetched ids wait.
-trait Waiting {
+/// Storage of prefetched ids, filled by [`fill`].
+trait PrefetchBuffer {
     fn has_room(&self) -> bool;
     fn put(&mut self, id: Prefetched);
 }
 
 fn fill<L: Layout>(
-    mut waiting: impl Waiting,
+    mut buffer: impl PrefetchBuffer,
     max_age: u32,
     lease: &Lease<L>,
     clock: &impl Clock,
     mut generate: impl FnMut() -> Result<Id, GenerateError>,
 ) -> Result<usize, GenerateError> {
     let mut added = 0_usize;
-    while waiting.has_room() {
-        // Before the id is taken, so that it is not thought younger than it is.
+    while buffer.has_room() {
+        // Read before the id is generated, so that its age is never underestimated.
         let now = tick::<L>(clock).ok_or(GenerateError::ClockUnknown);
         match now.and_then(|now| Ok((now, generate()?))) {
             Ok((taken, id)) => {
                 let expires = taken.saturating_add(max_age.into()).saturating_add(1);
                 let expires = expires.min(lease.end());
-                waiting.put(Prefetched { id, taken, expires });
+                buffer.put(Prefetched { id, taken, expires });
                 added = added.saturating_add(1);
             }
+            // With some ids added the error can wait for the next call, which meets it again.
             Err(error) if added == 0 => return Err(error),
             Err(_) => break,
         }

@@ -1,4 +1,4 @@
-//! Prefetched ids for an interrupt.
+//! Prefetched ids for an interrupt handler.
 
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
@@ -6,15 +6,14 @@ use core::marker::PhantomData;
 use heapless::spsc::{Consumer, Producer, Queue};
 use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
 
-use super::{Prefetched, Waiting, fill};
+use super::{PrefetchBuffer, Prefetched, fill};
 
-/// A queue of ids between the main code, which fills it when there is nothing else to do, and one interrupt,
-/// which takes an id in a few instructions. Neither waits for the other.
+/// A lock-free queue of prefetched ids: the main code fills it when idle, one interrupt takes an id in a few
+/// instructions.
 ///
-/// An id's time is when it was taken. It is handed out while the clock shows that tick or one of the `max_age` ticks
-/// after it, never later, nor when the clock was set back to before it; with `max_age` 0 an id always has the
-/// current tick. None is handed out when the lease has expired by which it was taken. Dropped ids are skipped,
-/// never issued again. The queue holds `N - 1` ids.
+/// The time in an id is when it was generated. It is handed out during that tick and `max_age` ticks after, while
+/// its lease is valid, and not when the clock was set back before it; with `max_age` 0 an id always has the current
+/// tick. Older ids are dropped and never issued. The queue holds `N - 1` ids.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;
@@ -43,7 +42,7 @@ pub struct Prefetch<const N: usize> {
 }
 
 impl<const N: usize> Prefetch<N> {
-    /// An empty queue.
+    /// Creates an empty queue.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -51,7 +50,7 @@ impl<const N: usize> Prefetch<N> {
         }
     }
 
-    /// The end to fill and the end to take from, for ids of layout `L` that are at most `max_age` ticks old.
+    /// Splits the queue into its two ends, for ids of layout `L` that are at most `max_age` ticks old.
     pub fn split<L: Layout>(&mut self, max_age: u32) -> (Filler<'_, L>, Taker<'_, L>) {
         let (producer, consumer) = self.queue.split();
         let filler = Filler {
@@ -73,7 +72,7 @@ impl<const N: usize> Default for Prefetch<N> {
     }
 }
 
-/// The end of a [`Prefetch`] that the main code fills.
+/// Producer end of a [`Prefetch`], for the main code.
 pub struct Filler<'a, L> {
     producer: Producer<'a, Prefetched>,
     max_age: u32,
@@ -81,13 +80,13 @@ pub struct Filler<'a, L> {
 }
 
 impl<L: Layout> Filler<'_, L> {
-    /// Fills the queue, and says by how many ids. `lease` is that of the generator or lane that `generate`
-    /// asks, and `clock` its clock.
+    /// Fills the queue and returns the number of ids added. `lease` and `clock` are those of the generator or lane
+    /// that `generate` calls.
     ///
     /// # Errors
     ///
-    /// What `generate` answered, and [`ClockUnknown`](GenerateError::ClockUnknown), if not a single id was
-    /// added to a queue with room.
+    /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the queue had room and no id
+    /// was added.
     pub fn fill(
         &mut self,
         lease: &Lease<L>,
@@ -98,32 +97,33 @@ impl<L: Layout> Filler<'_, L> {
     }
 }
 
-impl Waiting for &mut Producer<'_, Prefetched> {
+impl PrefetchBuffer for &mut Producer<'_, Prefetched> {
     fn has_room(&self) -> bool {
         self.ready()
     }
 
     fn put(&mut self, id: Prefetched) {
-        // There is room, and nobody else fills it.
+        // `has_room` was just true, and this is the only producer.
         let _room = self.enqueue(id);
     }
 }
 
-/// The end of a [`Prefetch`] that an interrupt takes from.
+/// Consumer end of a [`Prefetch`], for one interrupt.
 pub struct Taker<'a, L> {
     consumer: Consumer<'a, Prefetched>,
     layout: PhantomData<L>,
 }
 
 impl<L: Layout> Taker<'_, L> {
-    /// The next id that is not too old, or else the one that `generate` gives. So there is an id after a pause, too, when
-    /// all that was taken in advance is too old: for what an encryption costs.
+    /// Takes the next fresh id, or generates one: after a pause, when all prefetched ids are too old, an id still
+    /// costs only one encryption.
     ///
-    /// `generate` asks what the interrupt may use itself: a generator with a shared word, or a [`Lane`] of its own.
+    /// `generate` must use something that the interrupt may call: a generator with a shared word, or a [`Lane`] of
+    /// its own.
     ///
     /// # Errors
     ///
-    /// What `generate` answered, when the queue had no id.
+    /// The error of `generate`, if the queue had no fresh id.
     ///
     /// [`Lane`]: randflake_core::Lane
     pub fn take_or(
@@ -134,7 +134,7 @@ impl<L: Layout> Taker<'_, L> {
         self.take(clock).map_or_else(generate, Ok)
     }
 
-    /// The next id that is not too old, or `None`: then fill the queue, or [generate one](Taker::take_or).
+    /// Takes the next fresh id, or returns `None`: then fill the queue, or use [`take_or`](Taker::take_or).
     pub fn take(&mut self, clock: &impl Clock) -> Option<Id> {
         loop {
             let id = self.consumer.dequeue()?;
@@ -145,7 +145,7 @@ impl<L: Layout> Taker<'_, L> {
     }
 }
 
-/// Shows no ids: they are still to be issued.
+/// Omits the ids: they are not issued yet.
 impl<const N: usize> Debug for Prefetch<N> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Prefetch").finish_non_exhaustive()

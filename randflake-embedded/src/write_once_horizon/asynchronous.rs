@@ -1,16 +1,16 @@
-//! The same through a driver that is waited for.
+//! Async I/O for `WriteOnceHorizon` (`embedded-storage-async`).
 
 use embedded_storage_async::nor_flash::NorFlash;
 use randflake_core::AsyncHorizonStore;
 
-use super::pages::{PageScan, Pair, Survey};
-use super::{Slot, WriteOnceHorizon, known, page_bytes, ring, slot_bytes};
+use super::pages::{PageScan, SlotPair, Survey};
+use super::{FlashSlot, WriteOnceHorizon, known, page_bytes, ring, slot_bytes};
 use crate::NorHorizonError;
 
 impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
     const ASYNC_PAGE: u32 = page_bytes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
-    /// [`open`](Self::open) through a driver of `embedded-storage-async`.
+    /// [`open`](Self::open) for an async driver (`embedded-storage-async`).
     ///
     /// # Errors
     ///
@@ -49,10 +49,10 @@ impl<F: NorFlash, const SLOT: usize> AsyncHorizonStore for WriteOnceHorizon<F, S
         if let Some(pages) = place.erase() {
             self.flash.erase(pages.start, pages.end).await?;
         }
-        let slot = Slot::<SLOT>::of(record);
+        let slot = FlashSlot::<SLOT>::of(record);
         for at in place.slots() {
             self.flash.write(at, &slot.0).await?;
-            let mut shown = Slot([0; SLOT]);
+            let mut shown = FlashSlot([0; SLOT]);
             self.flash.read(at, &mut shown.0).await?;
             if slot.0 != shown.0 {
                 return Err(NorHorizonError::NotWritten);
@@ -63,18 +63,18 @@ impl<F: NorFlash, const SLOT: usize> AsyncHorizonStore for WriteOnceHorizon<F, S
     }
 }
 
-/// As the other `read`.
+/// Reads two slots, as the blocking `read` does.
 async fn read<F: NorFlash, const SLOT: usize>(
     flash: &mut F,
     at: u32,
     has_second: bool,
     error: &mut Option<F::Error>,
-) -> Pair {
-    let mut slots = [Slot([0; SLOT]), Slot([0; SLOT])];
+) -> SlotPair {
+    let mut slots = [FlashSlot([0; SLOT]), FlashSlot([0; SLOT])];
     let mut at = at;
     for slot in slots.iter_mut().take(if has_second { 2 } else { 1 }) {
         if let Err(failure) = flash.read(at, &mut slot.0).await {
-            *slot = Slot([0; SLOT]);
+            *slot = FlashSlot([0; SLOT]);
             *error = Some(failure);
         }
         at = at.wrapping_add(slot_bytes(SLOT));

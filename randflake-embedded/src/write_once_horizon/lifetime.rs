@@ -1,9 +1,11 @@
-//! How long the flash lasts.
+//! Endurance of a `WriteOnceHorizon`.
 
-/// How long a [`WriteOnceHorizon`](crate::WriteOnceHorizon) lasts, in seconds, if it is raised each `block_s` seconds.
+/// Endurance of a [`WriteOnceHorizon`](crate::WriteOnceHorizon) in seconds, if it is raised every `block_s`
+/// seconds.
 ///
-/// `pages` is how many it has, `page_bytes` what is erased at once, `slot_bytes` 8 unless a word is larger, and `cycles` how
-/// often the maker lets a page be erased. Each boot begins a page, and so does a raise that finds it full.
+/// `page_bytes` is the driver's `ERASE_SIZE`, `slot_bytes` 8 unless a word of the flash is larger, and `cycles` the
+/// number of erases that the manufacturer guarantees per page. Each boot begins a page, and so does a raise that
+/// finds it full.
 ///
 /// | block | boots a day | 2 pages of 2 KiB, 10,000 cycles | 16 pages |
 /// |---|---|---|---|
@@ -11,7 +13,7 @@
 /// | 60 s | 10 | 3.5 years | 28 years |
 /// | 600 s | 10 | 5.2 years | 41 years |
 ///
-/// No page, no slot, no block gives 0, as do pages of a single slot.
+/// Returns 0 if a number of pages, a size or `block_s` is 0, or if a page has a single slot.
 ///
 /// ```
 /// use randflake_embedded::write_once_lifetime_s;
@@ -40,7 +42,8 @@ pub const fn write_once_lifetime_s(
     // A page's first record takes two slots.
     let raises_per_page = (slots as u64).saturating_sub(1);
     let erases = (pages as u64).saturating_mul(cycles as u64);
-    // The time of a page, in which it is filled or lost to a boot, as a fraction of whole numbers.
+    // How long a page lasts until it is full or a boot leaves it: filled_s * DAY_S / per_day, kept as a fraction of
+    // integers.
     let filled_s = raises_per_page.saturating_mul(block_s as u64);
     let per_day = DAY_S.saturating_add((boots_per_day as u64).saturating_mul(filled_s));
     match erases

@@ -1,4 +1,4 @@
-//! The horizon in pages of flash whose words are written once: [`pages`] says where, and what a power cut leaves.
+//! The horizon in flash whose words are written once: [`pages`] decides, this module does the I/O.
 
 #[cfg(feature = "embedded-storage-async")]
 mod asynchronous;
@@ -9,34 +9,35 @@ use embedded_storage::nor_flash::NorFlash;
 use randflake_core::HorizonStore;
 
 use crate::NorHorizonError;
-use crate::nor_horizon::Slot;
+use crate::nor_horizon::FlashSlot;
 pub use lifetime::write_once_lifetime_s;
-use pages::{PageScan, Pages, Pair, Ring, Survey};
+use pages::{PageScan, Pages, Ring, SlotPair, Survey};
 
-/// A [`HorizonStore`] for flash in which a word is written once between erases: parts with ECC (STM32G0, G4, L4, WB, H7)
-/// and flash that is encrypted (ESP32). For other flash [`NorHorizon`](crate::NorHorizon) lasts longer.
+/// A [`HorizonStore`] for flash whose words can be written once between erases: with ECC (STM32G0, G4, L4, WB, H7)
+/// or encryption (ESP32).
 ///
-/// It uses all of the driver's flash, page after page: give it a partition, [`FlashPart`](crate::FlashPart) for one.
-/// Two pages will do; each further one makes it last longer: see [`write_once_lifetime_s`]. A page is the driver's
-/// `ERASE_SIZE`. A record has 8 bytes; for flash whose words are larger say so: `WriteOnceHorizon::<_, 16>::open`, and
-/// 32 for STM32H7.
+/// For other flash [`NorHorizon`](crate::NorHorizon) lasts longer.
+///
+/// It uses the whole flash of the driver, page after page: give it a partition, for instance a
+/// [`FlashPart`](crate::FlashPart). Two pages are enough; more last longer (see [`write_once_lifetime_s`]). A page
+/// is the driver's `ERASE_SIZE`. A record has 8 bytes; for flash with larger words give the size:
+/// `WriteOnceHorizon::<_, 16>::open`, and 32 for STM32H7.
 ///
 /// Each boot that raises the horizon begins a page; a boot that raises nothing writes nothing. Everything is read
-/// back. A word that a power cut has left torn may read as anything at each boot, or the driver may fail to read it. A
-/// driver that fails to read a word that is whole makes the horizon fall, so it must try again itself.
+/// back. A word that a power cut left torn may read as anything at each boot, or fail to be read. If the driver
+/// fails to read an intact word, the horizon falls, so the driver must retry by itself.
 ///
 /// # Power cuts
 ///
-/// Power may be cut at any moment, and at any number of boots in a row if what a cut *write* has left reads the same at
-/// each boot; what a cut *erase* has left need not. If both read differently at each boot, two boots in a row may be cut
-/// while each begins a page. A third one that is cut so may lose the horizon, if it sees neither the write that the
-/// second one saw nor that the second one was erasing. A search through all choices of the page to erase found none that
-/// rules this out.
+/// Power may be cut at any moment. It may be cut at any number of boots in a row, provided that a torn *write*
+/// reads the same at each boot; a torn *erase* need not. If both read differently at each boot, two boots in a row
+/// may be cut while each begins a page. A third one may lose the horizon, if it sees neither the write that the
+/// second one saw nor that the second one was erasing. No choice of the page to erase rules this out.
 ///
 /// # The first horizon
 ///
-/// As for [`NorHorizon`](crate::NorHorizon), but the record stands in the first two slots of the first page. All pages are
-/// erased if nothing is readable when it is raised.
+/// As for [`NorHorizon`](crate::NorHorizon), but the record is in the first two slots of the first page. If nothing
+/// is readable at the first raise, all pages are erased.
 ///
 /// ```
 /// # use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
@@ -82,7 +83,7 @@ pub struct WriteOnceHorizon<F, const SLOT: usize = 8> {
 }
 
 impl<F, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
-    /// The driver again.
+    /// Returns the flash driver.
     pub fn into_inner(self) -> F {
         self.flash
     }
@@ -91,13 +92,13 @@ impl<F, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
 impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
     const PAGE: u32 = page_bytes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
-    /// Reads the horizon, a few slots of each page. It writes nothing: what may be torn is left to the first raise.
+    /// Reads the horizon, a few slots of each page. Writes nothing: what is torn is left behind by the first raise.
     ///
     /// # Errors
     ///
     /// - [`TooSmall`](NorHorizonError::TooSmall): the driver's flash has fewer than two pages;
-    /// - [`Flash`](NorHorizonError::Flash): the driver's, if nothing was readable. The horizon is not known then,
-    ///   and no id may be issued.
+    /// - [`Flash`](NorHorizonError::Flash): the driver failed and no record was readable. The horizon is then
+    ///   unknown, and no id may be issued.
     pub fn open(mut flash: F) -> Result<Self, NorHorizonError<F::Error>> {
         let ring = ring::<F::Error>(Self::PAGE, SLOT, flash.capacity())?;
         let mut survey = Survey::default();
@@ -136,11 +137,12 @@ impl<F: NorFlash, const SLOT: usize> HorizonStore for WriteOnceHorizon<F, SLOT> 
         if let Some(pages) = place.erase() {
             self.flash.erase(pages.start, pages.end)?;
         }
-        let slot = Slot::<SLOT>::of(record);
+        let slot = FlashSlot::<SLOT>::of(record);
         for at in place.slots() {
             self.flash.write(at, &slot.0)?;
-            let mut shown = Slot([0; SLOT]);
+            let mut shown = FlashSlot([0; SLOT]);
             self.flash.read(at, &mut shown.0)?;
+            // A word is written once: nothing is repaired in place, the next try begins another page.
             if slot.0 != shown.0 {
                 return Err(NorHorizonError::NotWritten);
             }
@@ -150,18 +152,19 @@ impl<F: NorFlash, const SLOT: usize> HorizonStore for WriteOnceHorizon<F, SLOT> 
     }
 }
 
-/// What two slots show, or one. A word that the driver cannot read is torn; it does not hide its neighbour.
+/// Reads two neighbouring slots, or only the first. A slot that the driver cannot read counts as torn and does not
+/// hide its neighbour.
 fn read<F: NorFlash, const SLOT: usize>(
     flash: &mut F,
     at: u32,
     has_second: bool,
     error: &mut Option<F::Error>,
-) -> Pair {
-    let mut slots = [Slot([0; SLOT]), Slot([0; SLOT])];
+) -> SlotPair {
+    let mut slots = [FlashSlot([0; SLOT]), FlashSlot([0; SLOT])];
     let mut at = at;
     for slot in slots.iter_mut().take(if has_second { 2 } else { 1 }) {
         if let Err(failure) = flash.read(at, &mut slot.0) {
-            *slot = Slot([0; SLOT]);
+            *slot = FlashSlot([0; SLOT]);
             *error = Some(failure);
         }
         at = at.wrapping_add(slot_bytes(SLOT));
@@ -169,7 +172,7 @@ fn read<F: NorFlash, const SLOT: usize>(
     slots.map(|slot| slot.record())
 }
 
-/// A driver that reads nothing at all is not taken for flash that shows nothing.
+/// Refuses a horizon of 0 after a read error: the flash may not be blank at all.
 fn known<E>(pages: Pages, error: Option<E>) -> Result<Pages, NorHorizonError<E>> {
     match error {
         Some(error) if pages.horizon() == 0 => Err(NorHorizonError::Flash(error)),
@@ -177,6 +180,7 @@ fn known<E>(pages: Pages, error: Option<E>) -> Result<Pages, NorHorizonError<E>>
     }
 }
 
+/// Checks the sizes at compile time.
 const fn page_bytes(slot: usize, read: usize, write: usize, erase: usize) -> u32 {
     assert!(slot >= 8, "a slot holds at least 8 bytes");
     assert!(
@@ -200,6 +204,7 @@ const fn slot_bytes(bytes: usize) -> u32 {
 }
 
 fn ring<E>(page_bytes: u32, slot: usize, capacity: usize) -> Result<Ring, NorHorizonError<E>> {
+    // Addresses have 32 bits in `embedded-storage`: what lies above cannot be reached.
     let capacity = u32::try_from(capacity).unwrap_or(u32::MAX);
     match capacity.checked_div(page_bytes) {
         Some(pages @ 2..) => Ok(Ring {

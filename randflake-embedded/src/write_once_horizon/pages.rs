@@ -1,4 +1,5 @@
-//! Which page is in use and which is erased next. It is told what the slots show; drivers are called elsewhere.
+//! Decides which page is in use and which is erased next. Pure: it is given what slots show; the callers do the
+//! I/O, blocking or async.
 //!
 //! ```text
 //! page | head | the head again | record | record | ...     records rise
@@ -21,6 +22,7 @@ use core::ops::Range;
 
 use randflake_core::HorizonRecord;
 
+/// The pages as a ring, with their sizes in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ring {
     pub(super) page_bytes: u32,
@@ -51,8 +53,8 @@ impl Ring {
     }
 }
 
-/// What two neighbouring slots show.
-pub(super) type Pair = [Option<HorizonRecord>; 2];
+/// The records of two neighbouring slots.
+pub(super) type SlotPair = [Option<HorizonRecord>; 2];
 
 /// Finds the last record of a page by bisection.
 ///
@@ -65,24 +67,27 @@ pub(super) struct PageScan {
     page: u32,
     head: Option<HorizonRecord>,
     highest: Option<HorizonRecord>,
-    /// The last slot that was seen with a record, and the first one without.
+    /// Bounds of the bisection: the last slot known to show a record, and the first known to show none.
     low: u32,
     high: u32,
 }
 
 impl PageScan {
-    pub(super) fn new(ring: Ring, page: u32, [head, again]: Pair) -> Self {
+    pub(super) fn new(ring: Ring, page: u32, [head, again]: SlotPair) -> Self {
         Self {
             ring,
             page,
             head,
             highest: head.max(again),
             low: 1,
+            // Without the second copy of the head the page was not completely begun: no later slot is trusted, so
+            // nothing is searched.
             high: if again.is_some() { ring.slots() } else { 0 },
         }
     }
 
-    /// Where the next two slots are to be read; the second may be past the page's end.
+    /// Address of the next two slots to read, and whether the second is within the page; `None` when the bisection
+    /// has ended.
     pub(super) const fn next(&self) -> Option<(u32, bool)> {
         if self.high <= self.low.wrapping_add(1) {
             return None;
@@ -92,7 +97,8 @@ impl PageScan {
         Some((self.ring.at(self.page, slot), has_second))
     }
 
-    pub(super) fn saw(&mut self, [one, other]: Pair) {
+    /// Takes what the slots at [`next`](Self::next) show.
+    pub(super) fn saw(&mut self, [one, other]: SlotPair) {
         let slot = self.middle();
         self.highest = self.highest.max(one).max(other);
         match (one, other) {
@@ -108,7 +114,7 @@ impl PageScan {
     }
 }
 
-/// What the pages show that were looked at.
+/// Summary of all pages at boot: the highest record, and the page to keep.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     highest: Option<HorizonRecord>,
@@ -121,6 +127,7 @@ impl Survey {
     pub(super) fn saw(&mut self, scan: &PageScan) {
         self.highest = self.highest.max(scan.highest);
         let page = scan.head.map(|head| (scan.high != 0, head));
+        // A page with its head twice is complete and beats any with one, whatever the record: `true` sorts last.
         if page > self.kept {
             (self.kept, self.page) = (page, scan.page);
         }
@@ -137,22 +144,22 @@ impl Survey {
     }
 }
 
-/// Where the next record goes.
+/// State of the ring: where the next record goes.
 #[derive(Debug)]
 pub(super) struct Pages {
     ring: Ring,
-    /// None when nothing is readable.
+    /// `None` when no record is readable.
     highest: Option<HorizonRecord>,
     page: u32,
-    /// The next slot; 0 when the page is to be begun.
+    /// Next slot, or 0 when the page is still to be begun.
     slot: u32,
     /// Whether the horizon was written or made certain since the boot.
     is_durable: bool,
 }
 
-/// A record's place: first `erase`, then the same record `from` slot to slot `until`.
+/// Where one record goes: first `erase`, then the same record in slots `from..until`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct RecordSlots {
     page: u32,
     from: u32,
     until: u32,
@@ -161,7 +168,7 @@ pub(super) struct Place {
 }
 
 impl Pages {
-    /// 0 when nothing is readable.
+    /// The horizon in Unix seconds, or 0 when no record is readable.
     pub(super) const fn horizon(&self) -> u32 {
         match self.highest {
             Some(record) => record.unix_s(),
@@ -169,20 +176,21 @@ impl Pages {
         }
     }
 
-    /// Whether there is nothing to write. A horizon that was only read may be torn: then the next one is written.
+    /// Whether the horizon is at least `to` and durable. One that was only read may be torn, so it is written
+    /// again.
     pub(super) const fn holds(&self, to: u32) -> bool {
         to <= self.horizon() && self.is_durable
     }
 
-    /// The record to write for that, higher than all that was seen; none when it is past the last there is.
+    /// The record for `to`, higher than all that were read; `None` past the last one that can be stored.
     pub(super) fn record_for(&self, to: u32) -> Option<HorizonRecord> {
         HorizonRecord::new(to.max(self.horizon().wrapping_add(1)))
     }
 
-    /// Where it goes. Until it was [written](Self::wrote) there, it is not known what was touched, so that the next try
-    /// begins a page.
-    pub(super) const fn take_place(&mut self) -> Place {
-        let place = Place {
+    /// Reserves the place of the next record. Unless it is confirmed by [`wrote`](Self::wrote), the slot counts as
+    /// touched, and the next try begins a page.
+    pub(super) const fn take_place(&mut self) -> RecordSlots {
+        let place = RecordSlots {
             page: self.page,
             from: self.slot,
             until: if self.slot == 0 {
@@ -191,7 +199,7 @@ impl Pages {
                 self.slot.wrapping_add(1)
             },
             ring: self.ring,
-            // What is unreadable now may be readable later.
+            // No horizon is readable now, but a torn record may be at a later boot.
             erases_all: self.highest.is_none(),
         };
         if self.slot != 0 {
@@ -205,8 +213,8 @@ impl Pages {
         self.slot = 0;
     }
 
-    /// It was written there, and read back.
-    pub(super) const fn wrote(&mut self, place: Place, record: HorizonRecord) {
+    /// Notes that the record was written there and read back.
+    pub(super) const fn wrote(&mut self, place: RecordSlots, record: HorizonRecord) {
         (self.page, self.slot) = (place.page, place.until);
         if self.slot >= self.ring.slots() {
             self.begin_next();
@@ -216,8 +224,8 @@ impl Pages {
     }
 }
 
-impl Place {
-    /// What is erased first.
+impl RecordSlots {
+    /// Range to erase before writing, if the record begins a page.
     pub(super) fn erase(self) -> Option<Range<u32>> {
         if self.from != 0 {
             return None;
@@ -229,7 +237,7 @@ impl Place {
         Some(start..start.wrapping_add(self.ring.page_bytes))
     }
 
-    /// The slots that are written, one after the other.
+    /// Addresses to write, in this order.
     pub(super) fn slots(self) -> impl Iterator<Item = u32> {
         (self.from..self.until).map(move |slot| self.ring.at(self.page, slot))
     }

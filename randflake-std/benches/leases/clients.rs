@@ -13,15 +13,14 @@ const CLIENTS: u32 = 16;
 /// Clients that renew many node ids, and how many of them at once.
 const FEW: usize = 4;
 const AT_ONCE: usize = 4_096;
-const SPAN: Duration = Duration::from_secs(1);
 
-/// Renewals in a second, each of one node id; a client has several, so that no end is moved twice in a tick.
-pub(crate) fn renewals(space: &Space<'_>) -> f64 {
+/// Renewals in a second, over some time, each of one node id; a client has several, so that no end is moved twice in a tick.
+pub(crate) fn renewals(space: &Space<'_>, span: Duration) -> f64 {
     at_once(|| {
         let mut store = space.open();
         let grants = acquire(&mut store, CLIENTS, TTL);
         let mut turns = grants.chunks(1).cycle();
-        let rate = rate(|| {
+        let rate = rate(span, || {
             let renewed = store.renew(turns.next().unwrap(), TTL).unwrap();
             assert!(renewed.ends[0].is_ok());
         });
@@ -30,12 +29,12 @@ pub(crate) fn renewals(space: &Space<'_>) -> f64 {
     })
 }
 
-/// Acquires in a second, each of one node id.
-pub(crate) fn acquires(space: &Space<'_>) -> f64 {
+/// Acquires in a second, over some time, each of one node id.
+pub(crate) fn acquires(space: &Space<'_>, span: Duration) -> f64 {
     at_once(|| {
         let mut store = space.open();
         let mut grants: Vec<Grant> = Vec::new();
-        let rate = rate(|| grants.extend(acquire(&mut store, 1, TTL)));
+        let rate = rate(span, || grants.extend(acquire(&mut store, 1, TTL)));
         release(&mut store, &grants);
         rate
     })
@@ -64,9 +63,9 @@ fn at_once(client: impl Fn() -> f64 + Sync) -> f64 {
     })
 }
 
-fn rate(mut work: impl FnMut()) -> f64 {
+fn rate(span: Duration, mut work: impl FnMut()) -> f64 {
     let (begin, mut count) = (Instant::now(), 0_u32);
-    while begin.elapsed() < SPAN {
+    while begin.elapsed() < span {
         work();
         count += 1;
     }

@@ -14,24 +14,54 @@ use tempfile::TempDir;
 
 use super::namespaces::declared_new;
 
-/// As many node ids as Randflake has, with ticks so short that each renewal moves an end: one that changes
-/// nothing is answered by some engines without a wait for the disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Millis;
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Size {
+    /// Of each time.
+    pub(crate) rounds: u32,
+    /// Of each rate.
+    pub(crate) span: Duration,
+    node_id_bits: u32,
+    /// How long it takes at most to lease all node ids; each engine's own where there are many.
+    filling: Option<Duration>,
+}
 
-impl Layout for Millis {
-    type Permutation = Plain;
+impl Size {
+    /// As many node ids as Randflake has.
+    pub(crate) const fn whole(rounds: u32) -> Self {
+        Self {
+            rounds,
+            span: Duration::from_secs(1),
+            node_id_bits: 17,
+            filling: None,
+        }
+    }
 
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
+    /// Enough to see that all of it still works.
+    pub(crate) const SHORT: Self = Self {
+        rounds: 1,
+        span: Duration::from_millis(10),
+        node_id_bits: 11,
+        filling: Some(Duration::from_secs(4)),
+    };
+}
+
+/// Ticks are so short that each renewal moves an end: one that changes nothing is answered by some engines without a wait
+/// for the disk.
+const fn millis(node_id_bits: u32) -> LayoutSpec {
+    LayoutSpec::declare(LayoutFields {
         timestamp: Field {
             bits: 41,
-            shift: 23,
+            shift: node_id_bits + 6,
         },
-        node_id: Field { bits: 17, shift: 6 },
+        node_id: Field {
+            bits: node_id_bits,
+            shift: 6,
+        },
         sequence: Field { bits: 6, shift: 0 },
         epoch_unix_ms: 1_730_000_000_000,
         tick_ms: 1,
-    });
+    })
 }
 
 /// As many node ids as Baidu's uid-generator has.
@@ -104,8 +134,8 @@ impl Kind {
         }
     }
 
-    /// How long it takes at most to lease all node ids.
-    pub(crate) fn filling(self) -> Duration {
+    /// How long it takes at most to lease all node ids of Randflake.
+    fn filling(self) -> Duration {
         match self {
             Self::Etcd => Duration::from_secs(150),
             _ => Duration::from_secs(30),
@@ -127,12 +157,13 @@ pub(crate) const TTL: u64 = 300_000;
 /// One that runs, and ends when it is dropped.
 pub(crate) struct Engine {
     pub(crate) kind: Kind,
+    pub(crate) size: Size,
     server: Server,
 }
 
 impl Engine {
     /// As it answers durably, and else with its own settings; the databases have memory for their tables.
-    pub(crate) fn start(kind: Kind) -> Self {
+    pub(crate) fn start(kind: Kind, size: Size) -> Self {
         let server = match kind {
             Kind::Sqlite => Server::Sqlite(TempDir::new().unwrap()),
             Kind::Redis => Server::Redis(RedisServer::start()),
@@ -151,7 +182,12 @@ impl Engine {
             }
             Kind::Etcd => Server::Etcd(EtcdCluster::start(1)),
         };
-        Self { kind, server }
+        Self { kind, size, server }
+    }
+
+    /// How long it takes at most to lease all node ids.
+    pub(crate) fn filling(&self) -> Duration {
+        self.size.filling.unwrap_or_else(|| self.kind.filling())
     }
 
     fn url(&self) -> String {
@@ -167,7 +203,7 @@ impl Engine {
     /// A namespace of its own.
     pub(crate) fn space(&self, name: &str) -> Space<'_> {
         let longest = Duration::from_millis(TTL);
-        let namespace = Namespace::new(name, Millis).unwrap();
+        let namespace = Namespace::new(name, millis(self.size.node_id_bits)).unwrap();
         Space {
             engine: self,
             namespace: namespace.with_max_ttl(longest),

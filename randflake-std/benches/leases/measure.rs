@@ -33,7 +33,8 @@ struct Part<'e> {
     acquires: Vec<Duration>,
 }
 
-pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
+pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
+    let rounds = engine.size.rounds;
     let name = engine.kind.name();
     figures.times(
         name,
@@ -44,7 +45,7 @@ pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     let full = engine.space("full");
     let mut store = full.open();
     let held = fill_all(engine, &mut store, figures);
-    let ends = Instant::now() + engine.kind.filling();
+    let ends = Instant::now() + engine.filling();
     figures.times(name, "refusal/first", &[refusal(&mut store, TTL)]);
     let leased = engine.bytes();
     clients::renew_all(&full, &held);
@@ -64,8 +65,8 @@ pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
     let half = &mut parts[1];
     let (mut renewals, mut acquires) = (Vec::new(), Vec::new());
     for _ in 0..FEW {
-        renewals.push(clients::renewals(&half.space));
-        acquires.push(clients::acquires(&half.space));
+        renewals.push(clients::renewals(&half.space, engine.size.span));
+        acquires.push(clients::acquires(&half.space, engine.size.span));
     }
     figures.add(name, "renewals of 16 clients", "1/s", renewals);
     figures.add(name, "acquires of 16 clients", "1/s", acquires);
@@ -97,13 +98,10 @@ fn fill_all(engine: &Engine, store: &mut LeaseStore, figures: &mut Figures) -> V
     let grants = acquire(store, 1, TTL);
     release(store, &grants);
     let begin = Instant::now();
-    let ttl = u64::try_from(engine.kind.filling().as_millis()).unwrap();
+    let ttl = u64::try_from(engine.filling().as_millis()).unwrap();
     let held = fill(store, engine.kind.at_once(), ttl);
     let time = begin.elapsed();
-    assert!(
-        time < engine.kind.filling(),
-        "the machine is too slow: {time:?}"
-    );
+    assert!(time < engine.filling(), "the machine is too slow: {time:?}");
     figures.times(engine.kind.name(), "all node ids", &[time]);
     held
 }
@@ -170,7 +168,9 @@ fn take_turns(name: &'static str, rounds: u32, parts: &mut [Part<'_>], figures: 
 /// All node ids of one process with one call.
 fn many_at_once(kind: Kind, part: &mut Part<'_>, figures: &mut Figures) {
     let name = kind.name();
-    for count in AT_ONCE.into_iter().filter(|count| *count <= kind.at_once()) {
+    // Half of all is free.
+    let most = kind.at_once().min(part.space.node_ids() / 4);
+    for count in AT_ONCE.into_iter().filter(|count| *count <= most) {
         let (mut acquires, mut renewals) = (Vec::new(), Vec::new());
         for _ in 0..FEW {
             let begin = Instant::now();

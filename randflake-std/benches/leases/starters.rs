@@ -12,12 +12,12 @@ const STARTERS: [usize; 2] = [1, 128];
 /// Many at once take a second on some engines.
 const MOST_ROUNDS: u32 = 30;
 
-pub(crate) fn measure(engine: &Engine, rounds: u32, figures: &mut Figures) {
+pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
     let space = engine.space("starters");
     // The namespace is there, and declared new, when they start.
     drop(space.open());
     for starters in STARTERS {
-        let times: Vec<_> = (0..rounds.min(MOST_ROUNDS))
+        let times: Vec<_> = (0..engine.size.rounds.min(MOST_ROUNDS))
             .map(|_| start(&space, starters))
             .collect();
         figures.times(engine.kind.name(), &format!("starters/{starters}"), &times);

@@ -61,13 +61,16 @@ fn place(server: &Path, folder: &TempDir) -> PathBuf {
     kept.join(format!("{name}-{user}-{size}-{modified}"))
 }
 
+/// Logs are mostly empty space.
+#[cfg(target_os = "linux")]
+const COPY: &[&str] = &["-a", "--sparse=always"];
+#[cfg(not(target_os = "linux"))]
+const COPY: &[&str] = &["-a"];
+
 /// All in a folder, with its owners.
 fn copy(from: &Path, to: &Path) {
     let mut command = Command::new("cp");
-    command.arg("-a");
-    // Logs are mostly empty space.
-    #[cfg(target_os = "linux")]
-    command.arg("--sparse=always");
-    let output = command.arg(from.join(".")).arg(to).output().unwrap();
+    command.args(COPY).arg(from.join(".")).arg(to);
+    let output = command.output().unwrap();
     assert!(output.status.success(), "{command:?}: {output:?}");
 }

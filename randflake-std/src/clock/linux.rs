@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// `None` before 1970.
+/// Unix time by the coarse wall clock; `None` before 1970.
 #[inline]
 pub(super) fn wall_coarse() -> Option<Duration> {
     let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::RealtimeCoarse);

@@ -1,4 +1,4 @@
-//! The clocks of a server.
+//! Clocks for servers: the system clock, and one anchored to the clock of a store.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -41,23 +41,22 @@ impl Clock for ExactSystemClock {
     }
 }
 
-/// `None` before 1970.
+/// Unix time by the exact wall clock; `None` before 1970.
 #[inline]
 pub(crate) fn wall_exact() -> Option<Duration> {
     SystemTime::now().duration_since(UNIX_EPOCH).ok()
 }
 
-/// A reading of the machine's monotonic clock, in nanoseconds from a point that only this process
-/// knows.
+/// A reading of the monotonic clock, in nanoseconds from a point that only this process knows.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Monotonic(u64);
+pub(crate) struct MonotonicTime(u64);
 
-impl Monotonic {
+impl MonotonicTime {
     pub(crate) fn exact() -> Self {
         Self(os::monotonic_exact_ns())
     }
 
-    /// Since that point.
+    /// Nanoseconds since that point.
     pub(crate) fn nanos(self) -> u64 {
         self.0
     }
@@ -67,7 +66,7 @@ impl Monotonic {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// Never ahead of an exact reading, and behind by some milliseconds where that is much cheaper.
+    /// Reads the coarse clock: never ahead of the exact one, some milliseconds behind where that is much cheaper.
     #[inline]
     fn coarse() -> Self {
         Self(os::monotonic_coarse_ns())
@@ -80,13 +79,13 @@ pub(crate) fn is_coarse(layout: impl AnyLayout) -> bool {
     layout.spec().tick_ms() >= 1_000
 }
 
-/// The store's time, carried on by this machine's monotonic clock: jumps of the local wall clock have
-/// no effect, and it never goes back.
+/// The time of the store, extrapolated by the local monotonic clock: steps of the local wall clock have no effect,
+/// and it never goes back.
 ///
-/// Where a tick is long it is read coarsely, so it is up to some milliseconds late: good enough to
-/// say that a tick has ids, and too late to say that it has none.
+/// For long ticks it reads the coarse clock, so it may be some milliseconds late: precise enough to say that a tick
+/// has ids, not to say that it has none.
 ///
-/// After a suspend it is behind until the next renewal. Ids carry old times then, of their own lease.
+/// After a suspend it is behind until the next renewal. Ids then have old times, within their own lease.
 #[derive(Debug)]
 pub(crate) struct AnchoredClock<L> {
     /// Unix time minus monotonic time in nanoseconds; it only grows.
@@ -95,9 +94,10 @@ pub(crate) struct AnchoredClock<L> {
 }
 
 impl<L: AnyLayout> AnchoredClock<L> {
-    /// The clock of a store that answered `unix` to a request sent at `sent`. It is ahead of the
-    /// store's by at most the time that the request took, so a lease ends here no later than there.
-    pub(crate) fn new(layout: L, unix: Duration, sent: Monotonic) -> Self {
+    /// Creates the clock of a store that answered `unix` to a request sent at `sent`. It assumes that the answer
+    /// took no time, so it is ahead of the store by at most the request time, and a lease ends here no later than
+    /// there.
+    pub(crate) fn new(layout: L, unix: Duration, sent: MonotonicTime) -> Self {
         let clock = Self {
             offset_ns: AtomicU64::new(0),
             layout,
@@ -106,8 +106,8 @@ impl<L: AnyLayout> AnchoredClock<L> {
         clock
     }
 
-    /// Moves the clock ahead if the store's answer says so.
-    pub(crate) fn anchor(&self, unix: Duration, sent: Monotonic) {
+    /// Moves the clock ahead to a later answer of the store, never back.
+    pub(crate) fn anchor(&self, unix: Duration, sent: MonotonicTime) {
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
         let offset_ns = unix_ns.saturating_sub(sent.0);
         self.offset_ns.fetch_max(offset_ns, Ordering::Relaxed);
@@ -119,12 +119,12 @@ impl<L: AnyLayout> AnchoredClock<L> {
     }
 
     #[inline]
-    fn at(&self, monotonic: Monotonic) -> Duration {
+    fn at(&self, monotonic: MonotonicTime) -> Duration {
         Duration::from_nanos(self.ns_at(monotonic))
     }
 
     #[inline]
-    fn ns_at(&self, monotonic: Monotonic) -> u64 {
+    fn ns_at(&self, monotonic: MonotonicTime) -> u64 {
         let offset_ns = self.offset_ns.load(Ordering::Relaxed);
         // Both are times of the last centuries.
         monotonic.0.wrapping_add(offset_ns)
@@ -134,9 +134,9 @@ impl<L: AnyLayout> AnchoredClock<L> {
     #[inline]
     pub(crate) fn now_ns(&self) -> u64 {
         self.ns_at(if is_coarse(self.layout) {
-            Monotonic::coarse()
+            MonotonicTime::coarse()
         } else {
-            Monotonic::exact()
+            MonotonicTime::exact()
         })
     }
 }
@@ -154,7 +154,7 @@ pub(crate) struct Exact<'a, L>(&'a AnchoredClock<L>);
 
 impl<L: AnyLayout> Clock for Exact<'_, L> {
     fn now(&self) -> Option<Duration> {
-        Some(self.0.at(Monotonic::exact()))
+        Some(self.0.at(MonotonicTime::exact()))
     }
 }
 
@@ -164,7 +164,7 @@ pub(crate) struct SteadyClock(AnchoredClock<Randflake>);
 
 impl SteadyClock {
     pub(crate) fn new() -> Self {
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         let now = wall_exact().unwrap_or_default();
         Self(AnchoredClock::new(Randflake, now, sent))
     }
@@ -172,7 +172,7 @@ impl SteadyClock {
 
 impl Clock for SteadyClock {
     fn now(&self) -> Option<Duration> {
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         if let Some(wall) = wall_exact() {
             self.0.anchor(wall, sent);
         }
@@ -207,8 +207,8 @@ mod tests {
             wall_exact().unwrap().saturating_sub(HOUR),
         ] {
             let begin = Instant::now();
-            let coarse = AnchoredClock::new(Randflake, now, Monotonic::exact());
-            let exact = AnchoredClock::new(Snowflake, now, Monotonic::exact());
+            let coarse = AnchoredClock::new(Randflake, now, MonotonicTime::exact());
+            let exact = AnchoredClock::new(Snowflake, now, MonotonicTime::exact());
             for shown in [coarse.now().unwrap(), exact.now().unwrap()] {
                 assert!(shown + SECOND > now && shown < now + begin.elapsed() + SECOND);
             }
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_store_that_went_back_does_not_turn_the_clock_back() {
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         let now = wall_exact().unwrap();
         let clock = AnchoredClock::new(Snowflake, now, sent);
         clock.anchor(now.saturating_sub(HOUR), sent);
@@ -231,7 +231,7 @@ mod tests {
         let begin = Instant::now();
         while begin.elapsed() < Duration::from_millis(8) {
             let (start, now) = (Instant::now(), wall_exact().unwrap());
-            let clock = AnchoredClock::new(Randflake, now, Monotonic::exact());
+            let clock = AnchoredClock::new(Randflake, now, MonotonicTime::exact());
             let coarse = clock.now().unwrap();
             let exact = clock.exact().now().unwrap();
             assert!(coarse <= exact);

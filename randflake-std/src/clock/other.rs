@@ -1,4 +1,4 @@
-//! Elsewhere: what the standard library has.
+//! Other systems: the clocks of the standard library.
 
 use core::time::Duration;
 use std::sync::OnceLock;

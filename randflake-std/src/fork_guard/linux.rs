@@ -4,15 +4,15 @@
 use core::sync::atomic::{AtomicU32, Ordering};
 use std::sync::OnceLock;
 
-/// Belongs to the process that made it.
+/// Detects that this process is a forked child of the one that created the guard.
 #[derive(Debug)]
 pub(crate) struct ForkGuard {
-    /// Holds the generation of the process that looks, 0 in a child that has none yet. On kernels before 4.14 and under
-    /// emulators, which cannot empty pages, it is 0 everywhere.
+    /// Word that holds the generation of the current process, and 0 in a child that has none yet. It is 0
+    /// everywhere on kernels before 4.14 and under emulators, which cannot clear pages on fork.
     page: &'static AtomicU32,
-    /// Names the process, and is never 0.
+    /// Generation of the process that created the guard, never 0.
     generation: u32,
-    /// The same, where there is no such page.
+    /// Process id of the creator, where the page is not available.
     process_id: Option<u32>,
 }
 
@@ -43,7 +43,7 @@ impl ForkGuard {
         }
     }
 
-    /// Whether looking costs no more than a load.
+    /// Whether a check costs only a load.
     pub(crate) fn is_cheap(&self) -> bool {
         self.process_id.is_none()
     }

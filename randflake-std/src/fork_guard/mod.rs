@@ -1,4 +1,4 @@
-//! Notices that this process is a forked copy of the one that holds the leases.
+//! Fork guard: detects a forked child, which must not use the leases of its parent.
 
 // Miri has no pages that are emptied for a child.
 #[cfg(all(target_os = "linux", not(miri)))]

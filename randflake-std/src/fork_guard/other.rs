@@ -1,6 +1,6 @@
-//! Elsewhere: a forked child has another process id.
+//! Other systems: a forked child is recognised by its process id.
 
-/// Belongs to the process that made it.
+/// Detects that this process is a forked child of the one that created the guard.
 #[derive(Debug)]
 pub(crate) struct ForkGuard {
     process_id: u32,

@@ -67,7 +67,7 @@ impl Generation {
         Self(&NEVER_WRITTEN)
     }
 
-    /// The number now.
+    /// Reads the current number.
     ///
     /// Whoever was copied while it ran goes on in the middle of its code, so what is read here must be read at
     /// this place: after the ids were taken that it decides on.

@@ -1,4 +1,4 @@
-//! Elsewhere: no such device.
+//! Other systems: there is no such device.
 
 use core::sync::atomic::AtomicU64;
 use std::io;

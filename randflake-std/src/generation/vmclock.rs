@@ -8,13 +8,13 @@ use std::path::Path;
 const DEVICE: &str = "/dev/vmclock0";
 const PAGE_SIZE: usize = 4096;
 
-/// `VCLK`, little-endian.
+/// The magic number `VCLK`, little-endian.
 const MAGIC: [u8; 4] = 0x4b4c_4356_u32.to_le_bytes();
-/// Where `flags` is.
+/// Offset of the field `flags`.
 const FLAGS: usize = 24;
-/// `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT`.
+/// The flag `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT`.
 const HAS_GENERATION: u64 = 1 << 8;
-/// Where `vm_generation_counter` is, the last field.
+/// Offset of the field `vm_generation_counter`, the last one.
 const GENERATION: usize = 104;
 const LENGTH: usize = GENERATION + size_of::<u64>();
 

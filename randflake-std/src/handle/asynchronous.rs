@@ -1,4 +1,4 @@
-//! What a handle has for the tasks of a Tokio runtime: nothing here blocks the thread that polls it.
+//! Async methods of a handle for Tokio: nothing here blocks the thread that polls it.
 
 use core::convert::Infallible;
 use core::ops::ControlFlow;
@@ -10,14 +10,14 @@ use randflake_core::{AnyLayout, Id, Permutation};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::retry::Retry;
+use super::id_wait::IdWait;
 use super::{BuildError, Builder, DROP_WAIT, Handle, tasks};
 use crate::vocabulary::StoreError;
 use randflake_core::GenerateError;
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
-    /// [`build`](Builder::build) in a thread of its own, so that a runtime's other tasks go on while the store takes its
-    /// time. It needs no runtime itself.
+    /// [`build`](Builder::build) for a task: builds in a thread of its own, so that other tasks of the runtime go
+    /// on. It needs no runtime itself.
     ///
     /// A store's `open` blocks as well: [`lease::deferred`](crate::lease::deferred) opens it in that thread, too.
     ///
@@ -70,7 +70,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     }
 }
 
-/// While it lives, somebody wants the handle.
+/// While it lives the caller still wants the handle; dropping it cancels the build.
 struct Building(Option<(mpsc::Sender<Infallible>, mpsc::Receiver<Infallible>)>);
 
 impl Drop for Building {
@@ -137,7 +137,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         mut attempt: impl FnMut() -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
         let shared = &*self.0.0;
-        let retry = Retry::new(shared, limit);
+        let retry = IdWait::new(shared, limit);
         loop {
             match retry.attempt(&mut attempt)? {
                 ControlFlow::Break(success) => return Ok(success),

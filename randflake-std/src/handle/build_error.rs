@@ -1,4 +1,4 @@
-//! Why no handle was built.
+//! Error of building a handle.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -12,54 +12,54 @@ use crate::date::span;
 use crate::vocabulary::StoreError;
 use crate::vocabulary::holder::MAX_NAME_LEN;
 
-/// Why no handle was made.
+/// Error of [`Builder::build`](super::Builder::build). No lease is held.
 #[non_exhaustive]
 pub enum BuildError {
     /// The store was opened for a namespace with another layout.
     Layout {
-        /// The namespace.
+        /// Name of the namespace.
         namespace: String,
     },
     /// The range of node ids is empty or too large.
     NodeIds {
-        /// The smallest number given.
+        /// Smallest number that was given.
         least: u32,
-        /// The largest number given.
+        /// Largest number that was given.
         most: u32,
-        /// The largest that is allowed: as many as the namespace has.
+        /// Number of node ids of the namespace, the largest allowed.
         max: u64,
     },
     /// The TTL is too short.
     Ttl {
-        /// The TTL given.
+        /// TTL that was given.
         ttl: Duration,
-        /// The shortest that is allowed.
+        /// Shortest TTL allowed.
         min: Duration,
     },
     /// The holder's name is not allowed.
     Holder {
-        /// The name given.
+        /// Name that was given.
         name: String,
     },
     /// The tolerance is too large.
     Tolerance {
-        /// The tolerance given.
+        /// Tolerance that was given, in ticks.
         ticks: u32,
-        /// The largest that is allowed.
+        /// Largest tolerance allowed, in ticks.
         max_ticks: u64,
     },
     /// The store refused or failed.
     Store(StoreError),
     /// The store still refused or failed when the [time to wait](super::Builder::wait) was up.
     Waited {
-        /// How long the build waited.
+        /// Time that the build waited.
         waited: Duration,
-        /// The last error.
+        /// Error of the last try.
         error: StoreError,
     },
     /// The store granted a lease that is invalid for the layout.
     Lease(LeaseError),
-    /// The keeper's thread could not be started.
+    /// The thread of the keeper could not be started.
     Thread(io::Error),
 }
 

@@ -1,4 +1,4 @@
-//! How a handle is made.
+//! Builder of handles.
 
 use core::time::Duration;
 use std::sync::{Arc, mpsc};
@@ -7,29 +7,29 @@ use std::thread;
 use randflake_core::{AnyLayout, Codec, Permutation, Randflake};
 
 use super::build_error::BuildError;
+use super::build_wait::{BuildWait, Cancellation};
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
-use super::keeper::Keeper;
-use super::shared::Shared;
+use super::keeper::LeaseKeeper;
+use super::shared::SharedHandle;
 use super::store_client::StoreClient;
-use super::waiting::{Asked, Waiting};
-use super::{Handle, Owner};
+use super::{Handle, HandleOwner};
 use crate::generation::Generation;
 use crate::secret::Secret;
 use crate::store::LeaseStore;
 use crate::vocabulary::holder::is_name_allowed;
-use crate::vocabulary::{NodeIds, Seal, StoreError};
+use crate::vocabulary::{KeyCheck, NodeIds, StoreError};
 
 /// The default TTL, how long a lease lasts unless it is renewed: 60 s.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
 /// The maximum tolerance of a handle, in milliseconds: no id's time is further ahead.
 pub const MAX_TOLERANCE_MS: u64 = 5_000;
 
-/// A lease shorter than a second, or than three ticks, would end between two renewals.
+/// Shortest TTL: a shorter lease could end between two renewals.
 const MIN_TTL: Duration = Duration::from_secs(1);
 const MIN_TTL_TICKS: u64 = 3;
 
-/// Makes a [`Handle`]: see [`Handle::builder`].
+/// Configures and builds a [`Handle`]: see [`Handle::builder`].
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `build`"]
 pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> {
@@ -41,7 +41,7 @@ pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> 
     tolerance: u32,
     holder: Option<String>,
     generation: Generation,
-    waiting: Waiting,
+    waiting: BuildWait,
 }
 
 impl Handle<Randflake> {
@@ -65,7 +65,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             tolerance: 0,
             holder: None,
             generation: Generation::constant(),
-            waiting: Waiting::default(),
+            waiting: BuildWait::default(),
         }
     }
 
@@ -127,7 +127,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// use std::sync::Arc;
     ///
     /// let server = MemoryStore::new(Namespace::new("orders", Sonyflake)?, Arc::new(SystemClock));
-    /// // Of 10.0.18.103; the feature `private-ip` finds out the address.
+    /// // As Sonyflake does: the low 16 bits of the private address, here 10.0.18.103.
     /// let node_id = 18 << 8 | 103;
     /// let build = || Builder::new(Sonyflake, Plain, server.clone()).choose([node_id]).build();
     ///
@@ -242,20 +242,20 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self.build_while(&asked)
     }
 
-    /// [`build`](Builder::build), until nobody wants the handle any more.
-    pub(super) fn build_while(mut self, asked: &Asked) -> Result<Handle<L, P>, BuildError> {
+    /// [`build`](Builder::build), which stops when the caller cancels.
+    pub(super) fn build_while(mut self, asked: &Cancellation) -> Result<Handle<L, P>, BuildError> {
         self.check()?;
-        // First of all: a lease that nobody keeps would be held until it expires.
-        let (keeper, received) = mpsc::channel::<Keeper<L, P>>();
+        // Checked first: a lease without a keeper would stay taken until it expires.
+        let (keeper, received) = mpsc::channel::<LeaseKeeper<L, P>>();
         thread::Builder::new()
             .name("randflake-keeper".to_owned())
-            .spawn(move || received.recv().into_iter().for_each(Keeper::run))
+            .spawn(move || received.recv().into_iter().for_each(LeaseKeeper::run))
             .map_err(BuildError::Thread)?;
         let holder = self
             .holder
             .unwrap_or_else(crate::vocabulary::holder::process_name);
         let holder = crate::vocabulary::holder::unique(&holder).map_err(StoreError::unavailable)?;
-        self.store.seal(Seal::of(self.codec.permutation()));
+        self.store.seal(KeyCheck::of(self.codec.permutation()));
         let mut client = StoreClient::new(self.store, holder, self.ttl);
         let wanted = match &self.chosen {
             Some(chosen) => NodeIds::These(chosen),
@@ -274,7 +274,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             .map(|grant| Issuer::new(self.codec.layout(), grant, acquired.now, sent, generation))
             .collect();
         let issuers = issuers.inspect_err(|_| client.release_unused(&acquired.grants))?;
-        let shared = Arc::new(Shared::new(
+        let shared = Arc::new(SharedHandle::new(
             issuers,
             count,
             self.codec,
@@ -283,14 +283,14 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             (acquired.now, sent),
         ));
         let is_chosen = self.chosen.is_some();
-        let _waits_for_it = keeper.send(Keeper::new(
+        let _waits_for_it = keeper.send(LeaseKeeper::new(
             Arc::clone(&shared),
             client,
             acquired.grants,
             is_chosen,
             count,
         ));
-        Ok(Handle(Arc::new(Owner(shared))))
+        Ok(Handle(Arc::new(HandleOwner(shared))))
     }
 
     fn check(&self) -> Result<(), BuildError> {

@@ -1,12 +1,13 @@
-//! What callers of an elastic handle tell its keeper: two flags, so that a refused call costs no more than a look.
+//! Demand of an elastic handle, from its callers to its keeper: two flags, so that a refused call costs only a
+//! load.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug)]
 pub(super) struct Demand {
-    /// Somebody found no id left of a tick since the keeper looked.
+    /// A call found the tick exhausted since the keeper looked.
     ran_out: AtomicBool,
-    /// The keeper could take more at once: not when it has all that are allowed, nor when the store has just refused.
+    /// The keeper could acquire more: it has less than the maximum, and the store has not just refused.
     can_take: AtomicBool,
 }
 
@@ -18,14 +19,14 @@ impl Demand {
         }
     }
 
-    /// Notes that a tick ran out, and says whether the keeper is to be woken.
+    /// Notes that a tick is exhausted. Returns whether to wake the keeper.
     pub(super) fn ran_out(&self) -> bool {
         !self.ran_out.load(Ordering::Relaxed)
             && !self.ran_out.swap(true, Ordering::AcqRel)
             && self.can_take()
     }
 
-    /// Whether the keeper is to look at once.
+    /// Whether the keeper must act at once.
     pub(super) fn is_urgent(&self) -> bool {
         self.can_take() && self.ran_out.load(Ordering::Acquire)
     }
@@ -35,7 +36,7 @@ impl Demand {
         self.ran_out.load(Ordering::Acquire)
     }
 
-    /// What was noted so far is dealt with.
+    /// Clears what was noted so far.
     pub(super) fn answered(&self) {
         self.ran_out.store(false, Ordering::Release);
     }

@@ -1,10 +1,10 @@
-//! When an elastic handle takes more node ids, and when it gives some back: the rule, without a clock or a store.
+//! The rule by which an elastic handle takes node ids and gives them back, without a clock or a store.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::time::Instant;
 
-/// How many node ids a handle leases: a number, or a range within which it follows the load. See
+/// Number of node ids that a handle leases: fixed, or a range within which it follows the load. See
 /// [`Builder::node_ids`](super::Builder::node_ids).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeIdCount {
@@ -29,12 +29,12 @@ impl From<RangeInclusive<u32>> for NodeIdCount {
 }
 
 impl NodeIdCount {
-    /// Whether it leaves a choice.
+    /// Whether it is a range of more than one number.
     pub(super) fn is_elastic(self) -> bool {
         self.least < self.most
     }
 
-    /// Leaves some node ids of a namespace to other holders: a load that never ends would keep all of them.
+    /// Lowers the maximum so that other holders keep a share of the namespace even under endless load.
     pub(super) fn leaving_a_share(self, node_ids: u64) -> Self {
         let share = (node_ids / SHARE).max(1);
         let most = u32::try_from(node_ids.saturating_sub(share)).unwrap_or(u32::MAX);
@@ -45,33 +45,34 @@ impl NodeIdCount {
     }
 }
 
-/// An elastic handle leaves this part of a namespace's node ids to others, and in a full namespace it gives back this part
-/// of those that it has beyond the minimum: an eighth, at least one.
+/// Part of a namespace that is left to others, and part of the surplus that is given back while the namespace is
+/// full: an eighth, at least one.
 const SHARE: u64 = 8;
 
-/// More are taken when this part of a tick's ids of all node ids held is used up: a half.
+/// Takes more when this part of the current tick is used: a half.
 const TAKE_AT: u64 = 2;
-/// So many are kept that no more than this part of theirs would have been used: a third, so that what was given back is
-/// not taken again by the same load.
+/// Keeps as many that at most this part would have been used: a third, so that the same load does not take back
+/// what was just given.
 const KEEP_AT: u64 = 3;
 
-/// What a look at the node ids shows.
+/// Observation of the node ids at one moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sample {
-    /// How many are held.
+    /// Number of node ids held.
     pub(super) held: u32,
-    /// How many of them have issued since the last look.
+    /// Number of node ids that have issued since the last look.
     pub(super) active: u32,
-    /// How many ids of the current tick all of them have issued, in units of what one of them has in a tick; `None`
-    /// where ticks are too short to see.
+    /// Ids issued in the current tick by all, in units of the ids that one has per tick; `None` if ticks are too
+    /// short to observe.
     pub(super) used: Option<Used>,
-    /// Whether somebody found no id left of a tick.
+    /// Whether a call found the tick exhausted.
     pub(super) ran_out: bool,
-    /// Whether the namespace is full as far as is known: the store grants no more, or all but the share of others is held.
+    /// Whether the namespace is full as far as is known: the store refuses more, or only the share of others is
+    /// left.
     pub(super) is_crowded: bool,
 }
 
-/// A part of what a node id has in a tick.
+/// A fraction of the ids that a node id has per tick.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Used {
     pub(super) ids: u64,
@@ -79,33 +80,33 @@ pub(super) struct Used {
 }
 
 impl Used {
-    /// How many node ids are used to less than a part of theirs.
+    /// Number of node ids so that each is used to at most this part.
     fn node_ids(self, part: u64) -> u32 {
         let node_ids = self.ids.saturating_mul(part) / self.of.max(1) + 1;
         u32::try_from(node_ids).unwrap_or(u32::MAX)
     }
 }
 
-/// What to do.
+/// Decision of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Keep,
     Take(u32),
     GiveBack(u32),
-    /// Gives some back although the load needs them, and lets others have them first.
+    /// Gives some back although the load needs them, so that others get them.
     Yield(u32),
 }
 
-/// The rule, and what it remembers.
+/// The rule, with its memory of earlier loads.
 #[derive(Debug)]
 pub(super) struct Elastic {
     range: NodeIdCount,
-    /// How long a smaller number must do before the rest is given back.
+    /// Time for which a smaller number must suffice before the surplus is given back.
     quiet: Duration,
-    /// Since when it would have done, and the largest number needed since then.
+    /// Start of that time, and the largest number needed since.
     since: Instant,
     peak: u32,
-    /// Since when the namespace is full, or when some were yielded.
+    /// Since when the namespace is full, or the last time that some were yielded.
     crowded_since: Instant,
 }
 
@@ -132,7 +133,7 @@ impl Elastic {
             return Step::Yield(u32::try_from(share).unwrap_or(u32::MAX).max(1));
         }
         let by_use = |part| sample.used.map_or(1, |used| used.node_ids(part));
-        // By how much it was too few is not known.
+        // The exhausted tick hides how much more was needed, so the number is doubled.
         let doubled = if sample.ran_out { held.max(1) * 2 } else { 0 };
         let wanted = by_use(TAKE_AT).max(doubled).clamp(least, most);
         if wanted > held {

@@ -1,4 +1,4 @@
-//! A grant at work.
+//! Issuer: a grant in use.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -6,28 +6,28 @@ use core::time::Duration;
 use randflake_core::internal::{Held, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
 
-use crate::clock::{AnchoredClock, Monotonic};
+use crate::clock::{AnchoredClock, MonotonicTime};
 use crate::vocabulary::Grant;
 
-/// A grant at work: its positions, and the clock of the store that granted it.
+/// A grant in use: its sequencer, and the clock of the store that granted it.
 #[derive(Debug)]
 pub(super) struct Issuer<L: AnyLayout> {
     pub(super) sequencer: Sequencer<L, AtomicU64>,
-    /// What threads hold of the sequencer's ids.
+    /// Counts the ids that thread blocks hold.
     pub(super) held: Held<AtomicU64>,
     pub(super) clock: AnchoredClock<L>,
-    /// The generation number before the lease was asked for.
+    /// Generation number read before the lease was requested.
     generation: u64,
     pub(super) is_lost: AtomicBool,
 }
 
 impl<L: AnyLayout> Issuer<L> {
-    /// The issuer of a grant from a store that answered `now` to a request sent at `sent`.
+    /// Creates the issuer of a grant from a store that answered `now` to a request sent at `sent`.
     pub(super) fn new(
         layout: L,
         grant: &Grant,
         now: Duration,
-        sent: Monotonic,
+        sent: MonotonicTime,
         generation: u64,
     ) -> Result<Self, LeaseError> {
         Ok(Self {
@@ -39,7 +39,7 @@ impl<L: AnyLayout> Issuer<L> {
         })
     }
 
-    /// Whether the lease was asked for in this generation. A lease of an earlier one may be a copy's too.
+    /// Whether the lease was requested in this generation. One of an earlier generation may be in use by a copy.
     #[inline]
     pub(super) fn is_of(&self, generation: u64) -> bool {
         self.generation == generation

@@ -1,4 +1,4 @@
-//! The thread that renews leases and replaces lost ones.
+//! Keeper: the thread that renews leases and replaces lost ones.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::issuer::Issuer;
 use super::look_again::LookAgain;
 use super::phase::Wake;
 use super::scale::Scale;
-use super::shared::Shared;
+use super::shared::SharedHandle;
 use super::slots::Slot;
 use super::store_client::StoreClient;
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, with_jitter};
@@ -23,30 +23,30 @@ use crate::vocabulary::{Grant, Loss, NodeIds, StoreError};
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-pub(super) struct Keeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
-    pub(super) shared: Arc<Shared<L, P>>,
+pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    pub(super) shared: Arc<SharedHandle<L, P>>,
     pub(super) client: StoreClient,
-    /// One for each slot that is not vacant.
+    /// Grants in use, one per occupied slot.
     pub(super) holdings: Vec<Holding>,
-    /// The node ids were chosen: no others do in their place.
+    /// The node ids were chosen: a lost one is not replaced by another.
     is_chosen: bool,
-    /// What an elastic handle takes and gives back.
+    /// Scaling of an elastic handle.
     pub(super) scale: Option<Scale>,
-    /// What is done when the connection to the store broke; nothing without a server.
+    /// Checks after a broken connection; `None` without a server.
     look_again: Option<LookAgain>,
-    /// How often renewing or replacing failed since it succeeded.
+    /// Number of failed renewals or replacements since the last success.
     pub(super) failures: u32,
 }
 
-/// What is known of a slot's grant.
+/// A grant as the keeper knows it.
 pub(super) struct Holding {
     pub(super) slot: usize,
     pub(super) grant: Grant,
-    /// The store says that it is ours.
+    /// The store has confirmed it, as far as is known.
     pub(super) held: bool,
-    /// It cannot be renewed any further, so the slot needs another.
+    /// It cannot be extended any more, so the slot needs another grant.
     ending: bool,
-    /// The tick and sequence of its next id at the last look.
+    /// Tick and sequence of its next id at the last look: no change means that it is unused.
     pub(super) position: (u64, u32),
 }
 
@@ -62,9 +62,9 @@ impl Holding {
     }
 }
 
-impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     pub(super) fn new(
-        shared: Arc<Shared<L, P>>,
+        shared: Arc<SharedHandle<L, P>>,
         client: StoreClient,
         grants: Vec<Grant>,
         is_chosen: bool,
@@ -89,9 +89,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         }
     }
 
-    /// Tends the leases until the handle is closed, and releases them.
+    /// Renews and replaces leases until the handle is closed, then releases them.
     pub(super) fn run(mut self) {
-        // However this ends, those who wait for it get to know.
+        // Also after a panic: `close` waits for this.
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
         let mut due = Instant::now() + self.renewal_pause();
         self.report();
@@ -112,12 +112,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
                 break;
             }
             if wake == Wake::Copy || due <= Instant::now() || self.is_forgotten() {
-                due = Instant::now() + self.tend();
+                due = Instant::now() + self.renew_and_replace();
             }
             self.scale();
             self.shared.tally.report(self.client.namespace());
         }
-        self.forsake_copied();
+        self.drop_copied_leases();
         let released = self.release_all();
         self.report();
         metrics::expires(self.client.namespace(), Duration::ZERO);
@@ -125,7 +125,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             .change(|phase| phase.release_error = released.err());
     }
 
-    /// Whether the connection broke, and the store that is there now does not have the leases.
+    /// Whether the connection broke and the store behind it does not have the leases any more.
     fn is_forgotten(&mut self) -> bool {
         let Some(rule) = &mut self.look_again else {
             return false;
@@ -140,9 +140,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         !grants.is_empty() && self.client.has_forgotten(&grants)
     }
 
-    /// Renews and replaces, and says how long to wait before that is done again.
-    fn tend(&mut self) -> Duration {
-        self.forsake_copied();
+    /// Renews and replaces leases. Returns the pause until the next time.
+    fn renew_and_replace(&mut self) -> Duration {
+        self.drop_copied_leases();
         let outcome = self.renew().and_then(|()| {
             self.drop_lost();
             self.replace()
@@ -157,7 +157,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         pause
     }
 
-    /// Brings the metrics up to date.
+    /// Reports metrics.
     pub(super) fn report(&self) {
         let namespace = self.client.namespace();
         let slots = self.shared.read();
@@ -187,9 +187,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         pause
     }
 
-    /// Gives up what was leased before this machine was copied, without a word to the store: whatever this copy said
-    /// of these leases, another one might be using them.
-    fn forsake_copied(&mut self) {
+    /// Drops the leases from before this machine was copied, without telling the store: the other copy may be using
+    /// them.
+    fn drop_copied_leases(&mut self) {
         let generation = self.shared.generation.now();
         let slots = self.shared.read();
         let mut losses = Vec::new();
@@ -205,7 +205,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         self.count(&losses);
     }
 
-    /// Counts lost leases. If copies of this process have some, it has to be called something else from now on.
+    /// Counts lost leases. If a copy of this process has some, it takes another name for itself.
     fn count(&mut self, losses: &[Loss]) {
         if losses.is_empty() {
             return;
@@ -217,7 +217,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         }
     }
 
-    /// Renews all that is held in one call.
+    /// Renews all leases held in one call.
     fn renew(&mut self) -> Result<(), StoreError> {
         let held = |holding: &&mut Holding| holding.held;
         let grants: Vec<Grant> = self
@@ -253,8 +253,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
             let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
             issuer.clock.anchor(renewed.now, sent);
             self.shared.clock.anchor(renewed.now, sent);
-            // A store whose clock stepped back does not move the end on: another node id does better
-            // than waiting for the clock.
+            // If the clock of the store stepped back, a renewal gains nothing: another node id is available sooner.
             holding.ending = !extended || issuer.remaining() < self.client.ttl() / RENEWALS_PER_TTL;
         }
         drop(slots);
@@ -262,7 +261,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         Ok(())
     }
 
-    /// Puts new grants in the place of those that are ending, and releases what is still held of these.
+    /// Acquires grants for the slots that are ending, and releases what is still held of these.
     fn replace(&mut self) -> Result<(), StoreError> {
         let mut ending: Vec<_> = self.holdings.iter_mut().filter(|h| h.ending).collect();
         if ending.is_empty() {
@@ -291,7 +290,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         drop(slots);
         self.shared.change(|phase| {
             phase.replaced = phase.replaced.wrapping_add(1);
-            // Who is woken by this finds the handle ready.
+            // Woken callers find the handle ready.
             phase.last_error = None;
         });
         self.client.release(&to_release)
@@ -313,18 +312,18 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
 }
 
 impl Holding {
-    /// Notes that a grant is not ours any more.
+    /// Notes that a grant was lost.
     fn lost(&mut self, loss: Loss, namespace: &str) {
         (self.held, self.ending) = (false, true);
         events::lost(namespace, self.grant.node_id, loss.name());
         metrics::lost(namespace, loss.name());
     }
 
-    /// Ends issuing from the grant, and gives it back cut to what was used if it is ours to release: not one that a
-    /// copy of this machine may have in use.
+    /// Stops issuing from a grant, and returns it cut to its used part if this process may release it: not if a
+    /// copy of the machine may be using it.
     pub(super) fn retire<L: AnyLayout, P: Permutation + Send + Sync + 'static>(
         &self,
-        shared: &Shared<L, P>,
+        shared: &SharedHandle<L, P>,
         issuer: &Issuer<L>,
     ) -> Option<Grant> {
         let unused_from = shared.seal(issuer)?;
@@ -336,7 +335,7 @@ impl Holding {
     }
 }
 
-/// How long to wait after one more failure of an operation.
+/// Pause after a failed operation.
 pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Duration) -> Duration {
     let longest = ttl / LONGEST_PAUSE_PER_TTL;
     let pause = match error {
@@ -346,7 +345,7 @@ pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Durat
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 
-struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);
+struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<SharedHandle<L, P>>);
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for EndedOnDrop<L, P> {
     fn drop(&mut self) {

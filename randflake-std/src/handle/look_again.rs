@@ -1,31 +1,32 @@
-//! When a holder whose connection broke looks at its store, without waiting for its next renewal: the rule, without a
-//! clock or a store.
+//! When a holder whose connection broke checks its store, before the next renewal: the rule, without a clock or a
+//! store.
 //!
-//! A server that came back empty, or as another, breaks its connections. Whoever looks soon after learns that its leases are
-//! gone, and stops. Nothing's safety rests on it: a holder that sees no break renews as always.
+//! A server that comes back empty, or as another one, breaks its connections. A holder that checks soon after
+//! learns that its leases are gone, and stops. Safety does not depend on it: a holder that notices no break renews
+//! as always.
 
 use core::time::Duration;
 use std::time::Instant;
 
-/// The longest pause before a look, of all holders whose connections broke at the same time.
+/// Longest pause before a check, which spreads the holders whose connections broke together.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 const PAUSES_PER_TTL: u32 = 20;
-/// A server that closes idle connections is not asked more often because of that.
+/// Limits checks per TTL, in case a server closes idle connections.
 const LOOKS_PER_TTL: u32 = 6;
-/// The connection is looked at no more often.
+/// Shortest period of looking at the connection.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(super) struct LookAgain {
-    /// How often the connection is looked at.
+    /// Period of looking at the connection.
     period: Duration,
     pause: Duration,
     apart: Duration,
-    /// When the connection is looked at next.
+    /// Next look at the connection.
     check_at: Instant,
-    /// When the store is, because the connection broke.
+    /// Next check of the store, if the connection broke.
     look_at: Option<Instant>,
-    /// No look at the store before.
+    /// No check of the store before this.
     not_before: Instant,
 }
 
@@ -43,13 +44,13 @@ impl LookAgain {
         }
     }
 
-    /// How long nothing is to be done.
+    /// Time until the next step.
     pub(super) fn pause(&self, now: Instant) -> Duration {
         let next = self.look_at.unwrap_or(self.check_at);
         next.saturating_duration_since(now)
     }
 
-    /// Whether to look at the store now. `part` of the longest pause, 0 to 1, is waited for.
+    /// Whether to check the store now. `part`, 0 to 1, is the random part of the longest pause to wait.
     pub(super) fn step(
         &mut self,
         now: Instant,

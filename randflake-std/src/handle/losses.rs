@@ -1,19 +1,19 @@
-//! How many leases were lost, and why.
+//! Counts of lost leases, by reason.
 
 use crate::vocabulary::Loss;
 
-/// How many leases a handle has lost, by reason: see [`Loss`].
+/// Number of leases that a handle has lost, by reason: see [`Loss`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Losses {
-    /// They expired before they were renewed: the store did not answer in time, or the process stood still.
+    /// Expired before they were renewed: the store did not answer in time, or the process stood still.
     pub expired: u64,
-    /// Somebody else released them, or they expired and another holder took the node id.
+    /// Released by somebody else, or taken by another holder after they expired.
     pub released: u64,
-    /// A copy of this process had renewed them: both have issued the same ids since the copy was made. Above 0, an operator
-    /// must look: see [`Loss::Contested`].
+    /// Renewed by a copy of this process: both have issued the same ids since the copy was made. Above 0, an
+    /// operator must act: see [`Loss::Contested`].
     pub contested: u64,
-    /// The store had forgotten them before they expired. Above 0, an operator must look: see [`Loss::Forgotten`].
+    /// Forgotten by the store before they expired. Above 0, an operator must act: see [`Loss::Forgotten`].
     pub forgotten: u64,
 }
 

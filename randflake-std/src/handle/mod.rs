@@ -4,23 +4,23 @@
 mod asynchronous;
 mod blocks;
 mod build_error;
+mod build_wait;
 mod builder;
 mod demand;
 mod elastic;
 mod health;
+mod id_wait;
 mod issuer;
 mod keeper;
 mod look_again;
 mod losses;
 mod per_thread;
 mod phase;
-mod retry;
 mod scale;
 mod shared;
 mod slots;
 mod store_client;
 mod tasks;
-mod waiting;
 
 use core::fmt::{self, Debug, Formatter};
 use core::ops::ControlFlow;
@@ -33,9 +33,9 @@ pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
 pub use elastic::NodeIdCount;
 pub use health::Health;
+use id_wait::IdWait;
 pub use losses::Losses;
-use retry::Retry;
-use shared::Shared;
+use shared::SharedHandle;
 use slots::Slot;
 
 use crate::vocabulary::StoreError;
@@ -79,12 +79,14 @@ const DROP_WAIT: Duration = Duration::from_secs(1);
 /// # #[cfg(not(feature = "sqlite"))]
 /// # fn main() {}
 /// ```
-pub struct Handle<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation>(Arc<Owner<L, P>>)
+pub struct Handle<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation>(
+    Arc<HandleOwner<L, P>>,
+)
 where
     P: Permutation + Send + Sync + 'static;
 
 /// Ends the keeper when the last handle goes; the keeper itself holds only what is shared.
-struct Owner<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Shared<L, P>>);
+struct HandleOwner<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<SharedHandle<L, P>>);
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// Returns the next id, of the current tick. It takes no lock and does no I/O.
@@ -159,7 +161,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         limit: Duration,
         mut attempt: impl FnMut() -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
-        let retry = Retry::new(&self.0.0, limit);
+        let retry = IdWait::new(&self.0.0, limit);
         loop {
             match retry.attempt(&mut attempt)? {
                 ControlFlow::Break(success) => return Ok(success),
@@ -282,7 +284,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     }
 }
 
-impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for Owner<L, P> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for HandleOwner<L, P> {
     fn drop(&mut self) {
         if self.0.begin_close() {
             let shared = Arc::clone(&self.0);

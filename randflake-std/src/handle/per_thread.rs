@@ -1,4 +1,4 @@
-//! A value for each thread and owner, which ends with the thread or the owner, whichever is first.
+//! Per-thread values of an owner, dropped with the thread or the owner, whichever ends first.
 //!
 //! The crate `thread_local` keeps a thread's value for the next thread instead, and panics where a thread that ends
 //! asks for one.
@@ -13,13 +13,13 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::blocks::Mine;
+use super::blocks::ThreadBlock;
 use crate::fork_guard::ForkGuard;
 
-/// The values of an owner.
+/// The per-thread values of one owner.
 #[derive(Debug)]
 pub(super) struct PerThread {
-    /// Never another owner's, also after this one has ended.
+    /// Number of the owner, never reused.
     number: u64,
     values: Arc<Values>,
 }
@@ -27,13 +27,13 @@ pub(super) struct PerThread {
 /// From `Box::leak`, once each.
 #[derive(Debug)]
 struct Values {
-    all: Mutex<Vec<Value>>,
+    all: Mutex<Vec<BlockPointer>>,
     fork_guard: ForkGuard,
 }
 
-type Value = NonNull<RefCell<Mine>>;
+type BlockPointer = NonNull<RefCell<ThreadBlock>>;
 
-// SAFETY: it owns the values as a `Vec<Box<RefCell<Mine>>>` would, which is `Send`; the lock guards the list. What it
+// SAFETY: it owns the values as a `Vec<Box<RefCell<ThreadBlock>>>` would, which is `Send`; the lock guards the list. What it
 // points to is borrowed by one thread only, its own, and dropped when that cannot be.
 unsafe impl Send for Values {}
 // SAFETY: as above.
@@ -51,9 +51,9 @@ impl PerThread {
         }
     }
 
-    /// This thread's value; `None` if it has none.
+    /// The value of this thread, if it has one.
     #[inline]
-    pub(super) fn get(&self) -> Option<&RefCell<Mine>> {
+    pub(super) fn get(&self) -> Option<&RefCell<ThreadBlock>> {
         let (last, value) = LAST.get();
         let value = if last == self.number {
             value
@@ -66,10 +66,10 @@ impl PerThread {
         Some(unsafe { value.as_ref() })
     }
 
-    /// Gives this thread a value, if it has none; not while it ends, nor to the handler of a signal that interrupts it
-    /// here.
+    /// Inserts a value for this thread if it has none; does nothing while the thread ends, or in a signal handler
+    /// that interrupts this function.
     #[cold]
-    pub(super) fn insert(&self, value: Mine) {
+    pub(super) fn insert(&self, value: ThreadBlock) {
         // An error is a thread that ends.
         let _ended = ALL.try_with(|ValuesOfThread(all)| {
             // Before the lock, which the interrupted thread may have.
@@ -85,12 +85,12 @@ impl PerThread {
 }
 
 impl Values {
-    fn all(&self) -> MutexGuard<'_, Vec<Value>> {
+    fn all(&self) -> MutexGuard<'_, Vec<BlockPointer>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Frees the value of a thread that ends.
-    fn remove(&self, value: Value) {
+    /// Removes and frees the value of a thread that ends.
+    fn remove(&self, value: BlockPointer) {
         // In a forked child the lock may be that of a thread which is not there.
         if self.fork_guard.is_in_child() {
             return;
@@ -117,23 +117,24 @@ impl Drop for Values {
 }
 
 thread_local! {
-    /// The value that was found last, and its owner's number. It needs no drop, so looking costs as little as it can.
-    static LAST: Cell<(u64, Value)> = const { Cell::new((0, NonNull::dangling())) };
+    /// The value found last, with the number of its owner. It needs no destructor, so the lookup is as cheap as
+    /// possible.
+    static LAST: Cell<(u64, BlockPointer)> = const { Cell::new((0, NonNull::dangling())) };
     static ALL: ValuesOfThread = const { ValuesOfThread(RefCell::new(Vec::new())) };
 }
 
-/// A thread's values, of all owners.
-struct ValuesOfThread(RefCell<Vec<(u64, Value, Weak<Values>)>>);
+/// All values of a thread.
+struct ValuesOfThread(RefCell<Vec<(u64, BlockPointer, Weak<Values>)>>);
 
 #[cold]
-fn find(number: u64) -> Option<Value> {
+fn find(number: u64) -> Option<BlockPointer> {
     let value = ALL.try_with(|all| all.find(number)).ok()??;
     LAST.set((number, value));
     Some(value)
 }
 
 impl ValuesOfThread {
-    fn find(&self, number: u64) -> Option<Value> {
+    fn find(&self, number: u64) -> Option<BlockPointer> {
         let all = self.0.try_borrow().ok()?;
         let &(_, value, _) = all.iter().find(|(owner, ..)| *owner == number)?;
         Some(value)
@@ -168,10 +169,10 @@ mod tests {
 
     fn hand_out(owner: &PerThread, count: u64) {
         if owner.get().is_none() {
-            owner.insert(Mine::new());
+            owner.insert(ThreadBlock::new());
         }
-        let mut mine = owner.get().unwrap().borrow_mut();
-        mine.stamp.seals += count;
+        let mut thread_block = owner.get().unwrap().borrow_mut();
+        thread_block.stamp.seals += count;
     }
 
     fn handed_out(owner: &PerThread) -> u64 {
@@ -224,7 +225,7 @@ mod tests {
         let owner = PerThread::new();
         ALL.with(|all| {
             let _inserting = all.0.borrow_mut();
-            owner.insert(Mine::new());
+            owner.insert(ThreadBlock::new());
             assert!(owner.get().is_none());
         });
         assert_eq!(live(&owner), 0);

@@ -1,4 +1,4 @@
-//! What a handle's threads and its keeper wait for.
+//! Shared state of a handle and its keeper that threads wait on.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -7,22 +7,22 @@ use std::time::Instant;
 use super::losses::Losses;
 use crate::vocabulary::StoreError;
 
-/// How far the keeper is; every change wakes those who wait for one.
+/// State of the keeper; every change wakes those that wait for one.
 #[derive(Debug, Default)]
-pub(super) struct Phase {
-    /// The handle is being closed: the keeper shall release everything and end.
+pub(super) struct HandlePhase {
+    /// The handle is being closed: the keeper releases everything and ends.
     pub(super) closing: bool,
-    /// The keeper has ended.
+    /// The keeper thread has ended.
     pub(super) ended: bool,
-    /// Why it could not release the leases.
+    /// Error of the final release, if it failed.
     pub(super) release_error: Option<StoreError>,
-    /// How many issuers the keeper has put in place of others.
+    /// Number of issuers that the keeper has replaced.
     pub(super) replaced: u64,
-    /// How many leases were lost.
+    /// Counts of lost leases.
     pub(super) losses: Losses,
-    /// The keeper shall look at the generation number.
+    /// The keeper must check the generation number.
     pub(super) copied: bool,
-    /// The last generation of which it was told.
+    /// The last generation reported to the keeper.
     pub(super) told_of: Option<u64>,
     /// Why the last call of the store failed, until one succeeds.
     pub(super) last_error: Option<Arc<StoreError>>,
@@ -30,18 +30,18 @@ pub(super) struct Phase {
     pub(super) shortage: Option<Arc<StoreError>>,
 }
 
-/// Why the keeper's pause ended.
+/// Reason why the pause of the keeper ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wake {
-    /// The handle is being closed.
+    /// The handle is being closed by its owner.
     Close,
-    /// The machine was copied.
+    /// The generation number shows that the machine was copied.
     Copy,
     /// The time is up, or a tick ran out.
     Other,
 }
 
-/// The time limit of a wait, and how much of it is left.
+/// Time limit of a wait.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadline {
     started: Instant,

@@ -1,4 +1,4 @@
-//! What a handle's threads share with its keeper.
+//! State that the threads of a handle share with its keeper.
 
 use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -8,66 +8,67 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use randflake_core::internal::{Run, first_ready_within};
 use randflake_core::{AnyLayout, Clock, Codec, GenerateError, Id, Permutation};
 
-use super::blocks::{Blocks, Stamp};
+use super::blocks::{Stamp, ThreadBlocks};
 use super::demand::Demand;
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
-use super::phase::{Phase, Wake};
-use super::slots::{Reading, Slot, Slots};
+use super::phase::{HandlePhase, Wake};
+use super::slots::{Slot, Slots, SlotsReader};
 use super::tasks::Tasks;
-use crate::clock::{AnchoredClock, Monotonic, is_coarse};
+use crate::clock::{AnchoredClock, MonotonicTime, is_coarse};
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
 use crate::observability::metrics::Tally;
-use crate::vocabulary::{Seal, StoreError};
+use crate::vocabulary::{KeyCheck, StoreError};
 
 const NANOS_PER_MS: u32 = 1_000_000;
 
-/// One of the ways of an [`Issuer`] to take a run: how many at most, and the tolerance.
+/// A method of [`Issuer`] that takes a run: the most ids, and the tolerance.
 type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, GenerateError>;
 
 #[derive(Debug)]
-pub(super) struct Shared<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+pub(super) struct SharedHandle<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) slots: Slots<Issuer<L>>,
     pub(super) codec: Codec<L, P>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
     pub(super) generation: Generation,
     pub(super) tally: Tally,
-    /// The clocks of all issuers in one, as far ahead as the furthest.
+    /// Clock of the whole handle, as far ahead as the furthest issuer.
     pub(super) clock: AnchoredClock<L>,
     /// The slot that issued last.
     cursor: AtomicU64,
-    /// What an elastic handle's callers tell its keeper.
+    /// Demand of the callers of an elastic handle.
     pub(super) demand: Option<Demand>,
-    blocks: Blocks,
-    /// Not where there is nothing to encrypt, nor where looking for a fork costs more than encrypting.
+    blocks: ThreadBlocks,
+    /// Whether threads have blocks: not without encryption, and not where a fork check costs more than an
+    /// encryption.
     has_blocks: bool,
-    /// How often a lease was sealed: every block is dropped then.
+    /// Number of leases sealed; a change drops every thread block.
     seals: AtomicU64,
-    phase: Mutex<Phase>,
+    phase: Mutex<HandlePhase>,
     changed: Condvar,
-    /// They wait for a change of the phase, as threads do for `changed`.
+    /// Tasks that wait for a change of the phase, as threads wait on `changed`.
     pub(super) tasks: Tasks,
 }
 
-impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     pub(super) fn new(
         issuers: Vec<Issuer<L>>,
         count: NodeIdCount,
         codec: Codec<L, P>,
         tolerance: u32,
         generation: Generation,
-        (now, sent): (Duration, Monotonic),
+        (now, sent): (Duration, MonotonicTime),
     ) -> Self {
         let fork_guard = ForkGuard::new();
-        let is_plain = Seal::of(codec.permutation()) == Seal::Plain;
+        let is_plain = KeyCheck::of(codec.permutation()) == KeyCheck::Plain;
         let has_blocks = !is_plain && fork_guard.is_cheap();
         let most = usize::try_from(count.most).unwrap_or(usize::MAX);
         let is_elastic = count.is_elastic();
         Self {
             clock: AnchoredClock::new(codec.layout(), now, sent),
-            blocks: Blocks::new(),
+            blocks: ThreadBlocks::new(),
             seals: AtomicU64::new(0),
             slots: if is_elastic {
                 Slots::changing(issuers, most)
@@ -121,7 +122,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         self.generate_from_any()
     }
 
-    /// The first id of another block.
+    /// Takes the first id of a new block.
     #[inline(never)]
     fn generate_for(&self, now_ns: u64) -> Result<Id, GenerateError> {
         if !self.has_blocks {
@@ -134,7 +135,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
             .spec()
             .tick_at(Duration::from_nanos(now_ns));
         let first = tick.and_then(|tick| {
-            self.blocks.refill(tick, |mine| {
+            self.blocks.refill(tick, |thread_block| {
                 let slots = self.slots.read();
                 let issuer = slots.get(self.last_used())?.get()?;
                 // Before anything is taken: what is sealed or copied meanwhile is dropped.
@@ -145,18 +146,18 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
                 let Issuer {
                     sequencer, held, ..
                 } = issuer;
-                mine.stamp = stamp;
-                let id = mine
+                thread_block.stamp = stamp;
+                let id = thread_block
                     .block
                     .refill(sequencer, held, &self.codec, now_ns)
                     .ok()?;
-                self.tally.issued(mine.handed_out_since());
+                self.tally.issued(thread_block.handed_out_since());
                 self.is_valid(stamp).then_some(id)
             })
         });
         match first {
             Some(id) => Ok(id),
-            // It knows more slots, borrows, and says why there is none.
+            // Slow path: tries every slot, borrows within the tolerance, and returns the reason if none has an id.
             None => self.generate_from_any(),
         }
     }
@@ -169,29 +170,29 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         }
     }
 
-    /// Whether ids may be handed out that were taken under a stamp: by this process, and if none of its leases was
-    /// sealed nor the machine copied since.
+    /// Whether ids taken under a stamp may be handed out: in this process, if no lease was sealed and the machine
+    /// was not copied since.
     #[inline]
     fn is_valid(&self, taken: Stamp) -> bool {
         self.stamp() == taken && self.fork_guard.is_surely_parent()
     }
 
-    /// Ends issuing from a lease, and gives the tick from which on it was not used, unless it was sealed before.
+    /// Stops issuing from a lease, and returns the first unused tick; `None` if it was sealed before.
     pub(super) fn seal(&self, issuer: &Issuer<L>) -> Option<u64> {
         let unused_from = issuer.sequencer.seal();
-        // After that: a block that is taken in between has the number of before.
+        // After sealing: a block that is taken in between carries the old number and is dropped.
         self.seals.fetch_add(1, Ordering::AcqRel);
         unused_from
     }
 
-    /// Issues nothing more from a lease: it is another's, too.
+    /// Stops issuing from a lease that somebody else has too.
     pub(super) fn lose(&self, issuer: &Issuer<L>) {
         self.seal(issuer);
         issuer.is_lost.store(true, Ordering::Release);
     }
 
-    /// Only the exact clock says that no slot has an id: by the coarse one, which is late, a tick would
-    /// begin some milliseconds after its time.
+    /// Uses the exact clock, since only that can say that no slot has an id: by the coarse one a tick would begin
+    /// some milliseconds late.
     #[cold]
     fn generate_from_any(&self) -> Result<Id, GenerateError> {
         let id = self.unless_copied(|generation| {
@@ -208,7 +209,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         Ok(id)
     }
 
-    /// Notes a refusal.
+    /// Counts a refused call.
     #[cold]
     fn refused(&self, error: GenerateError) {
         self.tally.refused(error);
@@ -217,7 +218,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         }
     }
 
-    /// Wakes the keeper of an elastic handle: a tick ran out.
+    /// Tells the keeper of an elastic handle that a tick is exhausted.
     #[cold]
     fn tell_of_demand(&self) {
         if self.demand.as_ref().is_some_and(Demand::ran_out) {
@@ -228,7 +229,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         }
     }
 
-    /// What was taken in one generation; nothing if that ended before this returns.
+    /// Returns what `take` gave, unless the generation changed meanwhile.
     fn unless_copied<T>(
         &self,
         take: impl FnOnce(u64) -> Result<T, GenerateError>,
@@ -246,7 +247,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         taken
     }
 
-    /// Whether a lease is of another generation.
+    /// Whether some lease is of another generation.
     fn has_other_than(&self, generation: u64) -> bool {
         let slots = self.slots.read();
         let mut issuers = slots.iter().filter_map(Slot::get);
@@ -308,7 +309,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         })
     }
 
-    /// How much of its millisecond is over: waits are told in whole ones, rounded up.
+    /// Part of the current millisecond that has passed: waits are given in whole ones, rounded up.
     pub(super) fn past_millisecond(&self) -> Duration {
         let now = self.clock.exact().now();
         Duration::from_nanos(now.map_or(0, |now| u64::from(now.subsec_nanos() % NANOS_PER_MS)))
@@ -323,7 +324,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         is_ours
     }
 
-    /// What became of the leases; the clone that asks first has the error.
+    /// Result of the release; only the first caller gets the error.
     pub(super) fn end_close(&self) -> Result<(), StoreError> {
         if self.fork_guard.is_in_child() {
             return Ok(());
@@ -335,8 +336,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         self.phase().release_error.take().map_or(Ok(()), Err)
     }
 
-    /// Wakes the keeper, the first time that somebody finds that this generation is another one. Says whether there
-    /// will be other leases: not when the handle is being closed.
+    /// Wakes the keeper when a new generation is first noticed. Returns whether other leases will follow: not if
+    /// the handle is being closed.
     fn tell_of_copy(&self) -> bool {
         let generation = self.generation.now();
         let mut phase = self.phase();
@@ -348,7 +349,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
         !phase.closing
     }
 
-    /// The keeper's pause, which a copy of the machine cuts short, and a tick that ran out if more node ids can be had.
+    /// Pause of the keeper, cut short by a copy of the machine, and by an exhausted tick if more node ids are
+    /// available.
     pub(super) fn pause(&self, time: Duration) -> Wake {
         let is_asked = || self.demand.as_ref().is_some_and(Demand::is_urgent);
         self.wait_until(time, |phase| phase.closing || phase.copied || is_asked());
@@ -362,23 +364,27 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Shared<L, P> {
     }
 
     /// The slots, to read while the result lives.
-    pub(super) fn read(&self) -> Reading<'_, Issuer<L>> {
+    pub(super) fn read(&self) -> SlotsReader<'_, Issuer<L>> {
         self.slots.read()
     }
 
-    pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {
+    pub(super) fn phase(&self) -> MutexGuard<'_, HandlePhase> {
         // No code panics while it holds the lock; if it did, the phase would still be whole.
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn change(&self, change: impl FnOnce(&mut Phase)) {
+    pub(super) fn change(&self, change: impl FnOnce(&mut HandlePhase)) {
         change(&mut self.phase());
         self.changed.notify_all();
         self.tasks.wake();
     }
 
-    /// Waits until the phase is as wanted, and says whether it is; `false` when the time is up first.
-    pub(super) fn wait_until(&self, time_limit: Duration, wanted: impl Fn(&Phase) -> bool) -> bool {
+    /// Waits until the phase satisfies a condition; returns `false` if the time is up first.
+    pub(super) fn wait_until(
+        &self,
+        time_limit: Duration,
+        wanted: impl Fn(&HandlePhase) -> bool,
+    ) -> bool {
         let (phase, _) = self
             .changed
             .wait_timeout_while(self.phase(), time_limit, |phase| !wanted(phase))

@@ -1,4 +1,4 @@
-//! The places of a handle's pool. Each has the issuer at work, or is vacant.
+//! Slots of a handle: each has an issuer in use, or is vacant.
 
 #![expect(
     unsafe_code,
@@ -10,24 +10,24 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Holds the current values, and former ones as long as a thread may look at them.
+/// Current values, and former ones while a thread may still read them.
 ///
 /// A thread may still look at a value when it is replaced. Where that happens only when a lease is lost, all former
 /// values are kept until the end: then reading is one load, without a count. Where values come and go with the load,
 /// readers are counted, and former values are freed when there are none.
 #[derive(Debug)]
 pub(super) struct Slots<T> {
-    /// Slots whose former values are kept until the end, or none.
+    /// Slots that keep former values until the end, or none.
     lasting: Box<[Slot<T>]>,
     /// Slots whose readers are counted, or none.
     changing: Box<[Slot<T>]>,
-    /// How many threads are reading those.
+    /// Number of threads that are reading the changing slots.
     readers: AtomicUsize,
-    /// From `Box::into_raw`, once each.
+    /// Former values, each from `Box::into_raw` and listed once.
     former: Mutex<Vec<NonNull<T>>>,
 }
 
-/// One place. Whoever has a reference to it may read it: see [`Slots::read`].
+/// A slot. A reference to it gives the right to read it: see [`Slots::read`].
 #[derive(Debug)]
 pub(super) struct Slot<T>(AtomicPtr<T>);
 
@@ -37,12 +37,12 @@ unsafe impl<T: Send + Sync> Send for Slots<T> {}
 unsafe impl<T: Send + Sync> Sync for Slots<T> {}
 
 impl<T> Slots<T> {
-    /// A slot for each value. Former values are kept until the end.
+    /// Creates a slot per value. Former values are kept until the end.
     pub(super) fn lasting(values: Vec<T>) -> Self {
         Self::new(values.into_iter().map(Slot::new).collect(), Box::default())
     }
 
-    /// So many slots, the first of them with these values. Former values are freed by [`reclaim`](Slots::reclaim).
+    /// Creates `count` slots, the first ones with values. Former values are freed by [`reclaim`](Slots::reclaim).
     pub(super) fn changing(values: Vec<T>, count: usize) -> Self {
         let vacant = core::iter::repeat_with(Slot::vacant);
         let slots = values.into_iter().map(Slot::new).chain(vacant).take(count);
@@ -58,7 +58,7 @@ impl<T> Slots<T> {
         }
     }
 
-    /// The value of a slot where former values are kept until the end; `None` where they are not.
+    /// The value of a lasting slot; `None` if the slots are changing.
     #[inline]
     pub(super) fn get_lasting(&self, index: usize) -> Option<&T> {
         self.lasting.get(index)?.get()
@@ -80,12 +80,12 @@ impl<T> Slots<T> {
 
     /// The slots, to read while this lives.
     #[inline]
-    pub(super) fn read(&self) -> Reading<'_, T> {
+    pub(super) fn read(&self) -> SlotsReader<'_, T> {
         if self.counts() {
             // Acquire: who begins after `reclaim` found nobody sees what was put in place before that.
             self.readers.fetch_add(1, Ordering::Acquire);
         }
-        Reading(self)
+        SlotsReader(self)
     }
 
     /// Puts another value in a slot.
@@ -93,7 +93,7 @@ impl<T> Slots<T> {
         self.exchange(index, Box::into_raw(Box::new(value)));
     }
 
-    /// Empties a slot.
+    /// Makes a slot vacant.
     pub(super) fn vacate(&self, index: usize) {
         self.exchange(index, ptr::null_mut());
     }
@@ -106,7 +106,7 @@ impl<T> Slots<T> {
         self.former().extend(NonNull::new(former));
     }
 
-    /// Frees the values that were replaced before, unless somebody is reading.
+    /// Frees replaced values, unless a thread is reading.
     pub(super) fn reclaim(&self) {
         let mut former = self.former();
         if !self.counts() || former.is_empty() {
@@ -144,12 +144,12 @@ impl<T> Slot<T> {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The value now.
+    /// The current value, if any.
     #[inline]
     pub(super) fn get(&self) -> Option<&T> {
         let current = self.0.load(Ordering::Acquire);
         // SAFETY: it is null or a box that is freed when the slots are dropped, which this borrow forbids, or by
-        // `reclaim`, which the `Reading` forbids that this borrow is of. Values are only ever borrowed shared.
+        // `reclaim`, which the `SlotsReader` forbids that this borrow is of. Values are only ever borrowed shared.
         unsafe { current.as_ref() }
     }
 }
@@ -165,9 +165,9 @@ impl<T> Drop for Slots<T> {
 
 /// A right to read slots. Values that are replaced meanwhile are not freed.
 #[derive(Debug)]
-pub(super) struct Reading<'a, T>(&'a Slots<T>);
+pub(super) struct SlotsReader<'a, T>(&'a Slots<T>);
 
-impl<T> Deref for Reading<'_, T> {
+impl<T> Deref for SlotsReader<'_, T> {
     type Target = [Slot<T>];
 
     #[inline]
@@ -176,7 +176,7 @@ impl<T> Deref for Reading<'_, T> {
     }
 }
 
-impl<T> Drop for Reading<'_, T> {
+impl<T> Drop for SlotsReader<'_, T> {
     #[inline]
     fn drop(&mut self) {
         if self.0.counts() {

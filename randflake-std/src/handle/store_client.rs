@@ -1,10 +1,10 @@
-//! A holder's dealings with its store: what is common to the first grant and to later ones.
+//! Store client of a handle: what the first acquire and the keeper have in common.
 
 use core::time::Duration;
 
 use randflake_core::LayoutSpec;
 
-use crate::clock::{Monotonic, wall_exact};
+use crate::clock::{MonotonicTime, wall_exact};
 use crate::observability::{events, metrics};
 use crate::store::LeaseStore;
 use crate::vocabulary::{
@@ -14,25 +14,25 @@ use crate::vocabulary::{
 pub(super) struct StoreClient {
     store: LeaseStore,
     holder: String,
-    /// A copy of the process has the name, too.
+    /// A copy of the process uses the same name.
     is_name_shared: bool,
     ttl: Duration,
     ttl_ticks: u64,
-    /// An acquire of unknown outcome, to be repeated unchanged.
+    /// Token of an acquire of unknown outcome, which must be repeated unchanged.
     pending: Option<Token>,
-    /// The store's last answer.
-    answer: Option<Answer>,
+    /// Last answer of the store.
+    answer: Option<StoreAnswer>,
 }
 
-/// When the store showed what, by this machine's monotonic clock.
+/// A time of the store, and when it was received by the local monotonic clock.
 #[derive(Clone, Copy)]
-struct Answer {
+struct StoreAnswer {
     now: Duration,
-    sent: Monotonic,
-    received: Monotonic,
+    sent: MonotonicTime,
+    received: MonotonicTime,
 }
 
-/// What a store's clock may go wrong between two answers before it counts as a step.
+/// Deviation of the store clock between two answers that counts as a step.
 const STEP: Duration = Duration::from_secs(1);
 
 impl StoreClient {
@@ -58,7 +58,7 @@ impl StoreClient {
         self.store.namespace().spec()
     }
 
-    /// Tells of a TTL that ends in a quarantine of the server, although nothing was lost.
+    /// Warns of a TTL that would expire in a quarantine of the server although nothing was lost.
     pub(super) fn warn_of_short_ttl(&self) {
         let least = self.store.namespace().min_lasting_ttl();
         if self.store.is_on_server() && self.ttl < least {
@@ -83,7 +83,7 @@ impl StoreClient {
         }
     }
 
-    /// How many the namespace has.
+    /// Number of node ids of the namespace.
     pub(super) fn node_ids(&self) -> u64 {
         self.store.namespace().node_ids()
     }
@@ -92,7 +92,7 @@ impl StoreClient {
         self.ttl
     }
 
-    /// Takes another name and another token for the next acquire: a copy of the process has both of now.
+    /// Takes a new name and token, since a copy of the process has the current ones.
     pub(super) fn rename(&mut self) {
         self.is_name_shared = true;
         self.pending = None;
@@ -116,7 +116,7 @@ impl StoreClient {
     pub(super) fn acquire(
         &mut self,
         nodes: NodeIds<'_>,
-    ) -> Result<(Acquired, Monotonic), StoreError> {
+    ) -> Result<(Acquired, MonotonicTime), StoreError> {
         self.ensure_own_name()?;
         let token = match self.pending {
             Some(token) => token,
@@ -129,7 +129,7 @@ impl StoreClient {
             ttl: self.ttl_ticks,
         };
         let _span = events::acquire(self.store.namespace().name(), nodes.count());
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         let outcome = self.store.acquire(&request);
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
@@ -143,9 +143,12 @@ impl StoreClient {
         Ok((acquired, sent))
     }
 
-    pub(super) fn renew(&mut self, grants: &[Grant]) -> Result<(Renewed, Monotonic), StoreError> {
+    pub(super) fn renew(
+        &mut self,
+        grants: &[Grant],
+    ) -> Result<(Renewed, MonotonicTime), StoreError> {
         let _span = events::renew(self.store.namespace().name(), grants.len());
-        let sent = Monotonic::exact();
+        let sent = MonotonicTime::exact();
         let outcome = self.store.renew(grants, self.ttl_ticks);
         let renewed = outcome.inspect_err(|error| self.failed("renew", error))?;
         self.answered(renewed.now, sent);
@@ -171,10 +174,10 @@ impl StoreClient {
         }
     }
 
-    /// Notes what the store's clock showed, and tells of a step.
-    fn answered(&mut self, now: Duration, sent: Monotonic) {
-        let received = Monotonic::exact();
-        let answer = Answer {
+    /// Notes the time of the store, and reports a step.
+    fn answered(&mut self, now: Duration, sent: MonotonicTime) {
+        let received = MonotonicTime::exact();
+        let answer = StoreAnswer {
             now,
             sent,
             received,
@@ -186,7 +189,7 @@ impl StoreClient {
         metrics::skew(self.namespace(), now, wall_exact().unwrap_or_default());
     }
 
-    /// Gives back what nothing was issued from; if that fails, it ends by itself.
+    /// Releases grants that nothing was issued from; if that fails, they expire.
     pub(super) fn release_unused(&mut self, grants: &[Grant]) {
         let unused: Vec<_> = grants
             .iter()
@@ -199,9 +202,8 @@ impl StoreClient {
     }
 }
 
-impl Answer {
-    /// By how many milliseconds the store's clock has stepped, if it has by more than `STEP` and more
-    /// than the two calls took.
+impl StoreAnswer {
+    /// Milliseconds by which the store clock stepped, if more than `STEP` plus the time of both calls.
     fn step_since(&self, former: Self) -> Option<i64> {
         let expected = former.now.saturating_add(self.sent.since(former.sent));
         let calls = self.received.since(self.sent) + former.received.since(former.sent);

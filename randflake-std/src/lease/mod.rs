@@ -22,7 +22,6 @@ pub use crate::store::engines::RedisStore;
 #[cfg(feature = "sqlite")]
 pub use crate::store::engines::SqliteStore;
 pub use crate::store::engines::{MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
-#[cfg(feature = "ticket")]
 pub use crate::store::{DeviceLease, DeviceLeaseError};
 pub use crate::store::{
     LeaseStore, Occupancy, deferred, find, forecast, namespaces, occupancy, open,
@@ -30,7 +29,7 @@ pub use crate::store::{
 #[doc(hidden)] // For the command line tool.
 pub use crate::store::{StoreUrl, stored};
 #[doc(hidden)] // What a handle tells its store of its permutation.
-pub use crate::vocabulary::Seal;
+pub use crate::vocabulary::KeyCheck;
 #[doc(hidden)] // For the command line tool.
 pub use crate::vocabulary::holder::holder_of_process;
 pub use crate::vocabulary::{
@@ -38,5 +37,5 @@ pub use crate::vocabulary::{
     EngineError, EngineErrorKind, Explained, Explanation, Finding, Gap, Grant, History, LastWrite,
     Loss, MAX_COUNTER_STEP, MAX_SKEW, Namespace, NamespaceError, NamespaceList, NodeIds, PastLease,
     PresentedGrant, PresentedRenewal, Quarantine, QuarantineCause, Record, Renewed, RequestId,
-    StoreError, StoreErrorKind, Token, UnknownCause, Verdict,
+    StoreError, StoreErrorKind, Token, UnknownCause, Upgrade, Verdict,
 };

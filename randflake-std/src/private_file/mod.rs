@@ -29,14 +29,14 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-pub use refusal::{Reason, Refusal};
+pub use refusal::{FileRefusal, RefusalReason};
 
 /// More links than Linux follows.
 const MOST_LINKS: usize = 40;
 
 /// What tells a file from another, as far as the system says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
+pub struct FileIdentity {
     /// Unique in its file system while the file is there; given again afterwards.
     pub inode: Option<u64>,
     /// When it was made, in nanoseconds of Unix time. No copy has it, unless it is a copy of the whole file system.
@@ -49,24 +49,24 @@ pub struct Found {
     /// What the system says of it.
     pub metadata: Metadata,
     /// What it can be known by later.
-    pub identity: Identity,
+    pub identity: FileIdentity,
 }
 
 /// Opens a file to read and write and to lock; creates it, for its owner alone, if it is not there. What is in it stays.
 ///
 /// # Errors
 ///
-/// [`Refusal`] when it does not fulfil the rule or cannot be opened.
-pub fn open(path: &Path) -> Result<File, Refusal> {
+/// [`FileRefusal`] when it does not fulfil the rule or cannot be opened.
+pub fn open(path: &Path) -> Result<File, FileRefusal> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     os::private_file(&mut options);
     let file = options.open(path).map_err(|error| {
         // Whatever the error is called that says so here.
         if path.is_symlink() {
-            return Refusal::new(path, Reason::Link);
+            return FileRefusal::new(path, RefusalReason::Link);
         }
-        Refusal::io(path, error)
+        FileRefusal::io(path, error)
     })?;
     os::found(&file, path).and_then(|found| checked(found, path))?;
     Ok(file)
@@ -91,29 +91,29 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 /// # Errors
 ///
 /// As for [`open`].
-pub fn look(path: &Path) -> Result<Option<Found>, Refusal> {
+pub fn look(path: &Path) -> Result<Option<Found>, FileRefusal> {
     match path.symlink_metadata() {
         Ok(metadata) => checked(os::found_at(metadata, path), path).map(Some),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Refusal::io(path, error)),
+        Err(error) => Err(FileRefusal::io(path, error)),
     }
 }
 
-fn checked((found, mount): (Found, os::Mount), path: &Path) -> Result<Found, Refusal> {
+fn checked((found, mount): (Found, os::Mount), path: &Path) -> Result<Found, FileRefusal> {
     if found.metadata.is_symlink() {
-        return Err(Refusal::new(path, Reason::Link));
+        return Err(FileRefusal::new(path, RefusalReason::Link));
     }
     if !found.metadata.is_file() {
-        return Err(Refusal::new(path, Reason::NotAFile));
+        return Err(FileRefusal::new(path, RefusalReason::NotAFile));
     }
     os::check_owner(&found.metadata, path)?;
     os::check_writers(&found.metadata, path)?;
     let count = os::links(&found.metadata);
     if count > 1 {
-        return Err(Refusal::new(path, Reason::Names { count }));
+        return Err(FileRefusal::new(path, RefusalReason::Names { count }));
     }
     if os::is_mounted_alone(mount, directory_of(path)) {
-        return Err(Refusal::new(path, Reason::Mounted));
+        return Err(FileRefusal::new(path, RefusalReason::Mounted));
     }
     Ok(found)
 }
@@ -131,10 +131,10 @@ pub enum Readers {
 ///
 /// # Errors
 ///
-/// [`Refusal`] when the file, a link to it or their directories do not fulfil the rule, when more than its owner may
+/// [`FileRefusal`] when the file, a link to it or their directories do not fulfil the rule, when more than its owner may
 /// read it, or when it cannot be opened. Root's file may be readable by a group; and a file in a read-only mount by
 /// all.
-pub fn open_key(path: &Path) -> Result<(File, Readers), Refusal> {
+pub fn open_key(path: &Path) -> Result<(File, Readers), FileRefusal> {
     let (file, metadata) = open_owned(path)?;
     let readers = os::check_readers(&file, &metadata, path)?;
     Ok((file, readers))
@@ -144,21 +144,23 @@ pub fn open_key(path: &Path) -> Result<(File, Readers), Refusal> {
 ///
 /// # Errors
 ///
-/// [`Refusal`] when the file, a link to it or their directories do not fulfil the rule, or when it cannot be opened.
-pub fn open_settings(path: &Path) -> Result<(File, Metadata), Refusal> {
+/// [`FileRefusal`] when the file, a link to it or their directories do not fulfil the rule, or when it cannot be opened.
+pub fn open_settings(path: &Path) -> Result<(File, Metadata), FileRefusal> {
     let (file, metadata) = open_owned(path)?;
     os::check_writers(&metadata, path)?;
     Ok((file, metadata))
 }
 
-fn open_owned(path: &Path) -> Result<(File, Metadata), Refusal> {
-    let file = File::open(path).map_err(|error| Refusal::io(path, error))?;
+fn open_owned(path: &Path) -> Result<(File, Metadata), FileRefusal> {
+    let file = File::open(path).map_err(|error| FileRefusal::io(path, error))?;
     let place = follow(path)?;
     check_directory(directory_of(&place))?;
     // The open file is asked, not the path: it cannot be another one by then.
-    let metadata = file.metadata().map_err(|error| Refusal::io(path, error))?;
+    let metadata = file
+        .metadata()
+        .map_err(|error| FileRefusal::io(path, error))?;
     if metadata.is_dir() {
-        return Err(Refusal::new(path, Reason::NotAFile));
+        return Err(FileRefusal::new(path, RefusalReason::NotAFile));
     }
     os::check_owner(&metadata, path)?;
     Ok((file, metadata))
@@ -168,10 +170,12 @@ fn open_owned(path: &Path) -> Result<(File, Metadata), Refusal> {
 ///
 /// # Errors
 ///
-/// [`Refusal`] when it is not there, or does not fulfil the rule.
-pub fn check_directory(path: &Path) -> Result<(), Refusal> {
+/// [`FileRefusal`] when it is not there, or does not fulfil the rule.
+pub fn check_directory(path: &Path) -> Result<(), FileRefusal> {
     let place = follow(path)?;
-    let metadata = place.metadata().map_err(|error| Refusal::io(path, error))?;
+    let metadata = place
+        .metadata()
+        .map_err(|error| FileRefusal::io(path, error))?;
     os::check_owner(&metadata, path)?;
     os::check_directory_writers(&metadata, path)
 }
@@ -180,14 +184,14 @@ pub fn check_directory(path: &Path) -> Result<(), Refusal> {
 ///
 /// # Errors
 ///
-/// [`Refusal`] when the path ends in no name, or the directory is not there or does not fulfil the rule.
-pub fn resolve(path: &Path) -> Result<PathBuf, Refusal> {
+/// [`FileRefusal`] when the path ends in no name, or the directory is not there or does not fulfil the rule.
+pub fn resolve(path: &Path) -> Result<PathBuf, FileRefusal> {
     let name = path.file_name();
-    let name = name.ok_or_else(|| Refusal::new(path, Reason::Nameless))?;
+    let name = name.ok_or_else(|| FileRefusal::new(path, RefusalReason::Nameless))?;
     let directory = directory_of(path);
     let directory = directory
         .canonicalize()
-        .map_err(|error| Refusal::io(directory, error))?;
+        .map_err(|error| FileRefusal::io(directory, error))?;
     check_directory(&directory)?;
     Ok(directory.join(name))
 }
@@ -196,8 +200,8 @@ pub fn resolve(path: &Path) -> Result<PathBuf, Refusal> {
 ///
 /// # Errors
 ///
-/// [`Refusal`] when a link or its directory does not fulfil the rule.
-pub fn follow(path: &Path) -> Result<PathBuf, Refusal> {
+/// [`FileRefusal`] when a link or its directory does not fulfil the rule.
+pub fn follow(path: &Path) -> Result<PathBuf, FileRefusal> {
     let mut place = path.to_owned();
     for _ in 0..MOST_LINKS {
         let Ok(metadata) = place.symlink_metadata() else {
@@ -209,28 +213,28 @@ pub fn follow(path: &Path) -> Result<PathBuf, Refusal> {
         os::check_owner(&metadata, &place)?;
         let directory = directory_of(&place);
         let holder = directory.metadata();
-        let holder = holder.map_err(|error| Refusal::io(directory, error))?;
+        let holder = holder.map_err(|error| FileRefusal::io(directory, error))?;
         os::check_owner(&holder, directory)?;
         os::check_directory_writers(&holder, directory)?;
         let target = place.read_link();
-        place = directory.join(target.map_err(|error| Refusal::io(&place, error))?);
+        place = directory.join(target.map_err(|error| FileRefusal::io(&place, error))?);
     }
     let too_many = io::Error::other("more than 40 links");
-    Err(Refusal::io(path, too_many))
+    Err(FileRefusal::io(path, too_many))
 }
 
 /// Creates a directory for its owner alone, with those above it, unless it is there; and checks it.
 ///
 /// # Errors
 ///
-/// [`Refusal`] when it cannot be created, or is there and does not fulfil the rule.
-pub fn create_directory(path: &Path) -> Result<(), Refusal> {
+/// [`FileRefusal`] when it cannot be created, or is there and does not fulfil the rule.
+pub fn create_directory(path: &Path) -> Result<(), FileRefusal> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     os::private_directory(&mut builder);
     builder
         .create(path)
-        .map_err(|error| Refusal::io(path, error))?;
+        .map_err(|error| FileRefusal::io(path, error))?;
     check_directory(path)
 }
 

@@ -4,8 +4,8 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use super::refusal::Refusal;
-use super::{Found, Identity, Readers};
+use super::refusal::FileRefusal;
+use super::{FileIdentity, Found, Readers};
 
 pub(super) type Mount = ();
 
@@ -13,14 +13,14 @@ pub(super) fn private_file(_: &mut OpenOptions) {}
 
 pub(super) fn private_directory(_: &mut DirBuilder) {}
 
-pub(super) fn found(file: &File, path: &Path) -> Result<(Found, Mount), Refusal> {
+pub(super) fn found(file: &File, path: &Path) -> Result<(Found, Mount), FileRefusal> {
     let metadata = file.metadata();
-    let metadata = metadata.map_err(|error| Refusal::io(path, error))?;
+    let metadata = metadata.map_err(|error| FileRefusal::io(path, error))?;
     Ok(found_at(metadata, path))
 }
 
 pub(super) fn found_at(metadata: Metadata, _: &Path) -> (Found, Mount) {
-    let identity = Identity::default();
+    let identity = FileIdentity::default();
     (Found { metadata, identity }, ())
 }
 
@@ -41,7 +41,7 @@ macro_rules! unchecked {
     ($($name:ident)*) => {
         $(
             #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-            pub(super) fn $name(_: &Metadata, _: &Path) -> Result<(), Refusal> {
+            pub(super) fn $name(_: &Metadata, _: &Path) -> Result<(), FileRefusal> {
                 Ok(())
             }
         )*
@@ -51,7 +51,7 @@ macro_rules! unchecked {
 unchecked! { check_owner check_writers check_directory_writers }
 
 #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-pub(super) fn check_readers(_: &File, _: &Metadata, _: &Path) -> Result<Readers, Refusal> {
+pub(super) fn check_readers(_: &File, _: &Metadata, _: &Path) -> Result<Readers, FileRefusal> {
     Ok(Readers::Few)
 }
 

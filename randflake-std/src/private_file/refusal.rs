@@ -6,19 +6,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a file or directory is not used.
-pub struct Refusal {
+pub struct FileRefusal {
     /// Which one: the file, a link to it, or their directory.
     pub path: PathBuf,
     /// Why.
-    pub reason: Reason,
+    pub reason: RefusalReason,
 }
 
-randflake_core::readable_debug!(Refusal);
+randflake_core::readable_debug!(FileRefusal);
 
 /// What is wrong with it.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Reason {
+pub enum RefusalReason {
     /// It belongs to neither this process's user nor root.
     Owner {
         /// To whom.
@@ -53,18 +53,18 @@ pub enum Reason {
     Io(io::Error),
 }
 
-impl Refusal {
-    pub(super) fn new(path: &Path, reason: Reason) -> Self {
+impl FileRefusal {
+    pub(super) fn new(path: &Path, reason: RefusalReason) -> Self {
         let path = path.to_owned();
         Self { path, reason }
     }
 
     pub(crate) fn io(path: &Path, error: io::Error) -> Self {
-        Self::new(path, Reason::Io(error))
+        Self::new(path, RefusalReason::Io(error))
     }
 }
 
-impl Display for Reason {
+impl Display for RefusalReason {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Owner { uid, process } => write!(
@@ -101,10 +101,10 @@ impl Display for Reason {
     }
 }
 
-impl Display for Refusal {
+impl Display for FileRefusal {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self { path, reason } = self;
-        let colon = if matches!(reason, Reason::Io(_)) {
+        let colon = if matches!(reason, RefusalReason::Io(_)) {
             ":"
         } else {
             ""
@@ -113,10 +113,10 @@ impl Display for Refusal {
     }
 }
 
-impl Error for Refusal {
+impl Error for FileRefusal {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.reason {
-            Reason::Io(error) => Some(error),
+            RefusalReason::Io(error) => Some(error),
             _ => None,
         }
     }

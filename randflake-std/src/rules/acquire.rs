@@ -1,28 +1,30 @@
-//! Granting node ids.
+//! The rule of granting node ids.
 
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use super::{Asking, Decision, NodeChange, NodeRecord, Past, Standing, StoreTime, View};
+use super::{
+    Caller, Decision, Form, HistoryLink, NamespaceState, NodeChange, NodeRecord, StoreTime, View,
+};
 use crate::vocabulary::{NodeIds, QuarantineCause, StoreError, Token};
 
-/// Nobody waits longer for a lease that a wrong clock has granted.
+/// Longest wait for a lease that a wrong clock has granted.
 const WORTH_WAITING: Duration = Duration::from_secs(24 * 3_600);
 
-/// What is asked for.
+/// Request of an acquire.
 #[derive(Clone, Copy, Debug)]
 pub struct Acquire<'a> {
     /// Names the acquire; a repetition after a lost reply has the same.
     pub token: Token,
-    /// Who asks.
+    /// Name of the holder.
     pub holder: &'a str,
-    /// Which node ids.
+    /// Node ids to acquire.
     pub nodes: NodeIds<'a>,
-    /// For how many ticks.
+    /// Length of the leases in ticks.
     pub ttl: u64,
     /// The nonces of earlier tries whose outcome is not known.
     pub tried: &'a [u64],
-    /// The first and the last node id that may be granted.
+    /// First and last node id that may be granted.
     pub within: (u32, u32),
 }
 
@@ -32,13 +34,13 @@ impl Acquire<'_> {
     }
 }
 
-/// Grants all that is asked for or nothing.
+/// Grants all node ids that the request names, or none.
 ///
 /// A node id is free when its last lease has ended by the store's clock. A lease from a try whose outcome was not
 /// known is claimed by a further write, which only one of two copies of a process can do.
 #[must_use]
-pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Asking<'_>) -> Decision<Vec<NodeRecord>> {
-    let mut standing = match Standing::of_a_holder(view, asking) {
+pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Caller<'_>) -> Decision<Vec<NodeRecord>> {
+    let mut standing = match NamespaceState::of_a_holder(view, asking) {
         Ok(standing) => standing,
         Err(refusal) => return Decision::refused(refusal),
     };
@@ -60,9 +62,10 @@ pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Asking<'_>) -> Decisio
 fn grants(
     view: &View,
     asked: &Acquire<'_>,
-    asking: &Asking<'_>,
-    standing: &mut Standing,
+    asking: &Caller<'_>,
+    standing: &mut NamespaceState,
 ) -> Result<Vec<NodeChange>, StoreError> {
+    standing.check_holder(asking.knows)?;
     check(asked, standing)?;
     let now = standing.now;
     let wanted = asked.nodes.count() as usize;
@@ -120,8 +123,10 @@ fn grants(
                 held: true,
                 contested: false,
                 acquired: now.tick,
-                past: former.map_or_else(Past::default, Past::behind),
+                past: former.map_or_else(HistoryLink::default, HistoryLink::behind),
                 holder: asked.holder.to_owned(),
+                knows: asking.knows,
+                form: former.map_or_else(Form::default, |former| former.form.clone()),
             },
         });
     }
@@ -143,13 +148,13 @@ fn grants(
     Ok(changes)
 }
 
-/// The lease of an earlier try, if it is there: with another nonce, so that no copy of this process can do the
-/// same.
+/// Claims the lease of an earlier try, if it is there: under a new nonce, so that no copy of this process can claim
+/// it too.
 fn claim(
     record: &NodeRecord,
     now: StoreTime,
     asked: &Acquire<'_>,
-    asking: &Asking<'_>,
+    asking: &Caller<'_>,
 ) -> Option<NodeChange> {
     let is_ours = record.held
         && record.token == asked.token
@@ -160,14 +165,15 @@ fn claim(
         after: NodeRecord {
             serial: record.serial + 1,
             nonce: asking.fresh.1,
+            knows: asking.knows,
             ..record.clone()
         },
     })
 }
 
-impl Standing {
-    /// Where a lease begins that follows on another: now, or where the last one ends and the quarantine does, if
-    /// that is not further away than any lease can reach.
+impl NamespaceState {
+    /// First tick of a lease after a former one: now, or the end of the former lease or of the quarantine, if that
+    /// is within reach of any lease.
     fn start(&self, former: Option<&NodeRecord>) -> Result<u64, StoreError> {
         let now = self.now;
         let free_from = former
@@ -199,7 +205,7 @@ impl Standing {
     }
 }
 
-fn check(asked: &Acquire<'_>, standing: &Standing) -> Result<(), StoreError> {
+fn check(asked: &Acquire<'_>, standing: &NamespaceState) -> Result<(), StoreError> {
     if !crate::vocabulary::holder::is_allowed(asked.holder) {
         return Err(StoreError::Invalid(format!(
             "a holder's name of {} bytes or with control characters: at most {} bytes without them are \

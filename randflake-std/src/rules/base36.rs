@@ -4,12 +4,12 @@ use core::fmt::{self, Display, Formatter};
 use core::str;
 
 const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
-/// Digits of the longest number.
+/// Number of digits of the longest number.
 const MOST: usize = 25;
-/// Digits that are taken off a long number at once, because to divide one takes long.
+/// Digits split off a long number per division, because dividing 128 bits is slow.
 const STEP: usize = 12;
 
-/// Shown in base 36.
+/// Displays a number in base 36.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Base36(pub(super) u128);
 
@@ -36,12 +36,12 @@ impl Display for Base36 {
     }
 }
 
-/// The number of a text.
+/// Parses a number of 64 bits.
 pub(super) fn number(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 36).ok()
 }
 
-/// A long one.
+/// Parses a number of 128 bits.
 pub(super) fn long(text: &str) -> Option<u128> {
     u128::from_str_radix(text, 36).ok()
 }

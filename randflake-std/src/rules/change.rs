@@ -1,35 +1,35 @@
-//! What to write, and if what is still so.
+//! Changes: what a rule decides to write, and on which condition.
 
 use core::time::Duration;
 
 use super::{NamespaceRecord, NodeRecord, View};
 use crate::vocabulary::StoreError;
 
-/// What to write: all of it or nothing, durably, and only if everything that it was decided from is still so.
+/// A conditional write: all of it or nothing, durably, and only if everything that it was decided from is
+/// unchanged.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// The namespace's record as it was read: it must still be that, by `origin` and `writes`.
+    /// Record of the namespace as it was read: it must still have this `origin` and `writes`.
     pub namespace_before: Option<NamespaceRecord>,
-    /// What becomes of it; `None`: it stays.
+    /// New record of the namespace; `None` leaves it.
     pub namespace_after: Option<NamespaceRecord>,
-    /// Node ids, each at most once.
+    /// Changes of node ids, each at most once.
     pub nodes: Vec<NodeChange>,
-    /// The store's clock must show a time from the first to the second, where the change was decided without a
-    /// look at it.
+    /// Interval in which the store clock must be, for a change that was decided without reading it.
     pub window: Option<(Duration, Duration)>,
 }
 
-/// One node id.
+/// Change of the record of one node id.
 #[derive(Clone, Debug)]
 pub struct NodeChange {
-    /// As it was read: it must still be that, by `fencing_token`, `serial`, `held` and `nonce`.
+    /// The record as it was read: it must still have this `fencing_token`, `serial`, `held` and `nonce`.
     pub before: Option<NodeRecord>,
-    /// What becomes of it.
+    /// New record of the node id.
     pub after: NodeRecord,
 }
 
 impl Change {
-    /// Nothing, for now.
+    /// A change without effect yet.
     pub(crate) fn none(view: &View) -> Self {
         Self {
             namespace_before: view.namespace.clone(),
@@ -39,7 +39,7 @@ impl Change {
         }
     }
 
-    /// Whether a namespace that was dropped is opened again.
+    /// Whether the change reopens a dropped namespace.
     pub(crate) fn opens_anew(&self) -> bool {
         let is_dropped = |record: &NamespaceRecord| record.reason.is_dropped;
         self.namespace_before.as_ref().is_some_and(is_dropped)
@@ -53,17 +53,25 @@ impl Change {
     }
 }
 
-/// What the rules say: what to write, and what to answer once that is written.
+/// Decision of a rule: what to write, and what to answer once it is written.
 #[derive(Debug)]
 pub struct Decision<T> {
-    /// What to write.
+    /// The change to write.
     pub change: Change,
     /// The answer. A refusal may come with a change, such as a quarantine.
     pub answer: Result<T, StoreError>,
 }
 
 impl<T> Decision<T> {
-    /// Nothing is written.
+    /// Nothing is written, and the answer is no refusal.
+    pub(super) fn unchanged(view: &View, answer: T) -> Self {
+        Self {
+            change: Change::none(view),
+            answer: Ok(answer),
+        }
+    }
+
+    /// A refusal that writes nothing.
     pub(crate) fn refused(refusal: StoreError) -> Self {
         Self {
             change: Change {
@@ -77,14 +85,14 @@ impl<T> Decision<T> {
     }
 }
 
-/// What became of a change.
+/// Outcome of writing a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Committed {
-    /// It is written.
+    /// The change was written and survives a crash.
     Done {
-        /// The store's clock.
+        /// Clock of the store at the write.
         now: Duration,
     },
-    /// Something had changed since the read: nothing is written.
+    /// Something had changed since the read; nothing was written.
     Stale,
 }

@@ -1,29 +1,29 @@
-//! Which namespace of a store took a secret first.
+//! Claims of secrets: which namespace of a store took a secret first.
 //!
 //! Leases keep node ids apart within a namespace. Under one secret two namespaces issue equal ids, whatever their leases
 //! are, so a store refuses the second one unless that is asked for by name.
 
-use super::text::{VERSION, current};
-use super::{Change, NamespaceRecord};
-use crate::vocabulary::Seal;
+use super::text::{Fields, Line};
+use super::{Change, Form, NamespaceRecord};
+use crate::vocabulary::KeyCheck;
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// The kind of claims in tables, beside those of [`Key::numbers`](super::Key::numbers). Their namespace is empty, as no
 /// namespace's name is.
 pub const CLAIM_KIND: u8 = 6;
 
-/// What a store keeps of a secret, by its check value: the namespace that took it first.
+/// Claim of a secret, stored by its check value: the namespace that took it first.
 ///
 /// It is written before that namespace's record, and never changed. So after a crash in between the same namespace takes
 /// the secret, and of two that race one is refused. A drop keeps it: ids of the namespace stay in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// The namespace's name.
+pub struct SecretClaim {
+    /// Name of the namespace.
     pub namespace: String,
 }
 
-impl Claim {
-    /// The claim of a namespace.
+impl SecretClaim {
+    /// Makes the claim of a namespace.
     #[must_use]
     pub fn of(namespace: &Namespace) -> Self {
         Self {
@@ -31,20 +31,23 @@ impl Claim {
         }
     }
 
-    /// The claim as a store keeps it.
+    /// Encodes the claim as text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        format!("{VERSION}:{}", self.namespace)
+        Line::of(&Form::default()).word(&self.namespace).end()
     }
 
-    /// The claim of a text.
+    /// Decodes a claim.
     ///
     /// # Errors
     ///
     /// A sentence says what it is instead.
-    pub fn from_text(text: &str) -> Result<Self, String> {
-        let namespace = current(text)?.to_owned();
-        Ok(Self { namespace })
+    pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
+        let namespace = Fields::of(text, known)?.word();
+        let namespace = namespace.ok_or_else(|| "it is damaged".to_owned())?;
+        Ok(Self {
+            namespace: namespace.to_owned(),
+        })
     }
 
     /// Whether a namespace may take the secret, once this claim is what the store has.
@@ -80,30 +83,31 @@ impl Change {
         let after = after.filter(|record| !record.reason.is_dropped);
         let taken = seal(after)?;
         match taken {
-            Seal::Key(check) if seal(before) != Some(taken) => Some(check),
+            KeyCheck::Key(check) if seal(before) != Some(taken) => Some(check),
             _ => None,
         }
     }
 }
 
-fn seal(record: Option<&NamespaceRecord>) -> Option<Seal> {
+fn seal(record: Option<&NamespaceRecord>) -> Option<KeyCheck> {
     record?.terms.seal
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::VERSION;
     use randflake_core::Randflake;
 
     #[test]
     fn a_claim_is_read_as_it_was_written() {
         let namespace = Namespace::new("orders", Randflake).unwrap();
-        let claim = Claim::of(&namespace);
-        assert_eq!(Claim::from_text(&claim.to_text()), Ok(claim));
-        assert_eq!(
-            Claim::from_text("x").unwrap_err(),
-            "it is another program's"
-        );
-        assert!(Claim::from_text("2:orders").unwrap_err().contains("newer"));
+        let claim = SecretClaim::of(&namespace);
+        assert_eq!(claim.to_text(), "11:orders");
+        let read = |text: &str| SecretClaim::from_text(text, VERSION);
+        assert_eq!(read("11:orders"), Ok(claim.clone()));
+        assert_eq!(read("21:orders:later"), Ok(claim));
+        assert_eq!(read("x").unwrap_err(), "it is another program's");
+        assert!(read("22:orders").unwrap_err().contains("newer"));
     }
 }

@@ -1,19 +1,58 @@
-//! Devices: whose each is, and the counter of its last ticket.
+//! Records of devices: the owner, and the counter of the last ticket.
 
+use super::Form;
+use super::text::{self, Fields, Line};
 use crate::vocabulary::device::{MAX_COUNTER, MAX_COUNTER_STEP, MAX_OWNER};
 use crate::vocabulary::{Device, DeviceError, DeviceRequest, StoreError};
 
-/// A device as a store keeps it.
+/// Stored record of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceRecord {
-    /// What is known of it.
+    /// Owner and counter of the device.
     pub device: Device,
-    /// Of the write, which no other shares: two that take the same counter would write the same, and could not tell whose
-    /// it was.
+    /// Nonce of the write: two clients that take the same counter would otherwise write the same text and could not
+    /// tell whose it was.
     pub nonce: u64,
+    /// Versions and tail of this record.
+    pub form: Form,
 }
 
-/// What becomes of a device, by what its record says.
+impl DeviceRecord {
+    /// The record.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Device {
+            owner,
+            last_counter,
+        } = &self.device;
+        let line = Line::of(&self.form).number(*last_counter);
+        line.number(self.nonce).text(owner).end()
+    }
+
+    /// The record of a text, for a program that knows a version.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is instead.
+    pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
+        let record = |fields: &mut Fields<'_>| {
+            let last_counter = fields.number()?;
+            let nonce = fields.number()?;
+            let owner = fields.text()?;
+            Some(Self {
+                device: Device {
+                    owner,
+                    last_counter,
+                },
+                nonce,
+                form: fields.form(),
+            })
+        };
+        text::read(text, known, record, Self::to_text)
+    }
+}
+
+/// Decides a request for a device, given its record.
 pub(crate) fn decide(
     device_id: u64,
     record: Option<&Device>,
@@ -83,6 +122,7 @@ fn checked_report(counter: u32) -> Result<u32, StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::VERSION;
 
     fn known(last_counter: u32) -> Device {
         Device {
@@ -142,7 +182,6 @@ mod tests {
         assert!(register(None, Some("a\nb"), Some(0)).is_err());
     }
 
-    #[cfg(feature = "ticket")]
     #[test]
     fn the_end_is_that_of_tickets() {
         assert_eq!(MAX_COUNTER, randflake_core::Ticket::MAX_COUNTER);
@@ -157,16 +196,20 @@ mod tests {
                     last_counter: 1_005,
                 },
                 nonce: 7,
+                form: Form::default(),
             };
-            assert_eq!(DeviceRecord::from_text(&record.to_text()), Ok(record));
+            let text = record.to_text();
+            assert_eq!(DeviceRecord::from_text(&text, VERSION), Ok(record));
         }
         for wrong in [
             "",
-            "1:7",
-            "1:x:0000000000000007:a",
-            "1:07:0000000000000007:a",
+            "11:7",
+            "11:-:7:1:a",
+            "11:07:7:1:a",
+            "11:7:7:2:a",
+            "11:7:7:1:ab",
         ] {
-            assert!(DeviceRecord::from_text(wrong).is_err(), "{wrong}");
+            assert!(DeviceRecord::from_text(wrong, VERSION).is_err(), "{wrong}");
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Hints that all clients share: some node ids that are free, and until when none is.
+//! Shared hints: some free node ids, and until when none is free.
 //!
-//! Who ends a lease early leaves the node id and its record at one of a few places, and so does who has found more free
-//! ones than wanted. Who acquires reads these places at first, and takes a node id from there without a look at its
-//! record: the write decides. So nearly all occupied is searched by nobody, as long as leases are released.
+//! A client that ends a lease early puts the node id and its record into one of a few places; so does one that
+//! found more free node ids than it needed. An acquire reads these places first and takes a node id from there
+//! without reading its record: the conditional write decides. So a nearly full namespace is rarely searched, as
+//! long as leases are released.
 //!
-//! Who has searched all in vain notes until when no lease ends by itself. That holds while nothing else was left at the
-//! places, as each text there has a nonce; so whoever ends a lease early need not know of it.
+//! A client that searched everything in vain notes until when no lease ends by itself. The note holds while the
+//! places are unchanged, since each text there has a nonce; so a client that releases a lease need not know of it.
 
 use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::base36::{Base36, number};
 use super::{Before, Entry, Key, Keys, NodeRecord};
 
-/// Where node ids are left.
+/// Number of places for hints.
 const PLACES: u32 = 8;
 
-/// What is left at one place.
+/// Hint at one place.
 #[derive(Clone, Debug)]
 struct Hint {
     nonce: u64,
@@ -24,7 +25,7 @@ struct Hint {
     node: Option<(u32, Option<String>)>,
 }
 
-/// All that was read.
+/// All hints of a namespace.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hints {
     places: BTreeMap<u32, Hint>,
@@ -36,7 +37,7 @@ impl Hints {
         Keys::Hints(0..=PLACES)
     }
 
-    /// What is not understood counts for nothing.
+    /// Reads hints; a text that is not understood is ignored.
     pub(super) fn read(texts: &BTreeMap<Key, String>) -> Self {
         let mut hints = Self::default();
         for (key, text) in texts {
@@ -58,14 +59,14 @@ impl Hints {
         left.map(|(node_id, text)| (*node_id, text.as_deref()))
     }
 
-    /// Until when none is free, if that is known.
+    /// Tick until which no node id becomes free by itself, if known.
     pub(super) fn full_until(&self) -> Option<u64> {
         let (until, state) = self.full.as_deref()?.split_once(':')?;
         (number(state)? == self.state()).then(|| number(until))?
     }
 
-    /// What is written after a search in vain: until when none is free by itself, and what has led nowhere is gone. If
-    /// something else is left there meanwhile, it must not be written.
+    /// Entries after a search in vain: the tick until which nothing is free, without the hints that were wrong.
+    /// They must not be written if a hint changed meanwhile.
     pub(super) fn full(mut self, until: u64, gone: &BTreeSet<u32>, nonce: u64) -> Vec<Entry> {
         let mut entries = Vec::new();
         for (place, hint) in &mut self.places {
@@ -82,13 +83,13 @@ impl Hints {
         entries
     }
 
-    /// Which texts are at the places. No two changes have one nonce, so that this sum is another after each.
+    /// Checksum of the places. Every change has its own nonce, so it differs after each.
     fn state(&self) -> u64 {
         let nonces = self.places.values().map(|hint| hint.nonce);
         nonces.fold(0, u64::wrapping_add)
     }
 
-    /// What is written with a change: node ids that are `gone` are not free any more, and some others are.
+    /// Entries that go with a change: `gone` node ids are not free any more, some others are.
     pub(super) fn changed(
         &self,
         gone: impl Fn(u32) -> bool,
@@ -106,7 +107,7 @@ impl Hints {
     }
 }
 
-/// What is written with releases.
+/// Entries that go with releases.
 pub(super) fn released<'r>(records: impl Iterator<Item = &'r NodeRecord>) -> Vec<Entry> {
     let left = records.map(|record| left(record.node_id, Some(record.to_text()), record.nonce));
     let hints: BTreeMap<_, _> = left.collect();

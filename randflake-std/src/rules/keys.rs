@@ -1,29 +1,29 @@
-//! The texts of a namespace: their keys, which of them to read, and what to write.
+//! Keys of the texts of a namespace, and conditional writes of them.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
 
-/// Under which a namespace keeps a text.
+/// Key of a text in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Key {
-    /// Its record.
+    /// Record of the namespace.
     Namespace,
-    /// Its counter.
+    /// Counter of the namespace.
     Counter,
-    /// A node id's record.
+    /// Record of a node id.
     Node(u32),
-    /// A hint: from when on a page of node ids may have free ones.
+    /// Note on a page of node ids: from when on it may have free ones.
     Page(u32),
-    /// A hint for all clients: a node id that may be free.
+    /// Shared hint: a node id that may be free.
     Hint(u32),
-    /// An earlier lease of a node id, and its place among those: see [`Past`](super::Past).
-    Past(u32, u16),
+    /// Earlier lease of a node id, by its place in the history: see [`HistoryLink`](super::HistoryLink).
+    History(u32, u16),
     /// A device that gets its leases by tickets: see [`Device`](crate::vocabulary::Device).
     Device(u64),
 }
 
 impl Key {
-    /// It as two numbers, for tables: its kind, and which of them. [`CLAIM_KIND`](super::CLAIM_KIND) is none of them.
+    /// The key as two numbers, for tables: kind and index. [`CLAIM_KIND`](super::CLAIM_KIND) is none of the kinds.
     #[must_use]
     pub fn numbers(self) -> (u8, u64) {
         match self {
@@ -32,14 +32,16 @@ impl Key {
             Self::Node(node_id) => (2, node_id.into()),
             Self::Page(page) => (3, page.into()),
             Self::Hint(place) => (4, place.into()),
-            Self::Past(node_id, place) => (5, u64::from(node_id) << u16::BITS | u64::from(place)),
+            Self::History(node_id, place) => {
+                (5, u64::from(node_id) << u16::BITS | u64::from(place))
+            }
             // Tables' numbers are signed, so there is a kind for each half.
             Self::Device(device) if device < HALF => (7, device),
             Self::Device(device) => (8, device - HALF),
         }
     }
 
-    /// The key of two numbers.
+    /// Restores a key from its two numbers.
     #[must_use]
     pub fn of_numbers(kind: u8, number: u64) -> Option<Self> {
         let short = u32::try_from(number).ok();
@@ -52,7 +54,7 @@ impl Key {
             5 => {
                 let node_id = u32::try_from(number >> u16::BITS).ok()?;
                 let place = u16::try_from(number & u64::from(u16::MAX)).ok()?;
-                Some(Self::Past(node_id, place))
+                Some(Self::History(node_id, place))
             }
             7 => (number < HALF).then_some(Self::Device(number)),
             8 => (number < HALF).then(|| Self::Device(number + HALF)),
@@ -64,23 +66,23 @@ impl Key {
 /// Half of all device numbers.
 const HALF: u64 = 1 << 63;
 
-/// Keys to read.
+/// Set of keys to read: one key or a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// One.
+    /// A single key.
     One(Key),
-    /// [`Key::Node`] of these.
+    /// Records of a range of node ids.
     Nodes(RangeInclusive<u32>),
-    /// [`Key::Page`] of these.
+    /// Notes on a range of pages.
     Pages(RangeInclusive<u32>),
-    /// [`Key::Hint`] of these.
+    /// Hints at a range of places.
     Hints(RangeInclusive<u32>),
-    /// [`Key::Past`] of a node id and these places.
-    Past(u32, RangeInclusive<u16>),
+    /// Earlier leases of a node id, at a range of places.
+    History(u32, RangeInclusive<u16>),
 }
 
 impl Keys {
-    /// The first and the last of them.
+    /// First and last key of the set.
     #[must_use]
     pub fn bounds(&self) -> (Key, Key) {
         match self {
@@ -88,14 +90,14 @@ impl Keys {
             Self::Nodes(nodes) => (Key::Node(*nodes.start()), Key::Node(*nodes.end())),
             Self::Pages(pages) => (Key::Page(*pages.start()), Key::Page(*pages.end())),
             Self::Hints(places) => (Key::Hint(*places.start()), Key::Hint(*places.end())),
-            Self::Past(node_id, places) => {
-                let key = |place| Key::Past(*node_id, place);
+            Self::History(node_id, places) => {
+                let key = |place| Key::History(*node_id, place);
                 (key(*places.start()), key(*places.end()))
             }
         }
     }
 
-    /// Each of them.
+    /// Every key of the set.
     pub fn each(&self) -> impl Iterator<Item = Key> + use<> {
         let (first, last) = self.bounds();
         let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
@@ -103,21 +105,22 @@ impl Keys {
     }
 }
 
-/// What to write: all of it or nothing, durably, and only if all of it is still so.
+/// A conditional write of texts: all of it or nothing, durably, and only if every condition holds.
 #[derive(Clone, Debug, Default)]
 pub struct Write {
-    /// What the engine was known by when that was read which this follows from.
+    /// Fingerprint of the engine when the texts were read from which this follows.
     pub fingerprint: String,
-    /// Between which times the engine's clock must be; only where the engine [takes one](crate::store::Engine::renews_unread).
+    /// Interval in which the engine clock must be, only for engines that [take
+    /// one](crate::store::Engine::renews_unread).
     pub window: Option<(Duration, Duration)>,
-    /// Each key at most once.
+    /// Entries, each key at most once.
     pub entries: Vec<Entry>,
-    /// The latest end of a lease among them, in Unix milliseconds; 0 if there is none.
+    /// Latest end of a lease in the entries, in Unix milliseconds; 0 if there is none.
     pub latest_end_unix_ms: u64,
 }
 
 impl Write {
-    /// Whether it may be written at a time.
+    /// Whether the write is allowed at a time of the engine clock.
     #[must_use]
     pub fn is_in_window(&self, now: Duration) -> bool {
         let is_in = |(least, most): (Duration, Duration)| (least..=most).contains(&now);
@@ -128,33 +131,33 @@ impl Write {
 /// One key of a [`Write`].
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Which.
+    /// Key to write.
     pub key: Key,
-    /// What must be there.
+    /// Condition on the text that is there.
     pub before: Before,
-    /// What to put there; `None`: it stays as it is.
+    /// Text to put there; `None` leaves it.
     pub after: Option<String>,
 }
 
-/// What must be under a key.
+/// Condition on the text under a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Before {
-    /// Whatever it is.
+    /// Any text, or none.
     Anything,
-    /// Nothing.
+    /// No text is there.
     Nothing,
-    /// This text.
+    /// Exactly this text.
     Text(String),
 }
 
 impl Before {
-    /// What was read.
+    /// Requires the text that was read, or its absence.
     #[must_use]
     pub fn read(text: Option<String>) -> Self {
         text.map_or(Self::Nothing, Self::Text)
     }
 
-    /// Whether it is there.
+    /// Whether the condition holds for the text that is there.
     #[must_use]
     pub fn allows(&self, there: Option<&str>) -> bool {
         match self {

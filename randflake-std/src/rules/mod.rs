@@ -2,7 +2,7 @@
 //!
 //! A store keeps texts under [`Key`]s, and writes them *if what was read has not changed*. All else is here: how texts
 //! become records and free node ids are found, what a namespace means ([`Terms`](crate::vocabulary::Terms)), who gets a
-//! node id (`acquire`), how long it lasts (`renew`), how it ends (`release`), and when nothing is granted ([`Standing`]).
+//! node id (`acquire`), how long it lasts (`renew`), how it ends (`release`), and when nothing is granted ([`NamespaceState`]).
 //! None of it uses a clock, a random source or an engine's type, so the model checker runs exactly this.
 //!
 //! The promise: **for one node id, all granted intervals of ticks are disjoint**, over all holders and restarts,
@@ -15,37 +15,40 @@ mod claim;
 pub(crate) mod counter;
 pub(crate) mod device;
 mod hints;
+pub(crate) mod history;
 mod keys;
-pub(crate) mod past;
+mod namespace_state;
+mod observed;
 mod quarantine;
 mod record;
 mod release;
 mod renew;
 pub(crate) mod search;
-mod seen;
-mod standing;
 mod store_time;
 mod text;
+mod upgrade;
 mod view;
 
 pub use acquire::{Acquire, acquire};
 pub use change::{Change, Committed, Decision, NodeChange};
-pub use claim::{CLAIM_KIND, Claim};
+pub use claim::{CLAIM_KIND, SecretClaim};
 pub use counter::{CounterRecord, CounterView};
 pub use device::DeviceRecord;
+pub use history::HistoryLink;
 pub use keys::{Before, Entry, Key, Keys, Write};
-pub use past::Past;
+pub(crate) use namespace_state::LEAP;
+pub use namespace_state::{Caller, ClockWindow, NamespaceState};
+pub use observed::Observed;
 pub use quarantine::{
     create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,
 };
-pub use record::{NamespaceRecord, NodeRecord, Reason};
+pub use record::{NamespaceRecord, NodeRecord, QuarantineReason, Versions};
 pub use release::release;
-pub use renew::{Held, renew};
-pub use seen::Seen;
-pub use standing::{Asking, Expected, Standing};
+pub use renew::{HeldLease, renew};
 pub use store_time::StoreTime;
 pub(crate) use store_time::read as read_clock;
-pub use text::{VERSION, newer};
+pub use text::{Form, VERSION, newer};
+pub use upgrade::{announce, raise, withdraw};
 pub use view::{Continuity, Node, View, Wanted};
 
-pub use crate::vocabulary::{Loss, Seal, Terms};
+pub use crate::vocabulary::{KeyCheck, Loss, Terms};

@@ -1,34 +1,33 @@
-//! What an administrator does with a namespace.
+//! The rules of administering a namespace: create, quarantine, drop, reopen.
 
 use core::time::Duration;
 
-use super::{Asking, Change, Decision, NamespaceRecord, Standing, View};
+use super::{Caller, Change, Decision, NamespaceRecord, NamespaceState, View};
 use crate::vocabulary::{Quarantine, QuarantineCause, StoreError};
 
-/// Makes the namespace's record if it is not there; says how it waits then.
+/// Creates the record of the namespace if it is missing. Returns the quarantine that it is in.
 #[must_use]
-pub fn create(view: &View, asking: &Asking<'_>) -> Decision<Option<Quarantine>> {
-    decide(Standing::of_a_holder(view, asking), |standing| {
+pub fn create(view: &View, asking: &Caller<'_>) -> Decision<Option<Quarantine>> {
+    decide(NamespaceState::of_a_holder(view, asking), |standing| {
         Ok(standing.quarantined())
     })
 }
 
-/// Makes the record of a namespace that was dropped anew, by these terms; says how long it waits for the leases of before.
+/// Reopens a dropped namespace under new terms. Returns the quarantine that waits for leases from before.
 #[must_use]
-pub fn reopen(view: &View, asking: &Asking<'_>) -> Decision<Option<Quarantine>> {
+pub fn reopen(view: &View, asking: &Caller<'_>) -> Decision<Option<Quarantine>> {
     if !view.is_dropped() {
         let why = "the namespace was not dropped: there is nothing to open again";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
-    decide(Standing::of(view, asking), |standing| {
+    decide(NamespaceState::of(view, asking), |standing| {
         Ok(standing.quarantined())
     })
 }
 
-/// Grants nothing until every lease granted so far has expired, also any that the store does not know of; says how
-/// long that takes.
+/// Starts a quarantine that outlasts every lease granted so far, known or not. Returns its length.
 #[must_use]
-pub fn quarantine(view: &View, asking: &Asking<'_>) -> Decision<Duration> {
+pub fn quarantine(view: &View, asking: &Caller<'_>) -> Decision<Duration> {
     if view.namespace.is_none() {
         let why = "there is no such namespace: whoever leases makes it, and it waits then if the store may have lost it";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
@@ -39,11 +38,11 @@ pub fn quarantine(view: &View, asking: &Asking<'_>) -> Decision<Duration> {
     })
 }
 
-/// Declares that the namespace is new, so that it grants at once: no lease was ever granted in it. Refused if anything
-/// speaks against that: `has_leases` says that node ids have records.
+/// Ends the quarantine of a new namespace, because no lease was ever granted in it. Refused if anything contradicts
+/// that; `has_leases` says that records of node ids exist.
 #[must_use]
-pub fn end_quarantine(view: &View, asking: &Asking<'_>, has_leases: bool) -> Decision<()> {
-    decide(Standing::of_a_holder(view, asking), |standing| {
+pub fn end_quarantine(view: &View, asking: &Caller<'_>, has_leases: bool) -> Decision<()> {
+    decide(NamespaceState::of_a_holder(view, asking), |standing| {
         let Some(quarantine) = standing.quarantined() else {
             return Ok(());
         };
@@ -64,23 +63,23 @@ pub fn end_quarantine(view: &View, asking: &Asking<'_>, has_leases: bool) -> Dec
     })
 }
 
-/// Grants again at once, whatever the quarantine is for, such as one that was set by a clock that was ahead. Who asks
-/// for it vouches that no lease lives that the store has forgotten.
+/// Ends a quarantine of any cause, such as one set by a wrong clock. The caller vouches that no forgotten lease is
+/// alive.
 #[must_use]
-pub fn override_quarantine(view: &View, asking: &Asking<'_>) -> Decision<()> {
+pub fn override_quarantine(view: &View, asking: &Caller<'_>) -> Decision<()> {
     decide(existing(view, asking), |standing| {
         standing.end_quarantine();
         Ok(())
     })
 }
 
-/// Ends a namespace: what stays of its record says until when leases of it may be in use, so that who opens it anew
-/// waits for that: at least until the latest end of a lease that is known. `None` if it is not there. Its other texts may be
-/// removed once this is written, also by a second drop if the first was interrupted.
+/// Drops a namespace. Its record becomes a mark that says how long leases of it may be in use, at least until the
+/// latest known end, so that a reopening waits for them. `None` if it is not there. The other texts may be removed
+/// once this is written, also by a second drop after an interrupted one.
 #[must_use]
 pub fn drop_namespace(
     view: &View,
-    asking: &Asking<'_>,
+    asking: &Caller<'_>,
     latest_end: u64,
 ) -> Decision<Option<NamespaceRecord>> {
     if view.namespace.is_none() || view.is_dropped() {
@@ -89,7 +88,7 @@ pub fn drop_namespace(
             answer: Ok(view.namespace.clone()),
         };
     }
-    match Standing::of(view, asking) {
+    match NamespaceState::of(view, asking) {
         Ok(mut standing) => {
             standing.quarantine(view, asking.seen, QuarantineCause::Dropped);
             standing.record.quarantine = standing.record.quarantine.max(latest_end);
@@ -102,17 +101,17 @@ pub fn drop_namespace(
     }
 }
 
-/// The namespace, unless it was dropped.
-fn existing(view: &View, asking: &Asking<'_>) -> Result<Standing, StoreError> {
-    let standing = Standing::of(view, asking)?;
+/// State of the namespace; refused if it was dropped.
+pub(super) fn existing(view: &View, asking: &Caller<'_>) -> Result<NamespaceState, StoreError> {
+    let standing = NamespaceState::of(view, asking)?;
     standing.check_dropped()?;
     Ok(standing)
 }
 
-/// What is noticed of a namespace is written, whatever the answer is.
-fn decide<T>(
-    standing: Result<Standing, StoreError>,
-    rule: impl FnOnce(&mut Standing) -> Result<T, StoreError>,
+/// Writes what was noticed about the namespace, whatever the answer is.
+pub(super) fn decide<T>(
+    standing: Result<NamespaceState, StoreError>,
+    rule: impl FnOnce(&mut NamespaceState) -> Result<T, StoreError>,
 ) -> Decision<T> {
     match standing {
         Ok(mut standing) => {

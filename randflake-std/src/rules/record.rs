@@ -1,26 +1,48 @@
-//! What a store keeps.
+//! Records that a store keeps.
 
 use core::time::Duration;
 
-use super::Past;
+use super::{Form, HistoryLink};
 use crate::vocabulary::Terms;
 use crate::vocabulary::{Grant, LastWrite, PresentedGrant, QuarantineCause, Token};
 
-/// What a store keeps of a namespace.
+/// Stored record of a namespace.
 #[derive(Clone, Debug)]
 pub struct NamespaceRecord {
-    /// What it means.
+    /// Which versions of records and holders it allows.
+    pub versions: Versions,
+    /// Terms that all holders share.
     pub terms: Terms,
-    /// A random number, made with the record: a record made anew has another.
+    /// Random number made with the record: a recreated record has another.
     pub origin: u64,
-    /// How often the record was written.
+    /// Number of writes of the record.
     pub writes: u64,
     /// Nothing is granted before this tick.
     pub quarantine: u64,
-    /// Since when, and why.
-    pub reason: Reason,
-    /// What the engine was known by when the record was written: see [`Continuity`](super::Continuity).
+    /// Start and cause of the last quarantine.
+    pub reason: QuarantineReason,
+    /// Fingerprint of the engine when the record was written: see [`Continuity`](super::Continuity).
     pub fingerprint: String,
+    /// Versions and tail of this record.
+    pub form: Form,
+}
+
+/// Which versions a namespace allows. An upgrade raises both; nothing lowers what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Versions {
+    /// The highest version that a record may require of its readers.
+    pub written: u8,
+    /// The least version that a process must know to acquire. While an upgrade looks for older holders it is higher than
+    /// `written`.
+    pub holder: u8,
+}
+
+impl Versions {
+    /// Of a namespace that is made: the oldest programs may use it, until somebody raises it.
+    pub const FIRST: Self = Self {
+        written: 1,
+        holder: 1,
+    };
 }
 
 impl NamespaceRecord {
@@ -50,21 +72,21 @@ impl NamespaceRecord {
     }
 }
 
-/// Why a namespace is in quarantine.
+/// Start and cause of a quarantine, and whether the namespace was dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Reason {
+pub struct QuarantineReason {
     /// The tick at which the quarantine began.
     pub since: u64,
-    /// Its cause.
+    /// Cause of the quarantine.
     pub cause: QuarantineCause,
     /// The namespace was dropped, and nobody has opened it since: it may be opened with any terms.
     pub is_dropped: bool,
 }
 
-/// What a store keeps of a node id, from its first lease on.
+/// Stored record of a node id, from its first lease on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeRecord {
-    /// Which.
+    /// Node id of the record.
     pub node_id: u32,
     /// The first tick of the lease.
     pub start: u64,
@@ -72,27 +94,31 @@ pub struct NodeRecord {
     pub end: u64,
     /// Higher than that of any earlier lease of the node id, and at least `start`.
     pub fencing_token: u64,
-    /// How often the lease was written: 1 by the acquire, one more by each renewal. Who renews brings the number
-    /// that the last write gave; a copy of the holder brings one that is too low.
+    /// Number of writes of the lease: 1 by the acquire, one more by each renewal. A renewal presents the number of
+    /// the last write; a copy of the holder presents one that is too low.
     pub serial: u64,
-    /// Names the acquire.
+    /// Token of the acquire.
     pub token: Token,
-    /// Names the last write, so that its repetition is told from that of a copy.
+    /// Nonce of the last write, which tells its repetition from the write of a copy.
     pub nonce: u64,
-    /// Not released.
+    /// Whether it was not released.
     pub held: bool,
-    /// A copy of the holder has tried to renew.
+    /// Whether a copy of the holder has tried to renew it.
     pub contested: bool,
     /// The tick at which it was acquired; it starts later where an earlier lease, or a quarantine, ended later.
     pub acquired: u64,
-    /// The leases of the node id before it.
-    pub past: Past,
-    /// Who acquired it.
+    /// Link to the earlier leases of the node id.
+    pub past: HistoryLink,
+    /// Name of the holder.
     pub holder: String,
+    /// The highest version that its holder knew at its last write.
+    pub knows: u8,
+    /// Versions and tail of this record.
+    pub form: Form,
 }
 
 impl NodeRecord {
-    /// What its holder knows.
+    /// The grant, as its holder knows it.
     #[must_use]
     pub fn grant(&self) -> Grant {
         Grant {
@@ -104,7 +130,7 @@ impl NodeRecord {
         }
     }
 
-    /// The write that made it.
+    /// Serial and nonce of the last write.
     #[must_use]
     pub fn last_write(&self) -> LastWrite {
         LastWrite {
@@ -113,7 +139,7 @@ impl NodeRecord {
         }
     }
 
-    /// What a holder elsewhere presents at the next renewal.
+    /// The grant as a holder elsewhere presents it at the next renewal.
     #[must_use]
     pub fn presented(&self) -> PresentedGrant {
         PresentedGrant {

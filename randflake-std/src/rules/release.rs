@@ -1,7 +1,7 @@
-//! Ending leases early.
+//! The rule of ending leases early.
 
 use super::renew::mark;
-use super::{Asking, Change, Decision, Held, NodeChange, NodeRecord, View};
+use super::{Caller, Change, Decision, HeldLease, NodeChange, NodeRecord, View};
 use crate::vocabulary::Loss;
 
 /// Ends each lease at the end of its grant, which the holder has set to the first tick that it did not use: never
@@ -9,8 +9,8 @@ use crate::vocabulary::Loss;
 #[must_use]
 pub fn release(
     view: &View,
-    leases: &[Held],
-    asking: &Asking<'_>,
+    leases: &[HeldLease],
+    asking: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     let mut nodes = Vec::with_capacity(leases.len());
     let outcomes = leases.iter().map(|lease| {

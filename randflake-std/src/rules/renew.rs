@@ -1,29 +1,30 @@
-//! Moving the ends of leases.
+//! The rule of renewing leases.
 
 use core::iter;
 use core::time::Duration;
 
 use super::{
-    Asking, Change, Decision, NamespaceRecord, NodeChange, NodeRecord, Standing, StoreTime, View,
+    Caller, Change, Decision, NamespaceRecord, NamespaceState, NodeChange, NodeRecord, StoreTime,
+    View,
 };
 use crate::vocabulary::{Grant, Loss, MAX_SKEW, QuarantineCause, StoreError};
 
 /// A lease as its holder knows it.
 #[derive(Clone, Debug)]
-pub struct Held {
-    /// Node id, interval and tokens.
+pub struct HeldLease {
+    /// Node id, interval and tokens of the lease.
     pub grant: Grant,
-    /// Serial and nonce of this holder's last write; `None` from one who has not written it, as a server that goes
-    /// on for another.
+    /// Serial and nonce of the last write by this holder; `None` if it has not written it, as a server that
+    /// continues for another.
     pub written: Option<(u64, u64)>,
-    /// The nonces of writes after that whose outcome is not known.
+    /// Nonces of later writes whose outcome is unknown.
     pub tried: Vec<u64>,
     /// The nonce of the next write, where a request of the holder names it; else a fresh one. It is among the `tried`: a
     /// repetition of the request finds what it wrote, and gets the same answer.
     pub next: Option<u64>,
 }
 
-impl Held {
+impl HeldLease {
     /// Whether this holder made the record's last write.
     pub(super) fn wrote(&self, record: &NodeRecord) -> bool {
         let Some((serial, nonce)) = self.written else {
@@ -34,12 +35,12 @@ impl Held {
             || (record.serial > serial && self.tried.contains(&record.nonce))
     }
 
-    /// Whether the record's last write is the one that this request asks for.
+    /// Whether the last write of the record is the one that this request asks for.
     pub(super) fn repeats(&self, record: &NodeRecord) -> bool {
         self.next == Some(record.nonce) && self.wrote(record)
     }
 
-    /// Why it is lost, where that takes no clock to say.
+    /// Reason why the lease is lost, if that can be said without a clock.
     pub(super) fn loss(&self, view: &View) -> Option<Loss> {
         let (grant, record) = (&self.grant, view.record(self.grant.node_id)?);
         let is_another_s = |(serial, _)| record.serial >= serial && !self.wrote(record);
@@ -62,9 +63,9 @@ impl Held {
 #[must_use]
 pub fn renew(
     view: &View,
-    leases: &[Held],
+    leases: &[HeldLease],
     ttl: u64,
-    asking: &Asking<'_>,
+    asking: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     if view.is_dropped() {
         // To open it anew is for who acquires.
@@ -77,7 +78,7 @@ pub fn renew(
     if let Some(another) = view.namespace.as_ref().filter(|_| is_missed) {
         return superseded(view, another, leases, asking);
     }
-    let mut standing = match Standing::of_a_holder(view, asking) {
+    let mut standing = match NamespaceState::of_a_holder(view, asking) {
         Ok(standing) => standing,
         // Nothing is written by a wrong clock. The leases are lost by any.
         Err(StoreError::ClockSkew { .. }) if is_missed => {
@@ -113,6 +114,7 @@ pub fn renew(
                     end: record.end.max(standing.now.extended(ttl)),
                     serial: record.serial + 1,
                     nonce: lease.next.unwrap_or(asking.fresh.1),
+                    knows: asking.knows,
                     ..record.clone()
                 };
                 let before = Some(record.clone());
@@ -123,8 +125,8 @@ pub fn renew(
                 Ok(after)
             }
             Err((loss, record)) => {
-                // Otherwise whoever may renew could stop all grants, with a lease that never was.
-                if loss == Loss::Forgotten && !asking.seen.is_for_others() {
+                // Else a client that may renew could stop all grants by presenting a lease that never existed.
+                if loss == Loss::Forgotten && !asking.seen.is_proxy() {
                     standing.quarantine(view, asking.seen, QuarantineCause::Lost);
                 }
                 changes.extend(mark(loss, record));
@@ -147,11 +149,11 @@ pub fn renew(
 fn superseded(
     view: &View,
     another: &NamespaceRecord,
-    leases: &[Held],
-    asking: &Asking<'_>,
+    leases: &[HeldLease],
+    asking: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     let mut change = Change::none(view);
-    if !asking.seen.is_for_others() {
+    if !asking.seen.is_proxy() {
         let ends = leases.iter().map(|lease| lease.grant.end);
         let end = ends.fold(asking.seen.latest_end(), u64::max);
         let until = asking.terms.spec.unix_ms(end);
@@ -166,7 +168,7 @@ fn superseded(
 /// Why all of them are lost, where that takes no clock to say; else the refusal.
 fn lost(
     view: &View,
-    leases: &[Held],
+    leases: &[HeldLease],
     refusal: StoreError,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     let losses: Option<Vec<Loss>> = leases.iter().map(|lease| lease.loss(view)).collect();
@@ -198,8 +200,8 @@ pub(super) fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange
 /// The record that may be renewed, or why there is none.
 fn look<'v>(
     view: &'v View,
-    lease: &Held,
-    standing: &Standing,
+    lease: &HeldLease,
+    standing: &NamespaceState,
 ) -> Result<&'v NodeRecord, (Loss, Option<&'v NodeRecord>)> {
     let grant = &lease.grant;
     let now = standing.now;
@@ -230,7 +232,7 @@ const fn forgotten(should_live: bool) -> Loss {
     }
 }
 
-impl Standing {
+impl NamespaceState {
     /// During a quarantine, a store may have forgotten that a lease expired, by a clock that was ahead of this one,
     /// and that its node id was granted to another. So then only leases are renewed that had not expired by any
     /// clock.

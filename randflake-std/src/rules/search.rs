@@ -1,4 +1,4 @@
-//! Finding free node ids, by hints.
+//! Search for free node ids, guided by hints.
 //!
 //! First some adjacent node ids are looked at, at a random place, which is enough up to high occupancy; and with them
 //! the [`Hints`], which lead to what others have released, or say that all is leased.
@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::base36::{self, Base36};
 use super::hints::{self, Hints};
-use super::{Before, Change, Entry, Key, Keys, NodeRecord, Seen};
+use super::{Before, Change, Entry, Key, Keys, NodeRecord, Observed};
 
-/// Node ids of a page.
+/// Number of node ids per page.
 const PAGE: u32 = 64;
 /// A namespace of so many pages is read as a whole, and has no notes.
 const SMALL: u32 = 4;
@@ -87,7 +87,7 @@ impl Search {
         }
     }
 
-    /// How many pages there are.
+    /// Number of pages of the namespace.
     pub(crate) fn pages(&self) -> u32 {
         self.pages
     }
@@ -96,7 +96,7 @@ impl Search {
         self.pages <= SMALL
     }
 
-    /// Those of a page that are looked at.
+    /// The node ids of a page that may be granted.
     fn nodes(&self, page: u32) -> RangeInclusive<u32> {
         let whole = self.whole(page);
         (*whole.start()).max(self.within.0)..=(*whole.end()).min(self.within.1)
@@ -112,12 +112,12 @@ impl Search {
         self.within == (0, self.max_node_id)
     }
 
-    /// How many are not found yet.
+    /// Number of node ids still to be found.
     pub(crate) fn missing(&self) -> usize {
         self.wanted.saturating_sub(self.free.len())
     }
 
-    /// What to look at first.
+    /// Keys of the first read.
     pub(crate) fn first_keys(&self) -> Vec<Keys> {
         if self.is_small() {
             return vec![Keys::Nodes(self.within.0..=self.within.1)];
@@ -138,7 +138,7 @@ impl Search {
         texts: &Texts,
         now: u64,
         doubted: &BTreeSet<u32>,
-        seen: Option<&Seen>,
+        seen: Option<&Observed>,
     ) {
         self.now = now;
         if self.is_small() {
@@ -226,7 +226,7 @@ impl Search {
         self.notes.get(&page).map_or(0, |note| said(note))
     }
 
-    /// The first page.
+    /// Page where the search begins.
     pub(crate) fn first_page(&self) -> u32 {
         self.first.0
     }
@@ -237,7 +237,7 @@ impl Search {
         nodes.map(Keys::Nodes).collect()
     }
 
-    /// Takes what is there of a page.
+    /// Takes the records read of a page.
     pub(crate) fn take_page(&mut self, page: u32, texts: &Texts) {
         let mut ends = self.take(self.nodes(page), texts);
         ends.sort_unstable();

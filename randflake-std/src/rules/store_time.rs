@@ -1,4 +1,4 @@
-//! The store's clock as one operation sees it.
+//! Store time: one reading of the store clock per operation.
 
 use core::time::Duration;
 
@@ -7,12 +7,12 @@ use randflake_core::{Clock, LayoutSpec};
 use crate::date::utc;
 use crate::vocabulary::{EngineError, StoreError};
 
-/// One reading of a store's clock, in a layout's ticks.
+/// A reading of the store clock, as time and as tick.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreTime {
     /// As time since the Unix epoch.
     pub unix: Duration,
-    /// As a tick of the layout.
+    /// The time as a tick of the layout.
     pub tick: u64,
     spec: LayoutSpec,
 }
@@ -71,7 +71,7 @@ impl StoreTime {
     }
 }
 
-/// What a clock shows.
+/// Reads a local clock in place of the clock of a server.
 pub(crate) fn read(clock: &dyn Clock) -> Result<Duration, EngineError> {
     clock
         .now()

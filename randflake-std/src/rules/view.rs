@@ -1,30 +1,29 @@
-//! What an engine has read.
+//! Views: what an engine has read of a namespace.
 
 use core::time::Duration;
 
-use super::{NamespaceRecord, NodeRecord, Seen};
+use super::{NamespaceRecord, NodeRecord, Observed};
 
-/// What to read.
+/// Node ids to read for an operation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
-    /// These node ids.
+    /// Node ids to read.
     pub nodes: &'a [u32],
-    /// Besides, so many that are free, if there are so many. An engine finds them by whatever index or hint it has: a
-    /// wrong one costs another try, never an id. But a record of this process's own that is taken for absent without a
-    /// look counts as forgotten.
+    /// Number of free node ids to find besides. An engine may use any index or hint: a wrong one costs another try,
+    /// never an id. Only a record of this process that is reported absent without a look counts as forgotten.
     pub free: usize,
     /// The first and the last node id that may be among these; all if there is none.
     pub within: Option<(u32, u32)>,
-    /// What this process has seen, so that it does not follow a hint to a node id that it has leased itself meanwhile.
-    pub seen: Option<&'a Seen>,
+    /// What this process has observed, so that it ignores hints to node ids that it has leased itself meanwhile.
+    pub seen: Option<&'a Observed>,
 }
 
-/// A namespace as an engine has it, at one moment.
+/// State of a namespace in an engine at one moment.
 #[derive(Clone, Debug)]
 pub struct View {
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
-    /// What the engine says of itself.
+    /// Continuity that the engine reports.
     pub continuity: Continuity,
     /// The namespace's record, if it is there.
     pub namespace: Option<NamespaceRecord>,
@@ -40,19 +39,19 @@ pub struct View {
 /// A node id, and its record if it was ever leased.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Which.
+    /// Node id of the record.
     pub node_id: u32,
-    /// None before its first lease.
+    /// Record, or `None` before the first lease.
     pub record: Option<NodeRecord>,
 }
 
-/// Whether an engine still is what it was.
+/// Continuity of an engine: whether it still has everything that it answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Continuity {
-    /// What it is known by. Another one means that answered writes may be lost: a restored backup, a promoted
+    /// Fingerprint of the engine. Another one means that answered writes may be lost: a restored backup, a promoted
     /// replica, a copy, a restart without durability.
     pub fingerprint: String,
-    /// A namespace that is not there was never there: the engine would show it if it had been deleted.
+    /// Whether a missing namespace never existed: the engine would show a deletion.
     pub is_absence_certain: bool,
     /// The latest end of a lease that is known from elsewhere than the records, in Unix milliseconds; 0 if none.
     pub known_end_unix_ms: u64,

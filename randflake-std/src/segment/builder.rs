@@ -10,10 +10,10 @@ use std::{io, thread};
 use randflake_core::internal::SegmentLength;
 use randflake_core::{Permutation, Plain, Sparx64};
 
-use super::keeper::Keeper;
-use super::shared::Shared;
-use super::{Owner, Segments};
-use crate::backoff::{Patience, Retry};
+use super::keeper::SegmentKeeper;
+use super::shared::SharedSegments;
+use super::{Segments, SegmentsOwner};
+use crate::backoff::{Backoff, Retry};
 use crate::secret::Secret;
 use crate::store::LeaseStore;
 use crate::vocabulary::CounterError;
@@ -26,7 +26,7 @@ pub const DEFAULT_LENGTHS: RangeInclusive<u32> = 1_000..=1_000_000;
 
 /// Makes [`Segments`]: see [`Segments::builder`].
 #[must_use = "a builder does nothing until `build`"]
-pub struct Builder<P = Plain> {
+pub struct SegmentsBuilder<P = Plain> {
     store: LeaseStore,
     permutation: P,
     survive: Duration,
@@ -36,8 +36,8 @@ pub struct Builder<P = Plain> {
 
 impl Segments {
     /// A builder of a handle for the counter of a store.
-    pub fn builder(store: impl Into<LeaseStore>) -> Builder {
-        Builder {
+    pub fn builder(store: impl Into<LeaseStore>) -> SegmentsBuilder {
+        SegmentsBuilder {
             store: store.into(),
             permutation: Plain,
             survive: DEFAULT_SURVIVE,
@@ -47,13 +47,13 @@ impl Segments {
     }
 }
 
-impl<P: Permutation + Send + Sync + 'static> Builder<P> {
+impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     /// Encrypts the numbers under a secret: unpredictable, spread over all 64 bits, and as unique as before.
     ///
     /// Use a different secret than for a [`Handle`](crate::Handle), or a different column: under the same secret a
     /// number may encrypt to an id of a layout.
-    pub fn encrypted(self, secret: &Secret) -> Builder<Sparx64> {
-        Builder {
+    pub fn encrypted(self, secret: &Secret) -> SegmentsBuilder<Sparx64> {
+        SegmentsBuilder {
             store: self.store,
             permutation: secret.cipher(),
             survive: self.survive,
@@ -96,35 +96,35 @@ impl<P: Permutation + Send + Sync + 'static> Builder<P> {
     ///
     /// # Errors
     ///
-    /// [`BuildError`].
-    pub fn build(mut self) -> Result<Segments<P>, BuildError> {
+    /// [`SegmentsBuildError`].
+    pub fn build(mut self) -> Result<Segments<P>, SegmentsBuildError> {
         self.check()?;
         let target = self.survive.saturating_mul(100) / self.refill_at_percent;
         let length = SegmentLength::new(*self.lengths.start(), *self.lengths.end(), target);
         let first = reserve_first(&mut self.store, length.get().into())?;
-        let shared = Shared::new(
+        let shared = SharedSegments::new(
             first,
             self.permutation,
             self.refill_at_percent,
             length.get(),
         );
         let shared = Arc::new(shared);
-        let keeper = Keeper::new(Arc::clone(&shared), self.store, length);
+        let keeper = SegmentKeeper::new(Arc::clone(&shared), self.store, length);
         let thread = thread::Builder::new()
             .name("randflake-segments".to_owned())
             .spawn(move || keeper.run())
-            .map_err(BuildError::Thread)?;
+            .map_err(SegmentsBuildError::Thread)?;
         shared.is_kept_by(thread.thread());
-        Ok(Segments(Arc::new(Owner(shared))))
+        Ok(Segments(Arc::new(SegmentsOwner(shared))))
     }
 
-    fn check(&self) -> Result<(), BuildError> {
+    fn check(&self) -> Result<(), SegmentsBuildError> {
         let (min, max) = (*self.lengths.start(), *self.lengths.end());
         if min == 0 || min > max {
-            return Err(BuildError::Lengths { min, max });
+            return Err(SegmentsBuildError::Lengths { min, max });
         }
         if !(1..=100).contains(&self.refill_at_percent) {
-            return Err(BuildError::RefillAt {
+            return Err(SegmentsBuildError::RefillAt {
                 percent: self.refill_at_percent,
             });
         }
@@ -133,13 +133,13 @@ impl<P: Permutation + Send + Sync + 'static> Builder<P> {
 }
 
 fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<super::Segment, CounterError> {
-    let mut patience = Patience::new(Duration::ZERO);
+    let mut backoff = Backoff::new(Duration::ZERO);
     loop {
         let error = match store.reserve(length) {
             Ok(segment) => return Ok(segment),
             Err(error) => error,
         };
-        let Some(pause) = patience.pause(Retry::from(&error)) else {
+        let Some(pause) = backoff.pause(Retry::from(&error)) else {
             return Err(error);
         };
         thread::sleep(pause);
@@ -147,7 +147,7 @@ fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<super::Segment, 
 }
 
 /// Shows no secret.
-impl<P> Debug for Builder<P> {
+impl<P> Debug for SegmentsBuilder<P> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
             .field("store", &self.store)
@@ -160,7 +160,7 @@ impl<P> Debug for Builder<P> {
 
 /// Why no handle was made.
 #[non_exhaustive]
-pub enum BuildError {
+pub enum SegmentsBuildError {
     /// The range of segment lengths is not allowed.
     Lengths {
         /// The least given.
@@ -179,20 +179,20 @@ pub enum BuildError {
     Thread(io::Error),
 }
 
-randflake_core::readable_debug!(BuildError {
+randflake_core::readable_debug!(SegmentsBuildError {
     Lengths,
     RefillAt,
     Counter,
     Thread
 });
 
-impl From<CounterError> for BuildError {
+impl From<CounterError> for SegmentsBuildError {
     fn from(error: CounterError) -> Self {
         Self::Counter(error)
     }
 }
 
-impl Display for BuildError {
+impl Display for SegmentsBuildError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lengths { min, max } => write!(
@@ -215,7 +215,7 @@ impl Display for BuildError {
     }
 }
 
-impl Error for BuildError {
+impl Error for SegmentsBuildError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Counter(source) => Some(source),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use randflake_core::internal::{PutError, SegmentLength};
 
-use super::shared::Shared;
+use super::shared::SharedSegments;
 use crate::backoff::{doubled, with_jitter};
 use crate::store::LeaseStore;
 use crate::vocabulary::CounterError;
@@ -18,8 +18,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest: what is back is noticed within a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-pub(super) struct Keeper<P> {
-    shared: Arc<Shared<P>>,
+pub(super) struct SegmentKeeper<P> {
+    shared: Arc<SharedSegments<P>>,
     store: LeaseStore,
     length: SegmentLength,
     /// When the length was adapted, and how many numbers had been taken then.
@@ -27,8 +27,12 @@ pub(super) struct Keeper<P> {
     failures: u32,
 }
 
-impl<P> Keeper<P> {
-    pub(super) fn new(shared: Arc<Shared<P>>, store: LeaseStore, length: SegmentLength) -> Self {
+impl<P> SegmentKeeper<P> {
+    pub(super) fn new(
+        shared: Arc<SharedSegments<P>>,
+        store: LeaseStore,
+        length: SegmentLength,
+    ) -> Self {
         Self {
             shared,
             store,

@@ -40,18 +40,18 @@ use randflake_core::{Id, Permutation, Plain};
 use crate::store::LeaseStore;
 pub use crate::store::open_counter as open;
 pub use crate::vocabulary::{CounterError, CounterErrorKind, CounterStatus};
-pub use builder::{BuildError, Builder, DEFAULT_LENGTHS, DEFAULT_SURVIVE};
+pub use builder::{DEFAULT_LENGTHS, DEFAULT_SURVIVE, SegmentsBuildError, SegmentsBuilder};
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
-use shared::Shared;
+use shared::SharedSegments;
 
 /// Issues sequential numbers, from any thread. Clones are cheap and issue from the same segments.
 ///
 /// [`next`](Segments::next) takes a number from the segments reserved so far; a background thread reserves another when
-/// they run low. If the store is down, numbers last for at least the time set with [`survive`](Builder::survive), at
+/// they run low. If the store is down, numbers last for at least the time set with [`survive`](SegmentsBuilder::survive), at
 /// the rate observed before and within the maximum segment length.
 ///
 /// Numbers are from 1 to 2^63 - 2. They reveal how many there are and in which order they were issued;
-/// [encrypted](Builder::encrypted) under a secret they reveal nothing, and are spread over all 64 bits.
+/// [encrypted](SegmentsBuilder::encrypted) under a secret they reveal nothing, and are spread over all 64 bits.
 ///
 /// Two copies of a machine, such as a snapshot resumed twice, issue the rest of its segments twice. Nothing here can
 /// detect that.
@@ -74,10 +74,10 @@ use shared::Shared;
 /// # #[cfg(not(feature = "sqlite"))]
 /// # fn main() {}
 /// ```
-pub struct Segments<P = Plain>(Arc<Owner<P>>);
+pub struct Segments<P = Plain>(Arc<SegmentsOwner<P>>);
 
 /// Ends the keeper when the last handle goes; the keeper itself holds only what is shared.
-struct Owner<P>(Arc<Shared<P>>);
+struct SegmentsOwner<P>(Arc<SharedSegments<P>>);
 
 impl<P: Permutation> Segments<P> {
     /// Returns the next number. It never waits for the store.
@@ -149,7 +149,7 @@ impl<P: Permutation> Segments<P> {
     }
 }
 
-impl<P> Drop for Owner<P> {
+impl<P> Drop for SegmentsOwner<P> {
     fn drop(&mut self) {
         self.0.end();
     }

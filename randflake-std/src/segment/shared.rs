@@ -17,7 +17,7 @@ use crate::vocabulary::{CounterError, CounterErrorKind};
 /// A store that has not answered for this long is called away.
 const SLOW: Duration = Duration::from_secs(1);
 
-pub(super) struct Shared<P> {
+pub(super) struct SharedSegments<P> {
     buffer: SegmentBuffer<AtomicU64>,
     pub(super) permutation: P,
     refill_at_percent: u32,
@@ -27,13 +27,13 @@ pub(super) struct Shared<P> {
     woken: AtomicBool,
     keeper: OnceLock<Thread>,
     fork_guard: ForkGuard,
-    phase: Mutex<Phase>,
+    phase: Mutex<SegmentsPhase>,
     changed: Condvar,
 }
 
 /// How far the keeper is.
 #[derive(Debug)]
-pub(super) struct Phase {
+pub(super) struct SegmentsPhase {
     ended: bool,
     /// How many segments it has put.
     pub(super) puts: u64,
@@ -44,7 +44,7 @@ pub(super) struct Phase {
     trouble: Option<Arc<CounterError>>,
 }
 
-impl Phase {
+impl SegmentsPhase {
     /// How long the store has been away: since it was asked, if it has failed or is slow.
     fn away_for(&self) -> Option<Duration> {
         let waited = self.asked?.elapsed();
@@ -52,7 +52,7 @@ impl Phase {
     }
 }
 
-impl<P: Permutation> Shared<P> {
+impl<P: Permutation> SharedSegments<P> {
     pub(super) fn new(first: Segment, permutation: P, refill_at_percent: u32, length: u32) -> Self {
         let shared = Self {
             buffer: SegmentBuffer::new(first),
@@ -62,7 +62,7 @@ impl<P: Permutation> Shared<P> {
             woken: AtomicBool::new(false),
             keeper: OnceLock::new(),
             fork_guard: ForkGuard::new(),
-            phase: Mutex::new(Phase {
+            phase: Mutex::new(SegmentsPhase {
                 ended: false,
                 puts: 0,
                 length,
@@ -137,7 +137,7 @@ impl<P: Permutation> Shared<P> {
 
     /// Waits until more segments were put than these, or the time is up.
     pub(super) fn wait_for_put(&self, puts: u64, limit: Duration) {
-        let unchanged = |phase: &mut Phase| phase.puts == puts;
+        let unchanged = |phase: &mut SegmentsPhase| phase.puts == puts;
         let _timeout = self
             .changed
             .wait_timeout_while(self.phase(), limit, unchanged)
@@ -146,7 +146,7 @@ impl<P: Permutation> Shared<P> {
 }
 
 /// For the keeper.
-impl<P> Shared<P> {
+impl<P> SharedSegments<P> {
     pub(super) fn is_low(&self) -> bool {
         self.buffer.remaining() <= self.refill_at.load(Ordering::Relaxed)
     }
@@ -213,7 +213,7 @@ impl<P> Shared<P> {
         }
     }
 
-    pub(super) fn phase(&self) -> MutexGuard<'_, Phase> {
+    pub(super) fn phase(&self) -> MutexGuard<'_, SegmentsPhase> {
         // No code panics while it holds the lock; if it did, the phase would still be whole.
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::LeaseStore;
 use crate::rules::{
-    Asking, Decision, View, Wanted, create, drop_namespace, end_quarantine, override_quarantine,
+    Caller, Decision, View, Wanted, create, drop_namespace, end_quarantine, override_quarantine,
     quarantine, reopen,
 };
 use crate::vocabulary::{Finding, Quarantine, StoreError};
@@ -126,9 +126,9 @@ impl LeaseStore {
     }
 
     /// Decides on the namespace alone.
-    fn administer<T>(
+    pub(super) fn administer<T>(
         &mut self,
-        rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
+        rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
     ) -> Result<T, StoreError> {
         let done = self.run(&Wanted::default(), false, rule);
         done.map(|done| done.answer).map_err(|undone| undone.error)

@@ -3,11 +3,11 @@
 use core::time::Duration;
 
 use super::LeaseStore;
-use super::carried::{Carried, Compared, LEAP, Machine};
+use super::carried::{Carried, Compared, Machine};
 use super::fresh::fresh;
 use crate::rules::{
-    Asking, Change, Claim, Committed, Decision, Expected, Held, NamespaceRecord, Node, NodeRecord,
-    View, Wanted, renew,
+    Caller, Change, ClockWindow, Committed, Decision, HeldLease, LEAP, NamespaceRecord, Node,
+    NodeRecord, SecretClaim, View, Wanted, renew,
 };
 use crate::vocabulary::Loss;
 use crate::vocabulary::StoreError;
@@ -51,7 +51,7 @@ impl LeaseStore {
         &mut self,
         wanted: &Wanted<'_>,
         is_renewal: bool,
-        rule: impl Fn(&View, &Asking<'_>) -> Decision<T>,
+        rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
     ) -> Result<Done<T>, Undone> {
         self.ready()?;
         for _ in 0..TRIES {
@@ -69,7 +69,7 @@ impl LeaseStore {
                 let carried = carried.filter(|it| !it.has_drifted_to(view.now, sent, received));
                 let compared = Compared { wall, steady: sent };
                 carried.map_or_else(
-                    || (Expected::of_machine(wall, after), compared),
+                    || (ClockWindow::of_machine(wall, after), compared),
                     |carried| (carried.expected(sent, received), carried.compared()),
                 )
             });
@@ -116,7 +116,7 @@ impl LeaseStore {
 
     /// Claims a secret for this namespace, before its record says that it has it.
     fn claim(&mut self, check: u32) -> Result<(), StoreError> {
-        let claimed = self.records.claim(check, &Claim::of(&self.namespace));
+        let claimed = self.records.claim(check, &SecretClaim::of(&self.namespace));
         let allowed = claimed.and_then(|claim| claim.check(&self.namespace));
         allowed.inspect_err(|_| self.records.engine().abandon())
     }
@@ -155,7 +155,7 @@ impl LeaseStore {
     /// carried on. The engine writes only if all of that is still so. `None`: it is not known, or not so.
     pub(super) fn renew_unread(
         &mut self,
-        leases: &[Held],
+        leases: &[HeldLease],
         ttl: u64,
     ) -> Result<Option<Done<Renewals>>, Undone> {
         let (Some(machine), Some((record, carried))) = (&self.machine, self.last.clone()) else {

@@ -8,7 +8,7 @@
 //! [`LeaseStore::history`](crate::lease::LeaseStore::history) follows the whole chain.
 
 use super::{Ask, Records};
-use crate::rules::past::{KEPT, hash, is_over, key, only};
+use crate::rules::history::{KEPT, hash, is_over, key, only};
 use crate::rules::{Keys, NodeRecord, StoreTime};
 use crate::vocabulary::{EngineError, Gap, NodeHistory, UnknownCause};
 
@@ -70,7 +70,10 @@ impl Records {
             for count in counts.into_iter().rev() {
                 let there = match texts.get(&key(node_id, count)) {
                     None => Former::Missing,
-                    Some(text) => probe(text, count, &next, latest),
+                    Some(text) => {
+                        let record = NodeRecord::from_text(node_id, text, self.knows);
+                        probe(record.ok(), text, count, &next, latest)
+                    }
                 };
                 match there {
                     Former::Lease(record, _) if record.start > tick => next = *record,
@@ -116,9 +119,15 @@ fn probes(low: u64, high: u64) -> Vec<u64> {
     (1..=PROBES).map(at).collect()
 }
 
-/// What a text is that was found in the place of a count.
-fn probe(text: &str, count: u64, next: &NodeRecord, latest: &NodeRecord) -> Former {
-    let Some(record) = NodeRecord::from_text(next.node_id, text) else {
+/// What a text is, and the record that it was read as, in the place of a count.
+fn probe(
+    record: Option<NodeRecord>,
+    text: &str,
+    count: u64,
+    next: &NodeRecord,
+    latest: &NodeRecord,
+) -> Former {
+    let Some(record) = record else {
         return Former::Changed;
     };
     if record.past.count >= latest.past.count {

@@ -6,12 +6,8 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use crate::clock::Monotonic;
-use crate::rules::Expected;
-
-/// By how much a store's clock may differ from what is expected of it before it counts as having leapt: what a server
-/// that slews its clock, and two clocks that drift, do between two renewals.
-pub(super) const LEAP: Duration = Duration::from_secs(1);
+use crate::clock::MonotonicTime;
+use crate::rules::ClockWindow;
 
 /// This machine's clocks, which a store's is compared with.
 #[derive(Clone)]
@@ -50,7 +46,7 @@ impl Machine {
     pub(super) fn steady(&self) -> Duration {
         match &self.steady {
             Some(clock) => clock.now().unwrap_or_default(),
-            None => Duration::from_nanos(Monotonic::exact().nanos()),
+            None => Duration::from_nanos(MonotonicTime::exact().nanos()),
         }
     }
 }
@@ -110,11 +106,9 @@ impl Carried {
     }
 
     /// What it must show in another answer, to a request sent and received at these times, unless it leapt.
-    pub(super) fn expected(&self, sent: Duration, received: Duration) -> Expected {
-        Expected {
-            least: self.at(sent).saturating_sub(LEAP),
-            most: self.store + received.saturating_sub(self.sent) + LEAP,
-        }
+    pub(super) fn expected(&self, sent: Duration, received: Duration) -> ClockWindow {
+        let latest = self.store + received.saturating_sub(self.sent);
+        ClockWindow::of_store(self.at(sent), latest)
     }
 
     /// Whether it has come to show this in small steps, none of which is a leap, and has to be compared anew.
@@ -128,7 +122,7 @@ impl Carried {
     }
 
     /// What it may show without being compared anew.
-    pub(super) fn near(&self, sent: Duration, received: Duration) -> Expected {
-        Expected::of_machine(self.compared.at(sent), self.compared.at(received))
+    pub(super) fn near(&self, sent: Duration, received: Duration) -> ClockWindow {
+        ClockWindow::of_machine(self.compared.at(sent), self.compared.at(received))
     }
 }

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 
 use super::{Engine, LeaseStore};
-use crate::rules::NamespaceRecord;
+use crate::rules::{NamespaceRecord, VERSION};
 use crate::vocabulary::{Namespace, NamespaceList, StoreError};
 
 /// How many namespaces an engine lists at most: others may write to a store, and a list must end.
@@ -12,7 +12,7 @@ pub const NAMES_LISTED: usize = 10_000;
 /// The names of all namespaces; `None` if there is no store yet.
 pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, StoreError> {
     let is_open = |text: &str| {
-        let record = NamespaceRecord::from_text(text);
+        let record = NamespaceRecord::from_text(text, VERSION);
         // Why one cannot be read, `find` says.
         record.map_or(true, |record| !record.reason.is_dropped)
     };
@@ -35,7 +35,7 @@ pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, St
 /// All namespaces that can be read, as they are stored; `None` if there is no store yet.
 pub(crate) fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, StoreError> {
     let stored = |(name, text): (String, String)| {
-        let record = NamespaceRecord::from_text(&text).ok();
+        let record = NamespaceRecord::from_text(&text, VERSION).ok();
         let record = record.filter(|record| !record.reason.is_dropped)?;
         Namespace::stored(&name, record.terms).ok()
     };
@@ -53,7 +53,7 @@ pub(crate) fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespa
         let place = engine.profile().place;
         StoreError::unusable(format!("{place}: the namespace {name:?}: {why}"))
     };
-    let record = NamespaceRecord::from_text(&text).map_err(|why| refused(&why))?;
+    let record = NamespaceRecord::from_text(&text, VERSION).map_err(|why| refused(&why))?;
     if record.reason.is_dropped {
         return Ok(None);
     }

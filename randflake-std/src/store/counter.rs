@@ -5,7 +5,7 @@ use randflake_core::segment::Segment;
 use super::LeaseStore;
 use super::fresh::fresh;
 use crate::rules::counter::{create, reserve, status};
-use crate::rules::{Committed, CounterRecord, CounterView};
+use crate::rules::{Committed, CounterRecord, CounterView, Form};
 use crate::vocabulary::{CounterError, CounterStatus, EngineError};
 
 /// How often an operation begins anew because others were faster.
@@ -80,10 +80,12 @@ impl LeaseStore {
             let (next, answer) = checked.inspect_err(|_| self.records.engine().abandon())?;
             let vouched = view.continuity.fingerprint;
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
+            let before = view.record.as_ref();
             let after = CounterRecord {
                 next,
                 vouched,
                 nonce,
+                form: before.map_or_else(Form::default, |before| before.form.clone()),
             };
             let committed = self.records.commit_counter(view.record.as_ref(), &after)?;
             if committed != Committed::Stale {

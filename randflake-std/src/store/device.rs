@@ -3,7 +3,7 @@
 use super::fresh::fresh;
 use super::{Ask, LeaseStore, Reading};
 use crate::rules::device::decide;
-use crate::rules::{Before, Committed, DeviceRecord, Entry, Key, Keys, Write};
+use crate::rules::{Before, Committed, DeviceRecord, Entry, Key, Keys, NamespaceRecord, Write};
 use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
 
 /// How often an operation begins anew because others were faster.
@@ -32,7 +32,12 @@ impl LeaseStore {
                 return Ok(device);
             }
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
-            let after = DeviceRecord { device, nonce };
+            let form = before.as_ref().map(|record| record.form.clone());
+            let after = DeviceRecord {
+                device,
+                nonce,
+                form: form.unwrap_or_default(),
+            };
             let committed = self.records.engine().write(&Write {
                 fingerprint,
                 entries: vec![
@@ -76,10 +81,19 @@ impl LeaseStore {
             ))),
             (None, Some(namespace)) => {
                 let record = texts.remove(&Key::Device(device_id));
-                let record = record.map(|text| DeviceRecord::from_text(&text));
-                match record.transpose() {
-                    Ok(record) => Ok((namespace, record, continuity.fingerprint)),
-                    Err(why) => Err(EngineError::unusable(format!(
+                let known = self.records.knows;
+                let name = self.records.namespace.name();
+                let record = record.map(|text| DeviceRecord::from_text(&text, known));
+                // Whoever may not read the namespace's record writes nothing in it.
+                match (
+                    NamespaceRecord::from_text(&namespace, known),
+                    record.transpose(),
+                ) {
+                    (Ok(_), Ok(record)) => Ok((namespace, record, continuity.fingerprint)),
+                    (Err(why), _) => Err(EngineError::unusable(format!(
+                        "{place}: the namespace {name:?}: {why}"
+                    ))),
+                    (_, Err(why)) => Err(EngineError::unusable(format!(
                         "{place}: device {device_id:016x}: {why}"
                     ))),
                 }

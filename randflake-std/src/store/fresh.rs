@@ -1,6 +1,6 @@
 //! Numbers that nobody else has.
 
-use crate::clock::{Monotonic, wall_exact};
+use crate::clock::{MonotonicTime, wall_exact};
 
 /// The origin of a record and the nonce of a write. A copy of this process, or of its machine, shares the state of all
 /// random sources, the kernel's too; it does not share the time at which it goes on.
@@ -12,7 +12,7 @@ pub(super) fn fresh() -> Result<(u64, u64), getrandom::Error> {
     let wall_ns = u64::try_from(wall_ns).unwrap_or(u64::MAX);
     let time = wall_ns
         .wrapping_mul(SPREAD)
-        .wrapping_add(Monotonic::exact().nanos())
+        .wrapping_add(MonotonicTime::exact().nanos())
         .wrapping_mul(SPREAD);
     Ok((
         getrandom::u64()? ^ time,

@@ -7,21 +7,21 @@ use super::steps::presented;
 use super::{LeaseStore, Pending};
 use crate::rules::{Acquire, NodeRecord, Wanted, acquire};
 use crate::vocabulary::{
-    AcquireRequest, Acquired, Grant, Loss, NodeIds, PresentedGrant, PresentedRenewal, Renewed,
-    RequestId, Seal, StoreError,
+    AcquireRequest, Acquired, Grant, KeyCheck, Loss, NodeIds, PresentedGrant, PresentedRenewal,
+    Renewed, RequestId, StoreError,
 };
 
 impl LeaseStore {
     /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
-    pub fn seal(&mut self, seal: Seal) {
+    pub fn seal(&mut self, seal: KeyCheck) {
         self.namespace.set_seal(seal);
     }
 
     /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
     /// no lease, since each may be renewed and released through another server in between; and none that the store does not
     /// know is proof that the store has forgotten it.
-    pub fn serve_others(&mut self) {
-        self.seen.serve_others();
+    pub fn act_as_proxy(&mut self) {
+        self.seen.act_as_proxy();
     }
 
     /// From now on it is granted only these node ids. Renewals and releases are as before. A server keeps some node ids from

@@ -28,6 +28,7 @@ mod reports;
 mod steps;
 #[cfg(feature = "ticket")]
 mod ticket;
+mod upgrade;
 mod url;
 mod volume;
 
@@ -49,7 +50,8 @@ pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;
 use crate::rules::{
-    Asking, Change, Decision, Expected, NamespaceRecord, NodeRecord, Seen, Standing, View, Wanted,
+    Caller, Change, ClockWindow, Decision, NamespaceRecord, NamespaceState, NodeRecord, Observed,
+    View, Wanted,
 };
 #[cfg(doc)]
 use crate::vocabulary::MAX_SKEW;
@@ -68,7 +70,7 @@ pub struct LeaseStore {
     namespace: Namespace,
     /// This machine's clocks, which the store's is compared with; none where the store has no clock of its own.
     machine: Option<Machine>,
-    seen: Seen,
+    seen: Observed,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
     /// The first and the last node id that it may be granted, if not all.
@@ -101,7 +103,7 @@ impl LeaseStore {
             records: Records::new(Box::new(engine), &namespace),
             namespace,
             machine: None,
-            seen: Seen::default(),
+            seen: Observed::default(),
             pending: None,
             within: None,
             written: BTreeMap::new(),
@@ -158,8 +160,8 @@ impl LeaseStore {
             if let Some(seal) = self.namespace.terms().seal {
                 opened.seal(seal);
             }
-            if self.seen.is_for_others() {
-                opened.serve_others();
+            if self.seen.is_proxy() {
+                opened.act_as_proxy();
             }
             opened.within = self.within.or(opened.within);
             *self = opened;
@@ -204,17 +206,20 @@ impl LeaseStore {
     pub fn check(&mut self) -> Result<(), StoreError> {
         let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
         // A quarantine begins when it is noticed. To make a record is for who knows its terms.
-        let note_quarantine = |view: &View, asking: &Asking<'_>| match Standing::of(view, asking) {
-            Ok(standing) if is_there(view) && !standing.quarantine_left().is_zero() => Decision {
-                change: standing.into_change(),
-                answer: Ok(()),
-            },
-            Ok(_) => Decision {
-                change: Change::none(view),
-                answer: Ok(()),
-            },
-            Err(refusal) => Decision::refused(refusal),
-        };
+        let note_quarantine =
+            |view: &View, asking: &Caller<'_>| match NamespaceState::of(view, asking) {
+                Ok(standing) if is_there(view) && !standing.quarantine_left().is_zero() => {
+                    Decision {
+                        change: standing.into_change(),
+                        answer: Ok(()),
+                    }
+                }
+                Ok(_) => Decision {
+                    change: Change::none(view),
+                    answer: Ok(()),
+                },
+                Err(refusal) => Decision::refused(refusal),
+            };
         match self.run(&Wanted::default(), false, note_quarantine) {
             Err(Undone {
                 error: StoreError::ClockSkew { .. },
@@ -225,19 +230,20 @@ impl LeaseStore {
     }
 
     /// The namespace as it stands; nothing is written.
-    fn look(&mut self) -> Result<Standing, StoreError> {
+    fn look(&mut self) -> Result<NamespaceState, StoreError> {
         self.ready()?;
         let view = self.records.read(&Wanted::default())?;
         self.records.engine().abandon();
-        Standing::of(&view, &self.asking(None, (0, 0)))
+        NamespaceState::of(&view, &self.asking(None, (0, 0)))
     }
 
-    fn asking(&self, clock: Option<Expected>, fresh: (u64, u64)) -> Asking<'_> {
-        Asking {
+    fn asking(&self, clock: Option<ClockWindow>, fresh: (u64, u64)) -> Caller<'_> {
+        Caller {
             terms: self.namespace.terms(),
             seen: &self.seen,
             clock,
             fresh,
+            knows: self.records.knows,
         }
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{Ask, Records};
-use crate::rules::past::{KEPT, hash, is_over, key, only, place};
-use crate::rules::{Keys, NodeRecord, Past, StoreTime};
+use crate::rules::history::{KEPT, hash, is_over, key, only, place};
+use crate::rules::{HistoryLink, Keys, NodeRecord, StoreTime};
 use crate::vocabulary::{EngineError, Gap, HISTORY_KEPT, NodeHistory, UnknownCause};
 
 /// Leases that are read together.
@@ -49,7 +49,7 @@ impl Records {
             if !texts.contains_key(&key) {
                 // Those of one read have places that follow on each other.
                 let first = (count - count % READ_AT_ONCE).max(oldest);
-                let keys = Keys::Past(node_id, place(first)..=place(count));
+                let keys = Keys::History(node_id, place(first)..=place(count));
                 texts = self.engine().read(&Ask::texts(&[keys]))?.texts;
             }
             let record = match texts.get(&key) {
@@ -108,7 +108,7 @@ impl Records {
     /// Now and then, removes leases that ended long ago before one that was just granted. What fails is done by a later
     /// one.
     pub(super) fn prune(&mut self, granted: &NodeRecord) {
-        let Past { count, .. } = granted.past;
+        let HistoryLink { count, .. } = granted.past;
         if count > 0 && count.is_multiple_of(PRUNED_EVERY) && !self.is_assigned() {
             _ = self.try_prune(granted);
             self.engine().abandon();
@@ -137,7 +137,7 @@ impl Records {
                 break;
             }
             gone = (last - last % PRUNED_AT_ONCE).max(oldest);
-            let keys = Keys::Past(node_id, place(gone)..=place(last));
+            let keys = Keys::History(node_id, place(gone)..=place(last));
             self.engine().forget(&keys)?;
         }
         Ok(())

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::{Ask, Engine, Profile, Reading};
-use crate::rules::past;
+use crate::rules::history;
 use crate::rules::search::{LOOKS, SPANS, Search, freed};
 use crate::rules::{
-    Before, Change, Claim, Committed, CounterRecord, CounterView, Entry, Key, Keys,
-    NamespaceRecord, Node, NodeRecord, View, Wanted, Write,
+    Before, Change, Committed, CounterRecord, CounterView, Entry, Key, Keys, NamespaceRecord, Node,
+    NodeRecord, SecretClaim, VERSION, View, Wanted, Write,
 };
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -27,6 +27,8 @@ pub(super) struct Records {
     engine: Mutex<Box<dyn Engine>>,
     pub(super) profile: Profile,
     pub(super) namespace: Namespace,
+    /// The highest version of records that this program knows.
+    pub(super) knows: u8,
     /// What the engine was known by when it was read last.
     fingerprint: String,
     /// The last read's, for the notes of its commit.
@@ -42,6 +44,7 @@ impl Records {
             profile: engine.profile(),
             engine: Mutex::new(engine),
             namespace: namespace.clone(),
+            knows: VERSION,
             fingerprint: String::new(),
             search: None,
             doubted: BTreeSet::new(),
@@ -51,6 +54,12 @@ impl Records {
     pub(super) fn engine(&mut self) -> &mut dyn Engine {
         let engine = self.engine.get_mut();
         &mut **engine.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The engine, and the version of records that this program knows.
+    pub(super) fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        let engine = self.engine.get_mut().ok()?;
+        Some((&mut **engine, &mut self.knows))
     }
 
     /// The same with its engine inside of another.
@@ -74,6 +83,7 @@ impl Records {
             profile: self.profile.clone(),
             engine: Mutex::new(engine),
             namespace: self.namespace.clone(),
+            knows: self.knows,
             fingerprint: self.fingerprint.clone(),
             search: self.search.clone(),
             doubted: self.doubted.clone(),
@@ -223,7 +233,7 @@ impl Records {
             before: Before::read(node.before.as_ref().map(NodeRecord::to_text)),
             after: Some(node.after.to_text()),
         }));
-        entries.extend(change.nodes.iter().filter_map(past::entry));
+        entries.extend(change.nodes.iter().filter_map(history::entry));
         let written = || change.nodes.iter().map(|node| &node.after);
         let search = self.search.take();
         if let Some(nonce) = written().next().map(|record| record.nonce) {
@@ -260,10 +270,15 @@ impl Records {
     }
 
     /// Puts a claim unless there is one; returns the one that is there then.
-    pub(super) fn claim(&mut self, check: u32, claim: &Claim) -> Result<Claim, StoreError> {
+    pub(super) fn claim(
+        &mut self,
+        check: u32,
+        claim: &SecretClaim,
+    ) -> Result<SecretClaim, StoreError> {
         let text = self.engine().claim(check, &claim.to_text())?;
         let place = &self.profile.place;
-        Claim::from_text(&text).map_err(|why| Claim::refused(place, check, &why))
+        SecretClaim::from_text(&text, self.knows)
+            .map_err(|why| SecretClaim::refused(place, check, &why))
     }
 
     /// Whether any node id was ever leased.
@@ -325,7 +340,7 @@ impl Records {
             .read(&Ask::with_state(&[Keys::One(Key::Counter)]))?;
         self.fingerprint.clone_from(&continuity.fingerprint);
         let record = texts.get(&Key::Counter).map(|text| {
-            CounterRecord::from_text(text).map_err(|why| {
+            CounterRecord::from_text(text, self.knows).map_err(|why| {
                 self.refused(&format!("the counter {:?}", self.namespace.name()), &why)
             })
         });
@@ -360,16 +375,16 @@ impl Records {
     }
 
     fn namespace_of(&self, text: &str) -> Result<NamespaceRecord, EngineError> {
-        NamespaceRecord::from_text(text).map_err(|why| {
+        NamespaceRecord::from_text(text, self.knows).map_err(|why| {
             let what = format!("the namespace {:?}", self.namespace.name());
             self.refused(&what, &why)
         })
     }
 
     pub(super) fn node_of(&self, node_id: u32, text: &str) -> Result<NodeRecord, EngineError> {
-        NodeRecord::from_text(node_id, text).ok_or_else(|| {
+        NodeRecord::from_text(node_id, text, self.knows).map_err(|why| {
             let what = format!("node id {node_id} of {:?}", self.namespace.name());
-            self.refused(&what, "it is damaged")
+            self.refused(&what, &why)
         })
     }
 

@@ -2,21 +2,21 @@
 
 use super::attempt::{Done, Renewals, Undone};
 use super::{LeaseStore, Written};
-use crate::rules::{Held, NodeRecord, Wanted, release, renew};
+use crate::rules::{HeldLease, NodeRecord, Wanted, release, renew};
 use crate::vocabulary::Loss;
 use crate::vocabulary::holder::DEVICE;
 use crate::vocabulary::{Grant, LastWrite, PresentedGrant, RequestId, StoreError};
 
 impl LeaseStore {
     /// What this process knows of a grant.
-    pub(super) fn held(&self, grant: &Grant) -> Held {
+    pub(super) fn held(&self, grant: &Grant) -> HeldLease {
         let written = self.written.get(&grant.node_id);
         // A device's lease may be renewed by any server, in turns.
         let is_ours = |written: &&Written| {
             written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
         };
         let written = written.filter(is_ours);
-        Held {
+        HeldLease {
             grant: *grant,
             written: written.map(|written| (written.record.serial, written.record.nonce)),
             tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
@@ -27,7 +27,7 @@ impl LeaseStore {
     /// Notes a write that was answered.
     pub(super) fn wrote(&mut self, record: &NodeRecord) {
         self.seen.note(record);
-        if self.seen.is_for_others() {
+        if self.seen.is_proxy() {
             return;
         }
         let written = Written {
@@ -49,7 +49,7 @@ impl LeaseStore {
         undone.error
     }
 
-    fn renew_some(&mut self, leases: &[Held], ttl: u64) -> Result<Done<Renewals>, StoreError> {
+    fn renew_some(&mut self, leases: &[HeldLease], ttl: u64) -> Result<Done<Renewals>, StoreError> {
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
@@ -72,7 +72,7 @@ impl LeaseStore {
     /// Renews leases, as many at once as the engine can.
     pub(super) fn renew_all(
         &mut self,
-        leases: &[Held],
+        leases: &[HeldLease],
         ttl: u64,
         note: impl Fn(&mut Self, &NodeRecord),
     ) -> Result<Done<Renewals>, StoreError> {
@@ -102,7 +102,7 @@ impl LeaseStore {
         Ok(renewed)
     }
 
-    pub(super) fn release_some(&mut self, leases: &[Held]) -> Result<Renewals, StoreError> {
+    pub(super) fn release_some(&mut self, leases: &[HeldLease]) -> Result<Renewals, StoreError> {
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
@@ -115,10 +115,13 @@ impl LeaseStore {
 }
 
 /// What the holder of a presented grant has to show for it.
-pub(super) fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<Held, StoreError> {
+pub(super) fn presented(
+    grant: &PresentedGrant,
+    request: &RequestId,
+) -> Result<HeldLease, StoreError> {
     let LastWrite { serial, nonce } = grant.last_write;
     let next = request.nonce_after(grant)?;
-    Ok(Held {
+    Ok(HeldLease {
         grant: grant.grant,
         written: Some((serial, nonce)),
         tried: vec![next],

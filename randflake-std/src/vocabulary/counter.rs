@@ -1,4 +1,4 @@
-//! Counters as their callers know them: where one stands, and why it was not moved.
+//! Status and errors of counters.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -10,7 +10,7 @@ use crate::backoff::Retry;
 #[cfg(doc)]
 use crate::store::LeaseStore;
 
-/// Why a counter was not moved.
+/// Error of an operation on a counter.
 #[non_exhaustive]
 pub enum CounterError {
     /// The store lost its continuity, so its counter may have gone back or be forgotten: see
@@ -38,18 +38,18 @@ randflake_core::readable_debug!(CounterError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CounterErrorKind {
-    /// [`CounterError::Lost`]
+    /// Kind of [`CounterError::Lost`].
     Lost,
-    /// [`CounterError::Invalid`]
+    /// Kind of [`CounterError::Invalid`].
     Invalid,
-    /// [`CounterError::Unusable`]
+    /// Kind of [`CounterError::Unusable`].
     Unusable,
-    /// [`CounterError::Unavailable`]
+    /// Kind of [`CounterError::Unavailable`].
     Unavailable,
 }
 
 impl CounterError {
-    /// Which kind it is.
+    /// Returns the kind of the error.
     #[must_use]
     pub const fn kind(&self) -> CounterErrorKind {
         match self {

@@ -1,4 +1,4 @@
-//! Whose a device is, and how far its tickets have come.
+//! Device records: the owner of a device and the counter of its last ticket.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -6,14 +6,14 @@ use core::fmt::{self, Display, Formatter};
 use super::{EngineError, StoreError};
 use crate::backoff::Retry;
 
-/// By how much a ticket's counter may be above that of the device's last ticket.
+/// Largest step of a counter from one ticket to the next.
 ///
 /// A device that accepts a ticket refuses all with lower counters for good. So nobody can use up a device's counters, 2^30
 /// of them, in a few requests; and a server that has lost some of the last replies still reaches the device.
 pub const MAX_COUNTER_STEP: u32 = 1_000;
-/// As `Ticket::MAX_COUNTER`, also where there are no tickets.
+/// `Ticket::MAX_COUNTER`, also in builds without tickets.
 pub(crate) const MAX_COUNTER: u32 = (1 << 30) - 1;
-/// As long as a token's name.
+/// Longest name of an owner, as long as the longest name of a token.
 pub(crate) const MAX_OWNER: usize = 64;
 
 /// What a store keeps of a device that gets its leases by tickets.
@@ -25,10 +25,10 @@ pub struct Device {
     pub last_counter: u32,
 }
 
-/// What is asked of a device's record.
+/// Request for a device record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeviceRequest<'a> {
-    /// Only reads it.
+    /// Only reads the record.
     Look,
     /// Takes the counter of the next ticket: it is stored before the ticket is made. One that is then not used does no harm.
     NextTicket {
@@ -46,36 +46,36 @@ pub enum DeviceRequest<'a> {
     },
 }
 
-/// Why a device's record was not written.
+/// Error of an operation on a device record.
 #[non_exhaustive]
 pub enum DeviceError {
     /// The store has no record of the device: it is new, or the store has forgotten it.
     Unknown {
-        /// The device.
+        /// Number of the device.
         device_id: u64,
     },
     /// The device is not that owner's.
     NotOwned {
-        /// The device.
+        /// Number of the device.
         device_id: u64,
-        /// Who asked.
+        /// Owner that asked for it.
         owner: String,
     },
     /// The counter is too low, or rises by too much.
     Counter {
-        /// The device.
+        /// Number of the device.
         device_id: u64,
-        /// What was asked for.
+        /// Counter that was requested.
         counter: u32,
         /// The counter of the last ticket.
         last: u32,
     },
     /// The counter has reached its end: the device needs another key of tickets, and begins at 0 under it.
     Exhausted {
-        /// The device.
+        /// Number of the device.
         device_id: u64,
     },
-    /// The store's.
+    /// The store refused or failed.
     Store(StoreError),
 }
 

@@ -1,14 +1,14 @@
-//! Why an engine did not read or write.
+//! Error of an engine.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use crate::private_file::{Reason, Refusal};
+use crate::private_file::{FileRefusal, RefusalReason};
 
-/// Why an engine did not read or write: a message for people, a [kind](EngineError::kind) for programs, and the
-/// engine's own error as the [source](Error::source).
+/// Error of an engine: a message for people, a [kind](EngineError::kind) for programs, and the original error as
+/// the [source](Error::source).
 pub struct EngineError {
     kind: EngineErrorKind,
     sentence: String,
@@ -28,7 +28,7 @@ pub enum EngineErrorKind {
 }
 
 impl EngineError {
-    /// A failure that may pass.
+    /// Makes an error that may pass.
     pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let source = source.into();
         Self {
@@ -38,7 +38,7 @@ impl EngineError {
         }
     }
 
-    /// A failure that lasts: the sentence says what to change.
+    /// Makes an error that lasts; the sentence says what to change.
     pub fn unusable(sentence: impl Into<String>) -> Self {
         Self {
             kind: EngineErrorKind::Unusable,
@@ -47,26 +47,26 @@ impl EngineError {
         }
     }
 
-    /// With what the engine said.
+    /// Adds the original error as the source.
     #[must_use]
     pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// With where it was, in front of its sentence.
+    /// Puts the place of the engine in front of the sentence.
     #[must_use]
     pub fn at(mut self, place: &str) -> Self {
         self.sentence = format!("{place}: {}", self.sentence);
         self
     }
 
-    /// A failure that lasts, of a file.
+    /// Makes an error that lasts, about a file.
     pub(crate) fn of_file(path: &Path, why: impl Display) -> Self {
         Self::unusable(format!("{}: {why}", path.display()))
     }
 
-    /// Whether it may pass.
+    /// Returns the kind of the error: whether it may pass.
     #[must_use]
     pub const fn kind(&self) -> EngineErrorKind {
         self.kind
@@ -74,11 +74,11 @@ impl EngineError {
 }
 
 /// A file or directory that fails, or does not fulfil the rule of whom it may belong to.
-impl From<Refusal> for EngineError {
-    fn from(refusal: Refusal) -> Self {
+impl From<FileRefusal> for EngineError {
+    fn from(refusal: FileRefusal) -> Self {
         use ErrorKind as Kind;
         let sentence = refusal.to_string();
-        let Reason::Io(error) = refusal.reason else {
+        let RefusalReason::Io(error) = refusal.reason else {
             return Self::unusable(sentence);
         };
         let made = match error.kind() {

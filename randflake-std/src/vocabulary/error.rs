@@ -1,4 +1,4 @@
-//! Why a store did not do what was asked.
+//! Error of a lease store.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -8,7 +8,7 @@ use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine};
 use crate::backoff::Retry;
 use crate::date::{span, utc};
 
-/// Why a store did not do what was asked.
+/// Error of an operation on a lease store.
 #[non_exhaustive]
 pub enum StoreError {
     /// Fewer node ids are free than were requested.
@@ -19,30 +19,30 @@ pub enum StoreError {
     /// The last lease of an assigned node id ends more than a day ahead: it was granted by a clock that was that far ahead.
     /// Nothing is granted before its end.
     LeaseAhead {
-        /// When it ends, as time since the Unix epoch.
+        /// End of that lease, as time since the Unix epoch.
         ends: Duration,
-        /// How long until then.
+        /// Time until its end.
         ends_in: Duration,
     },
     /// The store is in quarantine: it may have forgotten leases, and grants nothing until all of them have expired.
     Quarantined {
-        /// How long that takes.
+        /// Time until it ends.
         retry_in: Duration,
-        /// Since when and until when, and why.
+        /// Start, end and cause of the quarantine.
         quarantine: Quarantine,
     },
     /// The clocks of the store and of this machine differ too much.
     ClockSkew {
-        /// The store's, as time since the Unix epoch.
+        /// Clock of the store, as time since the Unix epoch.
         store: Duration,
-        /// This machine's.
+        /// Clock of this machine, as time since the Unix epoch.
         here: Duration,
     },
     /// The namespace is stored with another layout, secret or longest TTL.
     Terms {
-        /// What differs, as it is stored.
+        /// The terms that differ, as stored.
         stored: String,
-        /// The same, as it was asked for.
+        /// The same terms, as requested.
         asked: String,
     },
     /// The namespace was dropped. Only a person opens it again: [`LeaseStore::reopen_namespace`](crate::lease::LeaseStore::reopen_namespace).
@@ -57,7 +57,7 @@ pub enum StoreError {
     SecretTaken {
         /// The namespace that took it first; it may have been dropped since.
         namespace: String,
-        /// The one that it was asked for.
+        /// The namespace that it was requested for.
         asked: String,
     },
     /// The request is out of range; the message says what is allowed.
@@ -86,27 +86,27 @@ randflake_core::readable_debug!(StoreError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// [`StoreError::Exhausted`]
+    /// Kind of [`StoreError::Exhausted`].
     Exhausted,
-    /// [`StoreError::LeaseAhead`]
+    /// Kind of [`StoreError::LeaseAhead`].
     LeaseAhead,
-    /// [`StoreError::Quarantined`]
+    /// Kind of [`StoreError::Quarantined`].
     Quarantined,
-    /// [`StoreError::ClockSkew`]
+    /// Kind of [`StoreError::ClockSkew`].
     ClockSkew,
-    /// [`StoreError::Terms`]
+    /// Kind of [`StoreError::Terms`].
     Terms,
-    /// [`StoreError::Dropped`]
+    /// Kind of [`StoreError::Dropped`].
     Dropped,
-    /// [`StoreError::NotNew`]
+    /// Kind of [`StoreError::NotNew`].
     NotNew,
-    /// [`StoreError::SecretTaken`]
+    /// Kind of [`StoreError::SecretTaken`].
     SecretTaken,
-    /// [`StoreError::Invalid`]
+    /// Kind of [`StoreError::Invalid`].
     Invalid,
-    /// [`StoreError::Unusable`]
+    /// Kind of [`StoreError::Unusable`].
     Unusable,
-    /// [`StoreError::Unavailable`]
+    /// Kind of [`StoreError::Unavailable`].
     Unavailable,
 }
 
@@ -121,7 +121,7 @@ impl StoreError {
         Self::Unusable(EngineError::unusable(sentence))
     }
 
-    /// Which kind it is.
+    /// Returns the kind of the error.
     #[must_use]
     pub const fn kind(&self) -> StoreErrorKind {
         match self {

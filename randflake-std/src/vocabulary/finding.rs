@@ -1,4 +1,4 @@
-//! What a store reports about itself.
+//! Findings: what a store reports about itself.
 
 #[cfg(any(
     feature = "sqlite",
@@ -44,7 +44,7 @@ use crate::date::{span, utc};
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// What was checked.
+    /// Name of what was checked.
     pub name: &'static str,
     /// The observed value.
     pub value: String,
@@ -56,7 +56,7 @@ pub struct Finding {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
-    /// As it should be.
+    /// The setting is as it should be.
     Fine,
     /// The promise depends on a condition that the store cannot check, or nothing can be granted now. The sentence says
     /// which condition, or why.
@@ -66,7 +66,7 @@ pub enum Verdict {
 }
 
 impl Finding {
-    /// It is as it should be.
+    /// A finding without a problem.
     pub fn fine(name: &'static str, value: impl Into<String>) -> Self {
         let (value, verdict) = (value.into(), Verdict::Fine);
         Self {
@@ -76,7 +76,7 @@ impl Finding {
         }
     }
 
-    /// Depends on a condition.
+    /// A finding that depends on a condition.
     pub fn caution(
         name: &'static str,
         value: impl Into<String>,
@@ -88,7 +88,7 @@ impl Finding {
         }
     }
 
-    /// Must be changed.
+    /// A finding that must be corrected.
     pub fn wrong(
         name: &'static str,
         value: impl Into<String>,
@@ -100,7 +100,7 @@ impl Finding {
         }
     }
 
-    /// Those of a store, in the order that all have.
+    /// Findings of a store, in the common order.
     #[cfg(any(
         feature = "sqlite",
         feature = "redis",
@@ -122,7 +122,7 @@ impl Finding {
         findings
     }
 
-    /// The finding `quarantine`, of how long nothing is granted.
+    /// The finding `quarantine`: how long nothing is granted.
     pub(crate) fn quarantine(quarantine: Option<Quarantine>, left: Duration) -> Self {
         match quarantine {
             None => Self::fine("quarantine", "none"),

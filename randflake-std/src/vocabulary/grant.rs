@@ -1,4 +1,4 @@
-//! What a lease store is asked for, and what it answers.
+//! Requests and answers of lease stores.
 
 use core::time::Duration;
 
@@ -7,30 +7,30 @@ use randflake_core::{AnyLayout, Lease, LeaseError};
 use super::Loss;
 use super::{LastWrite, PresentedGrant, Token};
 
-/// What an acquire asks for.
+/// Request to acquire node ids.
 #[derive(Clone, Copy, Debug)]
 pub struct AcquireRequest<'a> {
     /// Names the request: new for each one, the same when it is repeated.
     pub token: Token,
     /// Names the process, for people and to tell it from a copy. At most 128 bytes, without control characters.
     pub holder: &'a str,
-    /// Which node ids.
+    /// Node ids to acquire.
     pub nodes: NodeIds<'a>,
-    /// For how many ticks, at least 1 and at most the namespace's longest TTL.
+    /// Length of the leases in ticks, at least 1 and at most the namespace's longest TTL.
     pub ttl: u64,
 }
 
-/// Which node ids an acquire asks for.
+/// Node ids to acquire: any, or chosen ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeIds<'a> {
-    /// So many, any that are free: at least 1.
+    /// This number of any free node ids, at least 1.
     Any(u32),
-    /// These and no others, each once.
+    /// Exactly these node ids, each once.
     These(&'a [u32]),
 }
 
 impl NodeIds<'_> {
-    /// How many.
+    /// Number of node ids requested.
     #[must_use]
     pub fn count(&self) -> u32 {
         match self {
@@ -51,16 +51,16 @@ impl NodeIds<'_> {
 /// A node id granted for an interval of ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The node id.
+    /// Node id that was granted.
     pub node_id: u32,
-    /// The first tick.
+    /// First tick of the grant.
     pub start: u64,
     /// The first tick after the grant.
     pub end: u64,
     /// Higher than that of any earlier grant of this node id, and at least `start`. A resource compares it to refuse a
     /// stale holder.
     pub fencing_token: u64,
-    /// The acquire that it came from.
+    /// Token of the acquire that it came from.
     pub token: Token,
 }
 
@@ -113,6 +113,8 @@ pub struct Record {
     pub grant: Grant,
     /// A copy of its holder has tried to renew it: both have issued the same ids since the copy was made.
     pub contested: bool,
-    /// Who acquired it.
+    /// Name of the holder.
     pub holder: String,
+    /// The highest version of records that the holder knew at its last write.
+    pub version: u8,
 }

@@ -1,4 +1,4 @@
-//! Who held which node id, and when.
+//! History of leases: who held which node id, and when.
 
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60
 pub struct History {
     spec: LayoutSpec,
     now: Duration,
-    /// Before this tick the store may have granted what it does not know.
+    /// First tick since which the store has lost nothing.
     known_from: u64,
     node_ids: BTreeMap<u32, NodeHistory>,
     gaps: Vec<Gap>,
@@ -27,7 +27,7 @@ pub struct History {
 /// The leases of one node id that were read.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeHistory {
-    /// In the order of their starts.
+    /// Leases in the order of their starts.
     leases: Vec<PastLease>,
     gap: Option<Gap>,
     /// Why the leases before the first one are not there; none if there were none.
@@ -41,7 +41,7 @@ pub struct PastLease {
     pub record: Record,
     /// The tick at which it was acquired; it starts later where an earlier lease, or a quarantine, ended later.
     pub acquired: u64,
-    /// Its holder has released it. Otherwise it expired, or is held.
+    /// Whether its holder released it. Otherwise it expired, or is held.
     pub is_released: bool,
     /// The end of the lease of the node id before it; 0 if it is the first one.
     pub(crate) follows: u64,
@@ -56,7 +56,7 @@ pub struct Gap {
     pub before: u64,
     /// The fencing token of that lease; 0 if the latest one is missing.
     pub fencing_token: u64,
-    /// Something else is there; otherwise it is missing.
+    /// Whether another record is in its place; otherwise it is missing.
     pub is_changed: bool,
 }
 
@@ -72,14 +72,14 @@ pub enum Explanation {
     Ahead,
     /// The history does not reach back so far.
     Unknown {
-        /// From this tick on it does.
+        /// First tick that it reaches.
         known_from: u64,
-        /// Why not.
+        /// Reason why it is unknown.
         cause: UnknownCause,
     },
 }
 
-/// Why a history does not reach back further.
+/// Reason why a history does not reach back further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnknownCause {
@@ -93,10 +93,10 @@ pub enum UnknownCause {
     Gap,
 }
 
-/// What a store says of a node id at a tick: see [`LeaseStore::explain`].
+/// Answer of [`LeaseStore::explain`] about a node id at a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
-    /// Who held it.
+    /// Holder of the node id at that tick.
     pub explanation: Explanation,
     /// A lease of the node id that was removed or changed, if the search has met one.
     pub gap: Option<Gap>,
@@ -188,7 +188,7 @@ impl NodeHistory {
         let later = self
             .leases
             .partition_point(|lease| lease.record.grant.start <= tick);
-        // Released in the tick of its start, a lease is empty, and the one before it ended no later.
+        // A lease that was released in its first tick is empty, and the one before it ended no later.
         let last = later.checked_sub(1).map(|last| &self.leases[last]);
         if let Some(lease) = last.filter(|lease| tick < lease.record.grant.end) {
             return Explanation::Held(lease.clone());

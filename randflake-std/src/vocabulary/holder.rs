@@ -1,24 +1,24 @@
-//! What a process is called in the records of a store.
+//! Names of holders in the records of a store.
 
 use std::io;
 
 use super::Record;
 
-/// With the random number of [`unique`] behind the longest name of an application's choice, and more.
+/// Longest stored name: that of an application, the random number of [`unique`], and some room.
 pub(crate) const MAX_LEN: usize = 128;
-/// The longest name of an application's choice.
+/// Longest name that an application may choose.
 pub(crate) const MAX_NAME_LEN: usize = 96;
-/// What the names of holders begin with that are devices; their numbers follow, in hex.
+/// Prefix of the names of devices; the number of the device follows in hex.
 pub(crate) const DEVICE: &str = "device/";
 
-/// `host/process id`.
+/// Default name of a holder: `host/process id`.
 pub(crate) fn process_name() -> String {
     let host = host_name().replace(char::is_control, "?");
     format!("{host}/{}", std::process::id())
 }
 
-/// What `lease list` calls the holder for whom a process of this machine stands: its leases are not released by hand while
-/// it runs.
+/// Name of a holder on behalf of a process of this machine, as `lease list` shows it: its leases are not released
+/// by hand while it runs.
 ///
 /// # Errors
 ///
@@ -29,19 +29,19 @@ pub fn holder_of_process(process: u32) -> io::Result<String> {
     unique(&format!("{host}/{process}"))
 }
 
-/// Whether a store may keep it: it is shown to people.
+/// Whether a name may be stored: names are shown to people.
 pub(crate) fn is_allowed(holder: &str) -> bool {
     holder.len() <= MAX_LEN && !holder.contains(char::is_control)
 }
 
-/// Whether an application may choose it: also none that might be a device's.
+/// Whether an application may choose a name: not one that a device may have.
 pub(crate) fn is_name_allowed(name: &str) -> bool {
     let is_device = name == DEVICE.trim_end_matches('/') || name.starts_with(DEVICE);
     (1..=MAX_NAME_LEN).contains(&name.len()) && is_allowed(name) && !is_device
 }
 
-/// The name with a random number behind it: a copy of the process, or one of the same number in
-/// another container, has another.
+/// Appends a random number to a name: a copy of the process, or one with the same number in another container, has
+/// another.
 pub(crate) fn unique(name: &str) -> Result<String, io::Error> {
     Ok(format!("{name}/{:08x}", getrandom::u32()?))
 }
@@ -109,11 +109,11 @@ mod tests {
             token,
         };
         let holder = holder.to_owned();
-        let contested = false;
         Record {
             grant,
-            contested,
+            contested: false,
             holder,
+            version: 1,
         }
         .is_holder_running()
     }

@@ -1,22 +1,22 @@
-//! Why a lease was lost.
+//! Reasons for which leases are lost.
 
-/// Why a lease is not its holder's any more.
+/// Reason why a holder has lost its lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Loss {
-    /// It has expired.
+    /// The lease expired before it was renewed.
     Expired,
-    /// It was released, or another holder has the node id.
+    /// The lease was released, or another holder has the node id.
     Released,
-    /// A copy of this process has renewed it: both have issued the same ids since they were copied.
+    /// A copy of this process has renewed the lease: both have issued the same ids since they were copied.
     Contested,
-    /// The store has forgotten it before it expired, or the whole namespace, or has another one in its place. Nothing is
-    /// granted until all that it may have forgotten has expired.
+    /// The store has forgotten the lease, or the whole namespace, before it expired. Nothing is granted until
+    /// everything that it may have forgotten has expired.
     Forgotten,
 }
 
 impl Loss {
-    /// Every one, for counters that begin at zero.
+    /// All reasons, for counters that begin at zero.
     pub(crate) const ALL: [Self; 4] = [
         Self::Expired,
         Self::Released,
@@ -24,7 +24,7 @@ impl Loss {
         Self::Forgotten,
     ];
 
-    /// In a word, for logs and metrics: `expired`, `released`, `contested` or `forgotten`.
+    /// Name of the reason for logs and metrics: `expired`, `released`, `contested` or `forgotten`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

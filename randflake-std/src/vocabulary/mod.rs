@@ -1,6 +1,6 @@
-//! The words of leases and counters: what a caller asks for, what it is answered, and why it is refused.
+//! Public types of leases and counters: requests, answers and errors.
 //!
-//! The lowest floor. Nothing here decides, reads or writes.
+//! The lowest layer. Nothing here decides, reads or writes.
 
 pub(crate) mod counter;
 pub(crate) mod device;
@@ -17,6 +17,7 @@ mod presented;
 mod quarantine;
 mod terms;
 mod token;
+mod upgrade;
 
 use core::time::Duration;
 
@@ -33,8 +34,9 @@ pub use self::namespace::{ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, Namespace, Namespace
 pub use self::namespace_list::NamespaceList;
 pub use self::presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId};
 pub use self::quarantine::{Quarantine, QuarantineCause};
-pub use self::terms::{Seal, Terms};
+pub use self::terms::{KeyCheck, Terms};
 pub use self::token::Token;
+pub use self::upgrade::Upgrade;
 
-/// By how much the clocks of a store's clients, and of the store, may differ: 10 s.
+/// Largest difference allowed between the clocks of a store and its clients: 10 s.
 pub const MAX_SKEW: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! What a store must know about the ids whose node ids it leases.
+//! Namespaces: sets of node ids under one layout and secret.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
@@ -7,12 +7,12 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, LayoutSpec};
 
 use super::MAX_SKEW;
-use super::{Seal, Terms};
+use super::{KeyCheck, Terms};
 
-/// The longest TTL that a namespace allows unless it is set: 60 s, or three ticks of the layout where these are longer.
+/// Default longest TTL of a namespace: 60 s, or three ticks of the layout if these are longer.
 pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(60);
 
-/// The longest TTL that is assumed at least of a namespace whose record is not there, where it may have been lost: 300 s.
+/// Longest TTL that is assumed, at least, of a namespace whose record may have been lost: 300 s.
 pub const ASSUMED_MAX_TTL: Duration = Duration::from_secs(300);
 
 const MAX_NAME_LEN: usize = 64;
@@ -26,7 +26,7 @@ fn ms(span: Duration) -> u64 {
 ///
 /// Ids are unique within a namespace. Generators with another secret or another layout belong in
 /// another namespace; and another namespace needs another secret, or the ids of both are equal:
-/// `Secret::derive` (feature `derive`) makes one of a secret and the namespace's name.
+/// [`Secret::derive`](crate::Secret::derive) makes one of a secret and the namespace's name.
 ///
 /// ```
 /// use randflake_std::lease::Namespace;
@@ -48,7 +48,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    /// The namespace of a name with the node ids and ticks of a layout.
+    /// Creates a namespace with the node ids and ticks of a layout.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ impl Namespace {
         Self::checked(name.to_owned(), terms)
     }
 
-    /// One that a store keeps.
+    /// Restores a namespace from its stored terms.
     pub(crate) fn stored(name: &str, terms: Terms) -> Result<Self, NamespaceError> {
         Self::checked(name.to_owned(), terms)
     }
@@ -76,7 +76,7 @@ impl Namespace {
         })
     }
 
-    /// Refuses a name that no namespace may have, also one that was read.
+    /// Checks a name, also one that was read from a store.
     pub(crate) fn check_name(name: &str) -> Result<(), NamespaceError> {
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
@@ -128,13 +128,13 @@ impl Namespace {
         self
     }
 
-    /// Whether it may take another namespace's secret.
+    /// Whether it may use a secret that another namespace took first.
     #[must_use]
     pub fn shares_secret(&self) -> bool {
         self.shares_secret
     }
 
-    /// Its name.
+    /// Name of the namespace.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -159,7 +159,7 @@ impl Namespace {
     }
 
     /// Whether ids are plain or under which key.
-    pub(crate) fn set_seal(&mut self, seal: Seal) {
+    pub(crate) fn set_seal(&mut self, seal: KeyCheck) {
         self.terms.seal = Some(seal);
     }
 
@@ -169,7 +169,7 @@ impl Namespace {
         self.terms.ticks(span)
     }
 
-    /// What it means.
+    /// Terms that all holders agree on.
     #[doc(hidden)] // For the rules of leases.
     #[must_use]
     pub fn terms(&self) -> &Terms {
@@ -182,7 +182,7 @@ impl Namespace {
     }
 }
 
-/// A name that no namespace may have.
+/// Error of a name that no namespace may have.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NamespaceError {
     name: String,

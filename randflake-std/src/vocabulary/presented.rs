@@ -1,4 +1,4 @@
-//! Grants whose holder is elsewhere, and presents them to whoever renews them.
+//! Presented grants: leases whose holder is elsewhere, renewed on its behalf.
 
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
@@ -17,7 +17,7 @@ use super::{Grant, StoreError};
 pub struct LastWrite {
     /// How often the lease was written: 1 by the acquire, one more by each renewal.
     pub serial: u64,
-    /// The write's own number.
+    /// Random number of the write.
     pub nonce: u64,
 }
 
@@ -25,9 +25,9 @@ pub struct LastWrite {
 /// runs of the command line tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PresentedGrant {
-    /// What was granted.
+    /// The grant as its holder knows it.
     pub grant: Grant,
-    /// The last write that its holder was told of.
+    /// Last write that was reported to its holder.
     pub last_write: LastWrite,
 }
 
@@ -40,7 +40,7 @@ pub struct PresentedRenewal {
     pub now: Duration,
 }
 
-/// The name that a holder elsewhere gives to one renewal or release: new for each, the same when it is repeated.
+/// Name of one renewal or release by a holder elsewhere: new for each, the same when it is repeated.
 ///
 /// The nonce of the write follows from it. So a repetition after a lost reply is recognized by any server of the store,
 /// none of which remembers anything, and a copy of the holder, which makes up another name, is not taken for it.
@@ -48,7 +48,7 @@ pub struct PresentedRenewal {
 pub struct RequestId(String);
 
 impl RequestId {
-    /// What is allowed, for messages.
+    /// Description of allowed names, for messages.
     pub const ALLOWED: &'static str = "8 to 64 of a-z, A-Z, 0-9, '-', '_', '.' and ':', new for each renewal and release and \
          the same when it is repeated,";
 

@@ -1,4 +1,4 @@
-//! A time without grants, and why it began.
+//! Quarantine: a time without grants.
 
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
@@ -12,11 +12,11 @@ pub struct Quarantine {
     pub since: Duration,
     /// When it ends by the store's clock.
     pub until: Duration,
-    /// Why it began.
+    /// Cause of the quarantine.
     pub cause: QuarantineCause,
 }
 
-/// Why a [`Quarantine`] began.
+/// Cause of a [`Quarantine`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum QuarantineCause {

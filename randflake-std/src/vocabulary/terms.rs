@@ -1,4 +1,4 @@
-//! What a namespace means.
+//! Terms of a namespace: layout, key check and longest TTL.
 
 use core::time::Duration;
 
@@ -7,40 +7,42 @@ use randflake_core::{Field, LayoutSpec, Permutation, Sparx64};
 use super::{DEFAULT_MAX_TTL, MAX_SKEW};
 use crate::date::{span, utc};
 
-/// What all holders of a namespace agree on. It is stored with the namespace, and whoever brings other terms is
-/// refused: two layouts, two secrets or plain beside encrypted ids would make equal ids out of different leases.
+/// Terms that all holders of a namespace share; a holder with other terms is refused.
 ///
-/// How a layout was spelled or named plays no part: the bits do.
+/// They are stored with the namespace. Two layouts, two secrets, or plain beside encrypted ids would make equal ids
+/// of different leases.
+///
+/// Layouts are compared by their bits, not by name or spelling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
-    /// Every width and shift, epoch and tick.
+    /// Layout: every width and shift, epoch and tick.
     pub spec: LayoutSpec,
-    /// Plain or encrypted, and under which key; `None` from one who has no key, as a server that leases for
-    /// devices.
-    pub seal: Option<Seal>,
-    /// The longest TTL of any lease, in milliseconds; `None` from one who names none. To lease that means
-    /// [`DEFAULT_MAX_TTL`]; whoever leases nothing takes what is stored.
+    /// Whether ids are plain, or the check value of their key; `None` from a client without the key, such as a
+    /// server that leases for devices.
+    pub seal: Option<KeyCheck>,
+    /// Longest TTL of any lease in milliseconds, or `None` if the client names none. To lease that means
+    /// [`DEFAULT_MAX_TTL`]; a client that leases nothing takes the stored one.
     pub max_ttl_ms: Option<u64>,
 }
 
-/// How raw ids become public.
+/// Identifies the key of a namespace without revealing it: plain ids, or a check value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Seal {
-    /// Not at all.
+pub enum KeyCheck {
+    /// Ids are not encrypted.
     Plain,
-    /// Encrypted, under the key of this check value.
+    /// Ids are encrypted under the key with this check value.
     Key(u32),
 }
 
-impl Seal {
-    /// The seal of a permutation.
+impl KeyCheck {
+    /// Computes the key check of a permutation.
     ///
-    /// A key's check value is 32 bits of a block that is encrypted under another key, which is made of two
-    /// blocks encrypted under this one. So it is no part of any id, and tells equal keys from others, but for one
-    /// in 2^32.
+    /// The check value is 32 bits of a block encrypted under another key, which is derived from two blocks
+    /// encrypted under this key. It is not part of any id, and two keys have the same value with a probability of
+    /// 2^-32.
     #[must_use]
     pub fn of(permutation: &impl Permutation) -> Self {
-        /// Any two numbers; these say what they are for.
+        /// Arbitrary distinct blocks.
         const FIRST: u64 = u64::from_be_bytes(*b"rflkseal");
         const SECOND: u64 = u64::from_be_bytes(*b"sealrflk");
 
@@ -55,8 +57,8 @@ impl Seal {
 }
 
 impl Terms {
-    /// The longest TTL as a time span; unless it is said [`DEFAULT_MAX_TTL`], or three ticks where these are longer: a handle
-    /// needs as many.
+    /// Longest TTL as a time span. Unless given, it is [`DEFAULT_MAX_TTL`], or three ticks if these are longer,
+    /// which a handle needs.
     #[must_use]
     pub fn max_ttl(&self) -> Duration {
         let shortest = Duration::from_millis(self.spec.tick_ms().saturating_mul(3));
@@ -64,8 +66,8 @@ impl Terms {
         self.max_ttl_ms.map_or(default, Duration::from_millis)
     }
 
-    /// The terms of one who leases: a longest TTL that is not named is the default one. Otherwise a namespace that was
-    /// lost would be made anew with a shorter TTL than its holders have.
+    /// Terms for a client that leases: an unnamed longest TTL becomes the default. Otherwise a lost namespace would
+    /// be recreated with a shorter TTL than its holders have.
     pub(crate) fn of_a_holder(&self) -> Self {
         Self {
             max_ttl_ms: Some(ms(self.max_ttl())),
@@ -73,8 +75,8 @@ impl Terms {
         }
     }
 
-    /// How long a quarantine lasts that waits for leases of up to a TTL, in ticks: the clock that granted them and the one
-    /// that began the quarantine may both be off. Each span is rounded up by itself, as a TTL is.
+    /// Length in ticks of a quarantine that outlasts leases of up to `longest`: the clock that granted them and the
+    /// one that began the quarantine may both be off. Both spans are rounded up, as TTLs are.
     pub(crate) fn quarantine_ticks(&self, longest: Duration) -> u64 {
         self.ticks(longest).saturating_add(self.ticks(2 * MAX_SKEW))
     }
@@ -130,8 +132,8 @@ impl Terms {
                 fields.epoch_unix_ms
             )),
             self.seal.map(|seal| match seal {
-                Seal::Plain => "plain ids".to_owned(),
-                Seal::Key(check) => format!("the secret of check value {check:08x}"),
+                KeyCheck::Plain => "plain ids".to_owned(),
+                KeyCheck::Key(check) => format!("the secret of check value {check:08x}"),
             }),
             self.max_ttl_ms
                 .map(|ms| format!("longest TTL {}", span(Duration::from_millis(ms)))),

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::thread;
 
-use randflake_std::lease::Seal;
+use randflake_std::lease::KeyCheck;
 use randflake_std::lease::{
     AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
@@ -194,7 +194,7 @@ pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
 /// What is asked for in other terms is refused, whatever it is called, and nothing is changed.
 pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    store.seal(Seal::Key(7));
+    store.seal(KeyCheck::Key(7));
     let grant = acquire_one(&mut store, 1);
     let refused = |error: StoreError, what: &str| {
         assert!(matches!(error, StoreError::Terms { .. }), "{error:?}");
@@ -210,13 +210,13 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     refused(backend.open(&layout).unwrap_err(), "node id 3 bits at 0");
     let shorter = eight("orders").with_max_ttl(ticks(2));
     refused(backend.open(&shorter).unwrap_err(), "longest TTL 2s");
-    for seal in [Seal::Key(8), Seal::Plain] {
+    for seal in [KeyCheck::Key(8), KeyCheck::Plain] {
         let mut other = backend.open(&eight("orders")).unwrap();
         other.seal(seal);
         refused(acquire(&mut other, 2, 1).unwrap_err(), "00000007");
     }
     let mut other = backend.open(&eight("orders")).unwrap();
-    other.seal(Seal::Key(7));
+    other.seal(KeyCheck::Key(7));
     acquire_one(&mut other, 2);
     assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
     assert_eq!(store.list().unwrap().len(), 2);
@@ -267,18 +267,18 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
             ttl: TTL,
         })
     };
-    let chosen = choose(&mut store, &[5, 2]).unwrap().grants;
+    let chosen = choose(&mut *store, &[5, 2]).unwrap().grants;
     assert_eq!(node_ids(&chosen), [2, 5].into());
     backend.pass(ticks(10));
-    let free = acquire(&mut store, 1, 6).unwrap().grants;
+    let free = acquire(&mut *store, 1, 6).unwrap().grants;
     assert!(node_ids(&free).is_disjoint(&node_ids(&chosen)));
     assert!(matches!(
-        acquire(&mut store, 2, 1),
+        acquire(&mut *store, 2, 1),
         Err(StoreError::Exhausted { .. })
     ));
 
     // Both or none, and until when they are taken.
-    let refused = choose(&mut store, &[5, 3]).unwrap_err();
+    let refused = choose(&mut *store, &[5, 3]).unwrap_err();
     let StoreError::Exhausted { retry_in } = refused else {
         panic!("{refused:?}")
     };
@@ -287,11 +287,11 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
         "{retry_in:?}"
     );
     backend.pass(ticks(TTL - 10));
-    assert!(choose(&mut store, &[5, 3]).is_err());
-    let again = choose(&mut store, &[5]).unwrap().grants[0];
+    assert!(choose(&mut *store, &[5, 3]).is_err());
+    let again = choose(&mut *store, &[5]).unwrap().grants[0];
     assert!(again.start >= chosen[1].end);
     for not_so in [&[8][..], &[u32::MAX], &[4, 4]] {
-        let refused = choose(&mut store, not_so);
+        let refused = choose(&mut *store, not_so);
         assert!(
             matches!(refused, Err(StoreError::Invalid(_))),
             "{refused:?}"

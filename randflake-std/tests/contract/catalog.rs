@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_std::lease::{LeaseStore, Namespace, QuarantineCause, StoreError};
-use randflake_std::rules::{Loss, Seal};
+use randflake_std::rules::{KeyCheck, Loss};
 use randflake_std::{Layout, Randflake};
 
 use super::{Backend, Eight, TTL, acquire, acquire_one, eight};
@@ -15,14 +15,14 @@ pub(crate) fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
     }
     let shortest = eight("orders").with_max_ttl(Duration::from_secs(100));
     let mut store = backend.open(&shortest).unwrap();
-    store.seal(Seal::Plain);
+    store.seal(KeyCheck::Plain);
     acquire_one(&mut store, 1);
     drop(store);
 
     let found = backend.find("orders").unwrap();
     assert_eq!(found.spec().fields(), Eight::SPEC.fields());
     assert_eq!(found.max_ttl(), Duration::from_secs(100));
-    assert_eq!(found.terms().seal, Some(Seal::Plain));
+    assert_eq!(found.terms().seal, Some(KeyCheck::Plain));
     // It is opened as it was found.
     let mut store = backend.open(&found).unwrap();
     assert_eq!(store.list().unwrap().len(), 1);
@@ -53,7 +53,7 @@ pub(crate) fn several_namespaces_are_told_apart(backend: &impl Backend) {
 
 pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    store.seal(Seal::Key(1));
+    store.seal(KeyCheck::Key(1));
     let not_dropped = store.reopen_namespace();
     let is_refused = matches!(not_dropped, Err(StoreError::Invalid(_)));
     assert!(is_refused, "{not_dropped:?}");
@@ -75,7 +75,7 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
     let namespace = namespace.with_max_ttl(Duration::from_secs(70));
     let mut store = backend.open(&namespace).unwrap();
     assert_eq!(store.list().unwrap(), []);
-    store.seal(Seal::Key(2));
+    store.seal(KeyCheck::Key(2));
     is_refused_as_dropped(&mut store, grant.end);
     assert_eq!(backend.names(), Vec::<String>::new());
 

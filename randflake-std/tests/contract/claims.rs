@@ -4,11 +4,11 @@ use std::sync::Barrier;
 use std::thread;
 
 use randflake_std::lease::{LeaseStore, Namespace, StoreError};
-use randflake_std::rules::Seal;
+use randflake_std::rules::KeyCheck;
 
 use super::{Backend, acquire, acquire_one, eight, patiently};
 
-fn open(backend: &impl Backend, namespace: &Namespace, seal: Seal) -> LeaseStore {
+fn open(backend: &impl Backend, namespace: &Namespace, seal: KeyCheck) -> LeaseStore {
     let mut store = patiently(|| backend.open(namespace)).unwrap();
     store.seal(seal);
     store
@@ -34,42 +34,51 @@ fn is_taken(store: &mut LeaseStore, by: &str) {
 }
 
 pub(crate) fn a_secret_is_of_one_namespace(backend: &impl Backend) {
-    let mut orders = open(backend, &eight("orders"), Seal::Key(1));
+    let mut orders = open(backend, &eight("orders"), KeyCheck::Key(1));
     acquire_one(&mut orders, 1);
 
-    let mut users = open(backend, &eight("users"), Seal::Key(1));
+    let mut users = open(backend, &eight("users"), KeyCheck::Key(1));
     is_taken(&mut users, "orders");
     assert_eq!(users.list().unwrap(), []);
     acquire_one(&mut orders, 2);
     // Another secret, and none.
-    let mut users = open(backend, &eight("users"), Seal::Key(2));
+    let mut users = open(backend, &eight("users"), KeyCheck::Key(2));
     acquire_one(&mut users, 1);
     for name in ["plain", "bits"] {
-        acquire_one(&mut open(backend, &eight(name), Seal::Plain), 1);
+        acquire_one(&mut open(backend, &eight(name), KeyCheck::Plain), 1);
     }
 
     // Whoever has no key makes the namespace, and who brings one is refused all the same.
     let mut keyless = backend.open(&eight("devices")).unwrap();
     acquire_one(&mut keyless, 1);
-    is_taken(&mut open(backend, &eight("devices"), Seal::Key(2)), "users");
-    acquire_one(&mut open(backend, &eight("devices"), Seal::Key(3)), 2);
-    is_taken(&mut open(backend, &eight("more"), Seal::Key(3)), "devices");
+    is_taken(
+        &mut open(backend, &eight("devices"), KeyCheck::Key(2)),
+        "users",
+    );
+    acquire_one(&mut open(backend, &eight("devices"), KeyCheck::Key(3)), 2);
+    is_taken(
+        &mut open(backend, &eight("more"), KeyCheck::Key(3)),
+        "devices",
+    );
 
     // A drop keeps it.
     orders.drop_namespace().unwrap();
-    is_taken(&mut open(backend, &eight("more"), Seal::Key(1)), "orders");
+    is_taken(
+        &mut open(backend, &eight("more"), KeyCheck::Key(1)),
+        "orders",
+    );
 
     // It is meant.
     let more = eight("more").with_shared_secret();
-    acquire_one(&mut open(backend, &more, Seal::Key(1)), 1);
+    acquire_one(&mut open(backend, &more, KeyCheck::Key(1)), 1);
     // Its record has the secret now.
-    acquire_one(&mut open(backend, &eight("more"), Seal::Key(1)), 2);
+    acquire_one(&mut open(backend, &eight("more"), KeyCheck::Key(1)), 2);
 }
 
 pub(crate) fn of_two_that_race_one_gets_the_secret(backend: &impl Backend) {
     for round in 0..8 {
         let names = ["a", "b"].map(|name| format!("{name}-{round}"));
-        let stores = names.map(|name| open(backend, &eight(&name), Seal::Key(round)));
+        let stores = names.map(|name| open(backend, &eight(&name), KeyCheck::Key(round)));
         let barrier = Barrier::new(stores.len());
         let barrier = &barrier;
         let granted = thread::scope(|scope| {

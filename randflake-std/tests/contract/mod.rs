@@ -6,7 +6,6 @@
 mod acquire;
 mod catalog;
 mod claims;
-#[cfg(feature = "ticket")]
 mod devices;
 mod diagnosis;
 mod history;
@@ -15,6 +14,7 @@ mod past;
 mod presented;
 pub(crate) mod referee;
 mod trouble;
+mod versions;
 
 use core::time::Duration;
 
@@ -28,7 +28,6 @@ use randflake_std::{Layout, Plain};
 pub(crate) use acquire::*;
 pub(crate) use catalog::*;
 pub(crate) use claims::*;
-#[cfg(feature = "ticket")]
 pub(crate) use devices::*;
 pub(crate) use diagnosis::*;
 pub(crate) use history::*;
@@ -36,6 +35,7 @@ pub(crate) use hold::*;
 pub(crate) use past::*;
 pub(crate) use presented::*;
 pub(crate) use trouble::*;
+pub(crate) use versions::*;
 
 /// A store that starts empty, and its clients.
 pub(crate) trait Backend {
@@ -130,10 +130,11 @@ macro_rules! contract {
             of_two_that_race_one_gets_the_secret,
             the_history_says_who_held_a_node_id,
             a_tick_that_nobody_held_is_told,
+            what_a_later_version_has_added_is_kept,
+            two_versions_share_a_namespace,
+            an_upgrade_waits_for_older_holders,
+            an_older_holder_in_an_upgraded_namespace_writes_nothing,
             random_histories_grant_no_tick_twice,
-        }
-        #[cfg(feature = "ticket")]
-        $crate::contract! { $backend;
             a_device_is_served_by_one_server_after_the_other,
             a_released_lease_of_a_device_is_free,
             a_device_has_an_owner_and_a_counter,

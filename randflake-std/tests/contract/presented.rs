@@ -22,7 +22,7 @@ fn release(store: &mut LeaseStore, grant: &PresentedGrant, name: &str) -> Result
 fn granted(backend: &impl Backend) -> ([LeaseStore; 2], PresentedGrant) {
     let mut servers = [(); 2].map(|()| {
         let mut store = backend.open(&eight("orders")).unwrap();
-        store.serve_others();
+        store.act_as_proxy();
         store
     });
     let granted = acquire(&mut servers[0], 1, 1).unwrap().presented();

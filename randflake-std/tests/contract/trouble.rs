@@ -204,7 +204,7 @@ pub(crate) fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Bac
         anew.override_quarantine().unwrap();
         let mut server = backend.open(&eight(name));
         if let Ok(server) = &mut server {
-            server.serve_others();
+            server.act_as_proxy();
             let ends = server.renew(&grants, TTL).unwrap().ends;
             assert!(ends.iter().all(Result::is_err), "{ends:?}");
         }

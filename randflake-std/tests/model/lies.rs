@@ -2,7 +2,7 @@
 //! what it says is changed.
 
 use randflake_std::lease::{MAX_SKEW, StoreError};
-use randflake_std::rules::{Asking, Change, Loss, Terms, View};
+use randflake_std::rules::{Caller, Change, Loss, Terms, View};
 
 use crate::holder::Process;
 use crate::operation::{Answer, Asked};
@@ -68,15 +68,15 @@ pub(crate) fn tried(mut tried: Vec<u64>, view: &View, rules: Rules) -> Vec<u64> 
 /// The rule, and what it is told of clocks.
 pub(crate) fn around(
     view: &View,
-    asking: Asking<'_>,
+    asking: Caller<'_>,
     rules: Rules,
-    rule: impl Fn(&View, &Asking<'_>) -> (Change, Result<Answer, StoreError>),
+    rule: impl Fn(&View, &Caller<'_>) -> (Change, Result<Answer, StoreError>),
 ) -> (Change, Result<Answer, StoreError>) {
     let (change, answer) = rule(view, &asking);
     if rules.has(Flaw::QuarantineBeforeClock)
         && let Err(StoreError::ClockSkew { .. }) = answer
     {
-        let blind = Asking {
+        let blind = Caller {
             clock: None,
             ..asking
         };

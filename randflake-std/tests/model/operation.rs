@@ -1,11 +1,9 @@
 //! An operation of a process: the store is read, the shipped rules decide, a write is sent, and its answer is taken.
 
-use core::time::Duration;
-
 use randflake_std::lease::{self, NodeIds, StoreError};
 use randflake_std::rules::{
-    self, Acquire, Asking, Decision, Expected, Held, Loss, NamespaceRecord, NodeRecord, Past,
-    Reason, Seen, View,
+    self, Acquire, Caller, ClockWindow, Decision, Form, HeldLease, HistoryLink, Loss,
+    NamespaceRecord, NodeRecord, Observed, QuarantineReason, VERSION, Versions, View,
 };
 
 use crate::TICK_MS;
@@ -15,9 +13,6 @@ use crate::records::{
     Change, Lease, LeaseChange, Name, NameVersion, Store, small, terms, time, token, ttl_of,
 };
 use crate::rules::{Flaw, Rules};
-
-/// By how much a renewal's store clock may differ from what is expected: the ledger's.
-const LEAP: Duration = Duration::from_secs(1);
 
 /// What a process has asked for, until it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -116,11 +111,12 @@ impl Process {
             terms(place.terms()),
             !matches!(asked, Asked::Acquire { .. }),
         );
-        let asking = Asking {
+        let asking = Caller {
             terms: &mine,
             seen: &seen,
             clock: Some(self.expected(place, is_renewal)),
             fresh: place.fresh,
+            knows: VERSION,
         };
         lies::before(&mut view, asked, self, &mine, place.rules);
         let (mut change, answer) = lies::around(&view, asking, place.rules, |view, asking| {
@@ -163,17 +159,19 @@ impl Process {
         }
     }
 
-    fn seen(&self) -> Seen {
-        let mut seen = Seen::default();
+    fn seen(&self) -> Observed {
+        let mut seen = Observed::default();
         if let Some((origin, writes)) = self.seen_name {
             // Only these two are looked at.
             seen.note_namespace(&NamespaceRecord {
+                versions: Versions::FIRST,
                 terms: terms(0),
                 origin: origin.into(),
                 writes: writes.into(),
                 quarantine: 0,
-                reason: Reason::default(),
+                reason: QuarantineReason::default(),
                 fingerprint: String::new(),
+                form: Form::default(),
             });
         }
         for (node_id, end) in (0..).zip(self.seen_ends).filter(|(_, end)| *end > 0) {
@@ -188,8 +186,10 @@ impl Process {
                 held: false,
                 contested: false,
                 acquired: 0,
-                past: Past::default(),
+                past: HistoryLink::default(),
                 holder: String::new(),
+                knows: VERSION,
+                form: Form::default(),
             });
         }
         seen
@@ -197,19 +197,16 @@ impl Process {
 
     /// What the ledger expects of the store's clock. Where machines' clocks show anything, this one's shows what lets
     /// the operation through: refused ones change nothing.
-    fn expected(&self, place: &Place, is_renewal: bool) -> Expected {
+    fn expected(&self, place: &Place, is_renewal: bool) -> ClockWindow {
         if place.rules.has_any_clocks() {
-            return Expected::of_machine(time(place.now), time(place.now));
+            return ClockWindow::of_machine(time(place.now), time(place.now));
         }
         match self.offset.filter(|_| is_renewal) {
             Some(offset) => {
                 let carried = time(place.time.saturating_add_signed(offset));
-                Expected {
-                    least: carried.saturating_sub(LEAP),
-                    most: carried + LEAP,
-                }
+                ClockWindow::of_store(carried, carried)
             }
-            None => Expected::of_machine(time(place.time), time(place.time)),
+            None => ClockWindow::of_machine(time(place.time), time(place.time)),
         }
     }
 
@@ -217,7 +214,7 @@ impl Process {
         &self,
         asked: Asked,
         view: &View,
-        asking: &Asking<'_>,
+        asking: &Caller<'_>,
         place: &Place,
     ) -> (rules::Change, Result<Answer, StoreError>) {
         let ttl = ttl_of(place.terms());
@@ -268,8 +265,8 @@ impl Process {
         }
     }
 
-    fn held(&self, grant: Option<Grant>, rules: Rules) -> Vec<Held> {
-        let held = |grant: Grant| Held {
+    fn held(&self, grant: Option<Grant>, rules: Rules) -> Vec<HeldLease> {
+        let held = |grant: Grant| HeldLease {
             grant: lease::Grant {
                 node_id: grant.node_id.into(),
                 start: grant.start.into(),

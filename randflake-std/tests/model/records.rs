@@ -6,7 +6,8 @@ use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
 use randflake_std::lease::Token;
 use randflake_std::rules::{
-    Continuity, NamespaceRecord, Node, NodeRecord, Past, Reason, Seal, Terms, View,
+    Continuity, Form, HistoryLink, KeyCheck, NamespaceRecord, Node, NodeRecord, QuarantineReason,
+    Terms, VERSION, Versions, View,
 };
 
 use crate::{TICK_MS, TTL};
@@ -46,7 +47,7 @@ pub(crate) const LONGER_TTL: u8 = 3;
 pub(crate) fn terms(place: u8) -> Terms {
     Terms {
         spec: layout_of(place).spec(),
-        seal: Some(Seal::Plain),
+        seal: Some(KeyCheck::Plain),
         max_ttl_ms: Some(u64::from(ttl_of(place)) * TICK_MS),
     }
 }
@@ -129,8 +130,10 @@ impl Lease {
             held: self.held,
             contested: self.contested,
             acquired: self.start.into(),
-            past: Past::default(),
+            past: HistoryLink::default(),
             holder: String::new(),
+            knows: VERSION,
+            form: Form::default(),
         }
     }
 }
@@ -165,12 +168,14 @@ impl Name {
 
     pub(crate) fn record(self) -> NamespaceRecord {
         NamespaceRecord {
+            versions: Versions::FIRST,
             terms: terms(self.terms),
             origin: self.origin.into(),
             writes: self.writes.into(),
             quarantine: self.quarantine.into(),
-            reason: Reason::default(),
+            reason: QuarantineReason::default(),
             fingerprint: fingerprint(self.fingerprint),
+            form: Form::default(),
         }
     }
 }

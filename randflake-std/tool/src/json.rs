@@ -20,7 +20,7 @@ const PIECE: usize = 64;
 
 /// An id, with the fields that change from one to the next.
 #[derive(Clone, Copy)]
-pub(crate) struct Fields<'a> {
+pub(crate) struct JsonFields<'a> {
     pub(crate) id: Id,
     pub(crate) raw: u64,
     pub(crate) sequence: u32,
@@ -33,8 +33,8 @@ pub(crate) struct Fields<'a> {
 pub(crate) struct Objects {
     texts: Vec<u8>,
     ints: Vec<u8>,
-    raw: Counter,
-    sequence: Counter,
+    raw: DigitsCounter,
+    sequence: DigitsCounter,
     /// What is the same for many ids, padded.
     common: Vec<u8>,
     common_len: usize,
@@ -66,16 +66,16 @@ impl Objects {
 
     /// Writes the next id of the block.
     #[inline]
-    pub(crate) fn write(&mut self, out: &mut Output, fields: Fields<'_>) -> io::Result<()> {
+    pub(crate) fn write(&mut self, out: &mut Output, fields: JsonFields<'_>) -> io::Result<()> {
         const FIXED: usize = TEXT.len() + INT.len() + RAW.len() + END.len() + 4 * WORD;
-        let Fields {
+        let JsonFields {
             id,
             raw,
             sequence,
             more,
         } = fields;
         out.put(FIXED + self.common.len() + more.len(), |place| {
-            let mut line = Line { place, len: 0 };
+            let mut line = JsonLine { place, len: 0 };
             line.literal(TEXT);
             let len = Notation::Text.len(id);
             line.word(&self.texts[self.next_text..], len);
@@ -98,12 +98,12 @@ impl Objects {
 }
 
 /// A line as far as it is written.
-pub(crate) struct Line<'a> {
+pub(crate) struct JsonLine<'a> {
     pub(crate) place: &'a mut [u8],
     pub(crate) len: usize,
 }
 
-impl Line<'_> {
+impl JsonLine<'_> {
     #[inline]
     pub(crate) fn literal(&mut self, text: &[u8]) {
         self.place[self.len..][..text.len()].copy_from_slice(text);
@@ -131,7 +131,7 @@ impl Line<'_> {
 
 /// The decimal digits of numbers of which most follow each other: all digits but the last are kept.
 #[derive(Default)]
-struct Counter {
+struct DigitsCounter {
     /// That of the kept digits and a zero.
     first: u64,
     digits: [u8; WORD],
@@ -139,9 +139,9 @@ struct Counter {
     len: usize,
 }
 
-impl Counter {
+impl DigitsCounter {
     #[inline]
-    fn write(&mut self, line: &mut Line<'_>, number: u64) {
+    fn write(&mut self, line: &mut JsonLine<'_>, number: u64) {
         let last = match number.checked_sub(self.first) {
             Some(last @ 0..10) if self.len > 0 => last,
             _ => self.change(number),

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::utc;
-use randflake_std::lease::{Namespace, Seal};
+use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::randflake_core::internal::LAYOUTS;
 use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
 use randflake_std::{Layout, Randflake};
@@ -81,9 +81,9 @@ impl FromStr for Chosen {
 }
 
 /// Epoch in Unix milliseconds, and the tick's length.
-type Times = (u64, Option<u64>);
+type EpochAndTick = (u64, Option<u64>);
 
-fn read_times(text: &str) -> Result<Times, String> {
+fn read_times(text: &str) -> Result<EpochAndTick, String> {
     let (epoch, tick) = match text.split_once('/') {
         Some((epoch, tick)) => (epoch, Some(tick)),
         None => (text, None),
@@ -101,7 +101,10 @@ fn read_times(text: &str) -> Result<Times, String> {
     Ok((epoch_unix_ms, tick_ms.transpose()?))
 }
 
-fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, LayoutSpec), String> {
+fn read_preset(
+    name: &str,
+    times: Option<EpochAndTick>,
+) -> Result<(&'static str, LayoutSpec), String> {
     let preset = LAYOUTS.iter().find(|(preset, _)| *preset == name);
     let Some(&(name, spec)) = preset else {
         let names = LAYOUTS.map(|(preset, _)| preset).join(", ");
@@ -128,7 +131,7 @@ fn read_preset(name: &str, times: Option<Times>) -> Result<(&'static str, Layout
     Ok((name, moved.map_err(|error| error.to_string())?))
 }
 
-fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String> {
+fn read_custom(widths: &str, times: Option<EpochAndTick>) -> Result<LayoutSpec, String> {
     let shape = |missing: &str| format!("{missing}: {CUSTOM_SHAPE}");
     let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
         return Err(shape("three numbers of bits are needed"));
@@ -167,7 +170,8 @@ fn read_custom(widths: &str, times: Option<Times>) -> Result<LayoutSpec, String>
     };
     let named = |spec: LayoutSpec| match parts {
         None => Ok(spec),
-        // There is one layout in the life of the process.
+        // Names in a layout are static. A process reads few: one from its options, or one for each line of
+        // `--namespaces`, both once.
         Some(parts) => spec.with_node_fields(parts.leak()),
     };
     LayoutSpec::new(fields)
@@ -187,7 +191,7 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
             return None;
         }
         let bits = bits.parse().ok().filter(|bits| (1..=32).contains(bits))?;
-        // There is one layout in the life of the process.
+        // As above.
         Some((&*name.to_owned().leak(), bits))
     };
     let parts: Option<Vec<_>> = text.split('+').map(part).collect();
@@ -207,8 +211,8 @@ fn preset(fields: LayoutFields) -> Option<&'static str> {
 pub(crate) fn described(namespace: &Namespace) -> String {
     let fields = namespace.spec().fields();
     let encrypted = match namespace.terms().seal {
-        Some(Seal::Plain) => "plain ",
-        Some(Seal::Key(_)) => "encrypted ",
+        Some(KeyCheck::Plain) => "plain ",
+        Some(KeyCheck::Key(_)) => "encrypted ",
         None => "",
     };
     if let Some(name) = preset(fields) {
@@ -237,12 +241,12 @@ pub(crate) fn described(namespace: &Namespace) -> String {
 
 impl Chosen {
     /// How its ids become public, unless that takes a secret that is not known here.
-    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<Seal>, Failure> {
+    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
         if !self.encrypted {
-            return Ok(Some(Seal::Plain));
+            return Ok(Some(KeyCheck::Plain));
         }
         let secret = secret.source()?.read()?;
-        Ok(secret.map(|secret| Seal::of(&secret.cipher())))
+        Ok(secret.map(|secret| KeyCheck::of(&secret.cipher())))
     }
 
     pub(crate) fn spec(&self) -> LayoutSpec {

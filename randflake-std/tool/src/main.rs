@@ -1,4 +1,7 @@
-//! `randflake`, the command line tool. A file per subcommand; the rules are the library's.
+//! `randflake`, the command line tool, and the service in it. The rules are the library's.
+//!
+//! `cli` names the subcommands. Those of the command line are in `command`, the service and its tokens in `serve`. What both
+//! need, as the options that choose a store, stands beside them.
 
 // A fuzzer has its own.
 #![cfg_attr(fuzzing, no_main)]
@@ -7,45 +10,24 @@
     reason = "the doc comments of arguments are the help texts, shown as they are"
 )]
 
-mod bits;
 mod cli;
-mod completions;
-mod compose;
-mod convert;
+mod command;
 mod date;
-mod doctor;
-mod equal_ids;
-mod explain;
 mod failure;
 mod form;
-mod format;
-mod generate;
 mod hardening;
 mod hex;
-mod histogram;
-mod input;
-mod inspect;
-mod interrupt;
 mod json;
-mod keygen;
 mod layout;
-mod lease;
-mod man;
 mod max_ttl;
 mod mistake;
-#[cfg(not(feature = "serve"))]
-mod no_serve;
 mod number;
 mod output;
-mod progress;
-mod record;
 mod secret;
-mod segment;
 #[cfg(feature = "serve")]
 mod serve;
 mod state_directory;
 mod store;
-mod utc;
 mod wait;
 
 use std::process::ExitCode;

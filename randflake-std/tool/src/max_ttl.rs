@@ -11,10 +11,10 @@ use crate::failure::Failure;
 const VARIABLE: &str = "RANDFLAKE_MAX_TTL";
 
 /// A place that says it, and what it says.
-pub(crate) type Said = (&'static str, Duration);
+pub(crate) type NamedTtl = (&'static str, Duration);
 
 /// What the environment says.
-pub(crate) fn variable() -> Result<Option<Said>, Failure> {
+pub(crate) fn variable() -> Result<Option<NamedTtl>, Failure> {
     let Some(text) = env::var_os(VARIABLE) else {
         return Ok(None);
     };
@@ -25,8 +25,8 @@ pub(crate) fn variable() -> Result<Option<Said>, Failure> {
 
 /// The first of several places that say it, if all that do say the same.
 pub(crate) fn agreed(
-    places: impl IntoIterator<Item = Option<Said>>,
-) -> Result<Option<Said>, Failure> {
+    places: impl IntoIterator<Item = Option<NamedTtl>>,
+) -> Result<Option<NamedTtl>, Failure> {
     let mut places = places.into_iter().flatten();
     let Some(first) = places.next() else {
         return Ok(None);
@@ -34,7 +34,7 @@ pub(crate) fn agreed(
     let Some(other) = places.find(|(_, time)| *time != first.1) else {
         return Ok(Some(first));
     };
-    let told = |(place, time): Said| format!("{} by {place}", span(time));
+    let told = |(place, time): NamedTtl| format!("{} by {place}", span(time));
     Err(Failure::usage(format!(
         "the longest TTL is {} and {}: it is fixed when the namespace is created, so say it in one place, or the same in \
          all",

@@ -34,7 +34,7 @@ pub(crate) const TICKET_VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
 
 /// Where the secret comes from.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum SecretSource {
     /// `--key-file`
     Given(PathBuf),
     /// `RANDFLAKE_KEY`
@@ -51,15 +51,15 @@ impl SecretArgs {
         self.key_file.is_some()
     }
 
-    pub(crate) fn source(&self) -> Result<Source, Failure> {
+    pub(crate) fn source(&self) -> Result<SecretSource, Failure> {
         Ok(if let Some(path) = &self.key_file {
-            Source::Given(path.clone())
+            SecretSource::Given(path.clone())
         } else if env::var_os(VARIABLE).is_some() {
-            Source::Variable
+            SecretSource::Variable
         } else if let Some(path) = credential() {
-            Source::Credential(path)
+            SecretSource::Credential(path)
         } else {
-            Source::Default(state_directory::path()?.join("key"))
+            SecretSource::Default(state_directory::path()?.join("key"))
         })
     }
 
@@ -74,7 +74,7 @@ impl SecretArgs {
         if store.is_shared()? {
             return Err(Failure::Failed(no_secret(store)?));
         }
-        if let Source::Default(path) = &source {
+        if let SecretSource::Default(path) = &source {
             make(path)?;
         }
         source.read()?.ok_or_else(|| source.missing())
@@ -118,7 +118,7 @@ fn differ(secret: &Secret, ticket_key: &Secret) -> Result<(), Failure> {
     Ok(())
 }
 
-impl Source {
+impl SecretSource {
     /// The secret, or `None` when the default file is not there.
     pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
         let read = match self {

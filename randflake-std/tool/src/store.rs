@@ -15,7 +15,7 @@ use randflake_std::{Randflake, private_file};
 use crate::date;
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
-use crate::max_ttl::{self, Said};
+use crate::max_ttl::{self, NamedTtl};
 use crate::state_directory;
 use crate::wait::WaitArgs;
 
@@ -35,7 +35,7 @@ pub(crate) struct StoreArgs {
         env = "RANDFLAKE_STORE",
         hide_env_values = true
     )]
-    store: Option<Written>,
+    store: Option<WrittenUrl>,
     /// Read the URL of the store from this file, which others must not be able to read
     #[arg(
         long,
@@ -251,7 +251,7 @@ impl StoreArgs {
     }
 
     /// The longest TTL of a namespace, and where it was said; refused if that is said twice in different ways.
-    pub(crate) fn max_ttl(&self) -> Result<Option<Said>, Failure> {
+    pub(crate) fn max_ttl(&self) -> Result<Option<NamedTtl>, Failure> {
         let url = self.written()?.map(|url| url.parse::<StoreUrl>());
         let url = url.transpose()?.and_then(|url| url.max_ttl());
         max_ttl::agreed([
@@ -264,7 +264,7 @@ impl StoreArgs {
     /// The URL that was given, or that is in the file.
     fn written(&self) -> Result<Option<String>, Failure> {
         let Some(path) = &self.store_file else {
-            return Ok(self.store.clone().map(|Written(url)| url));
+            return Ok(self.store.clone().map(|WrittenUrl(url)| url));
         };
         let wrong = |problem: &str| Failure::failed(format!("{}: {problem}", path.display()));
         let opened = private_file::open_key(path);
@@ -282,10 +282,10 @@ impl StoreArgs {
         }
     }
 
-    fn place(&self) -> Result<Place, Failure> {
+    fn place(&self) -> Result<StorePlace, Failure> {
         Ok(match self.written()? {
-            Some(url) => Place::Url(url),
-            None => Place::Default(prepared_path()?),
+            Some(url) => StorePlace::Url(url),
+            None => StorePlace::Default(prepared_path()?),
         })
     }
 
@@ -323,27 +323,27 @@ impl StoreArgs {
 
 /// A URL as it was written. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
 #[derive(Clone)]
-struct Written(String);
+struct WrittenUrl(String);
 
-impl From<String> for Written {
+impl From<String> for WrittenUrl {
     fn from(url: String) -> Self {
         Self(url)
     }
 }
 
-impl Debug for Written {
+impl Debug for WrittenUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("Written")
     }
 }
 
 /// Where leases are kept.
-enum Place {
+enum StorePlace {
     Url(String),
     Default(PathBuf),
 }
 
-impl Place {
+impl StorePlace {
     fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         match self {
             Self::Url(url) => lease::open(url, namespace),

@@ -5,7 +5,7 @@ use core::mem::discriminant;
 use core::time::Duration;
 use std::thread;
 
-use randflake_std::backoff::{Patience, Retry};
+use randflake_std::backoff::{Backoff, Retry};
 use randflake_std::date::span;
 
 use crate::date;
@@ -39,7 +39,7 @@ impl WaitArgs {
         let Some(limit) = self.wait else {
             return attempt().map_err(Into::into);
         };
-        let mut patience = Patience::new(limit);
+        let mut backoff = Backoff::new(limit);
         let mut told = None;
         loop {
             let error = match attempt() {
@@ -47,16 +47,16 @@ impl WaitArgs {
                 Err(error) => error,
             };
             let retry = Retry::from(&error);
-            let Some(time) = patience.pause(retry) else {
+            let Some(time) = backoff.pause(retry) else {
                 if retry == Retry::Never {
                     return Err(error.into());
                 }
-                return Err(error.into().after(patience.spent()));
+                return Err(error.into().after(backoff.spent()));
             };
             // Once for each reason: a store may come back, and be full.
             let reason = discriminant(&retry);
             if told.replace(reason) != Some(reason) {
-                tell(&error, patience.left());
+                tell(&error, backoff.left());
             }
             pause(time)?;
         }

@@ -98,6 +98,7 @@ macro_rules! arx_box {
 #[unsafe(naked)]
 pub(crate) extern "C" fn encrypt(key: &KeyState, block: u64) -> u64 {
     naked_asm!(
+        // `push` and `pop` reach only r0 to r7 and lr on Armv6-M: the upper registers go through the lower ones.
         "push {{r4-r7, lr}}",
         "mov r4, r8",
         "mov r5, r9",
@@ -109,6 +110,8 @@ pub(crate) extern "C" fn encrypt(key: &KeyState, block: u64) -> u64 {
         "mov r9, r5",
         "mov r10, r6",
         "mov r11, r7",
+        // The branch number and the 1 that is added to it stand in upper halves, so that the addition to the last
+        // pair needs no shift.
         "movs r1, #1",
         "lsls r7, r1, #16",
         "mov lr, r7",
@@ -160,6 +163,7 @@ pub(crate) extern "C" fn encrypt(key: &KeyState, block: u64) -> u64 {
         "lsrs r6, r6, #16",
         "lsls r6, r6, #16",
         "orrs r5, r6",
+        // Two branches make a step: an odd number means that the other branch is next, 8 that all steps are done.
         "lsrs r3, r7, #17", // Half of the number; an odd one carries.
         "add r7, lr",
         "bcs 2b",

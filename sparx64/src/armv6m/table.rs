@@ -10,6 +10,7 @@ use crate::{
     wide::{keep, load, pair, store},
 };
 
+// Two set bits, 16 apart: the product has the word twice, so that a shift becomes a rotation.
 const TURN_LEFT_2: u32 = 0x0001_0001 << 2;
 const TURN_LEFT_9: u32 = 0x0001_0001 << 9;
 
@@ -20,6 +21,7 @@ pub(crate) fn encrypt(schedule: &Schedule, block: u64) -> u64 {
     let (turn_left_2, turn_left_9) = (keep(TURN_LEFT_2), keep(TURN_LEFT_9));
     let steps = schedule.steps.as_ptr_range();
     let mut step = steps.start;
+    // A pointer and its end, not an index: the loads advance it for nothing.
     while step != steps.end {
         #[expect(unsafe_code, reason = "the compiler spills where it need not")]
         // SAFETY: reads the six round keys of a step, and leaves `step` at the next. They are aligned to a word,

@@ -1,4 +1,4 @@
-//! Slices of blocks, taken through the data path a few vectors at a time.
+//! Runs slices of blocks through the data path, a few vectors at a time.
 #![expect(
     clippy::inline_always,
     reason = "vector code must end up inside a function that has the target feature"
@@ -7,7 +7,7 @@
 use core::{array, iter::zip};
 
 use crate::{
-    round::{Direction, State, Word},
+    round::{Branches, Direction, Word16},
     schedule::Schedule,
 };
 
@@ -15,16 +15,16 @@ use crate::{
 ///
 /// Which block stands in which lane is the implementor's choice: no two lanes ever meet, so only
 /// `store` has to undo what `load` did.
-pub(super) trait Lanes<const BLOCKS: usize>: Word {
+pub(super) trait Lanes<const BLOCKS: usize>: Word16 {
     /// Gathers the first words of all blocks, the second ones and so on, out of big-endian order.
-    fn load(blocks: &[[u8; 8]; BLOCKS]) -> State<Self>;
+    fn load(blocks: &[[u8; 8]; BLOCKS]) -> Branches<Self>;
 
     /// The inverse of `load`.
-    fn store(state: State<Self>, blocks: &mut [[u8; 8]; BLOCKS]);
+    fn store(state: Branches<Self>, blocks: &mut [[u8; 8]; BLOCKS]);
 }
 
-/// Takes the blocks through the cipher: `GROUPS` vectors side by side for as long as there are so
-/// many blocks, then two, then one.
+/// Encrypts or decrypts the blocks in place: `GROUPS` vectors side by side while enough are left, then two, then
+/// one.
 #[inline(always)]
 pub(super) fn run<D, W, const BLOCKS: usize, const GROUPS: usize>(
     schedule: &Schedule<W::Key>,
@@ -38,6 +38,7 @@ pub(super) fn run<D, W, const BLOCKS: usize, const GROUPS: usize>(
     for group in groups {
         run_group::<D, W, BLOCKS, GROUPS>(schedule, group);
     }
+    // Fewer than a group: two vectors still hide part of the latency.
     let (pairs, vectors) = vectors.as_chunks_mut::<2>();
     for pair in pairs {
         run_group::<D, W, BLOCKS, 2>(schedule, pair);
@@ -46,6 +47,7 @@ pub(super) fn run<D, W, const BLOCKS: usize, const GROUPS: usize>(
         run_group::<D, W, BLOCKS, 1>(schedule, array::from_mut(vector));
     }
     if !tail.is_empty() {
+        // A vector costs the same however few lanes are in use, so the tail is padded with zeros.
         let mut vector = [[0; 8]; BLOCKS];
         for (padded, block) in zip(&mut vector, &*tail) {
             *padded = *block;

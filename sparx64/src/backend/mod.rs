@@ -1,4 +1,4 @@
-//! Many blocks at once.
+//! Encryption and decryption of many blocks at once.
 //!
 //! `lanes` drives the one data path of [`round`](crate::round) over vectors of words. The platform
 //! supplies the vectors, a file for each instruction set, and says which of them the running
@@ -36,7 +36,7 @@ use crate::{
     schedule::Schedule,
 };
 
-/// One way to encrypt many blocks, which the running processor has.
+/// An implementation of bulk encryption that the running processor can execute.
 ///
 /// [`encrypt_blocks`](crate::Sparx64::encrypt_blocks) takes the best by itself. This type is for
 /// tests and benchmarks, which compare them, and for logs. All give the same blocks.
@@ -54,38 +54,39 @@ use crate::{
 #[derive(Clone, Copy)]
 pub struct Backend(&'static Implementation);
 
-/// What a platform supplies. The functions are sound where the platform calls it available.
+/// What a platform supplies: a name, a threshold and two functions.
 struct Implementation {
     name: &'static str,
-    /// Fewer blocks take less time one by one: a pass costs the same however few of its lanes are
-    /// in use.
+    /// Below this number the portable code is faster: a pass costs the same however few of its lanes are in use.
     min_blocks: usize,
-    encrypt: Run,
-    decrypt: Run,
+    // Sound to call only where `platform::available` lists this implementation.
+    encrypt: RunFn,
+    decrypt: RunFn,
 }
 
-type Run = unsafe fn(&Schedule, &mut [[u8; 8]]);
+type RunFn = unsafe fn(&Schedule, &mut [[u8; 8]]);
 
 impl Backend {
-    /// The backends that the running processor has, the best first. The last is the scalar code.
+    /// The backends that the running processor can execute, fastest first. The last is always the portable one.
     pub fn available() -> impl Iterator<Item = Self> {
         platform::available().iter().map(Self)
     }
 
-    /// The first of the [available](Self::available) ones.
+    /// The fastest of the [available](Self::available) backends.
     #[must_use]
     pub fn best() -> Self {
+        // The list is never empty; the fallback only saves a panic path.
         Self(platform::available().first().unwrap_or(&portable::PORTABLE))
     }
 
-    /// `avx512`, `avx2`, `sse2`, `neon`, `simd128` or `portable`. Later versions may add names.
+    /// Name of the backend: `avx512`, `avx2`, `sse2`, `neon`, `simd128` or `portable`. Later versions may add
+    /// names.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name
     }
 
-    /// Whether the running processor has AVX2, and the operating system lets it be used: where a backend says so, other
-    /// code that is compiled for AVX2 may be called.
+    /// Whether code compiled for AVX2 may run: the processor has it and the operating system saves its registers.
     #[must_use]
     pub fn has_avx2(self) -> bool {
         matches!(self.0.name, "avx2" | "avx512")
@@ -120,14 +121,14 @@ impl fmt::Debug for Backend {
     }
 }
 
-/// The [name](Self::name).
+/// Writes the [name](Self::name) of the backend.
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// The bytes of each number, as they lie in memory.
+/// Views numbers as blocks of 8 bytes, in the byte order of the target.
 pub(crate) fn as_bytes(numbers: &mut [u64]) -> &mut [[u8; 8]] {
     let start = numbers.as_mut_ptr().cast();
     #[expect(unsafe_code, reason = "no safe function casts between slices")]

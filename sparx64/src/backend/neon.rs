@@ -20,7 +20,7 @@ use super::{
     portable::PORTABLE,
 };
 use crate::{
-    round::{Decrypt, Direction, Encrypt, State, Word},
+    round::{Branches, Decrypt, Direction, Encrypt, Word16},
     schedule::Schedule,
 };
 use vector_words::vector_words;
@@ -57,6 +57,7 @@ fn splat(key: u16) -> uint16x8_t {
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "counts are below 16")]
 fn rotate_left(words: uint16x8_t, count: u32) -> uint16x8_t {
+    // A rotation by a byte is a byte swap of each word: one instruction, and no constant.
     if count == 8 {
         return swap_bytes(words);
     }

@@ -1,4 +1,4 @@
-//! Targets without vectors of ours.
+//! Targets without a vector backend: only the portable code.
 
 use super::{Implementation, portable::PORTABLE};
 

@@ -1,5 +1,5 @@
-//! One block after the other: the plain twin of all vectors. A processor that executes out of
-//! order overlaps neighbouring blocks by itself.
+//! Processes blocks one after the other, on any target. A processor that executes out of order overlaps
+//! neighbouring blocks by itself.
 
 use super::{
     Implementation,
@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     block,
-    round::{Decrypt, Direction, Encrypt, State},
+    round::{Branches, Decrypt, Direction, Encrypt},
     schedule::Schedule,
 };
 
@@ -24,12 +24,12 @@ pub(super) fn run<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
 
 impl Lanes<1> for u16 {
     #[inline]
-    fn load(&[block]: &[[u8; 8]; 1]) -> State<Self> {
+    fn load(&[block]: &[[u8; 8]; 1]) -> Branches<Self> {
         block::load(u64::from_le_bytes(block))
     }
 
     #[inline]
-    fn store(state: State<Self>, [block]: &mut [[u8; 8]; 1]) {
+    fn store(state: Branches<Self>, [block]: &mut [[u8; 8]; 1]) {
         *block = block::store(state).to_le_bytes();
     }
 }

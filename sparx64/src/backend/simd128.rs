@@ -19,7 +19,7 @@ use super::{
     portable::PORTABLE,
 };
 use crate::{
-    round::{Decrypt, Direction, Encrypt, State, Word},
+    round::{Branches, Decrypt, Direction, Encrypt, Word16},
     schedule::Schedule,
 };
 
@@ -42,7 +42,7 @@ fn run<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
 #[derive(Clone, Copy)]
 struct Simd128(v128);
 
-impl Word for Simd128 {
+impl Word16 for Simd128 {
     type Key = u16;
 
     #[inline(always)]
@@ -67,6 +67,7 @@ impl Word for Simd128 {
 
     #[inline(always)]
     fn rotate_left(self, count: u32) -> Self {
+        // A rotation by a byte is one shuffle.
         if count == 8 {
             return Self(swap_bytes(self.0));
         }
@@ -79,7 +80,7 @@ impl Word for Simd128 {
 
 impl Lanes<8> for Simd128 {
     #[inline(always)]
-    fn load(blocks: &[[u8; 8]; 8]) -> State<Self> {
+    fn load(blocks: &[[u8; 8]; 8]) -> Branches<Self> {
         #[expect(unsafe_code, reason = "no safe function reads a vector")]
         // SAFETY: any bytes are vectors; the compiler compares the sizes.
         let vectors = unsafe { mem::transmute::<[[u8; 8]; 8], [v128; 4]>(*blocks) };
@@ -92,7 +93,7 @@ impl Lanes<8> for Simd128 {
     }
 
     #[inline(always)]
-    fn store(((a, b), (c, d)): State<Self>, blocks: &mut [[u8; 8]; 8]) {
+    fn store(((a, b), (c, d)): Branches<Self>, blocks: &mut [[u8; 8]; 8]) {
         let (low_ab, high_ab) = interleave(a.0, b.0);
         let (low_cd, high_cd) = interleave(c.0, d.0);
         let vectors = [

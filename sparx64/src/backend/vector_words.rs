@@ -14,7 +14,7 @@ macro_rules! vector_words {
         #[derive(Clone, Copy)]
         struct $name($vector);
 
-        impl Word for $name {
+        impl Word16 for $name {
             type Key = $key;
 
             #[inline(always)]
@@ -50,7 +50,7 @@ macro_rules! vector_words {
 
         impl Lanes<$blocks> for $name {
             #[inline(always)]
-            fn load(blocks: &Blocks) -> State<Self> {
+            fn load(blocks: &Blocks) -> Branches<Self> {
                 // SAFETY: any bytes are vectors; the compiler compares the sizes.
                 let vectors = unsafe { mem::transmute::<Blocks, Vectors>(*blocks) };
                 // SAFETY: the caller has the target feature: see the macro.
@@ -59,7 +59,7 @@ macro_rules! vector_words {
             }
 
             #[inline(always)]
-            fn store(((a, b), (c, d)): State<Self>, blocks: &mut Blocks) {
+            fn store(((a, b), (c, d)): Branches<Self>, blocks: &mut Blocks) {
                 // SAFETY: the caller has the target feature: see the macro.
                 let vectors = unsafe { scatter([a.0, b.0, c.0, d.0]) };
                 // SAFETY: any bytes are blocks; the compiler compares the sizes.

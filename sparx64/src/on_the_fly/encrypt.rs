@@ -1,4 +1,4 @@
-//! Encryption, on all processors but those that have assembly for it.
+//! Encryption in portable code, for all processors without assembly of their own.
 
 use super::whiten;
 use crate::{

@@ -1,4 +1,4 @@
-//! The cipher without a table of round keys.
+//! The cipher without a table of round keys: it computes them while it runs.
 
 #[cfg(not(all(armv6m, not(miri))))]
 mod encrypt;
@@ -17,13 +17,14 @@ use crate::{
     wide::{Pair, load, mix, pack, store, unpack},
 };
 
-/// Two in each step. The key state is permuted after each, with its number.
+/// Numbers of the branches, two in each of the eight steps. After each branch the key state is permuted with its
+/// number.
 const NUMBERS: Range<u16> = 1..17;
 
-/// SPARX-64/128 under one key, which makes the round keys anew for each block: for microcontrollers.
+/// The block cipher SPARX-64/128, computing its round keys anew for each block: for microcontrollers.
 ///
-/// It holds the key alone, 16 bytes where [`Sparx64`](crate::Sparx64) holds 200, needs less code than
-/// that and its key schedule, and takes about twice the time for a block. Blocks are the same.
+/// It holds only the key (16 bytes, where [`Sparx64`](crate::Sparx64) holds 200), needs less code and takes about
+/// twice as long per block. Both encrypt to the same blocks.
 ///
 /// The key is wiped when the value is dropped; the round keys of a block, on the stack or in
 /// registers, are not.
@@ -43,7 +44,7 @@ pub struct Sparx64OnTheFly {
 }
 
 impl Sparx64OnTheFly {
-    /// Takes a key: eight 16-bit words, each big-endian. Every key is accepted.
+    /// Stores a key: eight 16-bit words, each big-endian. Every key is accepted.
     #[inline]
     #[must_use]
     pub const fn new(key: &[u8; 16]) -> Self {
@@ -76,6 +77,7 @@ impl Sparx64OnTheFly {
     #[must_use]
     pub fn decrypt_u64(&self, block: u64) -> u64 {
         let mut key = self.key;
+        // Decryption needs the last round keys first, so the key state runs to its end before the first round.
         for number in NUMBERS {
             key.permute(number);
         }

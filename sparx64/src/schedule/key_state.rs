@@ -1,12 +1,12 @@
-//! The state of the key schedule, from which the round keys are taken.
+//! State of the key schedule, from which the round keys are taken.
 
 use crate::{
-    round::{Word, arx_box, arx_box_inverse},
+    round::{Word16, arx_box, arx_box_inverse},
     wide::{Pair, pack, unpack},
     wipe,
 };
 
-/// At first the key: eight 16-bit words, in pairs.
+/// Eight 16-bit words in pairs; at first they are the key itself.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
 pub(crate) struct KeyState([Pair; 4]);
@@ -18,6 +18,7 @@ impl KeyState {
         let (pairs, _) = key.as_chunks();
         let mut i = 0;
         while i < pairs.len() {
+            // Read big-endian, the first word is the upper half; a pair has it in the lower.
             state[i] = u32::from_be_bytes(pairs[i]).rotate_left(16);
             i = i.wrapping_add(1);
         }
@@ -51,6 +52,7 @@ impl KeyState {
 
     #[inline]
     pub(crate) fn permute_inverse(&mut self, number: u16) {
+        // The permutation has turned the pairs by one: they are taken in the turned order and put back.
         let [d, a, b, c] = self.0;
         let a = unpack(a);
         let (b_x, b_y) = unpack(b);

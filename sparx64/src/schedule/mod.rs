@@ -1,4 +1,4 @@
-//! The key schedule.
+//! Key schedule: expands 128 bits of key into 50 round keys.
 
 mod key_state;
 
@@ -18,7 +18,7 @@ pub(crate) type RoundKey<K = u16> = [K; 2];
 type StepKeys<K> = [[RoundKey<K>; 3]; 2];
 
 /// All round keys, in the order of their use: 8 steps, then the final whitening. Each word of key
-/// is a `u16`, or what a [`Word`](crate::round::Word) of several blocks makes of it. `repr(C)`: a place is filled in
+/// is a `u16`, or what a [`Word16`](crate::round::Word16) of several blocks makes of it. `repr(C)`: a place is filled in
 /// this order.
 /// Aligned, so that both words of a round key may be loaded at once.
 // An AVR loads bytes, and its compiler relies on an alignment that it does not give to what is on the stack:
@@ -31,19 +31,19 @@ pub(crate) struct Schedule<K: Copy + Default = u16> {
     pub(crate) whitening: [RoundKey<K>; 2],
 }
 
-/// The place of a schedule, of which nothing is written yet.
+/// Uninitialised memory for a schedule.
 #[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
-struct Place([MaybeUninit<RoundKey>; 50]);
+struct UninitKeys([MaybeUninit<RoundKey>; 50]);
 
 impl Schedule {
     #[inline]
     pub(crate) fn new(key: &[u8; 16]) -> Self {
-        let mut place = Place([MaybeUninit::uninit(); 50]);
+        let mut place = UninitKeys([MaybeUninit::uninit(); 50]);
         expand(key, &mut place);
         #[expect(unsafe_code, reason = "to clear it before is a call of `memset`")]
         // SAFETY: both are 50 round keys, of which `expand` has written each.
         unsafe {
-            mem::transmute::<Place, Self>(place)
+            mem::transmute::<UninitKeys, Self>(place)
         }
     }
 }
@@ -53,7 +53,7 @@ impl Schedule {
 ///
 /// Not inlined, so that the compiler may pass the caller's place: else the table is made on the stack and copied.
 #[inline(never)]
-fn expand(key: &[u8; 16], Place(round_keys): &mut Place) {
+fn expand(key: &[u8; 16], UninitKeys(round_keys): &mut UninitKeys) {
     let mut state = KeyState::new(key);
     let (branches, whitening) = round_keys.as_chunks_mut::<3>();
     for (branch, number) in zip(branches, 1..) {
@@ -61,6 +61,7 @@ fn expand(key: &[u8; 16], Place(round_keys): &mut Place) {
         state.permute(number);
     }
     write(whitening, &state.of_whitening());
+    // The final state determines the whole key, as the permutation is invertible.
     state.wipe();
 }
 

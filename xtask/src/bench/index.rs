@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use super::{target, workspace};
-use crate::cargo::{cargo, output_of, root};
+use crate::cargo::{output_of, root, target};
+use crate::integrations::inside;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::POSTGRES;
@@ -25,15 +25,12 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     let Some(programs) = report.tool(&POSTGRES, "the benchmark") else {
         return Ok(());
     };
-    let mut build = cargo(&["build", "--release", "--locked"]);
-    build
-        .current_dir(workspace("index"))
-        .arg("--target-dir")
-        .arg(target("index"));
+    // A member of the workspace whose tests run it with a few rows.
+    let mut build = inside(&["build", "--release", "--locked", "--package", "index"]);
     if !report.check("build", &mut build) {
         return Ok(());
     }
-    let mut measure = Command::new(target("index").join("release/index"));
+    let mut measure = Command::new(target().join("release/index"));
     measure.arg("--programs").arg(programs).args(arguments);
     let figures = output_of(&mut measure);
     let verdict = match figures {

@@ -7,7 +7,7 @@ use super::machine::caption;
 use super::{put_into, text};
 use crate::cargo::{cargo, root};
 use crate::engines;
-use crate::matrix::features_of;
+use crate::matrix::{features_of, host_tests};
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
@@ -21,6 +21,15 @@ const MARKS: [&str; 2] = ["<!-- bench leases -->\n", "<!-- end -->\n"];
 
 pub(super) fn needs() -> Vec<Need> {
     engines::LEASES.needs()
+}
+
+/// Of the part `engines`: all of it on each engine, with few node ids.
+pub(crate) fn once(report: &mut Report) {
+    let mut measure = host_tests();
+    measure.args(["--bench", "leases"]);
+    if engines::LEASES.tell(report, &mut measure) {
+        report.check("bench leases", &mut measure);
+    }
 }
 
 pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {

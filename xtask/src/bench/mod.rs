@@ -3,7 +3,7 @@
 mod criterion;
 mod index;
 mod instructions;
-mod leases;
+pub(crate) mod leases;
 mod machine;
 mod peers;
 pub(crate) mod serve;
@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use crate::apart;
+use crate::apart::{self, InTest};
 use crate::cargo::root;
 use crate::report::Report;
 use crate::setup::Need;
@@ -42,11 +42,30 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
                 minutes)
   serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
                 id takes at half of the highest rate, into the record (four minutes)
-  memory        what `randflake serve` keeps of bursts of 1,000 connections: fails unless it stops growing (20 minutes)
+  memory        what `randflake serve` holds under floods, in a container's memory where this is root, and keeps of
+                bursts of 1,000 connections: fails unless it stops growing (20 minutes)
 
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out
 ";
+
+pub(crate) const IN_TEST: &[InTest] = &[
+    InTest::Part(
+        "each case of the workspace once, also of load, threads, cli, and of leases on SQLite",
+        "unit",
+    ),
+    InTest::Part("leases on each engine, with few node ids", "engines"),
+    InTest::Part("a short round of serve and of memory", "serve"),
+    InTest::Part("index with ten rows", "integrations"),
+    InTest::Nothing(
+        "peers",
+        "128 crates that nothing else needs take a minute of CPU to build: run it before a release",
+    ),
+    InTest::Nothing(
+        "instructions",
+        "valgrind's runner takes ten minutes to build: run it before a release",
+    ),
+];
 
 /// A benchmark, and what must be on the machine for it.
 struct Bench {

@@ -9,8 +9,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
-use toml::de::DeTable;
-
 use self::source::{Kind, Source};
 use crate::cargo::root;
 use crate::tidy::Manifest;
@@ -44,42 +42,24 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The members of the workspace, but for those that only build.
+/// The members of the workspace.
 fn packages(folder: &Path) -> io::Result<Vec<Package>> {
-    let text = fs::read_to_string(folder.join("Cargo.toml"))?;
-    let document = DeTable::parse(&text).map_err(io::Error::other)?;
-    let members = document.get_ref().get("workspace");
-    let members =
-        members.and_then(|workspace| workspace.get_ref().get("members")?.get_ref().as_array());
-    let members = members.into_iter().flatten();
-    let mut packages = Vec::new();
-    for member in members.filter_map(|member| member.get_ref().as_str()) {
-        let text = fs::read_to_string(folder.join(member).join("Cargo.toml"))?;
+    let manifest = |folder: &Path| {
+        let text = fs::read_to_string(folder.join("Cargo.toml"))?;
         let manifest = Manifest::parse(&text).map_err(io::Error::other)?;
-        let is_program = |source: &Source| source.path.starts_with("bin");
-        let all = Source::all(&folder.join(member).join("src"))?;
-        let (programs, sources) = all.into_iter().partition::<Vec<_>, _>(is_program);
-        packages.push(Package {
-            name: member.to_owned(),
-            sources,
+        Ok::<_, io::Error>((text, manifest))
+    };
+    let (_, workspace) = manifest(folder)?;
+    let packages = workspace.members.into_iter().map(|name| {
+        let (text, manifest) = manifest(&folder.join(&name))?;
+        Ok(Package {
+            sources: Source::all(&folder.join(&name).join("src"))?,
             features: manifest.features.len(),
             optional: text.matches("optional = true").count(),
-        });
-        // A program beside a library, as if it were a package.
-        if !programs.is_empty() {
-            let below = |source: Source| Source {
-                path: source.path.iter().skip(2).collect(),
-                ..source
-            };
-            packages.push(Package {
-                name: format!("{member}/src/bin"),
-                sources: programs.into_iter().map(below).collect(),
-                features: 0,
-                optional: 0,
-            });
-        }
-    }
-    Ok(packages)
+            name,
+        })
+    });
+    packages.collect()
 }
 
 /// Lines of each folder; the files beside the folders are together.
@@ -151,12 +131,17 @@ fn figures(packages: &[Package], lists: bool) {
         );
     }
     for engine in ENGINES {
-        let places = places(packages, engine);
-        println!(
-            "{engine}: named in {} files outside its folder",
-            places.len()
-        );
-        list(places);
+        for package in packages {
+            let places = places(package, engine);
+            if !places.is_empty() {
+                let name = &package.name;
+                println!(
+                    "{engine}: {} files of {name} name it outside its folder",
+                    places.len()
+                );
+                list(places);
+            }
+        }
     }
     let sources = packages.iter().flat_map(|package| {
         let sources = package.sources.iter();
@@ -187,16 +172,14 @@ fn figures(packages: &[Package], lists: bool) {
 }
 
 /// Files whose code names an engine, outside the folders of its name.
-fn places(packages: &[Package], engine: &str) -> Vec<String> {
-    let mut places = Vec::new();
-    for package in packages {
-        for source in &package.sources {
-            let names = |line: &str| line.to_lowercase().contains(engine);
-            let is_own = source.path.iter().any(|part| part == engine);
-            if !is_own && source.of_kind(Kind::Code).any(names) {
-                places.push(format!("{}/{}", package.name, source.path.display()));
-            }
-        }
-    }
+fn places(package: &Package, engine: &str) -> Vec<String> {
+    let names = |line: &str| line.to_lowercase().contains(engine);
+    let is_place = |source: &&Source| {
+        let is_own = source.path.iter().any(|part| part == engine);
+        !is_own && source.of_kind(Kind::Code).any(names)
+    };
+    let places = package.sources.iter().filter(is_place);
     places
+        .map(|source| source.path.display().to_string())
+        .collect()
 }

@@ -14,7 +14,7 @@ use crate::report::Report;
 /// A page of each library that has items with features, and the features that its badge shows.
 const BADGES: &[(&str, &str, &str)] = &[
     ("sparx64", "struct.Sparx64.html", "cipher"),
-    ("randflake-core", "struct.Ticket.html", "ticket"),
+    ("randflake-core", "struct.Id.html", "serde"),
     ("randflake-std", "lease/type.SqliteStore.html", "sqlite"),
     (
         "randflake-embedded",

@@ -42,7 +42,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     violations
 }
 
-/// What `cargo tree` lists, the crate itself first.
+/// As `cargo tree` lists them, the crate itself first.
 pub(crate) fn default_dependencies(package: &str) -> String {
     let arguments = "tree --edges normal,build --prefix none --target all --package";
     let mut command = cargo(&arguments.split(' ').collect::<Vec<_>>());
@@ -56,11 +56,11 @@ pub(crate) fn unexpected(expected: &[&str], tree: &str) -> Vec<String> {
         .collect();
     found.sort_unstable();
     found.dedup();
-    if found == expected {
-        Vec::new()
-    } else {
-        vec![format!("has {found:?}, expected {expected:?}")]
-    }
+    let new = found.iter().filter(|name| !expected.contains(name));
+    let gone = expected.iter().filter(|name| !found.contains(name));
+    new.map(|name| format!("{name} is new"))
+        .chain(gone.map(|name| format!("{name} is gone")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -107,6 +107,6 @@ mod tests {
             .len(),
             1
         );
-        assert_eq!(unexpected(expected, "").len(), 1);
+        assert_eq!(unexpected(expected, "").len(), 2);
     }
 }

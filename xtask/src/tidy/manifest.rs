@@ -62,7 +62,7 @@ impl Manifest {
         }
         let package = table(root, "package");
         let name = package.and_then(|package| package.get("name")?.get_ref().as_str());
-        manifest.name = name.unwrap_or_default().to_owned();
+        name.unwrap_or_default().clone_into(&mut manifest.name);
         let workspace = table(root, "workspace");
         let members = workspace.and_then(|workspace| workspace.get("members"));
         manifest.members = strings(members);

@@ -6,8 +6,10 @@ mod bound_values;
 mod cfg_places;
 mod dependencies;
 mod documented;
+mod documents;
 mod features;
 mod floors;
+mod lean_tool;
 mod manifest;
 mod separate_tests;
 mod source;
@@ -34,6 +36,7 @@ const RULES: &[(&str, Rule)] = &[
     ),
     ("cfg never stands inside a function", cfg_places::check),
     ("every test target runs in some part", separate_tests::check),
+    ("documents name what is there", documents::check),
 ];
 
 pub(crate) fn run(report: &mut Report) {
@@ -52,6 +55,10 @@ pub(crate) fn run(report: &mut Report) {
             verdict(&arrows::unexpected(expected, &found)),
         );
     }
+    report.verdict(
+        "`cargo randflake` compiles the crates that are listed",
+        verdict(&lean_tool::check()),
+    );
 }
 
 fn verdict(violations: &[String]) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! Division by a number that is known when the program is compiled.
+//! Division by a constant, in the way that suits the processor.
 
 #[cfg(not(all(target_arch = "arm", not(target_has_atomic = "32"))))]
 mod native;

@@ -1,6 +1,6 @@
-//! Where the processor divides, or has the upper half of a product, by which the compiler divides.
+//! For processors with a division, or with the upper half of a product, which the compiler divides by.
 
-/// A divisor, above 0.
+/// A constant divisor above 0.
 #[derive(Clone, Copy)]
 pub(crate) struct Divisor(u32);
 
@@ -9,15 +9,15 @@ impl Divisor {
         Self(divisor)
     }
 
-    /// The quotient and the rest.
+    /// Returns quotient and remainder.
     #[inline]
     pub(crate) fn divide(self, number: u32) -> (u32, u32) {
-        // The divisor is not zero: checked division leaves no panic in the code.
+        // Never zero; checked division leaves no panic in the code.
         let quotient = number.checked_div(self.0).unwrap_or_default();
         (quotient, number.wrapping_sub(quotient.wrapping_mul(self.0)))
     }
 
-    /// The quotient, which is below 2^15.
+    /// Returns the quotient, which must be below 2^15.
     #[inline]
     pub(crate) fn divide_small(self, number: u32) -> u32 {
         self.divide(number).0

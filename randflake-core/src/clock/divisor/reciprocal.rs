@@ -1,15 +1,15 @@
-//! Division on Armv6-M, which neither divides nor has the upper half of a product: the compiler calls its library,
-//! which takes 452 bytes and subtracts 32 times. Here an estimate takes two multiplications, and is too small by one at
-//! most unless the quotient is large.
+//! Division on Armv6-M, which has neither a division nor the upper half of a product. The compiler's library takes
+//! 452 bytes and subtracts 32 times; an estimate here takes two multiplications and is too small by at most one,
+//! unless the quotient is large.
 
-/// A divisor, above 0.
+/// A constant divisor above 0, with its reciprocal.
 #[derive(Clone, Copy)]
 pub(crate) struct Divisor {
     by: u32,
     /// `2^(16 + shift) / divisor`, rounded down: at most 16 bits.
     reciprocal: u32,
     shift: u32,
-    /// How many estimates any number needs.
+    /// Number of estimates that reach the exact quotient for any dividend.
     passes: u32,
 }
 
@@ -33,13 +33,13 @@ impl Divisor {
         }
     }
 
-    /// The quotient and the rest.
+    /// Returns quotient and remainder.
     #[inline]
     pub(crate) fn divide(self, number: u32) -> (u32, u32) {
         self.divide_in(self.passes, number)
     }
 
-    /// The quotient, which is below 2^15.
+    /// Returns the quotient, which must be below 2^15.
     #[inline]
     pub(crate) fn divide_small(self, number: u32) -> u32 {
         self.divide_in(1, number).0
@@ -52,7 +52,8 @@ impl Divisor {
             return (number >> self.by.trailing_zeros(), rest);
         }
         let (mut quotient, mut rest) = (0_u32, number);
-        // A reciprocal of 16 bits is too small by less than a 2^15th of itself: so is what an estimate leaves.
+        // The reciprocal is too small by less than 2^-15 of itself, and so is each estimate: every pass leaves at
+        // most that fraction.
         for _pass in 0..passes {
             let part = self.estimate(rest);
             quotient = quotient.wrapping_add(part);
@@ -65,7 +66,7 @@ impl Divisor {
         }
     }
 
-    /// The quotient or less. The sum has 32 bits.
+    /// Estimates the quotient from below. The partial sums fit in 32 bits.
     #[inline]
     fn estimate(self, number: u32) -> u32 {
         let upper = (number >> 16).wrapping_mul(self.reciprocal);

@@ -1,4 +1,4 @@
-//! What a device uses of its grant after each reset.
+//! Blocks: what a device uses of its grant after each reset.
 
 use core::marker::PhantomData;
 use core::time::Duration;
@@ -8,17 +8,17 @@ use crate::{HorizonError, HorizonStore, Layout, Lease};
 #[cfg(test)]
 mod tests;
 
-/// How far a horizon is raised at a time unless it is set: 60 s.
+/// Default length of a block: 60 s.
 pub const DEFAULT_BLOCK_S: u32 = 60;
 
-/// Cuts a device's grant into blocks, each written down as used before any of it is.
+/// Divides the grant of a device into blocks, each recorded as used before any id of it is issued.
 ///
-/// A device that loses everything else in a reset can continue with the same grant: a node id given at the factory, or
-/// that of a ticket. All blocks of one grant and one horizon are disjoint, over any number of resets, whatever the
-/// clock shows; what a reset leaves unused of a block is skipped.
+/// A device can then continue with the same grant after it lost everything else in a reset. All blocks of one grant
+/// and horizon are disjoint, across any number of resets and whatever the clock shows; what a reset leaves of a
+/// block is skipped.
 ///
-/// The store has its first horizon from the factory, or from [`provision`](Self::provision). One in which nothing is
-/// readable later is *lost*, and no block is begun: nobody knows how much of the grant was used.
+/// The store gets its first horizon in the factory, or by [`provision`](Self::provision). If nothing is readable
+/// later, the horizon is *lost* and no block is begun: how much of the grant was used is unknown.
 ///
 /// ```
 /// use core::time::Duration;
@@ -51,7 +51,7 @@ pub const DEFAULT_BLOCK_S: u32 = 60;
 /// ```
 #[derive(Debug)]
 pub struct Blocks<L, S> {
-    // The grant, in parts: the lease as one would be copied, which takes a call of `memcpy` on RISC-V.
+    // The fields of the grant one by one: copying a whole lease is a call of `memcpy` on RISC-V.
     start: u64,
     end: u64,
     node_id: u32,
@@ -61,8 +61,8 @@ pub struct Blocks<L, S> {
 }
 
 impl<L: Layout, S> Blocks<L, S> {
-    /// The blocks of a grant that are past the store's horizon, 60 s long. The grant is the device's alone,
-    /// and has this one horizon.
+    /// Creates the blocks of a grant after the horizon of the store, 60 s long. The grant belongs to this device
+    /// and this horizon alone.
     pub const fn new(grant: Lease<L>, store: S) -> Self {
         Self {
             start: grant.start(),
@@ -74,20 +74,20 @@ impl<L: Layout, S> Blocks<L, S> {
         }
     }
 
-    /// How long a block is, in seconds; 0 is taken for 1. A longer one wears the medium less, and skips
-    /// more when the device is reset.
+    /// Sets the length of a block in seconds; 0 counts as 1. Longer blocks wear the medium less, and skip more at a
+    /// reset.
     #[must_use]
     pub const fn with_block_s(mut self, block_s: u32) -> Self {
         self.block_s = if block_s == 0 { 1 } else { block_s };
         self
     }
 
-    /// The store, whose horizon is where a clock may start that is told no time.
+    /// The store. Its horizon is where a clock without a time source may start.
     pub const fn store(&self) -> &S {
         &self.store
     }
 
-    /// What to raise a store to that shows this horizon, so that it has its first.
+    /// First horizon to write, given the one that the store shows.
     pub(super) fn first<E>(&self, horizon: u32) -> Result<u32, HorizonError<E>> {
         if horizon != 0 {
             return Err(HorizonError::Provisioned);
@@ -96,7 +96,7 @@ impl<L: Layout, S> Blocks<L, S> {
         u32::try_from(first).map_err(|_| HorizonError::OutOfRange)
     }
 
-    /// The next block, if a store shows this horizon.
+    /// The next block, given the horizon of the store.
     pub(super) fn next<E>(
         &self,
         horizon: u32,
@@ -108,7 +108,7 @@ impl<L: Layout, S> Blocks<L, S> {
         self.claim(start, start)
     }
 
-    /// The last block and one more, if a store shows this horizon.
+    /// The last block extended by one, given the horizon of the store.
     pub(super) fn longer<E>(
         &self,
         horizon: u32,
@@ -121,38 +121,39 @@ impl<L: Layout, S> Blocks<L, S> {
         self.claim(lease.start(), lease.end())
     }
 
-    /// From `start` to a block after `end`.
+    /// Claims from `start` to one block after `end`.
     fn claim<E>(&self, start: u64, end: u64) -> Result<Claim, HorizonError<E>> {
         if end >= self.end {
             return Err(HorizonError::GrantUsed);
         }
-        // At least a tick, however long that is.
+        // A block has at least one tick, however long that is.
         let block_s = u64::from(self.block_s).max(L::SPEC.tick_ms().div_ceil(1_000));
         let horizon = L::SPEC.unix_s_from(end).saturating_add(block_s);
         let horizon = u32::try_from(horizon).map_err(|_| HorizonError::OutOfRange)?;
         Ok(Claim { start, horizon })
     }
 
-    /// The claim's lease, up to what the store was raised to: that or further.
+    /// The lease of a claim, up to the horizon that the store has reached, which may be higher than requested.
     pub(super) fn lease(&self, claim: &Claim, horizon: u32) -> Lease<L> {
         let until = self.end_below(horizon);
         Lease::checked_before(L::default(), self.node_id, claim.start, until)
     }
 
-    /// The first tick of which a part is not before the horizon, within the grant.
+    /// End of what lies entirely below the horizon, within the grant.
     fn end_below(&self, horizon: u32) -> u64 {
         let end = L::SPEC.tick_at(Duration::from_secs(horizon.into()));
         end.unwrap_or(0).min(self.end)
     }
 }
 
-/// What is used when a store has been raised.
+/// A block to use once the store was raised to its horizon.
 pub(super) struct Claim {
-    /// The first tick.
+    /// First tick of the block.
     start: u64,
     pub(super) horizon: u32,
 }
 
+/// Checks that a horizon is known: 0 means that it is lost.
 const fn known<E>(horizon: u32) -> Result<u32, HorizonError<E>> {
     match horizon {
         0 => Err(HorizonError::Lost),
@@ -161,10 +162,11 @@ const fn known<E>(horizon: u32) -> Result<u32, HorizonError<E>> {
 }
 
 impl<L: Layout, S: HorizonStore> Blocks<L, S> {
-    /// Writes the first horizon, where the grant begins: once in the life of a device, or of a grant that replaces
-    /// one whose horizon was lost. Who asks for it is a person or a server that knows that nobody has used this grant.
+    /// Writes the first horizon, at the start of the grant: once in the life of a device, or of a grant that
+    /// replaces one whose horizon was lost. Call it on the decision of a person or server that knows that the grant
+    /// is unused.
     ///
-    /// A firmware that calls it at each boot uses a grant anew when its flash was erased, and repeats ids.
+    /// Never call it at each boot: after its flash was erased, the firmware would use a grant again and repeat ids.
     ///
     /// # Errors
     ///
@@ -177,15 +179,15 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         self.store.raise(first).map_err(HorizonError::Store)
     }
 
-    /// Returns the next block, for a new generator: after a reset, or when the previous block's lease has expired. It
-    /// begins at the horizon, or at `now` if that is later, and is durable when this returns.
+    /// Begins the next block, for a new generator: after a reset, or when the previous block has expired. It begins
+    /// at the horizon, or at `now` if later, and is durable on return.
     ///
-    /// A wrong `now` burns the ticks up to it, so a clock that was set within
-    /// [`TimeBounds`](crate::TimeBounds) is the one to ask.
+    /// A wrong `now` wastes the ticks up to it, so use a clock that was set within
+    /// [`TimeBounds`](crate::TimeBounds).
     ///
     /// # Errors
     ///
-    /// No block was begun then.
+    /// On an error no block was begun.
     ///
     /// - [`Lost`](HorizonError::Lost): the store shows no horizon. This grant must not be used again: take one that
     ///   nobody has used, and [`provision`](Self::provision);
@@ -197,8 +199,8 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         self.raise(&claim)
     }
 
-    /// The lease of the last block made a block longer, to pass to [`Generator::extend`](crate::Generator::extend)
-    /// before it expires; durable when this returns.
+    /// Extends the last block by one, for [`Generator::extend`](crate::Generator::extend) before it expires;
+    /// durable on return.
     ///
     /// # Errors
     ///

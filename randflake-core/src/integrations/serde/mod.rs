@@ -1,7 +1,7 @@
 //! Forms of an id other than text, for `#[serde(with = "...")]`.
 //!
-//! Without them an id is text where the format is for people, as JSON, YAML or a URL, and otherwise the `i64`, as in
-//! CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds to a number.
+//! Without them an id is text in human-readable formats, such as JSON, YAML or a URL, and the `i64` in others, such
+//! as CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds to a number.
 
 // Its test is in `randflake-core/integrations`, where serde's macros are.
 #![cfg_attr(not(doctest), doc = include_str!("fields.md"))]
@@ -13,13 +13,13 @@ use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_core::ser::{Serialize, Serializer};
 
 use super::example::Example;
-use super::{Form, for_all_ids};
+use super::{IdForm, for_all_ids};
 
 pub mod as_decimal_string;
 pub mod as_i64;
 
 for_all_ids! {
-    /// The text form where the format is for people, else the `i64`.
+    /// Writes the text form in human-readable formats, else the `i64`.
     impl[] Serialize {
         fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
             if serializer.is_human_readable() {
@@ -30,11 +30,11 @@ for_all_ids! {
         }
     }
 
-    /// From the text form, strictly, where the format is for people, else from the `i64`.
+    /// Reads the text form, strictly, in human-readable formats, else the `i64`.
     impl['de,] Deserialize<'de> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             if deserializer.is_human_readable() {
-                deserializer.deserialize_str(Text(PhantomData))
+                deserializer.deserialize_str(TextVisitor(PhantomData))
             } else {
                 as_i64::deserialize(deserializer)
             }
@@ -43,9 +43,9 @@ for_all_ids! {
 }
 
 /// Reads the text form of a `T`.
-struct Text<T>(PhantomData<T>);
+struct TextVisitor<T>(PhantomData<T>);
 
-impl<T: Form> Visitor<'_> for Text<T> {
+impl<T: IdForm> Visitor<'_> for TextVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -5,7 +5,7 @@ use crate::LayoutError;
 /// A bit field of a raw id: `bits` wide, its lowest bit at position `shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Width in bits.
+    /// Width of the field in bits.
     pub bits: u32,
     /// Position of the lowest bit, 0 being the least significant of the 64.
     pub shift: u32,
@@ -27,7 +27,7 @@ impl Field {
         self.max().wrapping_shl(self.shift)
     }
 
-    /// The value's bits at the field's place; the value is at most [`max`](Field::max).
+    /// Shifts a value, at most [`max`](Field::max), to the position of the field.
     #[inline]
     pub(super) const fn place(self, value: u64) -> u64 {
         value.wrapping_shl(self.shift)

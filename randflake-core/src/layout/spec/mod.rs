@@ -8,14 +8,14 @@ pub use field::Field;
 
 use crate::{LayoutError, Parts};
 
-/// A layout as written down; [`LayoutSpec::new`] or [`LayoutSpec::declare`] check it.
+/// The unchecked declaration of a layout, for [`LayoutSpec::new`] or [`LayoutSpec::declare`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutFields {
     /// Ticks since the epoch: 1 to 63 bits.
     pub timestamp: Field,
-    /// Who issues: at most 32 bits.
+    /// Issuer of the id: at most 32 bits.
     pub node_id: Field,
-    /// Counts within a tick: at most 32 bits.
+    /// Counter within a tick: at most 32 bits.
     pub sequence: Field,
     /// Unix time of tick 0, in milliseconds.
     pub epoch_unix_ms: u64,
@@ -32,7 +32,7 @@ pub struct LayoutSpec {
 }
 
 impl LayoutSpec {
-    /// Checks a layout.
+    /// Checks a declaration and makes a layout of it.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl LayoutSpec {
         }
     }
 
-    /// The declaration.
+    /// The declaration that the layout was made of.
     #[must_use]
     #[inline]
     pub const fn fields(&self) -> LayoutFields {
@@ -178,7 +178,7 @@ impl LayoutSpec {
         self.fields.sequence.bits
     }
 
-    /// The layout's last tick.
+    /// Last tick of the layout.
     #[must_use]
     #[inline]
     pub const fn max_tick(&self) -> u64 {

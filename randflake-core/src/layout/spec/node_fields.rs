@@ -4,7 +4,7 @@ use super::{LayoutFields, LayoutSpec};
 use crate::{FieldError, LayoutError};
 
 impl LayoutSpec {
-    /// The same with parts of its node id, the most significant first: each has a name and a width in bits.
+    /// Names the parts of the node id, the most significant first, each with a width in bits.
     ///
     /// # Errors
     ///
@@ -91,7 +91,7 @@ impl LayoutSpec {
         self.node_fields
     }
 
-    /// The node id of a value for each part.
+    /// Composes a node id from a value for each part.
     ///
     /// # Errors
     ///

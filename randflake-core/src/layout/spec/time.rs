@@ -1,4 +1,4 @@
-//! The time of a layout's ticks.
+//! Conversion between ticks and time.
 
 use core::time::Duration;
 
@@ -56,7 +56,7 @@ impl LayoutSpec {
         }
     }
 
-    /// When a tick begins, as [`allows`](LayoutSpec::allows) is told it.
+    /// Start of a tick in the form that [`allows`](LayoutSpec::allows) takes.
     #[inline]
     pub(crate) const fn begins(&self, tick: u64) -> u64 {
         match self.unix_s(tick) {

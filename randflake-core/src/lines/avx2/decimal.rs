@@ -18,7 +18,7 @@ use super::{each, interleave, load, put};
 use crate::Id;
 use crate::lines::{Notation, scalar};
 
-/// Numbers in two vectors, so that one works while the other waits.
+/// Eight numbers in two vectors, so that one works while the other waits.
 type Eight = [__m256i; 2];
 
 const IDS: usize = 8;
@@ -129,7 +129,7 @@ fn magnitude(numbers: __m256i) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn quotient(numbers: __m256i, divisor: u64) -> __m256i {
-    /// A double of as much has the bits of a whole number in its lowest.
+    /// At this size the lowest bits of a double are those of its whole part.
     const TWO_TO_52: f64 = 4_503_599_627_370_496.0;
     #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
     let (half, inverse) = ((divisor / 2) as f64, 1.0 / divisor as f64);
@@ -137,7 +137,7 @@ fn quotient(numbers: __m256i, divisor: u64) -> __m256i {
     let doubles = _mm256_castsi256_pd(_mm256_or_si256(numbers, exponent));
     let less_half = _mm256_sub_pd(doubles, all(TWO_TO_52 + half));
     let quotients = _mm256_mul_pd(less_half, all(inverse));
-    // Half as much again, so that one below 0 does not get another exponent.
+    // One and a half times as much, so that a negative number does not change the exponent.
     let rounded = _mm256_add_pd(quotients, all(1.5 * TWO_TO_52));
     _mm256_castpd_si256(rounded)
 }

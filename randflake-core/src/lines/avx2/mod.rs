@@ -21,7 +21,7 @@ use sparx64::Backend;
 use super::{Notation, scalar};
 use crate::Id;
 
-/// The caller has seen to it that all fits.
+/// Writes all ids. The caller has checked that they fit.
 pub(super) fn write(notation: Notation, ids: &[Id], separator: u8, buffer: &mut [u8]) -> usize {
     if !Backend::best().has_avx2() {
         return scalar::append(notation, ids, separator, buffer, 0);
@@ -103,7 +103,7 @@ fn write_text(ids: &[Id], separator: u8, buffer: &mut [u8]) -> usize {
     let mut end = 0_usize;
     for group in groups {
         let numbers = load(group);
-        // 11 digits or fewer are seldom: of encrypted ids one in 512.
+        // At most 11 digits are rare: one encrypted id in 512.
         let has_short = zeros(_mm256_srli_epi64::<55>(numbers)) != 0;
         let window = end
             .checked_sub(1)

@@ -105,7 +105,7 @@ pub(crate) struct Codecs {
 impl Codecs {
     pub(crate) fn new() -> Self {
         Self {
-            snowflake: Codec::new(Plain),
+            snowflake: Codec::new(Snowflake, Plain),
             randflake: Codec::new(Randflake, Sparx64::new(&[7; 16])),
         }
     }

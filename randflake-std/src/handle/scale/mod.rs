@@ -1,4 +1,4 @@
-//! The keeper of an elastic handle takes node ids and gives them back, as [`Elastic`] says.
+//! Scaling of an elastic handle: the keeper takes and gives back node ids as [`Elastic`] decides.
 
 #[cfg(test)]
 mod tests;
@@ -13,39 +13,39 @@ use randflake_core::{AnyLayout, Permutation};
 use super::demand::Demand;
 use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
 use super::issuer::Issuer;
-use super::keeper::{Holding, Keeper, failure_pause};
+use super::keeper::{Holding, LeaseKeeper, failure_pause};
 use super::slots::Slot;
 use crate::clock::is_coarse;
 use crate::observability::{events, metrics};
 use crate::vocabulary::{NodeIds, StoreError};
 
-/// Node ids of one acquire: fewer than any store grants at once.
+/// Most node ids of one acquire: fewer than any store grants at once.
 const MOST_AT_ONCE: u32 = 64;
 
-/// What the keeper of an elastic handle knows beside its leases.
+/// State of scaling, besides the leases.
 pub(super) struct Scale {
     rule: Elastic,
     count: NodeIdCount,
-    /// The maximum is what others leave, less than was allowed.
+    /// The maximum was lowered to leave a share to others.
     leaves_a_share: bool,
     ttl: Duration,
-    /// How many node ids the load asked for, and when it last asked for more than there were.
+    /// Number of node ids that the load needs, and when it last needed more than there were.
     wanted: u32,
     wanted_at: Instant,
-    /// After a failure nothing is asked for before this.
+    /// After a failure, no acquire before this.
     not_before: Instant,
     failures: u32,
-    /// How many were asked for in an acquire of unknown outcome, which is to be repeated unchanged.
+    /// Count of an acquire of unknown outcome, which must be repeated unchanged.
     unanswered: Option<u32>,
 }
 
 impl Scale {
-    /// How often the keeper looks at the load.
+    /// Period at which the keeper looks at the load.
     pub(super) const PERIOD: Duration = Duration::from_millis(100);
-    /// How long what was yielded is left to others. A build that waits asks at least every 2.2 s.
+    /// Time for which yielded node ids are left to others: longer than a waiting build takes to ask again (2.2 s).
     const YIELDED: Duration = Duration::from_secs(3);
 
-    /// Of a namespace with so many node ids.
+    /// Starts scaling in a namespace of `node_ids`.
     pub(super) fn new(asked: NodeIdCount, node_ids: u64, ttl: Duration) -> Self {
         let now = Instant::now();
         let count = asked.leaving_a_share(node_ids);
@@ -77,8 +77,8 @@ impl Scale {
     }
 }
 
-impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
-    /// Looks at the load of an elastic handle, and takes or gives back what it asks for.
+impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
+    /// Observes the load, and takes or gives back node ids.
     pub(super) fn scale(&mut self) {
         let Some(mut scale) = self.scale.take() else {
             return;
@@ -133,12 +133,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         is_refused || (scale.leaves_a_share && self.held() >= scale.count.most)
     }
 
-    /// Whether the store may be asked for more: it answered the last time, or some time has passed.
+    /// Whether the store may be asked for more: it answered last time, or some time has passed.
     fn can_take(&self, scale: &Scale) -> bool {
         self.failures == 0 && scale.not_before <= Instant::now()
     }
 
-    /// How many node ids there are, also some that are lost and not yet replaced.
+    /// Number of node ids, including lost ones that are not replaced yet.
     fn held(&self) -> u32 {
         u32::try_from(self.holdings.len()).unwrap_or(u32::MAX)
     }
@@ -177,7 +177,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         }
     }
 
-    /// Takes up to `count` node ids, as many as the namespace has.
+    /// Acquires up to `count` node ids, or as many as the namespace has.
     fn take_more(&mut self, scale: &mut Scale, count: u32) {
         let mut asked = scale.unanswered.unwrap_or(count.min(MOST_AT_ONCE));
         loop {
@@ -192,7 +192,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         }
     }
 
-    /// Tells why there are no more node ids. A store that refuses to grant renews all the same.
+    /// Reports why there are no more node ids. Renewals continue all the same.
     fn refused(&self, error: StoreError, wanted: u32) {
         let is_refusal = matches!(
             error,
@@ -240,7 +240,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         Ok(())
     }
 
-    /// Ends issuing from some node ids, and releases them from their first unused tick on.
+    /// Stops issuing from some node ids, and releases them from their first unused tick on.
     fn give_back(&mut self, count: u32) {
         // Not the one in use: the rest of its tick would be lost.
         let in_use = self.shared.last_used();
@@ -266,7 +266,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Keeper<L, P> {
         }
     }
 
-    /// Leaves lost node ids out of an elastic handle that has enough others; the load may ask for more again.
+    /// Does not replace lost node ids while enough others are left; the load may ask for more later.
     pub(super) fn drop_lost(&mut self) {
         let Some(scale) = &self.scale else {
             return;

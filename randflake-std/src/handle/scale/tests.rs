@@ -11,7 +11,7 @@ use randflake_core::{
 use super::*;
 use crate::clock::ExactSystemClock;
 use crate::generation::Generation;
-use crate::handle::shared::Shared;
+use crate::handle::shared::SharedHandle;
 use crate::handle::store_client::StoreClient;
 use crate::store::engines::MemoryStore;
 use crate::vocabulary::Namespace;
@@ -21,7 +21,7 @@ const TTL: Duration = Duration::from_secs(60);
 /// The store's clock, which issues ids when the store looks at it.
 #[derive(Default)]
 struct Issuing {
-    handle: Mutex<Weak<Shared<Randflake, Sparx64>>>,
+    handle: Mutex<Weak<SharedHandle<Randflake, Sparx64>>>,
     is_on: AtomicBool,
     issued: Mutex<Vec<Id>>,
 }
@@ -38,7 +38,11 @@ impl Clock for Issuing {
 }
 
 /// A keeper that is not at work, of two node ids.
-fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L, L::Permutation> {
+fn keeper<L: Layout>(
+    store: MemoryStore,
+    codec: Codec<L>,
+    most: u32,
+) -> LeaseKeeper<L, L::Permutation> {
     let mut client = StoreClient::new(store.into(), "test".to_owned(), TTL);
     let (acquired, sent) = client.acquire(NodeIds::Any(2)).unwrap();
     let generation = Generation::constant();
@@ -47,13 +51,13 @@ fn keeper<L: Layout>(store: MemoryStore, codec: Codec<L>, most: u32) -> Keeper<L
     let issuer = |grant| Issuer::new(layout, grant, acquired.now, sent, number).unwrap();
     let issuers = acquired.grants.iter().map(issuer).collect();
     let (count, anchor) = (NodeIdCount::from(1..=most), (acquired.now, sent));
-    let shared = Shared::new(issuers, count, codec, 0, generation, anchor);
-    Keeper::new(Arc::new(shared), client, acquired.grants, false, count)
+    let shared = SharedHandle::new(issuers, count, codec, 0, generation, anchor);
+    LeaseKeeper::new(Arc::new(shared), client, acquired.grants, false, count)
 }
 
 /// Leaves this thread in the middle of a block of a node id of which another thread has taken the rest of the tick.
 /// Gives that node id and its last tick.
-fn enter_block(shared: &Shared<Randflake, Sparx64>) -> Option<(u32, u64)> {
+fn enter_block(shared: &SharedHandle<Randflake, Sparx64>) -> Option<(u32, u64)> {
     let parts = |id| shared.codec.inspect(id);
     for _ in 0..600 {
         shared.generate().ok()?;

@@ -1,6 +1,6 @@
-//! Without the feature `tokio`.
+//! Twin of `enabled` without the feature `tokio`.
 
-/// In the place of the tasks that wait for a change.
+/// Stands for the waiting tasks.
 #[derive(Debug)]
 pub(in crate::handle) struct Tasks;
 
@@ -13,7 +13,7 @@ impl Tasks {
     pub(in crate::handle) fn wake(&self) {}
 }
 
-/// Does what may block.
+/// Runs work that may block, on this thread.
 pub(in crate::handle) fn block(work: impl FnOnce() + Send + 'static) {
     work();
 }

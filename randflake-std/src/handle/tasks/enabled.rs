@@ -1,4 +1,4 @@
-//! With the feature `tokio`.
+//! Tasks and blocking work with the feature `tokio`.
 
 use tokio::runtime::Handle;
 use tokio::sync::Notify;

@@ -17,8 +17,8 @@ use std::path::Path;
 use rustix::fs::{OFlags, StatVfsMountFlags, fstatvfs};
 use rustix::process::{getegid, geteuid, getgroups};
 
-use super::refusal::{Reason, Refusal};
-use super::{Found, Identity, Readers};
+use super::refusal::{FileRefusal, RefusalReason};
+use super::{FileIdentity, Found, Readers};
 
 const ROOT: u32 = 0;
 const STICKY: u32 = 0o1000;
@@ -37,9 +37,9 @@ pub(super) fn private_directory(builder: &mut DirBuilder) {
     builder.mode(0o700);
 }
 
-pub(super) fn found(file: &File, path: &Path) -> Result<(Found, Mount), Refusal> {
+pub(super) fn found(file: &File, path: &Path) -> Result<(Found, Mount), FileRefusal> {
     let metadata = file.metadata();
-    let metadata = metadata.map_err(|error| Refusal::io(path, error))?;
+    let metadata = metadata.map_err(|error| FileRefusal::io(path, error))?;
     let (born_ns, mount) = more::of_file(file, &metadata);
     Ok((with(metadata, born_ns), mount))
 }
@@ -50,33 +50,36 @@ pub(super) fn found_at(metadata: Metadata, path: &Path) -> (Found, Mount) {
 }
 
 fn with(metadata: Metadata, born_ns: Option<i64>) -> Found {
-    let identity = Identity {
+    let identity = FileIdentity {
         inode: Some(metadata.ino()),
         born_ns,
     };
     Found { metadata, identity }
 }
 
-pub(super) fn check_owner(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+pub(super) fn check_owner(metadata: &Metadata, path: &Path) -> Result<(), FileRefusal> {
     let (uid, process) = (metadata.uid(), geteuid().as_raw());
     if uid == process || uid == ROOT {
         return Ok(());
     }
-    Err(Refusal::new(path, Reason::Owner { uid, process }))
+    Err(FileRefusal::new(
+        path,
+        RefusalReason::Owner { uid, process },
+    ))
 }
 
-pub(super) fn check_writers(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+pub(super) fn check_writers(metadata: &Metadata, path: &Path) -> Result<(), FileRefusal> {
     let mode = metadata.mode();
     let others = mode & OTHERS_WRITE != 0;
     if others || mode & GROUP_WRITES != 0 && !is_in_group(metadata.gid()) {
         let mode = mode & 0o7777;
-        return Err(Refusal::new(path, Reason::Writable { mode }));
+        return Err(FileRefusal::new(path, RefusalReason::Writable { mode }));
     }
     Ok(())
 }
 
 /// In a sticky directory nobody removes or renames another's file.
-pub(super) fn check_directory_writers(metadata: &Metadata, path: &Path) -> Result<(), Refusal> {
+pub(super) fn check_directory_writers(metadata: &Metadata, path: &Path) -> Result<(), FileRefusal> {
     if metadata.mode() & STICKY != 0 {
         return Ok(());
     }
@@ -88,7 +91,7 @@ pub(super) fn check_readers(
     file: &File,
     metadata: &Metadata,
     path: &Path,
-) -> Result<Readers, Refusal> {
+) -> Result<Readers, FileRefusal> {
     const GROUP_AND_OTHERS: u32 = 0o077;
     const GROUP_READS: u32 = 0o040;
     const OTHERS_READ: u32 = 0o004;
@@ -108,7 +111,7 @@ pub(super) fn check_readers(
         return Ok(Readers::All);
     }
     let mode = mode & 0o777;
-    Err(Refusal::new(path, Reason::Readable { mode }))
+    Err(FileRefusal::new(path, RefusalReason::Readable { mode }))
 }
 
 fn is_mounted_read_only(file: &File) -> bool {

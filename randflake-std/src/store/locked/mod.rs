@@ -15,7 +15,7 @@ use std::time::Instant;
 pub(super) use self::version::MOST;
 use self::version::{LEN, Version};
 use crate::fork_guard::ForkGuard;
-use crate::private_file::{self, Reason, Refusal};
+use crate::private_file::{self, FileRefusal, RefusalReason};
 use crate::vocabulary::EngineError;
 
 /// What a file is, by its first bytes and for people.
@@ -29,7 +29,7 @@ pub(super) struct Kind {
 /// with the file in it, or a mistyped path, where a second store would grant what the first one has granted.
 pub(super) fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
     private_file::resolve(path).map_err(|refusal| match &refusal.reason {
-        Reason::Io(error) if error.kind() == ErrorKind::NotFound => {
+        RefusalReason::Io(error) if error.kind() == ErrorKind::NotFound => {
             let why = "the directory is missing: is its volume mounted? Create it if it is new";
             EngineError::of_file(&refusal.path, why)
         }
@@ -62,7 +62,7 @@ impl LockedFile {
             let file = private_file::open(path)?;
             while let Err(error) = file.try_lock() {
                 match error {
-                    TryLockError::Error(error) => return Err(Refusal::io(path, error).into()),
+                    TryLockError::Error(error) => return Err(FileRefusal::io(path, error).into()),
                     TryLockError::WouldBlock if begun.elapsed() >= patience => return Ok(None),
                     TryLockError::WouldBlock => {}
                 }
@@ -119,7 +119,7 @@ impl LockedFile {
                     Ok(())
                 }
             })
-            .map_err(|error| Refusal::io(&self.path, error))?;
+            .map_err(|error| FileRefusal::io(&self.path, error))?;
         self.version = version;
         Ok(())
     }
@@ -140,7 +140,7 @@ pub(super) fn look(path: &Path, kind: &Kind) -> Result<(u64, String), EngineErro
     let version = match private_file::look(path)?.map(|_| File::open(path)) {
         Some(Ok(file)) => read(&file, path, kind)?,
         Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
-            return Err(Refusal::io(path, error).into());
+            return Err(FileRefusal::io(path, error).into());
         }
         _ => Version::default(),
     };
@@ -148,7 +148,7 @@ pub(super) fn look(path: &Path, kind: &Kind) -> Result<(u64, String), EngineErro
 }
 
 fn read(file: &File, path: &Path, kind: &Kind) -> Result<Version, EngineError> {
-    let bytes = bytes_of(file).map_err(|error| Refusal::io(path, error))?;
+    let bytes = bytes_of(file).map_err(|error| FileRefusal::io(path, error))?;
     let versions = bytes.chunks(LEN);
     let versions = versions.filter_map(|bytes| Version::from_bytes(bytes, kind.magic));
     match versions.max_by_key(|version| version.writes) {

@@ -43,7 +43,7 @@ pub(super) async fn watch(service: Arc<Service>) {
 
 /// How a namespace is, as far as an operator would do something else about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum IncidentState {
     #[default]
     Fine,
     Short,
@@ -54,7 +54,7 @@ enum State {
 /// What was said of a namespace.
 #[derive(Debug, Default)]
 struct Incidents {
-    state: State,
+    state: IncidentState,
     losses: Losses,
 }
 
@@ -72,17 +72,17 @@ impl Incidents {
     }
 }
 
-fn describe(health: &Health) -> (State, String) {
+fn describe(health: &Health) -> (IncidentState, String) {
     match health {
         Health::Short { error, .. } => (
-            State::Short,
+            IncidentState::Short,
             format!(
                 "the load needs more node ids than the store grants, so clients wait: {error}; see `randflake lease \
                  list`, or raise --node-ids where others leave some"
             ),
         ),
         Health::Degraded { remaining, error } => (
-            State::Degraded(error.kind()),
+            IncidentState::Degraded(error.kind()),
             format!(
                 "the leases were not renewed, and ids are issued for another {}: {error}; {}",
                 span(*remaining),
@@ -92,15 +92,15 @@ fn describe(health: &Health) -> (State, String) {
         Health::NotReady {
             error: Some(error), ..
         } => (
-            State::Stopped(Some(error.kind())),
+            IncidentState::Stopped(Some(error.kind())),
             format!("no ids are issued: {error}; {}", remedy(error)),
         ),
         Health::NotReady { .. } => (
-            State::Stopped(None),
+            IncidentState::Stopped(None),
             "no ids are issued until the lost leases are replaced".to_owned(),
         ),
         _ => (
-            State::Fine,
+            IncidentState::Fine,
             "the store answers, and ids are issued".to_owned(),
         ),
     }

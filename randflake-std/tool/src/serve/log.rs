@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 
-use super::service::refusal::Kind;
+use super::service::refusal::RefusalKind;
 use crate::failure::Failure;
 
 /// Lines that wait to be written.
@@ -19,7 +19,7 @@ const WAITING: usize = 10_000;
 
 /// A request, and how it was answered.
 #[derive(Debug, Serialize)]
-pub(crate) struct Entry<'a> {
+pub(crate) struct LogEntry<'a> {
     pub(crate) protocol: &'static str,
     pub(crate) peer: SocketAddr,
     /// Whose token it was.
@@ -32,10 +32,10 @@ pub(crate) struct Entry<'a> {
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct LogLine<'a> {
     unix_ms: u64,
     #[serde(flatten)]
-    entry: &'a Entry<'a>,
+    entry: &'a LogEntry<'a>,
     micros: u64,
     /// Lines before this one that were not written, because standard error was too slow.
     #[serde(skip_serializing_if = "is_zero")]
@@ -49,12 +49,12 @@ fn is_zero(number: &u64) -> bool {
 
 /// Where requests are noted, if anywhere. Nobody who notes one waits for a reader.
 #[derive(Debug, Default)]
-pub(crate) struct Log {
+pub(crate) struct RequestLog {
     lines: Option<SyncSender<Vec<u8>>>,
     dropped: AtomicU64,
 }
 
-impl Log {
+impl RequestLog {
     /// Writes in a thread of its own.
     pub(super) fn start() -> Result<Self, Failure> {
         let (lines, received) = sync_channel::<Vec<u8>>(WAITING);
@@ -78,12 +78,12 @@ impl Log {
     }
 
     /// Notes a request that began then.
-    pub(crate) fn end(&self, begun: Option<Instant>, entry: &Entry<'_>) {
+    pub(crate) fn end(&self, begun: Option<Instant>, entry: &LogEntry<'_>) {
         let (Some(begun), Some(lines)) = (begun, &self.lines) else {
             return;
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let line = Line {
+        let line = LogLine {
             unix_ms: whole(now.unwrap_or_default(), 1_000),
             entry,
             micros: whole(begun.elapsed(), 1_000_000),
@@ -104,6 +104,6 @@ fn whole(time: Duration, per_second: u128) -> u64 {
 }
 
 /// What a request's answer is called.
-pub(crate) fn answer(refused: Option<Kind>) -> &'static str {
-    refused.map_or("ok", Kind::name)
+pub(crate) fn answer(refused: Option<RefusalKind>) -> &'static str {
+    refused.map_or("ok", RefusalKind::name)
 }

@@ -3,6 +3,7 @@
 mod access;
 mod http;
 mod incidents;
+mod key_values;
 mod listen;
 mod log;
 mod memory;
@@ -13,7 +14,6 @@ mod service;
 mod system;
 mod token;
 mod watched;
-mod words;
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -21,25 +21,25 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Subcommand;
-use randflake_std::lease::Seal;
+use randflake_std::lease::KeyCheck;
 use randflake_std::{DEFAULT_TTL, Secret};
 
-use self::listen::Limits;
-use self::listen::address::Address;
+use self::listen::ConnectionLimits;
+use self::listen::address::ListenAddress;
 use self::listen::tls::TlsArgs;
 use self::memory::MemoryArgs;
 use self::namespaces::NamespaceArgs;
 use self::service::Service;
-use self::service::space::{Leasing, Space};
+use self::service::served_namespace::{Leasing, ServedNamespace};
+use crate::command::lease::TicketKeyArgs;
 use crate::date;
 use crate::failure::Failure;
-use crate::lease::TicketKeyArgs;
 use crate::number::within;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    Serve(Box<Args>),
-    Token(token::Args),
+    Serve(Box<ServeArgs>),
+    Token(token::TokenArgs),
 }
 
 impl Command {
@@ -67,13 +67,13 @@ Examples:
   curl 'http://127.0.0.1:8080/v1/ids?count=3'
   randflake serve --http 0.0.0.0:8443 --tokens tokens --tls-cert server.pem --tls-key server.key
   randflake serve --resp 127.0.0.1:6380 --store redis://ids.internal --namespaces namespaces")]
-pub(crate) struct Args {
+pub(crate) struct ServeArgs {
     /// Speak the Redis protocol at this address: ADDRESS:PORT, or systemd for the socket named resp that it passes
     #[arg(long, value_name = "ADDRESS")]
-    resp: Option<Address>,
+    resp: Option<ListenAddress>,
     /// Speak HTTP at this address: ADDRESS:PORT, or systemd for the socket named http that it passes
     #[arg(long, value_name = "ADDRESS")]
-    http: Option<Address>,
+    http: Option<ListenAddress>,
     #[command(flatten)]
     namespaces: NamespaceArgs,
     /// Who may do what: a file with a line for each token, as `randflake token new` prints it
@@ -122,8 +122,8 @@ pub(crate) struct Args {
     grace: Duration,
 }
 
-impl Args {
-    fn spaces(&self) -> Result<Vec<Space>, Failure> {
+impl ServeArgs {
+    fn spaces(&self) -> Result<Vec<ServedNamespace>, Failure> {
         let spaces = self.namespaces.spaces()?.into_iter();
         match self.reserved_node_ids {
             Some(reserved) => spaces.map(|space| space.reserving(reserved)).collect(),
@@ -135,8 +135,9 @@ impl Args {
     fn ticket_key(&self, service: &Service) -> Result<Option<Secret>, Failure> {
         let key = self.ticket_key.read()?;
         if let Some(key) = &key {
-            let seal = Seal::of(&key.cipher());
-            let is_same = |space: &&Arc<Space>| Seal::of(space.codec().permutation()) == seal;
+            let seal = KeyCheck::of(&key.cipher());
+            let is_same =
+                |space: &&Arc<ServedNamespace>| KeyCheck::of(space.codec().permutation()) == seal;
             if let Some(space) = service.spaces().find(is_same) {
                 return Err(Failure::failed(format!(
                     "the key of tickets is the secret of namespace {:?}: take another one for tickets, made with \
@@ -148,8 +149,8 @@ impl Args {
         Ok(key)
     }
 
-    fn limits(&self) -> Limits {
-        Limits {
+    fn limits(&self) -> ConnectionLimits {
+        ConnectionLimits {
             all: self.max_connections,
             per_address: self.max_connections_per_address,
         }

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use randflake_std::lease::Seal;
+use randflake_std::lease::KeyCheck;
 
-use super::service::space::{Configured, Space};
+use super::key_values::{KeyValues, lines};
+use super::service::served_namespace::{Configured, ServedNamespace};
 use super::watched;
-use super::words::{Words, lines};
 use crate::date;
 use crate::failure::Failure;
 use crate::layout::Chosen;
@@ -32,14 +32,14 @@ pub(super) struct NamespaceArgs {
 }
 
 impl NamespaceArgs {
-    pub(super) fn spaces(&self) -> Result<Vec<Space>, Failure> {
+    pub(super) fn spaces(&self) -> Result<Vec<ServedNamespace>, Failure> {
         let Some(path) = &self.namespaces else {
             let layout = self.store.layout();
             layout.has_time_left()?;
             let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
             let namespace = self.store.namespace()?;
             let open = Box::new(self.store.opener(namespace.clone())?);
-            return Ok(vec![Space::new(Configured {
+            return Ok(vec![ServedNamespace::new(Configured {
                 namespace,
                 cipher,
                 open,
@@ -48,7 +48,7 @@ impl NamespaceArgs {
         let told = |problem: String| Failure::failed(format!("{}: {problem}", path.display()));
         let (text, _) = watched::read(path, "the namespaces").map_err(Failure::failed)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        let mut spaces: Vec<Space> = Vec::new();
+        let mut spaces: Vec<ServedNamespace> = Vec::new();
         for (number, line) in lines(&text) {
             let wrong = |problem: String| told(format!("line {number}: {problem}"));
             let space = read(line, folder, self.store.store())
@@ -81,8 +81,8 @@ impl NamespaceArgs {
     }
 }
 
-fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> {
-    let mut words = Words::read(line).map_err(Failure::failed)?;
+fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace, Failure> {
+    let mut words = KeyValues::read(line).map_err(Failure::failed)?;
     let name = words.needed("name").map_err(Failure::failed)?;
     let layout = words.take("layout");
     let layout: Chosen = layout
@@ -130,7 +130,7 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> 
         namespace = namespace.with_shared_secret();
     }
     let open = Box::new(store.opener(namespace.clone())?);
-    Ok(Space::new(Configured {
+    Ok(ServedNamespace::new(Configured {
         namespace,
         cipher,
         open,
@@ -138,8 +138,8 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<Space, Failure> 
 }
 
 /// Two namespaces under one secret issue equal ids.
-fn differs(space: &Space, others: &[Space]) -> Result<(), String> {
-    let seal = |space: &Space| Seal::of(space.codec().permutation());
+fn differs(space: &ServedNamespace, others: &[ServedNamespace]) -> Result<(), String> {
+    let seal = |space: &ServedNamespace| KeyCheck::of(space.codec().permutation());
     for other in others {
         // Whichever comes first has the secret's claim.
         let both_share = space.namespace().shares_secret() && other.namespace().shares_secret();
@@ -149,7 +149,7 @@ fn differs(space: &Space, others: &[Space]) -> Result<(), String> {
                 space.name()
             ));
         }
-        if matches!(seal(space), Seal::Key(_)) && seal(space) == seal(other) && !both_share {
+        if matches!(seal(space), KeyCheck::Key(_)) && seal(space) == seal(other) && !both_share {
             return Err(format!(
                 "the secret is that of namespace {:?}, and both would issue equal ids: make one for each with \
                  `randflake keygen --derive NAME`, or write shared-secret=yes in both lines if that is meant",

@@ -9,19 +9,19 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
-use super::Args;
+use super::ServeArgs;
 use super::access::Access;
 use super::http::Http;
 use super::incidents;
 use super::listen::address::{Passed, is_local};
 use super::listen::tls::Tls;
 use super::listen::{Listener, Stopping};
-use super::log::Log;
-use super::memory::Memory;
+use super::log::RequestLog;
+use super::memory::MemoryBudget;
 use super::resp::Resp;
 use super::service::Service;
-use super::service::space::Leasing;
-use super::system::{self, Signals, Told};
+use super::service::served_namespace::Leasing;
+use super::system::{self, ServiceSignal, Signals};
 use crate::failure::{Failure, say};
 
 /// How often files are looked at.
@@ -32,7 +32,7 @@ const ISSUING: &str = "issuing ids";
 
 type Sockets = [Option<std::net::TcpListener>; 2];
 
-impl Args {
+impl ServeArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
         if self.resp.is_none() && self.http.is_none() {
             return Err(Failure::usage(
@@ -52,9 +52,9 @@ impl Args {
         }
         check_reach(&sockets, access.is_required(), tls.is_some())?;
         let log = if self.request_log {
-            Log::start()?
+            RequestLog::start()?
         } else {
-            Log::default()
+            RequestLog::default()
         };
         let service = Arc::new(Service::new(self.spaces()?, access, log));
         let leasing = self.leasing()?;
@@ -112,14 +112,14 @@ impl Args {
         let failed = loop {
             tokio::select! {
                 told = signals.next() => match told {
-                    Told::Stop => break None,
+                    ServiceSignal::Stop => break None,
                     // Who is told that it reloads must be told that it is ready.
-                    Told::Reload if starting.is_empty() => {
+                    ServiceSignal::Reload if starting.is_empty() => {
                         system::reloading();
                         reload(service, tls.as_deref(), true);
                         system::ready(ISSUING);
                     }
-                    Told::Reload => reload(service, tls.as_deref(), true),
+                    ServiceSignal::Reload => reload(service, tls.as_deref(), true),
                 },
                 _ = looks.tick() => reload(service, tls.as_deref(), false),
                 Some(started) = starting.join_next() => match started {
@@ -163,7 +163,7 @@ impl Args {
         stopping: &Stopping,
     ) -> Result<JoinSet<()>, Failure> {
         let mut listening = JoinSet::new();
-        let memory = Arc::new(Memory::new(self.memory.limits()));
+        let memory = Arc::new(MemoryBudget::new(self.memory.limits()));
         let listener = |socket, name| {
             let listener = Listener::new(socket, tls.cloned(), self.limits(), Arc::clone(&memory));
             let listener = listener.map_err(Failure::failed)?;
@@ -267,7 +267,7 @@ fn reload(service: &Service, tls: Option<&Tls>, always: bool) {
 
 /// Returns at the next signal to stop.
 async fn asked_to_stop(signals: &mut Signals) {
-    while signals.next().await != Told::Stop {}
+    while signals.next().await != ServiceSignal::Stop {}
 }
 
 /// Releases the leases of all namespaces at the same time.

@@ -12,9 +12,9 @@ use crate::failure::{Failure, say};
 /// What tells that a file is another one than before, also one that was renamed to its place with the time and the length
 /// of the former: device and number of the file, and when it changed.
 #[cfg(unix)]
-type Seen = Option<(u64, u64, i64, i64)>;
+type FileStamp = Option<(u64, u64, i64, i64)>;
 #[cfg(not(unix))]
-type Seen = Option<(std::time::SystemTime, u64)>;
+type FileStamp = Option<(std::time::SystemTime, u64)>;
 
 /// No file of settings is as large.
 const MOST: u64 = 16 << 20;
@@ -22,7 +22,7 @@ const MOST: u64 = 16 << 20;
 #[derive(Debug)]
 pub(super) struct Watched {
     path: PathBuf,
-    seen: Mutex<Seen>,
+    seen: Mutex<FileStamp>,
 }
 
 impl Watched {
@@ -39,7 +39,7 @@ impl Watched {
         now != *self.seen()
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, FileStamp> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,13 +90,13 @@ fn others_read(_: &Metadata) -> bool {
 
 #[cfg(unix)]
 #[expect(clippy::unnecessary_wraps, reason = "its twin may fail")]
-fn seen(found: &Metadata) -> Seen {
+fn seen(found: &Metadata) -> FileStamp {
     use std::os::unix::fs::MetadataExt;
 
     Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
 }
 
 #[cfg(not(unix))]
-fn seen(found: &Metadata) -> Seen {
+fn seen(found: &Metadata) -> FileStamp {
     Some((found.modified().ok()?, found.len()))
 }

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use randflake_std::rules::NodeRecord;
+use randflake_std::rules::{NodeRecord, VERSION};
 
 use crate::user::{Answer, KEY, User, objects, words};
 
@@ -114,7 +114,7 @@ fn name_holders(database: &Path, name: &str) {
         let record = NodeRecord {
             holder: name.to_owned(),
             held: true,
-            ..NodeRecord::from_text(node_id, &text).unwrap()
+            ..NodeRecord::from_text(node_id, &text, VERSION).unwrap()
         };
         let update = "UPDATE record SET value = ?1 WHERE kind = 2 AND number = ?2";
         let changed = connection.execute(update, (record.to_text(), node_id));

@@ -17,14 +17,23 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The documents of the repository's top and of `docs`, by their paths.
+/// The folders with documents for people.
+const FOLDERS: [&str; 8] = [
+    "",
+    "docs",
+    "docs/deploy",
+    "randflake-core",
+    "randflake-embedded",
+    "randflake-std",
+    "randflake-std/tool",
+    "sparx64",
+];
+
+/// The documents, by their paths.
 fn documents() -> Vec<(PathBuf, String)> {
-    let entries =
-        ["", "docs", "docs/deploy"].map(|folder| fs::read_dir(root().join(folder)).unwrap());
-    let paths = entries
-        .into_iter()
-        .flatten()
-        .map(|entry| entry.unwrap().path());
+    let entries = FOLDERS.map(|folder| fs::read_dir(root().join(folder)).unwrap());
+    let entries = entries.into_iter().flatten();
+    let paths = entries.map(|entry| entry.unwrap().path());
     let documents = paths.filter(|path| path.extension().is_some_and(|kind| kind == "md"));
     let read = |path: PathBuf| (path.clone(), fs::read_to_string(&path).unwrap());
     documents.map(read).collect()

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::lease::Token;
 use randflake_std::randflake_core::Codec;
-use randflake_std::rules::{Key, NodeRecord, Past};
+use randflake_std::rules::{Form, HistoryLink, Key, NodeRecord, VERSION};
 use randflake_std::{Parts, Randflake, Secret};
 use rusqlite::{Connection, params};
 
@@ -26,7 +26,7 @@ fn fill(server: &Server) -> u64 {
     let begin = now.as_secs() - EPOCH_S - (LEASES + 1) * LENGTH;
     let mut store = Connection::open(server.path("state/randflake/leases.db")).unwrap();
     let writing = store.transaction().unwrap();
-    let mut past = Past::default();
+    let mut past = HistoryLink::default();
     for count in 0..=LEASES {
         let start = begin + count * LENGTH;
         let record = NodeRecord {
@@ -42,11 +42,13 @@ fn fill(server: &Server) -> u64 {
             acquired: start,
             past,
             holder: format!("holder-{count}"),
+            knows: VERSION,
+            form: Form::default(),
         };
         let key = if count == LEASES {
             Key::Node(NODE)
         } else {
-            Key::Past(NODE, u16::try_from(count).unwrap())
+            Key::History(NODE, u16::try_from(count).unwrap())
         };
         let (kind, number) = key.numbers();
         let number = i64::try_from(number).unwrap();
@@ -54,7 +56,7 @@ fn fill(server: &Server) -> u64 {
         writing
             .execute(insert, params![kind, number, record.to_text()])
             .unwrap();
-        past = Past::behind(&record);
+        past = HistoryLink::behind(&record);
     }
     writing.commit().unwrap();
     begin

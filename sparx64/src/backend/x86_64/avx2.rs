@@ -14,7 +14,7 @@ use core::{
 use super::vector_words::vector_words;
 use crate::{
     backend::lanes::{self, Lanes},
-    round::{Direction, State, Word},
+    round::{Branches, Direction, Word16},
     schedule::Schedule,
 };
 
@@ -37,6 +37,7 @@ fn splat(key: u16) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn rotate_left(words: __m256i, count: u32) -> __m256i {
+    // A rotation by a byte is one shuffle, where the general case takes two shifts and an OR.
     if count == 8 {
         return shuffle(
             words,
@@ -44,6 +45,7 @@ fn rotate_left(words: __m256i, count: u32) -> __m256i {
         );
     }
     let count = count.cast_signed();
+    // AVX2 has no rotation of words, and shifts by a register need no immediate, which `count` is not here.
     _mm256_or_si256(
         _mm256_sll_epi16(words, _mm_cvtsi32_si128(count)),
         _mm256_srl_epi16(words, _mm_cvtsi32_si128(16_i32.wrapping_sub(count))),

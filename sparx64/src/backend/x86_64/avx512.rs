@@ -15,7 +15,7 @@ use core::{
 use super::vector_words::vector_words;
 use crate::{
     backend::lanes::{self, Lanes},
-    round::{Direction, State, Word},
+    round::{Branches, Direction, Word16},
     schedule::Schedule,
 };
 
@@ -40,6 +40,7 @@ fn splat(key: u16) -> __m512i {
 fn rotate_left(words: __m512i, count: u32) -> __m512i {
     #[expect(clippy::cast_possible_truncation, reason = "counts are below 16")]
     let count = _mm512_set1_epi16(count as i16);
+    // A double shift of a word with itself is a rotation.
     _mm512_shldv_epi16(words, words, count)
 }
 

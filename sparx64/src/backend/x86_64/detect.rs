@@ -1,4 +1,4 @@
-//! What the processor has and the operating system lets us use.
+//! Detects which instruction sets the processor has and the operating system supports.
 //!
 //! Source of the numbers: Intel, "64 and IA-32 Architectures Software Developer's Manual", volume
 //! 1, sections 14.3 and 15.2 to 15.4, and volume 2A, "CPUID".
@@ -9,23 +9,25 @@ use core::sync::atomic::{AtomicU8, Ordering};
 
 /// The best instruction set. Each includes those before it.
 #[derive(Clone, Copy)]
-pub(super) enum Level {
+pub(super) enum InstructionSet {
+    /// Part of every x86-64 processor.
     Sse2 = 1,
-    /// AVX2.
+    /// Words of 16 blocks in a register.
     Avx2,
-    /// AVX-512 F, BW and VBMI2.
+    /// AVX-512 F, BW and VBMI2: 32 blocks, and a rotation in one instruction.
     Avx512,
 }
 
-/// A [`Level`], or 0 before the first question. CPUID takes hundreds of cycles, in a virtual
+/// An [`InstructionSet`], or 0 before the first question. CPUID takes hundreds of cycles, in a virtual
 /// machine tens of thousands. Threads that ask at the same time store the same answer.
 static DETECTED: AtomicU8 = AtomicU8::new(0);
 
-impl Level {
+impl InstructionSet {
     pub(super) fn detected() -> Self {
-        const SSE2: u8 = Level::Sse2 as u8;
-        const AVX2: u8 = Level::Avx2 as u8;
-        const AVX512: u8 = Level::Avx512 as u8;
+        const SSE2: u8 = InstructionSet::Sse2 as u8;
+        const AVX2: u8 = InstructionSet::Avx2 as u8;
+        const AVX512: u8 = InstructionSet::Avx512 as u8;
+        // Relaxed will do: the byte carries no other data, and each thread could find it anew.
         match DETECTED.load(Ordering::Relaxed) {
             SSE2 => Self::Sse2,
             AVX2 => Self::Avx2,
@@ -40,7 +42,7 @@ impl Level {
 }
 
 #[cfg(not(miri))]
-fn detect() -> Level {
+fn detect() -> InstructionSet {
     const OSXSAVE: u32 = 1 << 27;
     const AVX: u32 = 1 << 28;
     const AVX2: u32 = 1 << 5;
@@ -50,23 +52,25 @@ fn detect() -> Level {
     const YMM_STATE: u64 = 0b110;
     const ZMM_STATE: u64 = 0b1110_0110;
 
+    // Leaf 7 has the feature bits below; OSXSAVE must be seen before XGETBV may be executed.
     if cpuid(0).eax < 7 || cpuid(1).ecx & (OSXSAVE | AVX) != OSXSAVE | AVX {
-        return Level::Sse2;
+        return InstructionSet::Sse2;
     }
     #[expect(unsafe_code, reason = "an instruction that not every processor has")]
     // SAFETY: OSXSAVE says that XGETBV may be used, and register 0 exists wherever it may.
     let saved = unsafe { _xgetbv(0) };
     let features = cpuid(7);
+    // A processor may have AVX2 while the system does not save its registers on a context switch.
     if saved & YMM_STATE != YMM_STATE || features.ebx & AVX2 == 0 {
-        return Level::Sse2;
+        return InstructionSet::Sse2;
     }
     if saved & ZMM_STATE != ZMM_STATE
         || features.ebx & AVX512F_BW != AVX512F_BW
         || features.ecx & VBMI2 == 0
     {
-        return Level::Avx2;
+        return InstructionSet::Avx2;
     }
-    Level::Avx512
+    InstructionSet::Avx512
 }
 
 #[cfg(not(miri))]
@@ -82,13 +86,13 @@ fn cpuid(leaf: u32) -> CpuidResult {
 
 /// Miri has no CPUID: what the build enables is there.
 #[cfg(miri)]
-fn detect() -> Level {
+fn detect() -> InstructionSet {
     ENABLED
 }
 
 #[cfg(all(miri, target_feature = "avx512vbmi2"))]
-const ENABLED: Level = Level::Avx512;
+const ENABLED: InstructionSet = InstructionSet::Avx512;
 #[cfg(all(miri, target_feature = "avx2", not(target_feature = "avx512vbmi2")))]
-const ENABLED: Level = Level::Avx2;
+const ENABLED: InstructionSet = InstructionSet::Avx2;
 #[cfg(all(miri, not(target_feature = "avx2")))]
-const ENABLED: Level = Level::Sse2;
+const ENABLED: InstructionSet = InstructionSet::Sse2;

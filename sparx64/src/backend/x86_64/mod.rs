@@ -1,4 +1,4 @@
-//! AVX-512, AVX2 or SSE2.
+//! Backends for x86-64: AVX-512, AVX2 and SSE2, chosen at run time.
 
 mod avx2;
 mod avx512;
@@ -9,13 +9,13 @@ mod vector_words;
 
 use super::{Implementation, portable::PORTABLE};
 use crate::round::{Decrypt, Encrypt};
-use detect::Level;
+use detect::InstructionSet;
 
 pub(super) fn available() -> &'static [Implementation] {
-    match Level::detected() {
-        Level::Avx512 => &[AVX512, AVX2, SSE2, PORTABLE],
-        Level::Avx2 => &[AVX2, SSE2, PORTABLE],
-        Level::Sse2 => &[SSE2, PORTABLE],
+    match InstructionSet::detected() {
+        InstructionSet::Avx512 => &[AVX512, AVX2, SSE2, PORTABLE],
+        InstructionSet::Avx2 => &[AVX2, SSE2, PORTABLE],
+        InstructionSet::Sse2 => &[SSE2, PORTABLE],
     }
 }
 

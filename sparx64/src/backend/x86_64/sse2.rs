@@ -14,7 +14,7 @@ use core::{
 use super::vector_words::vector_words;
 use crate::{
     backend::lanes::{self, Lanes},
-    round::{Direction, State, Word},
+    round::{Branches, Direction, Word16},
     schedule::Schedule,
 };
 
@@ -25,19 +25,19 @@ pub(super) fn run<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
     lanes::run::<D, Sse2, 8, 2>(&broadcast(schedule), blocks);
 }
 
-fn broadcast(schedule: &Schedule) -> Schedule<Key> {
-    let key = Key::default();
+fn broadcast(schedule: &Schedule) -> Schedule<BroadcastKey> {
+    let key = BroadcastKey::default();
     let mut wide = Schedule {
         steps: [[[[key; 2]; 3]; 2]; 8],
         whitening: [[key; 2]; 2],
     };
     for (wide, narrow) in zip(wide.steps.as_flattened_mut(), schedule.steps.as_flattened()) {
         for (wide, narrow) in zip(wide.as_flattened_mut(), narrow.as_flattened()) {
-            *wide = Key([*narrow; 8]);
+            *wide = BroadcastKey([*narrow; 8]);
         }
     }
     for (wide, narrow) in zip(&mut wide.whitening, &schedule.whitening) {
-        *wide = narrow.map(|key| Key([key; 8]));
+        *wide = narrow.map(|key| BroadcastKey([key; 8]));
     }
     wide
 }
@@ -45,15 +45,15 @@ fn broadcast(schedule: &Schedule) -> Schedule<Key> {
 /// One key for all lanes. Aligned, so that an XOR takes it from memory.
 #[derive(Clone, Copy, Default)]
 #[repr(align(16))]
-struct Key([u16; 8]);
+struct BroadcastKey([u16; 8]);
 
 vector_words! {
-    Sse2 = [Key; 8] in __m128i; _mm_xor_si128, _mm_add_epi16, _mm_sub_epi16
+    Sse2 = [BroadcastKey; 8] in __m128i; _mm_xor_si128, _mm_add_epi16, _mm_sub_epi16
 }
 
 #[target_feature(enable = "sse2")]
 #[inline]
-fn splat(key: Key) -> __m128i {
+fn splat(key: BroadcastKey) -> __m128i {
     // SAFETY: any bytes are a vector, and both types have 16 of them.
     unsafe { mem::transmute::<[u16; 8], __m128i>(key.0) }
 }

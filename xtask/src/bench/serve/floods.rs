@@ -1,23 +1,23 @@
-//! Clients that make the server hold memory, each kind against a server of its own: its peak, and whether a health check
-//! is answered.
+//! Clients that make the server hold memory, each kind against a server of its own in the memory of a container: its
+//! peak, and whether a health check is answered.
 
 use core::time::Duration;
 use std::fs;
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{self, Command};
 use std::time::Instant;
 
+use super::container::{Container, LIMIT};
 use super::memory::status_kb;
 use super::servers::{Ours, Settings};
 use crate::cargo::output_of;
 use crate::scratch::Scratch;
 
-/// The limit of the manifests for Kubernetes.
-const LIMIT_KIB: u64 = 256 << 10;
-/// How long a flood goes on with what the server takes of it.
-const TIME: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(5);
+/// More than a flood has connections.
+const FILES: &str = "--nofile=8192:";
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 /// A flood: what it is, whether the server encrypts, and its connections with what each sends.
@@ -66,58 +66,83 @@ const FLOODS: [Flood; 3] = [
     },
 ];
 
-/// Prints the peak under each flood, and fails if one exceeds the manifests' limit.
-pub(super) fn measure(program: &Path) -> Result<(), String> {
-    for flood in &FLOODS {
-        let peak = flood.run(program)?;
-        println!("{}: at most {peak} KiB", flood.name);
-        if peak > LIMIT_KIB {
-            return Err(format!("a container has {LIMIT_KIB} KiB"));
-        }
-    }
-    Ok(())
+/// What the floods run, and for how long each goes on with what the server takes of it.
+pub(super) struct Floods<'a> {
+    pub(super) program: &'a Path,
+    pub(super) openssl: &'a Path,
+    pub(super) time: Duration,
 }
 
-impl Flood {
-    /// The peak of a server under it, in KiB.
-    fn run(&self, program: &Path) -> Result<u64, String> {
+impl Floods<'_> {
+    /// Prints the peak under each, and fails if one exceeds the manifests' limit.
+    pub(super) fn measure(&self) -> Result<(), String> {
+        let own = process::id().to_string();
+        output_of(Command::new("prlimit").args(["--pid", &own, FILES]))
+            .ok_or("prlimit does not allow as many connections")?;
+        for flood in &FLOODS {
+            let container = Container::make();
+            let peak = self.run(flood, container.as_ref())?;
+            let place = match &container {
+                Some(_) => "in a container's memory",
+                None => "outside a container, which only root can make",
+            };
+            println!("{}: at most {} KiB, {place}", flood.name, peak >> 10);
+            if peak > LIMIT {
+                return Err(format!(
+                    "{}: a container has {} KiB",
+                    flood.name,
+                    LIMIT >> 10
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The peak of a server under it.
+    fn run(&self, flood: &Flood, container: Option<&Container>) -> Result<u64, String> {
         let scratch = Scratch::new("bench-flood").map_err(|error| error.to_string())?;
-        let token = token(program, &scratch)?;
+        let token = token(self.program, &scratch)?;
         let path = |name: &str| scratch.path().join(name).display().to_string();
         let mut arguments = vec!["--tokens".to_owned(), path("tokens")];
-        if self.is_encrypted {
-            certify(&scratch)?;
+        if flood.is_encrypted {
+            certify(self.openssl, &scratch)?;
             arguments.extend(["--tls-cert".to_owned(), path("server.pem")]);
             arguments.extend(["--tls-key".to_owned(), path("server.key")]);
         }
         let settings = Settings {
             node_ids: "64",
             arguments: &arguments,
+            container,
         };
-        let ours = Ours::start_with(program, &scratch, &settings)?;
-        let port = if self.is_http { ours.http } else { ours.resp };
-        let bytes = (self.sends)(&token);
+        let ours = Ours::start_with(self.program, &scratch, &settings)?;
+        let port = if flood.is_http { ours.http } else { ours.resp };
+        let bytes = (flood.sends)(&token);
         let mut open = Vec::new();
-        for _ in 0..self.connections {
+        for _ in 0..flood.connections {
             let stream = TcpStream::connect(("127.0.0.1", port)).map_err(failed)?;
             stream.set_nonblocking(true).map_err(failed)?;
-            open.push((stream, &bytes[..]));
+            let mut rest = &bytes[..];
+            push(&stream, &mut rest);
+            open.push((stream, rest));
         }
         let begun = Instant::now();
-        while begun.elapsed() < TIME {
+        while begun.elapsed() < self.time {
             for (stream, rest) in &mut open {
                 push(stream, rest);
             }
         }
-        if !self.is_encrypted {
+        if !flood.is_encrypted {
             health(ours.http)?;
         }
-        status_kb(&ours, "VmHWM:")
+        // A process that was killed has no memory.
+        let peak =
+            status_kb(&ours, "VmHWM:").map_err(|error| format!("{}: {error}", flood.name))?;
+        Ok(peak << 10)
     }
 }
 
 /// Sends what the server takes.
-fn push(stream: &mut TcpStream, rest: &mut &[u8]) {
+fn push(mut stream: &TcpStream, rest: &mut &[u8]) {
     match stream.write(rest) {
         Ok(sent) => *rest = &rest[sent..],
         Err(error) if error.kind() == ErrorKind::WouldBlock => {}
@@ -128,7 +153,7 @@ fn push(stream: &mut TcpStream, rest: &mut &[u8]) {
 
 fn health(port: u16) -> Result<(), String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(failed)?;
-    stream.set_read_timeout(Some(TIME)).map_err(failed)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
     stream.write_all(HEALTH).map_err(failed)?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer).map_err(failed)?;
@@ -149,8 +174,8 @@ fn token(program: &Path, scratch: &Scratch) -> Result<String, String> {
 }
 
 /// A certificate of the server's own.
-fn certify(scratch: &Scratch) -> Result<(), String> {
-    let mut command = Command::new("openssl");
+fn certify(openssl: &Path, scratch: &Scratch) -> Result<(), String> {
+    let mut command = Command::new(openssl);
     command
         .current_dir(scratch.path())
         .args([

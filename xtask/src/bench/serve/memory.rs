@@ -1,15 +1,18 @@
 //! `bench memory`: what `randflake serve` holds under floods, and keeps of many bursts of a thousand connections.
 
+use core::time::Duration;
 use std::fs;
+use std::path::Path;
 use std::time::Instant;
 
+use super::floods::Floods;
 use super::servers::{Load, Ours};
-use super::{floods, prepare, released};
+use super::{prepare, released};
 use crate::apart;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
-use crate::tools::{REDIS_BENCHMARK, WRK};
+use crate::tools::{OPENSSL, REDIS_BENCHMARK, WRK};
 
 const BURSTS: u32 = 300;
 const NODE_IDS: &str = "64";
@@ -22,8 +25,14 @@ const HTTP: &[&str] = &["-t1", "-c1000", "-d1s"];
 /// How much more the last third of the bursts may leave than the third before it, in hundredths.
 const MORE: u64 = 5;
 
+/// How long a flood goes on.
+const FLOOD: Duration = Duration::from_secs(5);
+/// The same, and bursts, where it is only seen that all of it still works.
+const SHORT_FLOOD: Duration = Duration::from_secs(1);
+const FEW_BURSTS: u32 = 3;
+
 pub(crate) fn needs() -> Vec<Need> {
-    [&REDIS_BENCHMARK, &WRK].map(Need::Tool).into()
+    [&REDIS_BENCHMARK, &WRK, &OPENSSL].map(Need::Tool).into()
 }
 
 pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
@@ -31,17 +40,36 @@ pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     let Some(load) = prepare(report) else {
         return Ok(());
     };
-    report.verdict(
-        "memory of the server under floods",
-        floods::measure(&released()),
-    );
-    report.verdict("memory of the server", measure(&load, bursts));
+    flood(report, &released(), FLOOD);
+    let verdict = burst(&released(), &load, bursts).and_then(|kept| grows_no_more(&kept));
+    report.verdict("memory of the server", verdict);
     Ok(())
 }
 
-fn measure(load: &Load, bursts: u32) -> Result<(), String> {
+/// Of the part `serve`, with the program that its tests are built with. Of a few bursts nobody can tell whether growth ends.
+pub(super) fn once(report: &mut Report, program: &Path, load: &Load) {
+    flood(report, program, SHORT_FLOOD);
+    let verdict = burst(program, load, FEW_BURSTS);
+    report.verdict("memory of the server", verdict.map(drop));
+}
+
+fn flood(report: &mut Report, program: &Path, time: Duration) {
+    let what = "memory of the server under floods";
+    if let Some(openssl) = report.tool(&OPENSSL, what) {
+        let openssl = &openssl;
+        let floods = Floods {
+            program,
+            openssl,
+            time,
+        };
+        report.verdict(what, floods.measure());
+    }
+}
+
+/// What is kept after each burst, in KiB.
+fn burst(program: &Path, load: &Load, bursts: u32) -> Result<Vec<u64>, String> {
     let scratch = Scratch::new("bench-memory").map_err(|error| error.to_string())?;
-    let ours = Ours::start(&released(), &scratch, load, NODE_IDS)?;
+    let ours = Ours::start(program, &scratch, load, NODE_IDS)?;
     let begun = Instant::now();
     println!("before the first burst {} KiB", resident(&ours)?);
     let mut kept = Vec::new();
@@ -57,14 +85,20 @@ fn measure(load: &Load, bursts: u32) -> Result<(), String> {
             println!("after burst {burst}, {seconds} s: {now} KiB");
         }
     }
+    Ok(kept)
+}
+
+fn grows_no_more(kept: &[u64]) -> Result<(), String> {
     let thirds = kept.chunks(kept.len() / 3);
     let thirds: Vec<_> = thirds.take(3).map(median).collect();
     println!("medians of the thirds, in KiB: {thirds:?}");
     let most = thirds[1] * (100 + MORE) / 100;
     if thirds[2] > most {
         return Err(format!(
-            "the last third of {bursts} bursts left {} KiB, and the third before it {}: at most {MORE} % more is no growth",
-            thirds[2], thirds[1]
+            "the last third of {} bursts left {} KiB, and the third before it {}: at most {MORE} % more is no growth",
+            kept.len(),
+            thirds[2],
+            thirds[1]
         ));
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `bench serve`: ids a second of `randflake serve`, beside Redis, with the program that loads it on the same machine.
 
+mod container;
 mod floods;
 pub(super) mod memory;
 mod paced;
@@ -84,6 +85,7 @@ pub(crate) fn once(report: &mut Report) {
     let (ours, load) = (target().join("debug/randflake"), Load { benchmark, wrk });
     let verdict = measure(&ours, &redis, &load, (&SHORT, 1));
     report.verdict(what, verdict.map(drop));
+    memory::once(report, &ours, &load);
 }
 
 /// The release build of the tool.

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Instant;
 
+use super::container::Container;
 use crate::cargo::output_of;
 use crate::scratch::Scratch;
 
@@ -76,6 +77,8 @@ pub(super) struct Settings<'a> {
     pub(super) node_ids: &'a str,
     /// More arguments.
     pub(super) arguments: &'a [String],
+    /// What it runs in, if not as any process.
+    pub(super) container: Option<&'a Container>,
 }
 
 /// A running server of ids, with its ports.
@@ -96,6 +99,7 @@ impl Ours {
         let settings = Settings {
             node_ids,
             arguments: &[],
+            container: None,
         };
         let ours = Self::start_with(program, scratch, &settings)?;
         // The first leases take a moment.
@@ -112,7 +116,9 @@ impl Ours {
         settings: &Settings<'_>,
     ) -> Result<Self, String> {
         let [resp, http] = [free_port()?, free_port()?];
-        let mut command = Command::new(program);
+        let container = settings.container;
+        let mut command =
+            container.map_or_else(|| Command::new(program), |own| own.command(program));
         command
             .args(["serve", "--node-ids", settings.node_ids])
             .args(["--resp", &format!("127.0.0.1:{resp}")])

@@ -56,7 +56,9 @@ impl Content {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::{NamespaceRecord, NodeRecord, Past, Reason};
+    use crate::rules::{
+        Form, HistoryLink, NamespaceRecord, NodeRecord, QuarantineReason, VERSION, Versions,
+    };
     use crate::store::locked;
     use crate::vocabulary::QuarantineCause;
     use crate::vocabulary::Token;
@@ -68,16 +70,18 @@ mod tests {
         let namespace = Namespace::new(&"n".repeat(64), Randflake).unwrap();
         let mut content = Content::read("", &namespace, u32::MAX).unwrap();
         let record = NamespaceRecord {
+            versions: Versions::FIRST,
             terms: *namespace.terms(),
             origin: u64::MAX,
             writes: u64::MAX,
             quarantine: u64::MAX,
-            reason: Reason {
+            reason: QuarantineReason {
                 since: u64::MAX,
                 cause: QuarantineCause::Dropped,
                 is_dropped: true,
             },
             fingerprint: String::new(),
+            form: Form::default(),
         };
         content.namespace = Some(record.to_text());
         let record = NodeRecord {
@@ -91,13 +95,15 @@ mod tests {
             held: true,
             contested: true,
             acquired: 0,
-            past: Past {
+            past: HistoryLink {
                 // One each microsecond for nine years.
                 count: 1 << 48,
                 end: 0,
                 hash: u128::MAX,
             },
             holder: "h".repeat(MAX_LEN),
+            knows: VERSION,
+            form: Form::default(),
         };
         content.node = Some(record.to_text());
         let text = content.to_text();

@@ -107,8 +107,8 @@ pub(in crate::store) trait Session: Sized + Send + 'static {
         only: Option<Only<'_>>,
     ) -> Result<Option<i64>, Failure>;
 
-    /// Removes the texts of node ids, pages, hints and the history, if the namespace's begins so.
-    async fn clear(&mut self, begin: &str) -> Result<(), Failure>;
+    /// Removes the texts of node ids, pages, hints and the history, if the namespace's is this one.
+    async fn clear(&mut self, namespace: &str) -> Result<(), Failure>;
 
     /// What the server says of itself, for people.
     async fn findings(&mut self) -> Result<Vec<Finding>, Failure>;

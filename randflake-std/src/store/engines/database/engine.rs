@@ -78,10 +78,9 @@ impl<D: Driver> Engine for Database<D> {
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         /// How many texts a namespace may have.
         const MANY: usize = 200_000;
-        let parts: Vec<_> = namespace.splitn(6, ':').take(5).collect();
-        let begin = parts.join(":") + ":";
+        let namespace = namespace.to_owned();
         self.run(MANY, false, async move |session| {
-            session.clear(&begin).await
+            session.clear(&namespace).await
         })
     }
 

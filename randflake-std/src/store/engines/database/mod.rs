@@ -20,7 +20,7 @@ pub(super) use self::driver::{Driver, Session, State, Texts, emptied, whole_page
 pub(super) use self::failure::{Failure, Sort, pooled};
 use self::runtime::{Blocking, ended};
 use self::values::check_version;
-pub(super) use self::values::{Only, Value, expected, key, window};
+pub(super) use self::values::{Only, TABLES, Value, expected, key, window};
 use crate::store::url::Server;
 use crate::vocabulary::{EngineError, Namespace};
 

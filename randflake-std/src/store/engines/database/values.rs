@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use crate::rules::{Before, Entry, Key, Keys, VERSION, Write, newer};
+use crate::rules::{Before, Entry, Key, Keys, Write, newer};
 use crate::vocabulary::EngineError;
 
 /// A value of a statement. No other way leads into one: what is read from a server is as little trusted as what a user
@@ -13,12 +13,15 @@ pub(in crate::store) enum Value<'v> {
     Number(u64),
 }
 
+/// Version of the tables, which is none of the records in them.
+pub(in crate::store) const TABLES: u64 = 1;
+
 /// The version of the tables that are there.
 pub(in crate::store) fn check_version(version: u64) -> Result<(), EngineError> {
-    if version == u64::from(VERSION) {
+    if version == TABLES {
         return Ok(());
     }
-    let newer = newer(version);
+    let newer = newer(version, TABLES);
     Err(EngineError::unusable(format!("the lease store: {newer}")))
 }
 
@@ -107,7 +110,7 @@ mod tests {
         let text = || Before::Text("old".to_owned());
         let kept = entry(Key::Namespace, text(), None);
         let node = entry(Key::Node(7), text(), Some("new"));
-        let past = entry(Key::Past(7, 0), Before::Anything, Some("old"));
+        let past = entry(Key::History(7, 0), Before::Anything, Some("old"));
         let hint = entry(Key::Hint(1), Before::Anything, Some("7"));
         let first = entry(Key::Node(8), Before::Nothing, Some("new"));
         let page = entry(Key::Page(1), text(), Some("2"));

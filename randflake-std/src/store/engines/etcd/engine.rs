@@ -163,7 +163,7 @@ impl Engine for Etcd {
         // Those that do not fit are earlier leases and hints: see `MAX_BATCH`.
         let fitting = write.entries.len().min(OPERATIONS - 1);
         let (entries, others) = write.entries.split_at(fitting);
-        let is_past = |entry: &Entry| matches!(entry.key, Key::Past(..));
+        let is_past = |entry: &Entry| matches!(entry.key, Key::History(..));
         let (past, hints) = others.split_at(others.iter().take_while(|it| is_past(it)).count());
         // First: without the leases that follow on them they say nothing; the other way round there would be a gap.
         for past in past.chunks(OPERATIONS) {
@@ -263,7 +263,7 @@ impl Engine for Etcd {
         ] {
             write.delete(&self.prefix.range(&keys));
         }
-        let (first, last) = (Key::Past(0, 0), Key::Past(u32::MAX, u16::MAX));
+        let (first, last) = (Key::History(0, 0), Key::History(u32::MAX, u16::MAX));
         let history = Range::new(self.prefix.key(first), self.prefix.key(last));
         write.delete(&history);
         let (first, last) = (Key::Device(0), Key::Device(u64::MAX));

@@ -7,7 +7,7 @@
 //! | `randflake/NAME/lease/NODE` | those of [`Key::Node`]                                       |
 //! | `randflake/NAME/page/PAGE`  | those of [`Key::Page`]                                       |
 //! | `randflake/NAME/hint/PLACE` | those of [`Key::Hint`]                                       |
-//! | `randflake/NAME/past/PAST`  | those of [`Key::Past`]: the node id, and its place           |
+//! | `randflake/NAME/past/PAST`  | those of [`Key::History`]: the node id, and its place           |
 //! | `randflake/NAME/device/ID`  | those of [`Key::Device`]                                     |
 //! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
 //!
@@ -60,7 +60,7 @@ impl Prefix {
             Key::Node(node_id) => format!("lease/{node_id:08x}"),
             Key::Page(page) => format!("page/{page:08x}"),
             Key::Hint(place) => format!("hint/{place:08x}"),
-            Key::Past(node_id, place) => format!("past/{node_id:08x}{place:04x}"),
+            Key::History(node_id, place) => format!("past/{node_id:08x}{place:04x}"),
             Key::Device(device) => format!("device/{device:016x}"),
         };
         self.0.clone() + &rest

@@ -2,8 +2,7 @@
 
 use super::session::{Session, never_syncs};
 use super::sql::Sql;
-use crate::rules::VERSION;
-use crate::store::engines::database::{Failure, emptied, whole_pages};
+use crate::store::engines::database::{Failure, TABLES, emptied, whole_pages};
 use crate::vocabulary::Finding;
 
 const QUESTION: &str = "
@@ -38,7 +37,7 @@ pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Fail
     let failover = Some(Finding::caution("failover", "not known here", sentence));
     Ok(Finding::of_a_store(
         server,
-        VERSION,
+        TABLES,
         settings,
         fingerprint,
         failover,

@@ -16,8 +16,10 @@ use super::statements::{
     NEXT_NAMESPACE, UNLOCK,
 };
 use super::{Mysql, diagnosis};
-use crate::rules::{Keys, VERSION, Write, read_clock};
-use crate::store::engines::database::{self, Failure, Only, State, Texts, Value, key, window};
+use crate::rules::{Keys, Write, read_clock};
+use crate::store::engines::database::{
+    self, Failure, Only, State, TABLES, Texts, Value, key, window,
+};
 use crate::vocabulary::{EngineError, Finding};
 
 /// How long a packet may become before it is sent.
@@ -106,7 +108,7 @@ impl database::Session for Session {
         }
         let begin = Sql::new(
             "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
-            &[Value::Number(VERSION.into())],
+            &[Value::Number(TABLES)],
         );
         let tables = include_str!("schema.sql").split("\n;\n");
         let tables = tables.filter(|statement| !statement.is_empty());
@@ -191,9 +193,9 @@ impl database::Session for Session {
         Ok(now.and_then(|now| now.concat().parse().ok()))
     }
 
-    async fn clear(&mut self, begin: &str) -> Result<(), Failure> {
+    async fn clear(&mut self, namespace: &str) -> Result<(), Failure> {
         let name = Value::Text(&self.namespace);
-        let statement = Sql::new(CLEAR, &[name, name, Value::Text(begin)]);
+        let statement = Sql::new(CLEAR, &[name, name, Value::Text(namespace)]);
         Ok(self.row(statement).await.map(drop)?)
     }
 

@@ -61,7 +61,7 @@ pub(super) const CLEAR: &str = "
     DELETE FROM randflake_record WHERE namespace = ? AND kind >= 2 AND (
         SELECT found FROM (
             SELECT COUNT(*) AS found FROM randflake_record
-            WHERE namespace = ? AND kind = 0 AND number = 0 AND LOCATE(?, value) = 1
+            WHERE namespace = ? AND kind = 0 AND number = 0 AND value = ?
         ) AS checked
     ) = 1";
 

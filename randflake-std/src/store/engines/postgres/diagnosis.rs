@@ -1,8 +1,7 @@
 //! What the server says of itself.
 
 use super::session::Session;
-use crate::rules::VERSION;
-use crate::store::engines::database::{Failure, Session as _, whole_pages};
+use crate::store::engines::database::{Failure, Session as _, TABLES, whole_pages};
 use crate::vocabulary::Finding;
 
 const QUESTION: &str = "
@@ -30,7 +29,7 @@ pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Fail
     };
     Ok(Finding::of_a_store(
         server,
-        VERSION,
+        TABLES,
         settings,
         fingerprint,
         Some(failover),

@@ -191,9 +191,9 @@ impl database::Session for Session {
         Ok(now.flatten())
     }
 
-    async fn clear(&mut self, begin: &str) -> Result<(), Failure> {
+    async fn clear(&mut self, namespace: &str) -> Result<(), Failure> {
         let name = self.namespace.clone();
-        let values = [Value::Text(&name), Value::Text(begin)];
+        let values = [Value::Text(&name), Value::Text(namespace)];
         self.ask(CLEAR, &values).await.map(drop)
     }
 

@@ -100,7 +100,7 @@ pub(super) const FORGET: &str = "
 pub(super) const CLEAR: &str = "
     DELETE FROM randflake.record WHERE namespace = $1 AND kind >= 2 AND EXISTS (
         SELECT FROM randflake.record n
-        WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND starts_with(n.value, $2)
+        WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND n.value = $2
     )";
 
 /// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.

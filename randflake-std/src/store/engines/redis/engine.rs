@@ -293,7 +293,7 @@ fn name(key: Key) -> String {
         Key::Node(node_id) => node_id.to_string(),
         Key::Page(page) => format!("page:{page}"),
         Key::Hint(place) => format!("hint:{place}"),
-        Key::Past(node_id, place) => format!("past:{node_id}:{place}"),
+        Key::History(node_id, place) => format!("past:{node_id}:{place}"),
         Key::Device(device) => format!("device:{device:016x}"),
     }
 }

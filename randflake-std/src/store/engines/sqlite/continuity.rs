@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row, params};
 
-use crate::private_file::{self, Identity};
+use crate::private_file::{self, FileIdentity};
 use crate::rules::Continuity;
 use crate::vocabulary::EngineError;
 
@@ -51,7 +51,7 @@ impl Mark {
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     pub(super) path: &'a Path,
-    pub(super) identity: Identity,
+    pub(super) identity: FileIdentity,
     /// From the lock file, and from this process's last operation.
     pub(super) marks: [Mark; 2],
 }
@@ -61,7 +61,7 @@ pub(super) struct Evidence<'a> {
 pub(super) struct Stored {
     id: u64,
     writes: u64,
-    identity: Identity,
+    identity: FileIdentity,
     path: String,
     known_end_ms: u64,
     breaks: u64,
@@ -87,7 +87,7 @@ impl Stored {
             Ok(Self {
                 id: row.get::<_, i64>(0)?.cast_unsigned(),
                 writes: number(row, 1)?,
-                identity: Identity {
+                identity: FileIdentity {
                     inode: inode.map(i64::cast_unsigned),
                     born_ns: row.get(3)?,
                 },
@@ -180,7 +180,7 @@ impl Stored {
 
     /// What the continuity is known by, for people.
     pub(super) fn fingerprint(&self) -> String {
-        let Identity { inode, born_ns } = self.identity;
+        let FileIdentity { inode, born_ns } = self.identity;
         let inode = inode.map_or_else(|| "unknown".to_owned(), |inode| inode.to_string());
         let born = born_ns.map_or_else(|| "unknown".to_owned(), |ns| format!("{ns} ns"));
         let (id, writes) = (self.id, self.writes);

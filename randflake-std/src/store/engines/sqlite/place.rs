@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::private_file::{self, Identity, Refusal};
+use crate::private_file::{self, FileIdentity, FileRefusal};
 use crate::store::locked::resolve;
 use crate::vocabulary::EngineError;
 
@@ -40,7 +40,7 @@ impl Place {
     }
 
     /// Sees to it that there is a file for SQLite to open, and says which.
-    pub(super) fn prepare(&self) -> Result<Identity, EngineError> {
+    pub(super) fn prepare(&self) -> Result<FileIdentity, EngineError> {
         let logs = LOGS.map(|suffix| beside(&self.database, suffix));
         for log in &logs {
             private_file::look(log)?;
@@ -59,10 +59,10 @@ impl Place {
     }
 
     /// What the file that is there now is known by.
-    pub(super) fn identity(&self) -> Result<Identity, EngineError> {
+    pub(super) fn identity(&self) -> Result<FileIdentity, EngineError> {
         let path = &self.database;
         let found = private_file::look(path)?;
-        let found = found.ok_or_else(|| Refusal::io(path, ErrorKind::NotFound.into()))?;
+        let found = found.ok_or_else(|| FileRefusal::io(path, ErrorKind::NotFound.into()))?;
         Ok(found.identity)
     }
 }
@@ -80,9 +80,9 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-fn remove_if_there(path: &Path) -> Result<(), Refusal> {
+fn remove_if_there(path: &Path) -> Result<(), FileRefusal> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(Refusal::io(path, error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(FileRefusal::io(path, error)),
         _ => Ok(()),
     }
 }

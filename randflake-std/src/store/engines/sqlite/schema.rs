@@ -44,6 +44,7 @@ pub(super) fn are_there(connection: &Connection) -> Result<bool, EngineError> {
         (APPLICATION_ID | 0, 0) if has_no_tables(connection)? => Ok(false),
         (APPLICATION_ID, _) if version > VERSION => Err(EngineError::unusable(newer(
             i64::from(version).unsigned_abs(),
+            i64::from(VERSION).unsigned_abs(),
         ))),
         _ => Err(EngineError::unusable("this is another program's database")),
     }

@@ -11,11 +11,11 @@ use clap::ValueEnum;
 use randflake_std::date::utc;
 
 use super::{Hash, Identity, Pattern, Scope};
-use crate::serve::words::Words;
+use crate::serve::key_values::KeyValues;
 
 /// What is kept of a token.
 #[derive(Clone, Debug)]
-pub(crate) struct Line {
+pub(crate) struct TokenLine {
     pub(crate) name: String,
     pub(crate) hash: Hash,
     pub(crate) scopes: Vec<Scope>,
@@ -30,7 +30,7 @@ pub(crate) struct Line {
     pub(crate) node_ids: Option<RangeInclusive<u32>>,
 }
 
-impl Line {
+impl TokenLine {
     /// What tells it from another one of its name: the beginning of its hash.
     pub(crate) fn id(&self) -> String {
         self.hash.to_string().chars().take(8).collect()
@@ -44,9 +44,9 @@ impl Line {
 /// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
 pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Identity>>, String> {
     let mut identities: Vec<Arc<Identity>> = Vec::new();
-    for (number, line) in crate::serve::words::lines(text) {
+    for (number, line) in crate::serve::key_values::lines(text) {
         let wrong = |problem: String| format!("line {number}: {problem}");
-        let line: Line = line.parse().map_err(wrong)?;
+        let line: TokenLine = line.parse().map_err(wrong)?;
         let is_namesake = |other: &&Arc<Identity>| other.name() == line.name;
         for other in &identities {
             if is_namesake(&other) && !other.expires() && line.until.is_none() {
@@ -79,11 +79,11 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
     parse(text, &[]).map(drop)
 }
 
-impl FromStr for Line {
+impl FromStr for TokenLine {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut words = Words::read(text)?;
+        let mut words = KeyValues::read(text)?;
         let hash = words.needed("sha256")?;
         let hash = Hash::from_hex(&hash).ok_or_else(|| {
             "sha256 must be the 64 hex digits that `randflake token new` printed".to_owned()
@@ -155,7 +155,7 @@ fn limit(text: Option<String>) -> Result<Option<NonZeroU64>, String> {
     text.map(read).transpose()
 }
 
-impl Display for Line {
+impl Display for TokenLine {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let scopes: Vec<_> = self.scopes.iter().map(|scope| scope.name()).collect();
         let namespaces: Vec<_> = self.namespaces.iter().map(ToString::to_string).collect();
@@ -199,7 +199,7 @@ mod tests {
             "name=a sha256={HASH} scopes=ids,leases namespaces=orders,b-* ids_per_second=10 requests_per_second=2 \
              leases_per_second=3 reads_per_second=4 until=2026-12-31T09:30:00Z node_ids=0-99"
         );
-        assert_eq!(text.parse::<Line>().unwrap().to_string(), text);
+        assert_eq!(text.parse::<TokenLine>().unwrap().to_string(), text);
     }
 
     #[test]

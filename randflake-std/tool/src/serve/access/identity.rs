@@ -10,7 +10,7 @@ use randflake_std::date::{span, utc};
 
 use super::weight::{Weight, small_per_second};
 use super::{Hash, Limit, Pattern, Quota, Scope};
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// The owner of a token, or anybody where none is needed.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ const LEASES: Limit = Limit::new(50, 1_000);
 const READS: Limit = Limit::new(100, 1_000);
 
 impl Identity {
-    pub(super) fn new(line: super::Line, before: Option<&Self>) -> Self {
+    pub(super) fn new(line: super::TokenLine, before: Option<&Self>) -> Self {
         let quota = |limit: Limit, used: Option<&Arc<Quota>>| {
             let same = used.filter(|quota| quota.limit() == limit);
             same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone)
@@ -119,7 +119,7 @@ impl Identity {
         }
         let (name, at) = (&self.name, utc(until));
         let told = format!("the token {name:?} has expired at {at}: ask for a new one");
-        Err(Refusal::new(Kind::WrongToken, told))
+        Err(Refusal::new(RefusalKind::WrongToken, told))
     }
 
     /// Whether it has a right in any namespace.
@@ -140,7 +140,7 @@ impl Identity {
         }
         let (name, right) = (&self.name, scope.name());
         let told = format!("the token {name:?} has no right to {right} in namespace {namespace:?}");
-        Err(Refusal::new(Kind::Forbidden, told))
+        Err(Refusal::new(RefusalKind::Forbidden, told))
     }
 
     /// Counts ids against its quota.
@@ -183,11 +183,11 @@ impl Identity {
             let told = format!("the token {name:?} has a quota of {limit} {what} a second");
             let Some(wait) = wait else {
                 let told = format!("{told}, and {amount} were asked for at once: ask for fewer");
-                return Refusal::new(Kind::Quota, told);
+                return Refusal::new(RefusalKind::Quota, told);
             };
             let wait = wait.max(Duration::from_millis(1));
             let told = format!("{told}: try again in {}", span(wait));
-            Refusal::new(Kind::Quota, told).retry_in(wait)
+            Refusal::new(RefusalKind::Quota, told).retry_in(wait)
         })
     }
 }

@@ -13,14 +13,14 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(crate) use self::file::{Line, check, name, node_ids};
+pub(crate) use self::file::{TokenLine, check, name, node_ids};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::pattern::Pattern;
 use self::quota::{Limit, Quota};
 pub(crate) use self::scope::Scope;
 pub(crate) use self::secret::{Hash, TokenSecret};
 pub(crate) use self::weight::Weight;
-use super::service::refusal::{Kind, Refusal};
+use super::service::refusal::{Refusal, RefusalKind};
 use super::watched::Watched;
 use crate::failure::Failure;
 
@@ -76,7 +76,7 @@ impl Access {
         if self.is_required() {
             let told =
                 "a token is required: send it with AUTH, or in the header Authorization: Bearer";
-            return Err(Refusal::new(Kind::Unauthenticated, told));
+            return Err(Refusal::new(RefusalKind::Unauthenticated, told));
         }
         Ok(Arc::clone(&self.anybody))
     }
@@ -91,7 +91,7 @@ impl Access {
             } else {
                 "the server has no tokens (--tokens): send none"
             };
-            Refusal::new(Kind::WrongToken, told)
+            Refusal::new(RefusalKind::WrongToken, told)
         })?;
         identity.check_expiry()?;
         Ok(identity)

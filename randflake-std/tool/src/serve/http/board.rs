@@ -10,11 +10,11 @@ use randflake_std::lease::{LeaseStore, Occupancy, Quarantine, StoreError};
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use super::forecasts::{Shown, Trends};
-use super::status::{Counts, State};
-use crate::lease::Snapshot;
+use super::forecasts::{ShownForecast, Trends};
+use super::status::{NodeIdCounts, State};
+use crate::command::lease::Snapshot;
 use crate::serve::service::Service;
-use crate::serve::service::space::Space;
+use crate::serve::service::served_namespace::ServedNamespace;
 
 /// Shorter than the page's own pause.
 const KEPT: Duration = Duration::from_millis(1_500);
@@ -23,12 +23,12 @@ const MOST_CELLS: u64 = 2_048;
 
 #[derive(Clone)]
 pub(super) struct Board {
-    pub(super) counts: Counts,
+    pub(super) counts: NodeIdCounts,
     pub(super) map: NodeMap,
     /// The store's clock minus this machine's.
     pub(super) skew_ms: i64,
     pub(super) quarantine: Option<Quarantine>,
-    pub(super) forecasts: Vec<Shown>,
+    pub(super) forecasts: Vec<ShownForecast>,
 }
 
 /// A letter for each cell: the worst state of its node ids, `c`ontested, `e`nding, `h`eld or `.` for free.
@@ -40,13 +40,13 @@ pub(super) struct NodeMap {
 
 /// What was seen last, and what is kept for the next time.
 #[derive(Default)]
-struct Kept {
+struct CachedBoard {
     board: Option<(Instant, Result<Board, String>)>,
     trends: Arc<StdMutex<Trends>>,
 }
 
 /// The boards of all namespaces.
-pub(super) struct Boards(HashMap<String, Mutex<Kept>>);
+pub(super) struct Boards(HashMap<String, Mutex<CachedBoard>>);
 
 impl Boards {
     pub(super) fn of_all(service: &Service) -> Self {
@@ -54,7 +54,7 @@ impl Boards {
         Self(names.map(|name| (name, Mutex::default())).collect())
     }
 
-    pub(super) async fn of(&self, space: &Arc<Space>) -> Result<Board, String> {
+    pub(super) async fn of(&self, space: &Arc<ServedNamespace>) -> Result<Board, String> {
         let Some(kept) = self.0.get(space.name()) else {
             return Err("it is not served".to_owned());
         };
@@ -134,7 +134,7 @@ fn ms(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
-fn draw(snapshot: &Snapshot, total: u64) -> (Counts, NodeMap) {
+fn draw(snapshot: &Snapshot, total: u64) -> (NodeIdCounts, NodeMap) {
     const LETTERS: [u8; 4] = *b".hec";
     let nodes_per_cell = total.div_ceil(MOST_CELLS).max(1);
     let cells = usize::try_from(total.div_ceil(nodes_per_cell)).unwrap_or_default();
@@ -159,7 +159,7 @@ fn draw(snapshot: &Snapshot, total: u64) -> (Counts, NodeMap) {
         nodes_per_cell,
         cells: worst.iter().map(letter).collect(),
     };
-    let counts = Counts {
+    let counts = NodeIdCounts {
         held,
         ending,
         contested,

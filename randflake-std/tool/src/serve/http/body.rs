@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use super::App;
-use super::held::Holding;
+use super::held::BodyMemory;
 use super::problem::{Defect, Problem};
 use crate::serve::memory::Share;
 
@@ -27,12 +27,12 @@ const PARSED: usize = 4;
 pub(super) struct Json<T>(pub(super) T);
 
 /// A document of a request of at most so many bytes, with its memory.
-pub(super) struct Sent<T, const MOST: usize = MAX_LEN>(
+pub(super) struct JsonBody<T, const MOST: usize = MAX_LEN>(
     pub(super) T,
     #[expect(dead_code, reason = "it is held")] pub(super) Option<Share>,
 );
 
-impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for Sent<T, MOST> {
+impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for JsonBody<T, MOST> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
@@ -49,7 +49,7 @@ impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for Sent<T, M
         }
         let len = size.upper().and_then(|len| usize::try_from(len).ok());
         let len = len.unwrap_or(MOST).min(MOST);
-        let share = Holding::of(&request).take(len * PARSED).await?;
+        let share = BodyMemory::of(&request).take(len * PARSED).await?;
         let reading = Bytes::from_request(request, app);
         let read = timeout(PATIENCE, reading).await.map_err(|_| {
             let told = format!("the body took over {} s", PATIENCE.as_secs());

@@ -7,16 +7,16 @@ use randflake_std::lease::{Device, DeviceError, DeviceRequest, LeaseStore};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::body::{Json, Sent};
+use super::body::{Json, JsonBody};
+use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
 use super::tickets::device_of;
-use super::who::Who;
 use crate::serve::access::{Scope, Weight};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct DeviceParameters {
     /// Up to 16 hex digits.
     device: String,
     /// The name of a token.
@@ -26,7 +26,7 @@ pub(super) struct Asked {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub(super) struct DeviceAnswer {
     namespace: String,
     device: String,
     /// Empty: nobody.
@@ -37,17 +37,17 @@ pub(super) struct Answer {
 
 pub(super) async fn register(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
-    Sent(asked, _): Sent<Asked>,
-) -> Result<Json<Answer>, Problem> {
+    JsonBody(asked, _): JsonBody<DeviceParameters>,
+) -> Result<Json<DeviceAnswer>, Problem> {
     let query = query.only(&["namespace"])?;
     let device = device_of(&asked.device)?;
-    let Asked { owner, counter, .. } = asked;
+    let DeviceParameters { owner, counter, .. } = asked;
     work(
         &app,
-        &who,
-        query.namespace(&app, &who)?,
+        &principal,
+        query.namespace(&app, &principal)?,
         device,
         move |store| {
             store.device(
@@ -64,15 +64,15 @@ pub(super) async fn register(
 
 pub(super) async fn look(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
-) -> Result<Json<Answer>, Problem> {
+) -> Result<Json<DeviceAnswer>, Problem> {
     let query = query.only(&["namespace", "device"])?;
     let device = device_of(query.text("device").unwrap_or_default())?;
     work(
         &app,
-        &who,
-        query.namespace(&app, &who)?,
+        &principal,
+        query.namespace(&app, &principal)?,
         device,
         move |store| store.device(device, &DeviceRequest::Look),
     )
@@ -81,15 +81,15 @@ pub(super) async fn look(
 
 async fn work(
     app: &App,
-    who: &Who,
+    principal: &Principal,
     namespace: &str,
     device: u64,
     work: impl FnOnce(&mut LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
-) -> Result<Json<Answer>, Problem> {
-    let space = app.service.space(&who.0, Scope::Admin, namespace)?;
-    who.0.take_request(Weight::ONE)?;
+) -> Result<Json<DeviceAnswer>, Problem> {
+    let space = app.service.space(&principal.0, Scope::Admin, namespace)?;
+    principal.0.take_request(Weight::ONE)?;
     let known = space.with_store(move |store| Ok(work(store)?)).await?;
-    Ok(Json(Answer {
+    Ok(Json(DeviceAnswer {
         namespace: namespace.to_owned(),
         device: format!("{device:016x}"),
         owner: known.owner,

@@ -10,28 +10,28 @@ use serde::Serialize;
 use super::App;
 use super::body::Json;
 use super::inspect::{ONE, read_one};
+use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
-use super::who::Who;
-use crate::explain::Row;
+use crate::command::explain::ExplainRow;
 use crate::serve::access::{Scope, Weight};
 
 #[derive(Serialize)]
-struct Answer {
+struct ExplainAnswer {
     namespace: String,
     #[serde(flatten)]
-    row: Row,
+    row: ExplainRow,
     /// Records of this node id's history that are missing or were changed, as far as the search has met them.
-    gaps: Vec<Gap>,
+    gaps: Vec<GapDocument>,
 }
 
 #[derive(Serialize)]
-struct Gap {
+struct GapDocument {
     fencing_token: u64,
     is_changed: bool,
 }
 
-impl Gap {
+impl GapDocument {
     fn of(gap: &lease::Gap) -> Self {
         Self {
             fencing_token: gap.fencing_token,
@@ -42,21 +42,21 @@ impl Gap {
 
 pub(super) async fn explain(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
 ) -> Result<Response, Problem> {
     let query = query.only(&ONE)?;
-    let (namespace, id) = read_one(&query, &app, &who, Weight::ONE)?;
-    let space = app.service.space(&who.0, Scope::Inspect, namespace)?;
-    who.0.take_reads(1)?;
+    let (namespace, id) = read_one(&query, &app, &principal, Weight::ONE)?;
+    let space = app.service.space(&principal.0, Scope::Inspect, namespace)?;
+    principal.0.take_reads(1)?;
     let parts = space.codec().inspect(id);
     let explain = move |store: &mut LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
     let explained = space.read_store(explain).await?;
     let spec = space.namespace().spec();
-    let answer = Answer {
+    let answer = ExplainAnswer {
         namespace: namespace.to_owned(),
-        gaps: explained.gap.iter().map(Gap::of).collect(),
-        row: Row::new(id, parts, spec, &explained.explanation, explained.now),
+        gaps: explained.gap.iter().map(GapDocument::of).collect(),
+        row: ExplainRow::new(id, parts, spec, &explained.explanation, explained.now),
     };
     Ok(Json(answer).into_response())
 }

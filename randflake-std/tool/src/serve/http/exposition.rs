@@ -11,13 +11,13 @@ use axum::response::{IntoResponse as _, Response};
 use tokio::time::timeout;
 
 use super::App;
+use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
 use super::recorder::Recorded;
-use super::who::Who;
 use crate::serve::access::Weight;
 use crate::serve::service::Service;
-use crate::serve::service::answers::Times;
+use crate::serve::service::answers::AnswerTimes;
 use crate::serve::service::counters::Connections;
 
 /// For each namespace's store.
@@ -25,23 +25,23 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn metrics(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
 ) -> Result<Response, Problem> {
     query.only(&[])?;
-    who.must_be_admin()?;
-    who.0.take_request(Weight::OVERVIEW)?;
+    principal.must_be_admin()?;
+    principal.0.take_request(Weight::OVERVIEW)?;
     for space in app
         .service
         .spaces()
-        .filter(|space| who.0.sees(space.name()))
+        .filter(|space| principal.0.sees(space.name()))
     {
         // For how many node ids are leased. Metrics are wanted most when the store does not answer.
         _ = timeout(PATIENCE, app.boards.of(space)).await;
     }
     let mut text = String::new();
-    Recorded::global().write(&mut text, |namespace| who.0.sees(namespace));
-    write(&app.service, &who, &mut text);
+    Recorded::global().write(&mut text, |namespace| principal.0.sees(namespace));
+    write(&app.service, &principal, &mut text);
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }
@@ -75,7 +75,7 @@ impl<'a> Family<'a> {
         Self { text, name }
     }
 
-    fn histogram(&mut self, protocol: &str, times: &Times) {
+    fn histogram(&mut self, protocol: &str, times: &AnswerTimes) {
         let name = self.name;
         let mut count = 0;
         for (bound, below) in times.cumulative() {
@@ -97,7 +97,7 @@ impl<'a> Family<'a> {
 }
 
 /// What the server itself counts. The handles' own metrics are those of the library.
-fn write(service: &Service, who: &Who, text: &mut String) {
+fn write(service: &Service, principal: &Principal, text: &mut String) {
     let mut info = Family::new(
         text,
         "gauge",
@@ -112,7 +112,11 @@ fn write(service: &Service, who: &Who, text: &mut String) {
         "Since the server was started.",
     );
     up.value(&[], service.uptime().as_secs_f64());
-    let spaces = || service.spaces().filter(|space| who.0.sees(space.name()));
+    let spaces = || {
+        service
+            .spaces()
+            .filter(|space| principal.0.sees(space.name()))
+    };
     let mut ready = Family::new(
         text,
         "gauge",
@@ -139,7 +143,7 @@ fn write(service: &Service, who: &Who, text: &mut String) {
         "Whether the file of tokens cannot be used, so that revoked ones still count.",
     );
     stale.value(&[], u8::from(service.access.is_stale()));
-    if service.is_admin_of_all(&who.0) {
+    if service.is_admin_of_all(&principal.0) {
         write_totals(service, text);
     }
 }

@@ -33,7 +33,7 @@ impl Trends {
         occupancy: Occupancy,
         records: usize,
         (now, skew_s): (Duration, f64),
-    ) -> Result<Vec<Shown>, StoreError> {
+    ) -> Result<Vec<ShownForecast>, StoreError> {
         if !matches!(&self.growth, Some((taken, _)) if taken.elapsed() < EVERY) {
             let growth = (records <= FEW).then(|| Growth::of(store)).transpose()?;
             let growth = forecast::node_ids(occupancy, growth.flatten());
@@ -53,15 +53,19 @@ impl Trends {
             forecast::last_date(store.namespace().spec(), now),
             forecast::clock_skew(self.skews.make_contiguous()),
         ];
-        Ok(others.into_iter().chain(growth).map(Shown::of).collect())
+        Ok(others
+            .into_iter()
+            .chain(growth)
+            .map(ShownForecast::of)
+            .collect())
     }
 }
 
 /// A forecast, and what to do about it.
 #[derive(Clone, Serialize)]
-pub(super) struct Shown {
+pub(super) struct ShownForecast {
     name: &'static str,
-    level: Level,
+    level: ForecastLevel,
     value: String,
     advice: Option<String>,
     /// 1 when nothing is left.
@@ -71,13 +75,13 @@ pub(super) struct Shown {
 
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Level {
+enum ForecastLevel {
     Fine,
     Caution,
     Wrong,
 }
 
-impl Shown {
+impl ShownForecast {
     fn of(forecast: Forecast) -> Self {
         let Forecast {
             used,
@@ -85,10 +89,10 @@ impl Shown {
             finding,
         } = forecast;
         let (level, advice) = match finding.verdict {
-            Verdict::Fine => (Level::Fine, None),
-            Verdict::Caution(sentence) => (Level::Caution, Some(sentence)),
-            Verdict::Wrong(sentence) => (Level::Wrong, Some(sentence)),
-            _ => (Level::Caution, None),
+            Verdict::Fine => (ForecastLevel::Fine, None),
+            Verdict::Caution(sentence) => (ForecastLevel::Caution, Some(sentence)),
+            Verdict::Wrong(sentence) => (ForecastLevel::Wrong, Some(sentence)),
+            _ => (ForecastLevel::Caution, None),
         };
         Self {
             name: finding.name,

@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use super::problem::{Defect, Problem};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum IdsFormat {
     /// An object with text and decimal digits of each id.
     Json,
     /// A line of base32hex for each id.
@@ -18,14 +18,14 @@ pub(super) enum Format {
 }
 
 /// In the order in which they are taken if a client likes several alike.
-const ALL: [(Format, &str); 4] = [
-    (Format::Json, "json"),
-    (Format::Text, "text"),
-    (Format::Int, "int"),
-    (Format::Raw, "raw"),
+const ALL: [(IdsFormat, &str); 4] = [
+    (IdsFormat::Json, "json"),
+    (IdsFormat::Text, "text"),
+    (IdsFormat::Int, "int"),
+    (IdsFormat::Raw, "raw"),
 ];
 
-impl Format {
+impl IdsFormat {
     pub(super) const fn media_type(self) -> &'static str {
         match self {
             Self::Json => "application/json",
@@ -92,7 +92,7 @@ impl Accepted {
     }
 
     /// By the most specific range that has the type. Without the header all are liked.
-    fn quality(&self, format: Format) -> u32 {
+    fn quality(&self, format: IdsFormat) -> u32 {
         if self.0.is_empty() {
             return 1_000;
         }
@@ -134,25 +134,31 @@ fn thousandths(text: &str) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn chosen(named: Option<&str>, accept: Option<&str>) -> Option<Format> {
+    fn chosen(named: Option<&str>, accept: Option<&str>) -> Option<IdsFormat> {
         let mut headers = HeaderMap::new();
         if let Some(accept) = accept {
             headers.insert(ACCEPT, accept.parse().unwrap());
         }
-        Format::chosen(named, &headers).ok()
+        IdsFormat::chosen(named, &headers).ok()
     }
 
     #[test]
     fn the_most_acceptable_format_is_taken() {
         for (accept, format) in [
-            (None, Some(Format::Json)),
-            (Some("*/*"), Some(Format::Json)),
-            (Some("text/plain"), Some(Format::Text)),
-            (Some("text/*, application/json;q=0.5"), Some(Format::Text)),
-            (Some("application/octet-stream"), Some(Format::Raw)),
-            (Some("application/*"), Some(Format::Json)),
-            (Some("application/json;q=0, */*;q=0.1"), Some(Format::Text)),
-            (Some("text/html, */*;q=0.8"), Some(Format::Json)),
+            (None, Some(IdsFormat::Json)),
+            (Some("*/*"), Some(IdsFormat::Json)),
+            (Some("text/plain"), Some(IdsFormat::Text)),
+            (
+                Some("text/*, application/json;q=0.5"),
+                Some(IdsFormat::Text),
+            ),
+            (Some("application/octet-stream"), Some(IdsFormat::Raw)),
+            (Some("application/*"), Some(IdsFormat::Json)),
+            (
+                Some("application/json;q=0, */*;q=0.1"),
+                Some(IdsFormat::Text),
+            ),
+            (Some("text/html, */*;q=0.8"), Some(IdsFormat::Json)),
             (Some("text/html"), None),
             (Some("application/json;q=0"), None),
         ] {
@@ -162,8 +168,11 @@ mod tests {
 
     #[test]
     fn a_named_format_must_be_acceptable() {
-        assert_eq!(chosen(Some("int"), Some("text/plain")), Some(Format::Int));
-        assert_eq!(chosen(Some("raw"), Some("*/*")), Some(Format::Raw));
+        assert_eq!(
+            chosen(Some("int"), Some("text/plain")),
+            Some(IdsFormat::Int)
+        );
+        assert_eq!(chosen(Some("raw"), Some("*/*")), Some(IdsFormat::Raw));
         assert_eq!(chosen(Some("raw"), Some("application/json")), None);
         assert_eq!(chosen(Some("xml"), None), None);
     }

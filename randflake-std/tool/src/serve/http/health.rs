@@ -6,9 +6,9 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::App;
+use super::principal::Principal;
 use super::problem::{Defect, Problem};
 use super::query::Query;
-use super::who::Who;
 use crate::failure::one_line;
 use crate::serve::access::Scope;
 use crate::serve::service::readiness::NotReady;
@@ -22,7 +22,7 @@ pub(super) async fn alive() -> &'static str {
 /// issues ids. Which namespaces there are is said to their administrators alone.
 pub(super) async fn ready(
     State(app): State<Arc<App>>,
-    who: Result<Who, Problem>,
+    principal: Result<Principal, Problem>,
     query: Query,
 ) -> Result<(StatusCode, String), Problem> {
     let query = query.only(&["namespace"])?;
@@ -32,18 +32,21 @@ pub(super) async fn ready(
         let Some(NotReady { cause, detail, .. }) = space.not_ready() else {
             continue;
         };
-        let is_theirs = |who: &Who| who.0.has(Scope::Admin) && who.0.sees(space.name());
+        let is_theirs =
+            |principal: &Principal| principal.0.has(Scope::Admin) && principal.0.sees(space.name());
         let is_named = named.is_none_or(|named| named == space.name());
-        match &who {
+        match &principal {
             _ if !is_named => {}
-            Ok(who) if is_theirs(who) => {
+            Ok(principal) if is_theirs(principal) => {
                 lines.push(format!("{}: {}\n", space.name(), one_line(&detail)));
             }
             _ => lines.push(format!("a namespace: {cause}\n")),
         }
     }
     lines.dedup();
-    if app.service.access.is_stale() && who.is_ok_and(|who| who.0.has(Scope::Admin)) {
+    if app.service.access.is_stale()
+        && principal.is_ok_and(|principal| principal.0.has(Scope::Admin))
+    {
         lines.push(
             "the file of tokens cannot be used: those of before count, also revoked ones\n"
                 .to_owned(),

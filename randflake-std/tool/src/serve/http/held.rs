@@ -17,25 +17,25 @@ const SHORT: usize = 16 << 10;
 
 /// Who pays for the memory of a request and its answer: the connection's account, if there is a connection.
 #[derive(Clone)]
-pub(super) struct Holding(Option<Arc<Account>>);
+pub(super) struct BodyMemory(Option<Arc<Account>>);
 
 /// The memory of an answer, which its handler has taken before it made the answer.
 #[derive(Clone)]
-pub(super) struct Paid(Arc<Share>);
+pub(super) struct PaidMemory(Arc<Share>);
 
 /// The bytes of an answer, with their memory.
-struct Kept {
+struct BodyWithMemory {
     bytes: Bytes,
     _share: Arc<Share>,
 }
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for BodyWithMemory {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
-impl Holding {
+impl BodyMemory {
     pub(super) fn of(request: &Request) -> Self {
         Self(request.extensions().get().cloned())
     }
@@ -56,8 +56,8 @@ impl Holding {
         if len <= SHORT {
             return Response::from_parts(parts, body);
         }
-        let share = match parts.extensions.remove::<Paid>() {
-            Some(Paid(share)) => share,
+        let share = match parts.extensions.remove::<PaidMemory>() {
+            Some(PaidMemory(share)) => share,
             None => match self.take(len).await {
                 Ok(Some(share)) => Arc::new(share),
                 Ok(None) => return Response::from_parts(parts, body),
@@ -66,7 +66,7 @@ impl Holding {
         };
         // It is in memory, in one piece.
         let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
-        let kept = Kept {
+        let kept = BodyWithMemory {
             bytes,
             _share: share,
         };
@@ -74,7 +74,7 @@ impl Holding {
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for Holding {
+impl<S: Sync> FromRequestParts<S> for BodyMemory {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
@@ -82,7 +82,7 @@ impl<S: Sync> FromRequestParts<S> for Holding {
     }
 }
 
-impl Paid {
+impl PaidMemory {
     /// Marks an answer whose memory was taken.
     pub(super) fn mark(share: Option<Share>, mut response: Response) -> Response {
         if let Some(share) = share {

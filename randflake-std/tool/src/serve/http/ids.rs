@@ -11,12 +11,12 @@ use randflake_std::Id;
 use randflake_std::randflake_core::Notation;
 
 use super::App;
-use super::format::Format;
-use super::held::{Holding, Paid};
+use super::format::IdsFormat;
+use super::held::{BodyMemory, PaidMemory};
+use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
-use super::who::Who;
-use crate::json::{Line, WORD};
+use crate::json::{JsonLine, WORD};
 use crate::serve::service::MAX_IDS;
 
 /// So many are written at once: their words stay in the first cache.
@@ -24,27 +24,27 @@ const BLOCK: usize = 256;
 
 pub(super) async fn ids(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     headers: HeaderMap,
-    holding: Holding,
+    holding: BodyMemory,
     query: Query,
 ) -> Result<Response, Problem> {
     let query = query.only(&["namespace", "count", "format"])?;
-    let format = Format::chosen(query.text("format"), &headers)?;
+    let format = IdsFormat::chosen(query.text("format"), &headers)?;
     let count = query.number("count", 1..=MAX_IDS as u64)?.unwrap_or(1);
-    let namespace = query.namespace(&app, &who)?;
+    let namespace = query.namespace(&app, &principal)?;
     let count = usize::try_from(count).unwrap_or(MAX_IDS);
     let share = holding.take(count * (8 + format.max_len())).await?;
     let mut ids = vec![Id::from_u64(0); count];
-    app.service.ids(&who.0, namespace, &mut ids).await?;
+    app.service.ids(&principal.0, namespace, &mut ids).await?;
     let body = match format {
-        Format::Json => objects(namespace, &ids),
-        Format::Text => lines(Notation::Text, &ids),
-        Format::Int => lines(Notation::Signed, &ids),
-        Format::Raw => raw(&ids),
+        IdsFormat::Json => objects(namespace, &ids),
+        IdsFormat::Text => lines(Notation::Text, &ids),
+        IdsFormat::Int => lines(Notation::Signed, &ids),
+        IdsFormat::Raw => raw(&ids),
     };
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
-    Ok(Paid::mark(
+    Ok(PaidMemory::mark(
         share,
         (headers, Bytes::from(body)).into_response(),
     ))
@@ -76,7 +76,7 @@ fn objects(namespace: &str, ids: &[Id]) -> Vec<u8> {
     const MOST: usize = TEXT.len() + 13 + INT.len() + 20 + END.len();
     let begin = format!(r#"{{"namespace":"{namespace}","ids":["#);
     let mut body = vec![0; begin.len() + ids.len() * MOST + WORD];
-    let mut line = Line {
+    let mut line = JsonLine {
         place: &mut body,
         len: 0,
     };

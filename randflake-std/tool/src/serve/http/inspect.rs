@@ -9,10 +9,10 @@ use randflake_std::Id;
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::body::{Json, Sent};
+use super::body::{Json, JsonBody};
+use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
-use super::who::Who;
 use crate::form::Form;
 use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
@@ -24,26 +24,26 @@ const MAX_LEN: usize = 80 << 10;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct InspectRequest {
     ids: Vec<String>,
     form: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct InspectAnswer<'a> {
     namespace: &'a str,
     ids: Vec<Inspected>,
 }
 
 pub(super) async fn one(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
 ) -> Result<Response, Problem> {
     let query = query.only(&ONE)?;
-    let (namespace, id) = read_one(&query, &app, &who, Weight::ONE)?;
-    let ids = vec![app.service.inspect(&who.0, namespace, id)?];
-    Ok(Json(Answer { namespace, ids }).into_response())
+    let (namespace, id) = read_one(&query, &app, &principal, Weight::ONE)?;
+    let ids = vec![app.service.inspect(&principal.0, namespace, id)?];
+    Ok(Json(InspectAnswer { namespace, ids }).into_response())
 }
 
 /// The parameters of a request about one id.
@@ -53,12 +53,12 @@ pub(super) const ONE: [&str; 3] = ["namespace", "id", "form"];
 pub(super) fn read_one<'a>(
     query: &'a Query,
     app: &'a App,
-    who: &Who,
+    principal: &Principal,
     weight: Weight,
 ) -> Result<(&'a str, Id), Problem> {
-    let namespace = query.namespace(app, who)?;
+    let namespace = query.namespace(app, principal)?;
     // Before anything is said of what was sent.
-    app.service.may_inspect(&who.0, namespace, weight)?;
+    app.service.may_inspect(&principal.0, namespace, weight)?;
     let text = query.text("id").ok_or_else(|| {
         Problem::invalid("the parameter id is missing: one id is allowed, as in ?id=3vgoe12ccb8gh")
     })?;
@@ -68,9 +68,9 @@ pub(super) fn read_one<'a>(
 
 pub(super) async fn many(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
-    Sent(asked, _): Sent<Asked, MAX_LEN>,
+    JsonBody(asked, _): JsonBody<InspectRequest, MAX_LEN>,
 ) -> Result<Response, Problem> {
     let query = query.only(&["namespace"])?;
     let count = asked.ids.len();
@@ -78,17 +78,17 @@ pub(super) async fn many(
         let told = format!("{count} ids were sent: 1 to {MOST} are allowed in one request");
         return Err(Problem::invalid(told));
     }
-    let namespace = query.namespace(&app, &who)?;
+    let namespace = query.namespace(&app, &principal)?;
     let weight = Weight::Each(count as u64);
-    app.service.may_inspect(&who.0, namespace, weight)?;
+    app.service.may_inspect(&principal.0, namespace, weight)?;
     let form = form_of(asked.form.as_deref())?;
     let read = asked.ids.iter().map(|text| {
         let id = read_id(form, text)?;
-        app.service.inspect(&who.0, namespace, id)
+        app.service.inspect(&principal.0, namespace, id)
     });
     let ids: Result<Vec<_>, Refusal> = read.collect();
     let ids = ids?;
-    Ok(Json(Answer { namespace, ids }).into_response())
+    Ok(Json(InspectAnswer { namespace, ids }).into_response())
 }
 
 fn form_of(name: Option<&str>) -> Result<Form, Problem> {

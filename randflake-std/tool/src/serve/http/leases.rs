@@ -7,48 +7,53 @@ use axum::http::StatusCode;
 use serde::Serialize;
 
 use super::App;
-use super::body::{Json, Sent};
+use super::body::{Json, JsonBody};
+use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
 use super::status::State as NodeState;
-use super::who::Who;
-use crate::lease::{Document, Row};
-use crate::serve::service::{Acquire, Asked, MAX_LEASES};
+use crate::command::lease::{LeaseDocument, LeaseRow};
+use crate::serve::service::{AcquireParameters, LeaseQuery, MAX_LEASES};
 
 pub(super) async fn acquire(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
-    Sent(asked, _): Sent<Acquire>,
-) -> Result<(StatusCode, Json<Document>), Problem> {
+    JsonBody(asked, _): JsonBody<AcquireParameters>,
+) -> Result<(StatusCode, Json<LeaseDocument>), Problem> {
     let query = query.only(&["namespace"])?;
-    let namespace = query.namespace(&app, &who)?;
-    let document = app.service.acquire(&who.0, namespace, asked).await?;
+    let namespace = query.namespace(&app, &principal)?;
+    let document = app.service.acquire(&principal.0, namespace, asked).await?;
     Ok((StatusCode::CREATED, Json(document)))
 }
 
 pub(super) async fn renew(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
-    Sent(document, _): Sent<Document>,
-) -> Result<Json<Document>, Problem> {
+    JsonBody(document, _): JsonBody<LeaseDocument>,
+) -> Result<Json<LeaseDocument>, Problem> {
     let query = query.only(&["request", "ttl_ms"])?;
     let (request, ttl) = (query.text("request"), query.ms("ttl_ms")?);
-    let renewed = app.service.renew(&who.0, document, request, ttl).await?;
+    let renewed = app
+        .service
+        .renew(&principal.0, document, request, ttl)
+        .await?;
     Ok(Json(renewed))
 }
 
 pub(super) async fn release(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
-    Sent(document, _): Sent<Document>,
+    JsonBody(document, _): JsonBody<LeaseDocument>,
 ) -> Result<StatusCode, Problem> {
     let query = query.only(&["request", "unused_from_unix_ms"])?;
     let unused_from = query.ms("unused_from_unix_ms")?;
     let request = query.text("request");
-    let released = app.service.release(&who.0, document, request, unused_from);
+    let released = app
+        .service
+        .release(&principal.0, document, request, unused_from);
     released.await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -58,21 +63,21 @@ pub(super) async fn release(
 struct Page<'a> {
     namespace: &'a str,
     now_unix_ms: u64,
-    leases: Vec<Lease<'a>>,
+    leases: Vec<LeaseEntry<'a>>,
     /// From where on there are more.
     next: Option<u32>,
 }
 
 #[derive(Serialize)]
-struct Lease<'a> {
+struct LeaseEntry<'a> {
     #[serde(flatten)]
-    row: Row<'a>,
+    row: LeaseRow<'a>,
     state: NodeState,
 }
 
 pub(super) async fn list(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
 ) -> Result<axum::response::Response, Problem> {
     use axum::response::IntoResponse as _;
@@ -82,17 +87,17 @@ pub(super) async fn list(
         let number = query.number(name, range)?;
         Ok::<_, Problem>(number.and_then(|number| u32::try_from(number).ok()))
     };
-    let first = Asked::default();
-    let asked = Asked {
+    let first = LeaseQuery::default();
+    let asked = LeaseQuery {
         from: number("from", 0..=u64::from(u32::MAX))?.unwrap_or(first.from),
         most: number("limit", 1..=u64::from(MAX_LEASES))?.unwrap_or(first.most),
         all: query.flag("all")?,
     };
-    let namespace = query.namespace(&app, &who)?;
-    let listed = app.service.list(&who.0, namespace, asked).await?;
+    let namespace = query.namespace(&app, &principal)?;
+    let listed = app.service.list(&principal.0, namespace, asked).await?;
     let snapshot = &listed.snapshot;
-    let leases = snapshot.records().iter().map(|record| Lease {
-        row: Row::of(snapshot, record),
+    let leases = snapshot.records().iter().map(|record| LeaseEntry {
+        row: LeaseRow::of(snapshot, record),
         state: NodeState::of(snapshot, record),
     });
     let page = Page {

@@ -16,15 +16,15 @@ mod held;
 mod ids;
 mod inspect;
 mod leases;
-mod noted;
+mod principal;
 mod problem;
 mod query;
 mod recorder;
+mod request_log;
 mod site;
+mod stall_limit;
 mod status;
-mod taken;
 mod tickets;
-mod who;
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -47,17 +47,17 @@ use tokio::time::timeout;
 
 use self::board::Boards;
 use self::files::FILES;
-use self::held::Holding;
-use self::noted::{Noted, Peer};
+use self::held::BodyMemory;
 use self::problem::{Defect, Problem};
 use self::recorder::Recorded;
-use self::taken::Taken;
+use self::request_log::{LoggedRequest, Peer};
+use self::stall_limit::StallLimit;
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::memory::Account;
 use super::service::Service;
-use super::service::answers::Status;
+use super::service::answers::AnswerStatus;
 use super::service::counters::Connections;
-use super::service::refusal::{Kind, Refusal};
+use super::service::refusal::{Refusal, RefusalKind};
 
 /// How long the head of a request may take, and the next one may be waited for.
 const HEAD: Duration = Duration::from_secs(10);
@@ -99,7 +99,7 @@ fn router(app: Arc<App>) -> Router {
         .fallback(no_path)
         .method_not_allowed_fallback(no_method)
         .layer(DefaultBodyLimit::max(body::MAX_LEN))
-        .layer(from_fn_with_state(Arc::clone(&app), around))
+        .layer(from_fn_with_state(Arc::clone(&app), middleware))
         .with_state(app)
 }
 
@@ -120,11 +120,11 @@ async fn no_method(request: Request) -> Problem {
 }
 
 /// What all requests have in common.
-async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let counters = &app.service.counters;
     let begun = Instant::now();
-    let noted = Noted::begin(&app.service, &mut request);
-    let holding = Holding::of(&request);
+    let noted = LoggedRequest::begin(&app.service, &mut request);
+    let holding = BodyMemory::of(&request);
     let answering = async {
         match site::check_host(&request) {
             Ok(()) => next.run(request).await,
@@ -137,13 +137,13 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
             "the lease store did not answer within {} s: whether it did what was asked is unknown",
             PATIENCE.as_secs()
         );
-        Problem::from(Refusal::new(Kind::Unavailable, told)).into_response()
+        Problem::from(Refusal::new(RefusalKind::Unavailable, told)).into_response()
     });
     response = holding.keep(response).await;
-    if let Some(kind) = response.extensions().get::<Kind>() {
+    if let Some(kind) = response.extensions().get::<RefusalKind>() {
         counters.refused(*kind);
     }
-    let status = Status::of_http(response.status().as_u16());
+    let status = AnswerStatus::of_http(response.status().as_u16());
     counters.http_answers.add(status, 1);
     counters.http_answers.times.add(begun.elapsed());
     if let Some(noted) = noted {
@@ -199,7 +199,7 @@ impl Protocol for Http {
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD)
             .max_buf_size(MAX_HEAD)
-            .serve_connection(TokioIo::new(Taken::new(stream)), service);
+            .serve_connection(TokioIo::new(StallLimit::new(stream)), service);
         let mut connection = core::pin::pin!(connection);
         // What the client did wrong, or that it has gone, is its own affair.
         tokio::select! {

@@ -8,9 +8,9 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::output::visible;
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// What HTTP itself refuses, beside the [`Kind`]s of the service.
+/// What HTTP itself refuses, beside the [`RefusalKind`]s of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Defect {
     NotFound,
@@ -53,7 +53,7 @@ pub(super) enum Problem {
 
 /// As it is written. `type` names what a program does about it; `detail` is one line for people.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ProblemDocument<'a> {
     r#type: String,
     title: String,
     status: u16,
@@ -87,7 +87,7 @@ impl IntoResponse for Problem {
                 (kind.http(), kind.name(), &refusal.message, refusal.retry_in)
             }
         };
-        let document = Document {
+        let document = ProblemDocument {
             r#type: format!("urn:randflake:problem:{name}"),
             title: name.replace('_', " "),
             status,
@@ -110,7 +110,7 @@ impl IntoResponse for Problem {
         if status == StatusCode::UNAUTHORIZED {
             let challenge = match self {
                 Self::Service(Refusal {
-                    kind: Kind::WrongToken,
+                    kind: RefusalKind::WrongToken,
                     ..
                 }) => r#"Bearer error="invalid_token""#,
                 _ => "Bearer",

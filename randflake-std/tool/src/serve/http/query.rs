@@ -8,8 +8,8 @@ use axum::extract::{FromRequestParts, Query as Pairs};
 use axum::http::request::Parts;
 
 use super::App;
+use super::principal::Principal;
 use super::problem::Problem;
-use super::who::Who;
 use crate::serve::service::digits;
 
 pub(super) struct Query(Vec<(String, String)>);
@@ -90,12 +90,16 @@ impl Query {
     }
 
     /// The namespace that is asked for: where one is served, or seen, it need not be named.
-    pub(super) fn namespace<'a>(&'a self, app: &'a App, who: &Who) -> Result<&'a str, Problem> {
+    pub(super) fn namespace<'a>(
+        &'a self,
+        app: &'a App,
+        principal: &Principal,
+    ) -> Result<&'a str, Problem> {
         if let Some(name) = self.text("namespace") {
             return Ok(name);
         }
         let spaces = app.service.spaces().map(|space| space.name());
-        let seen: Vec<_> = spaces.filter(|name| who.0.sees(name)).collect();
+        let seen: Vec<_> = spaces.filter(|name| principal.0.sees(name)).collect();
         match seen[..] {
             [only] => Ok(only),
             _ => Err(Problem::invalid(format!(

@@ -10,17 +10,18 @@ use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, Share
 use super::exposition::labels;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum MetricKind {
     Counter,
     Gauge,
 }
 
 /// By name, then by labels as they are written, and whose namespace it is.
-type Kept = BTreeMap<(String, Kind), BTreeMap<(String, Option<String>), Arc<AtomicU64>>>;
+type MetricValues =
+    BTreeMap<(String, MetricKind), BTreeMap<(String, Option<String>), Arc<AtomicU64>>>;
 
 /// Keeps the last value of each counter and gauge.
 #[derive(Clone, Default)]
-pub(super) struct Recorded(Arc<Mutex<Kept>>);
+pub(super) struct Recorded(Arc<Mutex<MetricValues>>);
 
 impl Recorded {
     /// That of this process. The facade has one place for it.
@@ -34,7 +35,7 @@ impl Recorded {
         })
     }
 
-    fn value(&self, kind: Kind, key: &Key) -> Arc<AtomicU64> {
+    fn value(&self, kind: MetricKind, key: &Key) -> Arc<AtomicU64> {
         let pairs = || key.labels().map(|label| (label.key(), label.value()));
         let namespace = pairs().find(|(name, _)| *name == "namespace");
         let namespace = namespace.map(|(_, value)| value.to_owned());
@@ -48,8 +49,8 @@ impl Recorded {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for ((name, kind), family) in &*kept {
             let shown = match kind {
-                Kind::Counter => "counter",
-                Kind::Gauge => "gauge",
+                MetricKind::Counter => "counter",
+                MetricKind::Gauge => "gauge",
             };
             _ = writeln!(text, "# TYPE {name} {shown}");
             for ((labels, namespace), value) in family {
@@ -58,8 +59,8 @@ impl Recorded {
                 }
                 let bits = value.load(Ordering::Relaxed);
                 _ = match kind {
-                    Kind::Counter => writeln!(text, "{name}{labels} {bits}"),
-                    Kind::Gauge => writeln!(text, "{name}{labels} {}", f64::from_bits(bits)),
+                    MetricKind::Counter => writeln!(text, "{name}{labels} {bits}"),
+                    MetricKind::Gauge => writeln!(text, "{name}{labels} {}", f64::from_bits(bits)),
                 };
             }
         }
@@ -74,11 +75,11 @@ impl Recorder for Recorded {
     fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
 
     fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-        Counter::from_arc(self.value(Kind::Counter, key))
+        Counter::from_arc(self.value(MetricKind::Counter, key))
     }
 
     fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
-        Gauge::from_arc(self.value(Kind::Gauge, key))
+        Gauge::from_arc(self.value(MetricKind::Gauge, key))
     }
 
     /// The library has none.

@@ -13,7 +13,7 @@ use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Version};
 
 use super::problem::Problem;
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// Whose page a request is of; `none` is the user.
 const FETCH_SITE: &str = "Sec-Fetch-Site";
@@ -80,5 +80,5 @@ fn refusal(header: &str, found: &[u8], allowed: &str) -> Refusal {
         "without --tokens no web page of another site may send requests: the header {header} is {found:?}, allowed is \
          {allowed}"
     );
-    Refusal::new(Kind::Forbidden, told)
+    Refusal::new(RefusalKind::Forbidden, told)
 }

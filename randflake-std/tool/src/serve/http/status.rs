@@ -14,14 +14,14 @@ use serde::Serialize;
 
 use super::board::{Board, NodeMap};
 use super::body::Json;
+use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
-use super::who::Who;
 use super::{App, forecasts, whole_ms};
+use crate::command::lease::Snapshot;
 use crate::layout::described;
-use crate::lease::Snapshot;
 use crate::serve::access::Weight;
-use crate::serve::service::space::Space;
+use crate::serve::service::served_namespace::ServedNamespace;
 
 /// What a node id is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -53,7 +53,7 @@ impl State {
 }
 
 #[derive(Serialize)]
-struct Status {
+struct ServerStatus {
     version: &'static str,
     now_unix_ms: u64,
     uptime_ms: u64,
@@ -61,7 +61,7 @@ struct Status {
     store: Option<String>,
     ready: bool,
     requests: Option<Requests>,
-    namespaces: Vec<Namespace>,
+    namespaces: Vec<NamespaceStatus>,
 }
 
 /// Since the server was started.
@@ -74,10 +74,10 @@ struct Requests {
 }
 
 #[derive(Serialize)]
-struct Namespace {
+struct NamespaceStatus {
     name: String,
     layout: String,
-    fields: Fields,
+    fields: StatusFields,
     state: &'static str,
     detail: Option<String>,
     node_ids: u64,
@@ -85,21 +85,21 @@ struct Namespace {
     issued: u64,
     held_here: usize,
     #[serde(flatten)]
-    board: Option<Shown>,
+    board: Option<StoreStatus>,
 }
 
 /// What the store says.
 #[derive(Serialize)]
-struct Shown {
-    leases: Counts,
+struct StoreStatus {
+    leases: NodeIdCounts,
     map: NodeMap,
     skew_ms: i64,
     quarantine: Option<Quarantined>,
-    forecasts: Vec<forecasts::Shown>,
+    forecasts: Vec<forecasts::ShownForecast>,
 }
 
 #[derive(Clone, Copy, Serialize)]
-pub(super) struct Counts {
+pub(super) struct NodeIdCounts {
     pub(super) held: u64,
     pub(super) ending: u64,
     pub(super) contested: u64,
@@ -113,7 +113,7 @@ struct Quarantined {
 }
 
 #[derive(Serialize)]
-struct Fields {
+struct StatusFields {
     time_bits: u32,
     node_bits: u32,
     sequence_bits: u32,
@@ -124,23 +124,26 @@ struct Fields {
 
 pub(super) async fn status(
     Shared(app): Shared<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
 ) -> Result<Response, Problem> {
     query.only(&[])?;
-    who.must_be_admin()?;
-    who.0.take_request(Weight::OVERVIEW)?;
-    who.0.take_reads(1)?;
+    principal.must_be_admin()?;
+    principal.0.take_request(Weight::OVERVIEW)?;
+    principal.0.take_reads(1)?;
     let service = &app.service;
     let mut namespaces = Vec::new();
-    for space in service.spaces().filter(|space| who.0.sees(space.name())) {
+    for space in service
+        .spaces()
+        .filter(|space| principal.0.sees(space.name()))
+    {
         let board = app.boards.of(space).await;
-        namespaces.push(Namespace::of(space, board));
+        namespaces.push(NamespaceStatus::of(space, board));
     }
-    let is_of_all = service.is_admin_of_all(&who.0);
+    let is_of_all = service.is_admin_of_all(&principal.0);
     let counters = &service.counters;
     let refused = counters.refusals().filter(|(_, count)| *count > 0);
-    let status = Status {
+    let status = ServerStatus {
         version: env!("CARGO_PKG_VERSION"),
         now_unix_ms: whole_ms(now()),
         uptime_ms: whole_ms(service.uptime()),
@@ -164,15 +167,15 @@ fn now() -> Duration {
         .unwrap_or_default()
 }
 
-impl Namespace {
-    fn of(space: &Space, board: Result<Board, String>) -> Self {
+impl NamespaceStatus {
+    fn of(space: &ServedNamespace, board: Result<Board, String>) -> Self {
         let namespace = space.namespace();
         let spec = namespace.spec();
         let (state, detail) = state_of(space.health(), &board);
         Self {
             name: space.name().to_owned(),
             layout: described(namespace),
-            fields: Fields::of(&spec),
+            fields: StatusFields::of(&spec),
             state,
             detail,
             node_ids: namespace.node_ids(),
@@ -181,7 +184,7 @@ impl Namespace {
                 .handle()
                 .map(Handle::lease)
                 .map_or(0, |lease| lease.leases.len()),
-            board: board.ok().map(|board| Shown {
+            board: board.ok().map(|board| StoreStatus {
                 leases: board.counts,
                 map: board.map,
                 skew_ms: board.skew_ms,
@@ -228,7 +231,7 @@ impl Quarantined {
     }
 }
 
-impl Fields {
+impl StatusFields {
     fn of(spec: &LayoutSpec) -> Self {
         let LayoutFields {
             timestamp,

@@ -10,17 +10,17 @@ use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest};
 use serde::{Deserialize, Serialize};
 
 use super::App;
-use super::body::{Json, Sent};
+use super::body::{Json, JsonBody};
+use super::principal::Principal;
 use super::problem::{Defect, Problem};
 use super::query::Query;
-use super::who::Who;
-use crate::lease::device_id;
+use crate::command::lease::device_id;
 use crate::serve::access::{Scope, Weight};
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct TicketParameters {
     /// Up to 16 hex digits.
     device: String,
     /// Above that of the device's last ticket, by one unless given.
@@ -32,7 +32,7 @@ pub(super) struct Asked {
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Answer {
+pub(super) struct TicketAnswer {
     namespace: String,
     device: String,
     counter: u32,
@@ -45,14 +45,14 @@ pub(super) struct Answer {
 
 pub(super) async fn tickets(
     State(app): State<Arc<App>>,
-    who: Who,
+    principal: Principal,
     query: Query,
-    Sent(asked, _): Sent<Asked>,
-) -> Result<(StatusCode, Json<Answer>), Problem> {
+    JsonBody(asked, _): JsonBody<TicketParameters>,
+) -> Result<(StatusCode, Json<TicketAnswer>), Problem> {
     let query = query.only(&["namespace"])?;
-    let namespace = query.namespace(&app, &who)?;
-    let space = app.service.space(&who.0, Scope::Leases, namespace)?;
-    who.0.take_request(Weight::ONE)?;
+    let namespace = query.namespace(&app, &principal)?;
+    let space = app.service.space(&principal.0, Scope::Leases, namespace)?;
+    principal.0.take_request(Weight::ONE)?;
     let device = device_of(&asked.device)?;
     let Some(key) = app.ticket_key.clone() else {
         let told =
@@ -60,10 +60,13 @@ pub(super) async fn tickets(
         return Err(Problem::new(Defect::NotFound, told));
     };
     if !asked.renew {
-        who.0.take_leases(1)?;
+        principal.0.take_leases(1)?;
     }
     // Without tokens everybody operates the server.
-    let owner = who.0.has_token().then(|| who.0.name().to_owned());
+    let owner = principal
+        .0
+        .has_token()
+        .then(|| principal.0.name().to_owned());
     let work = move |store: &mut randflake_std::lease::LeaseStore| {
         // First: a counter that was taken and not used does no harm.
         let next = DeviceRequest::NextTicket {
@@ -88,7 +91,7 @@ pub(super) async fn tickets(
         }
         let spec = store.namespace().spec();
         let grant = lease.grant();
-        Ok(Answer {
+        Ok(TicketAnswer {
             namespace: store.namespace().name().to_owned(),
             device: format!("{device:016x}"),
             counter,
@@ -98,7 +101,9 @@ pub(super) async fn tickets(
             end_unix_ms: spec.unix_ms(grant.end),
         })
     };
-    let answer = space.grant_within(space.leasable(&who.0)?, work).await?;
+    let answer = space
+        .grant_within(space.leasable(&principal.0)?, work)
+        .await?;
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
@@ -111,6 +116,6 @@ fn refusal(error: DeviceLeaseError) -> Refusal {
     match error {
         DeviceLeaseError::Store(error) => error.into(),
         // The device needs another lease.
-        other => Refusal::new(Kind::Conflict, other),
+        other => Refusal::new(RefusalKind::Conflict, other),
     }
 }

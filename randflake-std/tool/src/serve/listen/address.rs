@@ -11,13 +11,13 @@ use crate::failure::Failure;
 
 /// `--resp` or `--http`.
 #[derive(Clone, Debug)]
-pub(crate) enum Address {
+pub(crate) enum ListenAddress {
     At(SocketAddr),
     /// Of systemd: the socket of that name.
     Passed,
 }
 
-impl FromStr for Address {
+impl FromStr for ListenAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -51,12 +51,16 @@ impl Passed {
     }
 
     /// Binds, or takes the socket of that name.
-    pub(crate) fn bind(&mut self, address: &Address, name: &str) -> Result<TcpListener, Failure> {
+    pub(crate) fn bind(
+        &mut self,
+        address: &ListenAddress,
+        name: &str,
+    ) -> Result<TcpListener, Failure> {
         let told = |problem: String| Failure::failed(format!("--{name}: {problem}"));
         match address {
-            Address::At(address) => TcpListener::bind(address)
+            ListenAddress::At(address) => TcpListener::bind(address)
                 .map_err(|error| told(format!("{address} cannot be listened to: {error}"))),
-            Address::Passed => {
+            ListenAddress::Passed => {
                 let at = self.names.iter().position(|own| own == name);
                 let taken = at.map(|at| self.sockets.take_tcp_listener(at)).transpose();
                 let taken = taken.map_err(|error| told(error.to_string()))?.flatten();

@@ -15,10 +15,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-pub(crate) use self::places::{Limits, Place, Places, client_of};
+pub(crate) use self::places::{ConnectionLimits, ConnectionPlace, Places, client_of};
 pub(crate) use self::stream::Stream;
 use self::tls::Tls;
-use super::memory::{Account, Cost, Memory};
+use super::memory::{Account, ConnectionCost, MemoryBudget};
 use super::service::counters::Connections;
 
 /// How long a TLS handshake may take.
@@ -61,15 +61,15 @@ pub(crate) struct Listener {
     socket: TcpListener,
     tls: Option<Arc<Tls>>,
     places: Arc<Places>,
-    memory: Arc<Memory>,
+    memory: Arc<MemoryBudget>,
 }
 
 impl Listener {
     pub(crate) fn new(
         socket: std::net::TcpListener,
         tls: Option<Arc<Tls>>,
-        limits: Limits,
-        memory: Arc<Memory>,
+        limits: ConnectionLimits,
+        memory: Arc<MemoryBudget>,
     ) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
         Ok(Self {
@@ -102,7 +102,7 @@ impl Listener {
             let (tls, speaker, stopping) = (self.tls.clone(), protocol.clone(), stopping.clone());
             let own = Arc::clone(&account);
             let task = open.spawn(async move {
-                let _open = Open::new(&speaker);
+                let _open = OpenConnection::new(&speaker);
                 let Ok(stream) = secure(socket, tls.as_deref()).await else {
                     speaker.connections().failed_handshakes.add(1);
                     return;
@@ -125,12 +125,12 @@ impl Listener {
     }
 
     /// What a connection of a protocol holds.
-    fn cost(&self, protocol: usize) -> Cost {
+    fn cost(&self, protocol: usize) -> ConnectionCost {
         let (handshake, tls) = match self.tls {
             Some(_) => (TLS_HANDSHAKE, TLS),
             None => (0, 0),
         };
-        Cost {
+        ConnectionCost {
             guest: protocol + handshake,
             known: protocol + tls,
         }
@@ -153,16 +153,16 @@ async fn secure(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Stream> {
 }
 
 /// Counts a connection as long as it lives.
-struct Open<'a, P: Protocol>(&'a P);
+struct OpenConnection<'a, P: Protocol>(&'a P);
 
-impl<'a, P: Protocol> Open<'a, P> {
+impl<'a, P: Protocol> OpenConnection<'a, P> {
     fn new(protocol: &'a P) -> Self {
         protocol.connections().open.add(1);
         Self(protocol)
     }
 }
 
-impl<P: Protocol> Drop for Open<'_, P> {
+impl<P: Protocol> Drop for OpenConnection<'_, P> {
     fn drop(&mut self) {
         self.0.connections().open.sub(1);
     }

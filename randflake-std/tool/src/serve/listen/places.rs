@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// What a client waits that is refused.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// The limits of a listener.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct ConnectionLimits {
     pub(crate) all: u32,
     /// `None`: a quarter of all, and no limit for this machine itself, where a proxy may be before the server.
     pub(crate) per_address: Option<u32>,
@@ -24,28 +24,28 @@ pub(crate) struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Full {
     All,
-    Address,
+    ListenAddress,
 }
 
 pub(crate) struct Places {
-    limits: Limits,
-    taken: Mutex<Taken>,
+    limits: ConnectionLimits,
+    taken: Mutex<OccupiedPlaces>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct OccupiedPlaces {
     all: u32,
     /// Only those that have one.
     by_address: HashMap<IpAddr, u32>,
 }
 
 /// The place of an open connection.
-pub(crate) struct Place {
+pub(crate) struct ConnectionPlace {
     places: Arc<Places>,
     client: IpAddr,
 }
 
-impl Limits {
+impl ConnectionLimits {
     fn of(self, client: IpAddr) -> u32 {
         match self.per_address {
             Some(limit) => limit,
@@ -56,7 +56,7 @@ impl Limits {
 }
 
 impl Places {
-    pub(super) fn new(limits: Limits) -> Self {
+    pub(super) fn new(limits: ConnectionLimits) -> Self {
         Self {
             limits,
             taken: Mutex::default(),
@@ -64,17 +64,20 @@ impl Places {
     }
 
     /// A place, or the refusal of its client.
-    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Place, Refusal> {
+    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionPlace, Refusal> {
         self.try_take(address).map_err(|full| {
             let (kind, told) = match full {
-                Full::All => (Kind::Busy, "max number of clients reached"),
-                Full::Address => (Kind::Quota, "max number of clients of one address reached"),
+                Full::All => (RefusalKind::Busy, "max number of clients reached"),
+                Full::ListenAddress => (
+                    RefusalKind::Quota,
+                    "max number of clients of one address reached",
+                ),
             };
             Refusal::new(kind, told).retry_in(RETRY)
         })
     }
 
-    fn try_take(self: &Arc<Self>, address: IpAddr) -> Result<Place, Full> {
+    fn try_take(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionPlace, Full> {
         let client = client_of(address);
         let mut taken = self.taken();
         if taken.all >= self.limits.all {
@@ -83,23 +86,23 @@ impl Places {
         let count = taken.by_address.entry(client).or_default();
         // None of its own is left behind: who has no place is at a limit of at least one.
         if *count >= self.limits.of(client) {
-            return Err(Full::Address);
+            return Err(Full::ListenAddress);
         }
         *count += 1;
         taken.all += 1;
         drop(taken);
-        Ok(Place {
+        Ok(ConnectionPlace {
             places: Arc::clone(self),
             client,
         })
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn taken(&self) -> MutexGuard<'_, OccupiedPlaces> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let mut taken = self.places.taken();
         taken.all -= 1;
@@ -132,7 +135,7 @@ mod tests {
     }
 
     fn places(all: u32, per_address: Option<u32>) -> Arc<Places> {
-        Arc::new(Places::new(Limits { all, per_address }))
+        Arc::new(Places::new(ConnectionLimits { all, per_address }))
     }
 
     #[test]
@@ -141,7 +144,7 @@ mod tests {
         let far = ["192.0.2.1", "::ffff:192.0.2.1"].map(|text| places.try_take(address(text)).ok());
         assert!(far.iter().all(Option::is_some));
         let more = places.try_take(address("192.0.2.1"));
-        assert_eq!(more.err(), Some(Full::Address));
+        assert_eq!(more.err(), Some(Full::ListenAddress));
         let here: Vec<_> = (0..6)
             .map(|_| places.try_take(address("127.0.0.1")))
             .collect();
@@ -158,7 +161,7 @@ mod tests {
         let places = places(8, Some(1));
         let _first = places.try_take(address("2001:db8::1")).unwrap();
         let second = places.try_take(address("2001:db8::ffff:1"));
-        assert_eq!(second.err(), Some(Full::Address));
+        assert_eq!(second.err(), Some(Full::ListenAddress));
         assert!(places.try_take(address("2001:db8:0:1::1")).is_ok());
     }
 
@@ -166,7 +169,10 @@ mod tests {
     fn a_given_limit_holds_for_this_machine_too() {
         let places = places(8, Some(1));
         let _first = places.try_take(address("::1")).unwrap();
-        assert_eq!(places.try_take(address("::1")).err(), Some(Full::Address));
+        assert_eq!(
+            places.try_take(address("::1")).err(),
+            Some(Full::ListenAddress)
+        );
         assert!(places.try_take(address("127.0.0.1")).is_ok());
     }
 }

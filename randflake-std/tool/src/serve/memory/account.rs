@@ -9,50 +9,50 @@ use tokio::time::Instant;
 
 use super::guests::Guest;
 use super::share::Purse;
-use super::{Memory, Share};
+use super::{MemoryBudget, Share};
 use crate::serve::access::Identity;
-use crate::serve::listen::{Place, Places};
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::listen::{ConnectionPlace, Places};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// How long a request waits for memory.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a connection holds at most before it asks for more, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Cost {
+pub(crate) struct ConnectionCost {
     pub(crate) guest: usize,
     pub(crate) known: usize,
 }
 
 /// The account of a connection with the server's memory and places.
 pub(crate) struct Account {
-    memory: Arc<Memory>,
+    memory: Arc<MemoryBudget>,
     places: Arc<Places>,
     peer: SocketAddr,
-    cost: Cost,
-    state: Mutex<State>,
+    cost: ConnectionCost,
+    state: Mutex<AccountState>,
 }
 
-enum State {
+enum AccountState {
     Guest(Guest),
-    Known(Known),
+    IdentifiedClient(IdentifiedClient),
 }
 
 /// Of a connection whose client has been told apart from others.
-struct Known {
+struct IdentifiedClient {
     name: String,
     purses: Vec<Arc<Purse>>,
     _base: Share,
-    place: Arc<Place>,
+    place: Arc<ConnectionPlace>,
 }
 
-impl Memory {
+impl MemoryBudget {
     /// Opens the account of a new connection, as a guest. Another guest may have to go.
     pub(crate) fn open(
         self: &Arc<Self>,
         places: &Arc<Places>,
         peer: SocketAddr,
-        cost: Cost,
+        cost: ConnectionCost,
     ) -> Account {
         let guest = self.guests.enter(super::client_of(peer.ip()), cost.guest);
         Account {
@@ -60,7 +60,7 @@ impl Memory {
             places: Arc::clone(places),
             peer,
             cost,
-            state: Mutex::new(State::Guest(guest)),
+            state: Mutex::new(AccountState::Guest(guest)),
         }
     }
 }
@@ -76,7 +76,7 @@ impl Account {
 
     /// Says which task is to be ended when a guest must go.
     pub(crate) fn runs_in(&self, task: AbortHandle) {
-        if let State::Guest(guest) = &*self.state() {
+        if let AccountState::Guest(guest) = &*self.state() {
             guest.runs_in(task);
         }
     }
@@ -89,21 +89,21 @@ impl Account {
     pub(crate) fn identify(&self, identity: &Identity) -> Result<(), Refusal> {
         let mut state = self.state();
         let place = match &*state {
-            State::Known(known) if known.name == identity.name() => return Ok(()),
+            AccountState::IdentifiedClient(known) if known.name == identity.name() => return Ok(()),
             // A proxy sends requests of several tokens on one connection.
-            State::Known(known) => Arc::clone(&known.place),
-            State::Guest(_) => Arc::new(self.places.take(self.client())?),
+            AccountState::IdentifiedClient(known) => Arc::clone(&known.place),
+            AccountState::Guest(_) => Arc::new(self.places.take(self.client())?),
         };
         let purses = self.memory.purses(self.client(), identity);
         let mut base = Share::new(Purse::for_connections(&purses));
         base.try_grow(self.cost.known)?;
-        if let State::Guest(guest) = &*state
+        if let AccountState::Guest(guest) = &*state
             && !guest.leave()
         {
             let told = "too many clients connect at once";
-            return Err(Refusal::new(Kind::Busy, told).retry_in(Duration::from_secs(1)));
+            return Err(Refusal::new(RefusalKind::Busy, told).retry_in(Duration::from_secs(1)));
         }
-        *state = State::Known(Known {
+        *state = AccountState::IdentifiedClient(IdentifiedClient {
             name: identity.name().to_owned(),
             purses,
             _base: base,
@@ -115,8 +115,10 @@ impl Account {
     /// A share that has nothing yet; `None` for a guest, which holds no more than it has.
     pub(crate) fn share(&self) -> Option<Share> {
         match &*self.state() {
-            State::Guest(_) => None,
-            State::Known(known) => Some(Share::new(Purse::for_long(&known.purses))),
+            AccountState::Guest(_) => None,
+            AccountState::IdentifiedClient(known) => {
+                Some(Share::new(Purse::for_long(&known.purses)))
+            }
         }
     }
 
@@ -129,7 +131,7 @@ impl Account {
         Ok(Some(share))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AccountState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -24,11 +24,11 @@ struct Inside {
     /// How many have come.
     count: u64,
     /// By address, the oldest first.
-    guests: HashMap<IpAddr, BTreeMap<u64, Entry>>,
+    guests: HashMap<IpAddr, BTreeMap<u64, GuestEntry>>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct GuestEntry {
     bytes: usize,
     /// The task of the connection, once it runs.
     task: Option<AbortHandle>,
@@ -57,7 +57,7 @@ impl Guests {
         inside.count += 1;
         let number = inside.count;
         inside.bytes += bytes;
-        let entry = Entry { bytes, task: None };
+        let entry = GuestEntry { bytes, task: None };
         inside
             .guests
             .entry(address)
@@ -90,7 +90,7 @@ impl Inside {
         true
     }
 
-    fn remove(&mut self, address: IpAddr, number: u64) -> Option<Entry> {
+    fn remove(&mut self, address: IpAddr, number: u64) -> Option<GuestEntry> {
         let own = self.guests.get_mut(&address)?;
         let removed = own.remove(&number)?;
         if own.is_empty() {

@@ -16,12 +16,12 @@ use core::net::IpAddr;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-pub(crate) use self::account::{Account, Cost};
+pub(crate) use self::account::{Account, ConnectionCost};
 use self::guests::Guests;
 pub(crate) use self::limits::MemoryArgs;
 use self::limits::MemoryLimits;
 pub(crate) use self::share::Share;
-use self::share::{Owner, Purse};
+use self::share::{Purse, PurseOwner};
 use super::access::Identity;
 use super::listen::client_of;
 
@@ -29,7 +29,7 @@ use super::listen::client_of;
 const GUEST_PART: usize = 8;
 
 /// The budget of the process.
-pub(crate) struct Memory {
+pub(crate) struct MemoryBudget {
     limits: MemoryLimits,
     all: Arc<Purse>,
     guests: Arc<Guests>,
@@ -37,11 +37,11 @@ pub(crate) struct Memory {
     addresses: Mutex<Purses<IpAddr>>,
 }
 
-impl Memory {
+impl MemoryBudget {
     pub(crate) fn new(limits: MemoryLimits) -> Self {
         let of_guests = limits.all / GUEST_PART;
         Self {
-            all: Arc::new(Purse::new(&Owner::Server, limits.all - of_guests)),
+            all: Arc::new(Purse::new(&PurseOwner::Server, limits.all - of_guests)),
             guests: Arc::new(Guests::new(of_guests)),
             tokens: Mutex::default(),
             addresses: Mutex::default(),
@@ -53,13 +53,13 @@ impl Memory {
     fn purses(&self, client: IpAddr, identity: &Identity) -> Vec<Arc<Purse>> {
         let mut purses = Vec::with_capacity(3);
         if let Some(limit) = self.limits.of_address(client) {
-            let new = || Purse::new(&Owner::Address, limit);
+            let new = || Purse::new(&PurseOwner::Address, limit);
             purses.push(get(&self.addresses, client_of(client), new));
         }
         // Where nobody needs a token, all clients are this machine's.
         if identity.has_token() {
             let name = identity.name().to_owned();
-            let owner = Owner::Token(name.clone());
+            let owner = PurseOwner::Token(name.clone());
             let new = || Purse::new(&owner, self.limits.per_token());
             purses.push(get(&self.tokens, name, new));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// The unit of pools: their counters have 32 bits.
 const UNIT: usize = 1 << 10;
@@ -15,7 +15,7 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Whose bytes a pool has.
 #[derive(Clone, Debug)]
-pub(super) enum Owner {
+pub(super) enum PurseOwner {
     Server,
     Token(String),
     Address,
@@ -24,26 +24,26 @@ pub(super) enum Owner {
 /// What the connections of one owner may hold together.
 #[derive(Debug)]
 pub(super) struct Purse {
-    all: Arc<Pool>,
+    all: Arc<BytePool>,
     /// What long requests and answers may be of it. Who waits for memory waits here: new connections do not stand behind.
-    long: Arc<Pool>,
+    long: Arc<BytePool>,
 }
 
 impl Purse {
-    pub(super) fn new(owner: &Owner, size: usize) -> Self {
+    pub(super) fn new(owner: &PurseOwner, size: usize) -> Self {
         Self {
-            all: Arc::new(Pool::new(owner.clone(), size)),
-            long: Arc::new(Pool::new(owner.clone(), size / 2)),
+            all: Arc::new(BytePool::new(owner.clone(), size)),
+            long: Arc::new(BytePool::new(owner.clone(), size / 2)),
         }
     }
 
     /// Where a connection's own bytes come from.
-    pub(super) fn for_connections(purses: &[Arc<Self>]) -> Arc<[Arc<Pool>]> {
+    pub(super) fn for_connections(purses: &[Arc<Self>]) -> Arc<[Arc<BytePool>]> {
         purses.iter().map(|purse| Arc::clone(&purse.all)).collect()
     }
 
     /// Where the bytes of long requests and answers come from.
-    pub(super) fn for_long(purses: &[Arc<Self>]) -> Arc<[Arc<Pool>]> {
+    pub(super) fn for_long(purses: &[Arc<Self>]) -> Arc<[Arc<BytePool>]> {
         let long = purses.iter().map(|purse| &purse.long);
         let all = purses.iter().map(|purse| &purse.all);
         long.chain(all).map(Arc::clone).collect()
@@ -52,14 +52,14 @@ impl Purse {
 
 /// Bytes that are limited.
 #[derive(Debug)]
-pub(super) struct Pool {
-    owner: Owner,
+pub(super) struct BytePool {
+    owner: PurseOwner,
     size: usize,
     free: Arc<Semaphore>,
 }
 
-impl Pool {
-    pub(super) fn new(owner: Owner, size: usize) -> Self {
+impl BytePool {
+    pub(super) fn new(owner: PurseOwner, size: usize) -> Self {
         Self {
             owner,
             size,
@@ -70,22 +70,22 @@ impl Pool {
     /// The refusal of a client that wants so many bytes, now or never.
     fn refusal(&self, bytes: usize) -> Refusal {
         let whose = match &self.owner {
-            Owner::Server => "all clients".to_owned(),
-            Owner::Token(name) => format!("the connections of token {name:?}"),
-            Owner::Address => "the connections of this address".to_owned(),
+            PurseOwner::Server => "all clients".to_owned(),
+            PurseOwner::Token(name) => format!("the connections of token {name:?}"),
+            PurseOwner::Address => "the connections of this address".to_owned(),
         };
         let size = self.size >> 10;
         let told = format!("{whose} may hold {size} KiB of the server's memory");
         if bytes > self.size {
             let needed = bytes >> 10;
             return Refusal::new(
-                Kind::Quota,
+                RefusalKind::Quota,
                 format!("{told}, and this needs {needed} KiB: ask for less at once"),
             );
         }
         let kind = match self.owner {
-            Owner::Server => Kind::Busy,
-            _ => Kind::Quota,
+            PurseOwner::Server => RefusalKind::Busy,
+            _ => RefusalKind::Quota,
         };
         let told = format!("{told}, and hold it: receive the answers, or try again");
         Refusal::new(kind, told).retry_in(RETRY)
@@ -95,14 +95,14 @@ impl Pool {
 /// Bytes that somebody holds, in each of the pools that they come from. They are given back when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Share {
-    pools: Arc<[Arc<Pool>]>,
+    pools: Arc<[Arc<BytePool>]>,
     /// One of each pool, once there are any.
     permits: Vec<OwnedSemaphorePermit>,
 }
 
 impl Share {
     /// Of nothing yet. Who waits for a pool holds nothing of those behind it.
-    pub(super) fn new(pools: Arc<[Arc<Pool>]>) -> Self {
+    pub(super) fn new(pools: Arc<[Arc<BytePool>]>) -> Self {
         Self {
             pools,
             permits: Vec::new(),
@@ -180,13 +180,13 @@ impl Share {
 mod tests {
     use super::*;
 
-    fn pools() -> Arc<[Arc<Pool>]> {
-        let token = Pool::new(Owner::Token("a".to_owned()), 4 * UNIT);
-        let all = Pool::new(Owner::Server, 6 * UNIT);
+    fn pools() -> Arc<[Arc<BytePool>]> {
+        let token = BytePool::new(PurseOwner::Token("a".to_owned()), 4 * UNIT);
+        let all = BytePool::new(PurseOwner::Server, 6 * UNIT);
         [Arc::new(token), Arc::new(all)].into()
     }
 
-    fn free(pools: &[Arc<Pool>]) -> Vec<usize> {
+    fn free(pools: &[Arc<BytePool>]) -> Vec<usize> {
         let free = pools.iter().map(|pool| pool.free.available_permits());
         free.collect()
     }
@@ -213,7 +213,7 @@ mod tests {
         first.try_grow(3 * UNIT).unwrap();
         let mut second = Share::new(Arc::clone(&pools));
         let refusal = second.try_grow(2 * UNIT).unwrap_err();
-        assert_eq!(refusal.kind, Kind::Quota);
+        assert_eq!(refusal.kind, RefusalKind::Quota);
         assert!(
             refusal
                 .message
@@ -223,7 +223,7 @@ mod tests {
         let mut other = Share::new([Arc::clone(&pools[1])].into());
         other.try_grow(3 * UNIT).unwrap();
         let refusal = second.try_grow(UNIT).unwrap_err();
-        assert_eq!(refusal.kind, Kind::Busy);
+        assert_eq!(refusal.kind, RefusalKind::Busy);
         // What it got of the first pool is back.
         assert_eq!(free(&pools), [1, 0]);
         // No waiting brings more than there is.

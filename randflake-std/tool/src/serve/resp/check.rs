@@ -1,20 +1,23 @@
 //! What is said of a command before it is executed: whether there is one, and whether the client may send it now.
 
-use super::session::{Session, Words};
-use super::table::{self, Command, Entry};
+use super::session::{CommandArgs, RespSession};
+use super::table::{self, CommandEntry, RespCommand};
 use crate::serve::access::Weight;
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-impl Session {
+impl RespSession {
     /// The command, if it is one that the client may send, and its count against the quotas.
-    pub(super) fn check(&mut self, words: Words<'_>) -> Result<&'static Entry, Refusal> {
+    pub(super) fn check(
+        &mut self,
+        words: CommandArgs<'_>,
+    ) -> Result<&'static CommandEntry, Refusal> {
         let entry = table::find(words.get(0).unwrap_or_default());
         let right = entry.filter(|entry| entry.allows(words.len()));
         match (
-            &self.who,
+            &self.principal,
             right.map_or(Some(Weight::Small), |entry| entry.weight),
         ) {
-            (Some(who), Some(weight)) => who.take_request(weight)?,
+            (Some(principal), Some(weight)) => principal.take_request(weight)?,
             (Some(_), None) => {}
             (None, _) => self.count_greeting()?,
         }
@@ -26,7 +29,7 @@ impl Session {
         }
         let is_open = matches!(
             entry.command,
-            Command::Auth | Command::Hello | Command::Quit | Command::Reset
+            RespCommand::Auth | RespCommand::Hello | RespCommand::Quit | RespCommand::Reset
         );
         if !is_open {
             self.check_token()?;
@@ -44,12 +47,12 @@ impl Session {
         }
         self.is_over = true;
         let told = format!("{MOST} commands came without a token: AUTH is the first");
-        Err(Refusal::new(Kind::Unauthenticated, told))
+        Err(Refusal::new(RefusalKind::Unauthenticated, told))
     }
 }
 
 /// As Redis says it.
-fn unknown(words: Words<'_>) -> Refusal {
+fn unknown(words: CommandArgs<'_>) -> Refusal {
     /// Of each word, and of how many words.
     const SHOWN: usize = 64;
     const WORDS: usize = 8;

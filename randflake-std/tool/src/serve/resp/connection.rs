@@ -8,10 +8,10 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::parse::Parser;
 use super::reply::Replies;
-use super::session::{Session, Words};
+use super::session::{CommandArgs, RespSession};
 use crate::serve::listen::{Stopping, Stream, stopped};
 use crate::serve::memory::Share;
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// How long a command may take to come in, and a reply to be taken.
 const TRANSFER: Duration = Duration::from_secs(30);
@@ -33,9 +33,9 @@ pub(super) const COST: usize = 3 * LEAST_READ;
 /// How long a client keeps larger buffers while it asks for nothing.
 const BUFFERS_KEPT: Duration = Duration::from_millis(100);
 
-pub(super) struct Connection {
+pub(super) struct RespConnection {
     stream: Stream,
-    session: Session,
+    session: RespSession,
     idle: Duration,
     parser: Parser,
     input: Vec<u8>,
@@ -47,8 +47,8 @@ pub(super) struct Connection {
     long_buffers: Option<Share>,
 }
 
-impl Connection {
-    pub(super) fn new(stream: Stream, session: Session, idle: Duration) -> Self {
+impl RespConnection {
+    pub(super) fn new(stream: Stream, session: RespSession, idle: Duration) -> Self {
         let is_known = session.is_known();
         Self {
             stream,
@@ -176,13 +176,13 @@ impl Connection {
                 Ok(Some(length)) => length,
                 Ok(None) => break,
                 Err(violation) => {
-                    self.session.service.counters.refused(Kind::Invalid);
+                    self.session.service.counters.refused(RefusalKind::Invalid);
                     self.replies.error("ERR", &violation.to_string());
                     self.session.is_over = true;
                     break;
                 }
             };
-            let words = Words::new(rest, self.parser.words());
+            let words = CommandArgs::new(rest, self.parser.words());
             if is_of_http(words) {
                 // A browser that was led here: what follows would be taken for commands.
                 self.session.is_over = true;
@@ -268,7 +268,7 @@ async fn send(stream: &mut Stream, replies: &mut Replies) -> io::Result<()> {
 }
 
 /// Whether it is a line of a request of HTTP, as Redis asks.
-fn is_of_http(words: Words<'_>) -> bool {
+fn is_of_http(words: CommandArgs<'_>) -> bool {
     let first = words.get(0).unwrap_or_default();
     first.eq_ignore_ascii_case(b"POST") || first.eq_ignore_ascii_case(b"Host:")
 }

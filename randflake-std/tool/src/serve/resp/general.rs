@@ -4,44 +4,48 @@ use core::fmt::Write as _;
 use std::process;
 
 use super::reply::Replies;
-use super::session::{Session, Words};
-use super::table::{self, Command, Entry, TABLE};
+use super::session::{CommandArgs, RespSession};
+use super::table::{self, CommandEntry, RespCommand, TABLE};
 use crate::serve::access::Scope;
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// What clients that ask may rely on.
 const REDIS_VERSION: &str = "7.0.0";
 
 /// How long the reply may be, unless it repeats what was sent.
-pub(super) fn reply_len(session: &Session, command: Command, words: Words<'_>) -> usize {
+pub(super) fn reply_len(
+    session: &RespSession,
+    command: RespCommand,
+    words: CommandArgs<'_>,
+) -> usize {
     /// Of a command's description, and of a namespace's line.
     const LINE: usize = 128;
     match command {
-        Command::Commands => LINE * words.len(),
-        Command::Info => LINE * session.service.spaces().count(),
+        RespCommand::Commands => LINE * words.len(),
+        RespCommand::Info => LINE * session.service.spaces().count(),
         _ => 0,
     }
 }
 
 pub(super) fn answer(
-    session: &mut Session,
-    command: Command,
-    words: Words<'_>,
+    session: &mut RespSession,
+    command: RespCommand,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     match command {
-        Command::Ping => match words.get(1) {
+        RespCommand::Ping => match words.get(1) {
             None => out.simple("PONG"),
             Some(text) => out.bulk(text),
         },
-        Command::Echo => out.bulk(words.get(1).unwrap_or_default()),
-        Command::Auth => return auth(session, words, out),
-        Command::Hello => return hello(session, words, out),
-        Command::Client => return client(session, words, out),
-        Command::Commands => return commands(words, out),
-        Command::Config => return config(words, out),
-        Command::Info => out.bulk(info(session).as_bytes()),
-        Command::Select => match words.get(1) {
+        RespCommand::Echo => out.bulk(words.get(1).unwrap_or_default()),
+        RespCommand::Auth => return auth(session, words, out),
+        RespCommand::Hello => return hello(session, words, out),
+        RespCommand::Client => return client(session, words, out),
+        RespCommand::Commands => return commands(words, out),
+        RespCommand::Config => return config(words, out),
+        RespCommand::Info => out.bulk(info(session).as_bytes()),
+        RespCommand::Select => match words.get(1) {
             Some(b"0") => out.simple("OK"),
             _ => {
                 return Err(Refusal::invalid(
@@ -49,7 +53,7 @@ pub(super) fn answer(
                 ));
             }
         },
-        Command::Reset => {
+        RespCommand::Reset => {
             session.forget();
             session.name.clear();
             out.is_third = false;
@@ -64,7 +68,11 @@ pub(super) fn answer(
     Ok(())
 }
 
-fn auth(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+fn auth(
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
     match (words.get(1), words.get(2), words.len()) {
         (Some(token), None, _) => session.authenticate(None, token)?,
         (name, Some(token), 3) => session.authenticate(name, token)?,
@@ -79,13 +87,17 @@ fn auth(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<()
 }
 
 /// `HELLO [2 | 3 [AUTH name token] [SETNAME name]]`
-fn hello(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+fn hello(
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
     let is_third = match words.get(1) {
         None => out.is_third,
         Some(b"2") => false,
         Some(b"3") => true,
         Some(_) => {
-            session.service.counters.refused(Kind::Invalid);
+            session.service.counters.refused(RefusalKind::Invalid);
             out.error("NOPROTO", "unsupported protocol version");
             return Ok(());
         }
@@ -104,7 +116,7 @@ fn hello(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<(
             return Err(hello_syntax());
         }
     }
-    session.who()?;
+    session.principal()?;
     out.is_third = is_third;
     out.map(7);
     let version = env!("CARGO_PKG_VERSION");
@@ -129,7 +141,7 @@ fn hello_syntax() -> Refusal {
     Refusal::invalid("syntax error: HELLO [2 | 3 [AUTH name token] [SETNAME name]] is allowed")
 }
 
-fn set_name(session: &mut Session, name: &[u8]) -> Result<(), Refusal> {
+fn set_name(session: &mut RespSession, name: &[u8]) -> Result<(), Refusal> {
     if name.len() > 64 || !name.iter().all(u8::is_ascii_graphic) {
         let told = "Client names cannot contain spaces, newlines or special characters, nor be over 64 bytes";
         return Err(Refusal::invalid(told));
@@ -138,7 +150,11 @@ fn set_name(session: &mut Session, name: &[u8]) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn client(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+fn client(
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
+    out: &mut Replies,
+) -> Result<(), Refusal> {
     let subcommand = words.get(1).unwrap_or_default().to_ascii_uppercase();
     match (&*subcommand, words.len()) {
         (b"ID", 2) => out.number(session.number),
@@ -159,7 +175,7 @@ fn client(session: &mut Session, words: Words<'_>, out: &mut Replies) -> Result<
 }
 
 /// `COMMAND [COUNT | DOCS ... | INFO name ...]`
-fn commands(words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+fn commands(words: CommandArgs<'_>, out: &mut Replies) -> Result<(), Refusal> {
     let subcommand = words.get(1).unwrap_or_default().to_ascii_uppercase();
     match &*subcommand {
         b"COUNT" => out.number(TABLE.len()),
@@ -188,7 +204,7 @@ fn commands(words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn describe(entry: &Entry, out: &mut Replies) {
+fn describe(entry: &CommandEntry, out: &mut Replies) {
     out.array(6);
     out.bulk(entry.name.as_bytes());
     out.number(entry.arity);
@@ -196,7 +212,7 @@ fn describe(entry: &Entry, out: &mut Replies) {
     out.simple(if entry.key == 0 { "fast" } else { "write" });
     // A namespace is a key, to clients that ask where the keys are.
     let last = match entry.command {
-        Command::Mget => -1,
+        RespCommand::Mget => -1,
         _ => entry.key,
     };
     out.number(entry.key);
@@ -204,7 +220,7 @@ fn describe(entry: &Entry, out: &mut Replies) {
     out.number(i8::from(entry.key != 0));
 }
 
-fn config(words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+fn config(words: CommandArgs<'_>, out: &mut Replies) -> Result<(), Refusal> {
     let is_get = words
         .get(1)
         .is_some_and(|word| word.eq_ignore_ascii_case(b"GET"));
@@ -228,7 +244,7 @@ fn pair(name: &[u8], value: &[u8], out: &mut Replies) {
     out.bulk(value);
 }
 
-fn info(session: &Session) -> String {
+fn info(session: &RespSession) -> String {
     let service = &session.service;
     let mut text = format!(
         "# Server\r\nserver_name:randflake\r\nredis_version:{REDIS_VERSION}\r\nrandflake_version:{}\r\n\
@@ -239,11 +255,11 @@ fn info(session: &Session) -> String {
         process::id(),
         service.uptime().as_secs(),
     );
-    let Ok(who) = session.who() else {
+    let Ok(principal) = session.principal() else {
         return text;
     };
     // A string takes all that is written.
-    if service.is_admin_of_all(&who) {
+    if service.is_admin_of_all(&principal) {
         // What all clients do together.
         let (connections, counters) = (&service.counters.resp, &service.counters);
         _ = write!(
@@ -258,7 +274,10 @@ fn info(session: &Session) -> String {
         );
     }
     text.push_str("# Namespaces\r\n");
-    for space in service.spaces().filter(|space| who.sees(space.name())) {
+    for space in service
+        .spaces()
+        .filter(|space| principal.sees(space.name()))
+    {
         let is_ready = space.health().is_some_and(|health| health.is_ready());
         _ = write!(
             text,
@@ -266,7 +285,7 @@ fn info(session: &Session) -> String {
             space.name(),
             u8::from(is_ready)
         );
-        if who.has(Scope::Admin) {
+        if principal.has(Scope::Admin) {
             _ = write!(text, ",issued={}", space.issued.get());
         }
         text.push_str("\r\n");

@@ -3,7 +3,7 @@
 use randflake_std::Id;
 
 use super::reply::Replies;
-use super::session::{Session, Words};
+use super::session::{CommandArgs, RespSession};
 use crate::form::Form;
 use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
@@ -14,7 +14,7 @@ const ID_REPLY: usize = 40;
 
 /// How ids are answered.
 #[derive(Clone, Copy)]
-enum Format {
+enum ReplyFormat {
     Text,
     Int,
     Raw,
@@ -22,8 +22,8 @@ enum Format {
 
 /// `INCR namespace`: a number, as Redis answers it. JavaScript rounds it: use `GET`, or `ID.NEXT`.
 pub(super) async fn incr(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     let id = one(session, words.get(1).unwrap_or_default()).await?;
@@ -33,8 +33,8 @@ pub(super) async fn incr(
 
 /// `INCRBY namespace 1`, which some clients send for `INCR`.
 pub(super) async fn incr_by(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     if words.get(2) != Some(b"1") {
@@ -47,8 +47,8 @@ pub(super) async fn incr_by(
 
 /// `GET namespace`: the digits of a new id.
 pub(super) async fn get(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     let id = one(session, words.get(1).unwrap_or_default()).await?;
@@ -58,8 +58,8 @@ pub(super) async fn get(
 
 /// `MGET namespace namespace ...`: the digits of a new id for each.
 pub(super) async fn mget(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     session.hold(words.len() * ID_REPLY).await?;
@@ -75,7 +75,7 @@ pub(super) async fn mget(
     Ok(())
 }
 
-async fn one(session: &mut Session, name: &[u8]) -> Result<Id, Refusal> {
+async fn one(session: &mut RespSession, name: &[u8]) -> Result<Id, Refusal> {
     if let Some(id) = session.quick_id(name)? {
         return Ok(id);
     }
@@ -87,11 +87,11 @@ async fn one(session: &mut Session, name: &[u8]) -> Result<Id, Refusal> {
 /// `ID.NEXT namespace [COUNT n] [FORMAT text|int|raw]`: a new id, or an array of them, or in the format `raw` one string of
 /// eight bytes for each.
 pub(super) async fn next(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
-    let (mut count, mut format) = (None, Format::Text);
+    let (mut count, mut format) = (None, ReplyFormat::Text);
     let mut options = words.from(2);
     while let Some(option) = options.next() {
         let value = options.next();
@@ -107,10 +107,10 @@ pub(super) async fn next(
     }
     session.hold(count.unwrap_or(1) * ID_REPLY).await?;
     let mut ids = vec![Id::from_u64(0); count.unwrap_or(1)];
-    let who = session.who()?;
+    let principal = session.principal()?;
     let service = session.service.clone();
-    service.ids(&who, words.text(1)?, &mut ids).await?;
-    if let Format::Raw = format {
+    service.ids(&principal, words.text(1)?, &mut ids).await?;
+    if let ReplyFormat::Raw = format {
         out.raw_ids(&ids);
         return Ok(());
     }
@@ -119,7 +119,7 @@ pub(super) async fn next(
     }
     for id in ids {
         match format {
-            Format::Int => out.int_id(id),
+            ReplyFormat::Int => out.int_id(id),
             _ => out.text_id(id),
         }
     }
@@ -136,12 +136,12 @@ fn read_count(value: Option<&[u8]>) -> Result<usize, Refusal> {
     Ok(count)
 }
 
-fn read_format(value: Option<&[u8]>) -> Result<Format, Refusal> {
+fn read_format(value: Option<&[u8]>) -> Result<ReplyFormat, Refusal> {
     let value = value.unwrap_or_default();
     let formats: [(&[u8], _); 3] = [
-        (b"text", Format::Text),
-        (b"int", Format::Int),
-        (b"raw", Format::Raw),
+        (b"text", ReplyFormat::Text),
+        (b"int", ReplyFormat::Int),
+        (b"raw", ReplyFormat::Raw),
     ];
     let mut formats = formats.into_iter();
     let format = formats.find(|(name, _)| name.eq_ignore_ascii_case(value));
@@ -151,12 +151,12 @@ fn read_format(value: Option<&[u8]>) -> Result<Format, Refusal> {
 
 /// `ID.INSPECT namespace id [FORMAT text|int]`: the fields of an id, as a JSON object.
 pub(super) fn inspect(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     let format = match (words.get(3), words.len()) {
-        (None, _) => Format::Text,
+        (None, _) => ReplyFormat::Text,
         (Some(option), 5) if option.eq_ignore_ascii_case(b"FORMAT") => read_format(words.get(4))?,
         _ => {
             return Err(Refusal::invalid(
@@ -166,13 +166,13 @@ pub(super) fn inspect(
     };
     let text = words.text(2)?;
     let form = match format {
-        Format::Text => Form::Text,
-        Format::Int => Form::Int,
-        Format::Raw => return Err(Refusal::invalid("FORMAT takes text or int")),
+        ReplyFormat::Text => Form::Text,
+        ReplyFormat::Int => Form::Int,
+        ReplyFormat::Raw => return Err(Refusal::invalid("FORMAT takes text or int")),
     };
     let id = read_id(form, text)?;
-    let who = session.who()?;
-    who.take_request(Weight::ONE)?;
-    let inspected = session.service.inspect(&who, words.text(1)?, id)?;
+    let principal = session.principal()?;
+    principal.take_request(Weight::ONE)?;
+    let inspected = session.service.inspect(&principal, words.text(1)?, id)?;
     super::leases::json(&inspected, out)
 }

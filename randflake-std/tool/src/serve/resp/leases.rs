@@ -6,10 +6,10 @@ use core::time::Duration;
 use serde::Serialize;
 
 use super::reply::Replies;
-use super::session::{Session, Words};
-use crate::lease::{Document, Row};
-use crate::serve::service::refusal::{Kind, Refusal};
-use crate::serve::service::{Acquire, Asked, MAX_LEASES, digits};
+use super::session::{CommandArgs, RespSession};
+use crate::command::lease::{LeaseDocument, LeaseRow};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
+use crate::serve::service::{AcquireParameters, LeaseQuery, MAX_LEASES, digits};
 
 /// What a lease and its JSON take.
 const LEASE_REPLY: usize = 1 << 10;
@@ -17,12 +17,12 @@ const LEASE_REPLY: usize = 1 << 10;
 /// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
 /// `LEASE.RENEW` and `LEASE.RELEASE` take.
 pub(super) async fn acquire(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     const USAGE: &str = "LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]";
-    let mut asked = Acquire::default();
+    let mut asked = AcquireParameters::default();
     for (option, value) in options(words, 2..words.len(), USAGE)? {
         match &*option {
             "COUNT" => asked.count = Some(number(value, "COUNT")?),
@@ -39,16 +39,16 @@ pub(super) async fn acquire(
     session
         .hold(count.min(MAX_LEASES as usize) * LEASE_REPLY)
         .await?;
-    let who = session.who()?;
+    let principal = session.principal()?;
     let service = session.service.clone();
-    let document = service.acquire(&who, words.text(1)?, asked).await?;
+    let document = service.acquire(&principal, words.text(1)?, asked).await?;
     json(&document, out)
 }
 
 /// `LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]`: the object with new ends. What is lost is named in it.
 pub(super) async fn renew(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     const USAGE: &str = "LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]";
@@ -59,9 +59,9 @@ pub(super) async fn renew(
             option => ttl = Some(Duration::from_millis(ttl_ms(option, value, USAGE)?)),
         }
     }
-    let who = session.who()?;
+    let principal = session.principal()?;
     let service = session.service.clone();
-    let renewed = service.renew(&who, document(words)?, request, ttl);
+    let renewed = service.renew(&principal, document(words)?, request, ttl);
     let document = renewed.await?;
     json(&document, out)
 }
@@ -69,8 +69,8 @@ pub(super) async fn renew(
 /// `LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]`: ends the leases. If it is not said since when nothing was issued, their node
 /// ids are free 15 s later.
 pub(super) async fn release(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     const USAGE: &str = "LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]";
@@ -84,9 +84,9 @@ pub(super) async fn release(
             _ => return Err(syntax(USAGE)),
         }
     }
-    let who = session.who()?;
+    let principal = session.principal()?;
     let service = session.service.clone();
-    let released = service.release(&who, document(words)?, request, unused_from);
+    let released = service.release(&principal, document(words)?, request, unused_from);
     released.await?;
     out.simple("OK");
     Ok(())
@@ -95,17 +95,17 @@ pub(super) async fn release(
 /// `LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]`: the next cursor, or 0 at the end, and an array of JSON objects,
 /// one for each lease, as `SCAN` answers; with `ALL` also expired ones.
 pub(super) async fn list(
-    session: &mut Session,
-    words: Words<'_>,
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     const USAGE: &str = "LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]";
     let is_all = |word: &[u8]| word.eq_ignore_ascii_case(b"ALL");
     let all = words.len() > 2 && words.get(words.len() - 1).is_some_and(is_all);
     let end = words.len() - usize::from(all);
-    let mut asked = Asked {
+    let mut asked = LeaseQuery {
         all,
-        ..Asked::default()
+        ..LeaseQuery::default()
     };
     for (option, value) in options(words, 2..end, USAGE)? {
         match &*option {
@@ -117,27 +117,27 @@ pub(super) async fn list(
     session
         .hold(asked.most.min(MAX_LEASES) as usize * LEASE_REPLY)
         .await?;
-    let who = session.who()?;
+    let principal = session.principal()?;
     let service = session.service.clone();
-    let listed = service.list(&who, words.text(1)?, asked).await?;
+    let listed = service.list(&principal, words.text(1)?, asked).await?;
     out.array(2);
     out.bulk(listed.next.unwrap_or(0).to_string().as_bytes());
     let records = listed.snapshot.records();
     out.array(records.len());
     let mut rows = records
         .iter()
-        .map(|record| Row::of(&listed.snapshot, record));
+        .map(|record| LeaseRow::of(&listed.snapshot, record));
     rows.try_for_each(|row| json(&row, out))
 }
 
 pub(super) fn json(value: &impl Serialize, out: &mut Replies) -> Result<(), Refusal> {
     let written = serde_json::to_vec(value);
-    let written = written.map_err(|error| Refusal::new(Kind::Failed, error))?;
+    let written = written.map_err(|error| Refusal::new(RefusalKind::Failed, error))?;
     out.bulk(&written);
     Ok(())
 }
 
-fn document(words: Words<'_>) -> Result<Document, Refusal> {
+fn document(words: CommandArgs<'_>) -> Result<LeaseDocument, Refusal> {
     serde_json::from_slice(words.get(1).unwrap_or_default()).map_err(|error| {
         Refusal::invalid(format!(
             "this is not what LEASE.ACQUIRE or LEASE.RENEW answered: {error}"
@@ -147,7 +147,7 @@ fn document(words: Words<'_>) -> Result<Document, Refusal> {
 
 /// Pairs of a name in upper case and a value.
 fn options<'a>(
-    words: Words<'a>,
+    words: CommandArgs<'a>,
     places: Range<usize>,
     usage: &str,
 ) -> Result<Vec<(String, &'a str)>, Refusal> {

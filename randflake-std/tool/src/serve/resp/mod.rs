@@ -14,8 +14,8 @@ mod transaction;
 use core::time::Duration;
 use std::sync::Arc;
 
-use self::connection::Connection;
-use self::session::Session;
+use self::connection::RespConnection;
+use self::session::RespSession;
 use super::listen::{Protocol, Stopping, Stream};
 use super::memory::Account;
 use super::service::Service;
@@ -44,9 +44,9 @@ impl Protocol for Resp {
     async fn speak(self, stream: Stream, account: Arc<Account>, stopping: Stopping) {
         // Counted, it would tell a client how many others there were. Every client can read 53 bits.
         let number = getrandom::u64().map_or(0, |random| random >> 11);
-        let spoken = match Session::new(self.service, number, account) {
+        let spoken = match RespSession::new(self.service, number, account) {
             Ok(session) => {
-                let connection = Connection::new(stream, session, self.idle);
+                let connection = RespConnection::new(stream, session, self.idle);
                 connection.run(stopping).await
             }
             Err(refusal) => connection::refuse(stream, &refusal).await,

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 /// What a client may send.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
+pub(crate) struct CommandLimits {
     /// Words of a command.
     pub(crate) words: usize,
     /// Bytes of a command.
@@ -64,7 +64,7 @@ impl Parser {
     pub(crate) fn command(
         &mut self,
         input: &[u8],
-        limits: Limits,
+        limits: CommandLimits,
     ) -> Result<Option<usize>, Violation> {
         if self.at == 0 {
             self.words.clear();
@@ -166,7 +166,7 @@ fn number(digits: &[u8]) -> Option<i64> {
 }
 
 /// The bulk string whose mark is at `at`, if it is whole.
-fn bulk(input: &[u8], at: usize, limits: Limits) -> Result<Option<Range<usize>>, Violation> {
+fn bulk(input: &[u8], at: usize, limits: CommandLimits) -> Result<Option<Range<usize>>, Violation> {
     match input.get(at) {
         None => return Ok(None),
         Some(b'$') => {}
@@ -191,7 +191,7 @@ fn bulk(input: &[u8], at: usize, limits: Limits) -> Result<Option<Range<usize>>,
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: CommandLimits = CommandLimits {
         words: 4,
         bytes: 64,
     };

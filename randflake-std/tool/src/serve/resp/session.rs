@@ -4,27 +4,27 @@ use core::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::parse::Limits;
+use super::parse::CommandLimits;
 use super::reply::Replies;
-use super::table::{self, Command};
-use super::transaction::{self, Transaction};
+use super::table::{self, RespCommand};
+use super::transaction::{self, RespTransaction};
 use super::{general, ids, leases};
 use crate::serve::access::{Identity, Scope, Weight};
-use crate::serve::log::{self, Entry};
+use crate::serve::log::{self, LogEntry};
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
-use crate::serve::service::answers::Status;
-use crate::serve::service::refusal::{Kind, Refusal};
-use crate::serve::service::space::Space;
+use crate::serve::service::answers::AnswerStatus;
+use crate::serve::service::refusal::{Refusal, RefusalKind};
+use crate::serve::service::served_namespace::ServedNamespace;
 
 /// The words of a command.
 #[derive(Clone, Copy)]
-pub(super) struct Words<'a> {
+pub(super) struct CommandArgs<'a> {
     input: &'a [u8],
     places: &'a [Range<usize>],
 }
 
-impl<'a> Words<'a> {
+impl<'a> CommandArgs<'a> {
     pub(super) fn new(input: &'a [u8], places: &'a [Range<usize>]) -> Self {
         Self { input, places }
     }
@@ -52,7 +52,7 @@ impl<'a> Words<'a> {
 /// What a reply takes at most that no memory is asked for.
 const USUAL_REPLY: usize = 4 << 10;
 
-pub(super) struct Session {
+pub(super) struct RespSession {
     pub(super) service: Arc<Service>,
     pub(super) account: Arc<Account>,
     /// Memory of a reply that is longer than usual, until it is sent.
@@ -61,15 +61,15 @@ pub(super) struct Session {
     pub(super) number: u64,
     /// As the client calls itself.
     pub(super) name: Vec<u8>,
-    pub(super) who: Option<Arc<Identity>>,
-    /// Of the tokens when `who` was looked up.
+    pub(super) principal: Option<Arc<Identity>>,
+    /// Of the tokens when `principal` was looked up.
     version: u64,
     /// The namespace that the client took ids of last, which it may.
-    last: Option<Arc<Space>>,
+    last: Option<Arc<ServedNamespace>>,
     /// Between `MULTI` and `EXEC`.
-    pub(super) transaction: Option<Transaction>,
+    pub(super) transaction: Option<RespTransaction>,
     /// After `EXEC`: its commands are to be answered next.
-    pub(super) executing: Option<Transaction>,
+    pub(super) executing: Option<RespTransaction>,
     /// Commands that came without a token.
     pub(super) greetings: u32,
     /// Ends the connection once this batch is answered.
@@ -81,20 +81,20 @@ pub(super) struct Session {
     issued: u64,
 }
 
-impl Session {
+impl RespSession {
     /// The session of a new connection, unless there are too many.
     pub(super) fn new(
         service: Arc<Service>,
         number: u64,
         account: Arc<Account>,
     ) -> Result<Self, Refusal> {
-        let who = service.access.anonymous().ok();
-        if let Some(anybody) = &who {
+        let principal = service.access.anonymous().ok();
+        if let Some(anybody) = &principal {
             identify(&service, &account, anybody)?;
         }
         Ok(Self {
             version: service.access.version(),
-            who,
+            principal,
             service,
             account,
             long_reply: None,
@@ -113,18 +113,18 @@ impl Session {
     }
 
     pub(super) fn is_known(&self) -> bool {
-        self.who.is_some()
+        self.principal.is_some()
     }
 
     /// What the client may send. Who has sent no token yet has no use for more than a token.
-    pub(super) fn limits(&self) -> Limits {
+    pub(super) fn limits(&self) -> CommandLimits {
         if self.is_known() {
-            Limits {
+            CommandLimits {
                 words: 4_096,
                 bytes: 1 << 20,
             }
         } else {
-            Limits {
+            CommandLimits {
                 words: 10,
                 bytes: 4_096,
             }
@@ -140,10 +140,13 @@ impl Session {
         }
         self.version = version;
         self.last = None;
-        let hash = self.who.as_ref().and_then(|who| who.hash().copied());
+        let hash = self
+            .principal
+            .as_ref()
+            .and_then(|principal| principal.hash().copied());
         if let Some(hash) = hash {
-            self.who = access.find(&hash);
-            if self.who.is_none() {
+            self.principal = access.find(&hash);
+            if self.principal.is_none() {
                 self.transaction = None;
             }
         }
@@ -153,9 +156,9 @@ impl Session {
         self.count_issued();
         let counters = &self.service.counters;
         for (status, count) in [
-            (Status::Ok, &mut self.answered),
-            (Status::Refused, &mut self.refused),
-            (Status::Failed, &mut self.failed),
+            (AnswerStatus::Ok, &mut self.answered),
+            (AnswerStatus::Refused, &mut self.refused),
+            (AnswerStatus::Failed, &mut self.failed),
         ] {
             if *count > 0 {
                 counters.resp_answers.add(status, core::mem::take(count));
@@ -169,15 +172,15 @@ impl Session {
         token: &[u8],
     ) -> Result<(), Refusal> {
         self.forget();
-        let who = self.service.access.authenticate(token)?;
+        let principal = self.service.access.authenticate(token)?;
         // Clients that ask for a user's name send `default` if they have none.
-        let is_other = |name: &&[u8]| *name != b"default" && *name != who.name().as_bytes();
+        let is_other = |name: &&[u8]| *name != b"default" && *name != principal.name().as_bytes();
         if name.as_ref().is_some_and(is_other) {
             let told = "the token is another user's: send its name, default or none";
-            return Err(Refusal::new(Kind::WrongToken, told));
+            return Err(Refusal::new(RefusalKind::WrongToken, told));
         }
-        identify(&self.service, &self.account, &who)?;
-        self.who = Some(who);
+        identify(&self.service, &self.account, &principal)?;
+        self.principal = Some(principal);
         Ok(())
     }
 
@@ -186,36 +189,36 @@ impl Session {
         self.count_issued();
         self.last = None;
         self.transaction = None;
-        self.who = self.service.access.anonymous().ok();
+        self.principal = self.service.access.anonymous().ok();
     }
 
     /// Refuses who has sent no token, or one that has expired since.
     pub(super) fn check_token(&self) -> Result<(), Refusal> {
-        match &self.who {
-            Some(who) => who.check_expiry(),
-            None => self.who().map(drop),
+        match &self.principal {
+            Some(principal) => principal.check_expiry(),
+            None => self.principal().map(drop),
         }
     }
 
-    pub(super) fn who(&self) -> Result<Arc<Identity>, Refusal> {
+    pub(super) fn principal(&self) -> Result<Arc<Identity>, Refusal> {
         let told = "Authentication required: send AUTH with a token";
-        self.who
+        self.principal
             .clone()
-            .ok_or_else(|| Refusal::new(Kind::Unauthenticated, told))
+            .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, told))
     }
 
     /// The namespace that ids are asked of, and one request against the quota.
-    pub(super) fn space(&mut self, name: &[u8]) -> Result<&Arc<Space>, Refusal> {
-        let who = self
-            .who
+    pub(super) fn space(&mut self, name: &[u8]) -> Result<&Arc<ServedNamespace>, Refusal> {
+        let principal = self
+            .principal
             .as_deref()
-            .ok_or_else(|| Refusal::new(Kind::Unauthenticated, ""))?;
-        who.take_request(Weight::ONE)?;
-        let is_last = |space: &Arc<Space>| space.name().as_bytes() == name;
+            .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, ""))?;
+        principal.take_request(Weight::ONE)?;
+        let is_last = |space: &Arc<ServedNamespace>| space.name().as_bytes() == name;
         if !self.last.as_ref().is_some_and(is_last) {
             let name = str::from_utf8(name)
                 .map_err(|_| Refusal::invalid("the namespace's name is not UTF-8"))?;
-            let space = Arc::clone(self.service.space(who, Scope::Ids, name)?);
+            let space = Arc::clone(self.service.space(principal, Scope::Ids, name)?);
             self.count_issued();
             self.last = Some(space);
         }
@@ -227,8 +230,8 @@ impl Session {
     /// An id at once, without a look at another task; `None` if that cannot be, for whatever reason.
     pub(super) fn quick_id(&mut self, name: &[u8]) -> Result<Option<randflake_std::Id>, Refusal> {
         self.space(name)?;
-        if let Some(who) = &self.who {
-            who.take_ids(1)?;
+        if let Some(principal) = &self.principal {
+            principal.take_ids(1)?;
         }
         let id = self.last.as_ref().and_then(|space| space.next());
         self.issued += u64::from(id.is_some());
@@ -251,7 +254,7 @@ impl Session {
     }
 
     /// Answers a command.
-    pub(super) async fn answer(&mut self, words: Words<'_>, out: &mut Replies) {
+    pub(super) async fn answer(&mut self, words: CommandArgs<'_>, out: &mut Replies) {
         let begun = self.service.log.begin();
         let refused = match self.execute(words, out).await {
             Ok(()) => {
@@ -259,8 +262,8 @@ impl Session {
                 None
             }
             Err(refusal) => {
-                match Status::of_refusal(refusal.kind) {
-                    Status::Failed => self.failed += 1,
+                match AnswerStatus::of_refusal(refusal.kind) {
+                    AnswerStatus::Failed => self.failed += 1,
                     _ => self.refused += 1,
                 }
                 self.service.counters.refused(refusal.kind);
@@ -273,16 +276,16 @@ impl Session {
         }
     }
 
-    fn note(&self, begun: Option<Instant>, words: Words<'_>, refused: Option<Kind>) {
+    fn note(&self, begun: Option<Instant>, words: CommandArgs<'_>, refused: Option<RefusalKind>) {
         let entry = table::find(words.get(0).unwrap_or_default());
         let of_namespace = entry.filter(|entry| entry.key > 0);
         let name = of_namespace.and_then(|_| words.text(1).ok());
         self.service.log.end(
             begun,
-            &Entry {
+            &LogEntry {
                 protocol: "resp",
                 peer: self.account.peer(),
-                token: self.who.as_ref().map(|who| who.name()),
+                token: self.principal.as_ref().map(|principal| principal.name()),
                 request: entry.map_or("?", |entry| entry.name),
                 namespace: name.filter(|name| self.service.serves(name)),
                 answer: log::answer(refused),
@@ -290,7 +293,7 @@ impl Session {
         );
     }
 
-    async fn execute(&mut self, words: Words<'_>, out: &mut Replies) -> Result<(), Refusal> {
+    async fn execute(&mut self, words: CommandArgs<'_>, out: &mut Replies) -> Result<(), Refusal> {
         let checked = self.check(words);
         let entry = checked.inspect_err(|_| self.spoil())?;
         if self.is_queued(entry.command) {
@@ -298,17 +301,17 @@ impl Session {
             return queued.inspect_err(|_| self.spoil());
         }
         match entry.command {
-            Command::Incr => ids::incr(self, words, out).await,
-            Command::Get => ids::get(self, words, out).await,
-            Command::Mget => ids::mget(self, words, out).await,
-            Command::IncrBy => ids::incr_by(self, words, out).await,
-            Command::IdNext => ids::next(self, words, out).await,
-            Command::IdInspect => ids::inspect(self, words, out),
-            Command::LeaseAcquire => leases::acquire(self, words, out).await,
-            Command::LeaseRenew => leases::renew(self, words, out).await,
-            Command::LeaseRelease => leases::release(self, words, out).await,
-            Command::LeaseList => leases::list(self, words, out).await,
-            command @ (Command::Multi | Command::Exec | Command::Discard) => {
+            RespCommand::Incr => ids::incr(self, words, out).await,
+            RespCommand::Get => ids::get(self, words, out).await,
+            RespCommand::Mget => ids::mget(self, words, out).await,
+            RespCommand::IncrBy => ids::incr_by(self, words, out).await,
+            RespCommand::IdNext => ids::next(self, words, out).await,
+            RespCommand::IdInspect => ids::inspect(self, words, out),
+            RespCommand::LeaseAcquire => leases::acquire(self, words, out).await,
+            RespCommand::LeaseRenew => leases::renew(self, words, out).await,
+            RespCommand::LeaseRelease => leases::release(self, words, out).await,
+            RespCommand::LeaseList => leases::list(self, words, out).await,
+            command @ (RespCommand::Multi | RespCommand::Exec | RespCommand::Discard) => {
                 transaction::answer(self, command, out)
             }
             command => {
@@ -320,8 +323,8 @@ impl Session {
 }
 
 /// Makes a connection that of an identity, and counts it if it cannot be.
-fn identify(service: &Service, account: &Account, who: &Identity) -> Result<(), Refusal> {
-    let identified = account.identify(who);
+fn identify(service: &Service, account: &Account, principal: &Identity) -> Result<(), Refusal> {
+    let identified = account.identify(principal);
     if identified.is_err() {
         service.counters.resp.refused.add(1);
     }

@@ -8,11 +8,11 @@ use core::time::Duration;
 use tokio::time::Instant;
 
 use super::reply::Replies;
-use super::session::{Session, Words};
-use super::table::Command;
+use super::session::{CommandArgs, RespSession};
+use super::table::RespCommand;
 use crate::serve::access::Weight;
 use crate::serve::memory::Share;
-use crate::serve::service::refusal::{Kind, Refusal};
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// What a transaction may take.
 const MOST: usize = 4 << 20;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Commands that wait for `EXEC`.
 #[derive(Default)]
-pub(super) struct Transaction {
+pub(super) struct RespTransaction {
     queue: Queue,
     /// A command was refused when it was to be kept: none is executed.
     is_spoilt: bool,
@@ -40,13 +40,13 @@ pub(super) struct Queue {
 
 impl Queue {
     /// What it takes with another command.
-    fn len_with(&self, words: Words<'_>) -> usize {
+    fn len_with(&self, words: CommandArgs<'_>) -> usize {
         let input = self.input.len() + words.from(0).map(<[u8]>::len).sum::<usize>();
         let places = (self.places.len() + words.len()) * size_of::<Range<usize>>();
         input + places + (self.ends.len() + 1) * size_of::<usize>()
     }
 
-    fn push(&mut self, words: Words<'_>) {
+    fn push(&mut self, words: CommandArgs<'_>) {
         for word in words.from(0) {
             let begin = self.input.len();
             self.input.extend_from_slice(word);
@@ -55,19 +55,23 @@ impl Queue {
         self.ends.push(self.places.len());
     }
 
-    pub(super) fn commands(&self) -> impl Iterator<Item = Words<'_>> {
+    pub(super) fn commands(&self) -> impl Iterator<Item = CommandArgs<'_>> {
         let begins = core::iter::once(0).chain(self.ends.iter().copied());
         let bounds = begins.zip(&self.ends);
-        bounds.map(|(begin, &end)| Words::new(&self.input, &self.places[begin..end]))
+        bounds.map(|(begin, &end)| CommandArgs::new(&self.input, &self.places[begin..end]))
     }
 }
 
-impl Session {
+impl RespSession {
     /// Whether that is kept now, and executed later.
-    pub(super) fn is_queued(&self, command: Command) -> bool {
+    pub(super) fn is_queued(&self, command: RespCommand) -> bool {
         let is_own = matches!(
             command,
-            Command::Multi | Command::Exec | Command::Discard | Command::Quit | Command::Reset
+            RespCommand::Multi
+                | RespCommand::Exec
+                | RespCommand::Discard
+                | RespCommand::Quit
+                | RespCommand::Reset
         );
         self.transaction.is_some() && !is_own
     }
@@ -75,10 +79,10 @@ impl Session {
     /// Keeps a command for `EXEC`.
     pub(super) async fn enqueue(
         &mut self,
-        words: Words<'_>,
+        words: CommandArgs<'_>,
         out: &mut Replies,
     ) -> Result<(), Refusal> {
-        self.who()?.take_request(Weight::Small)?;
+        self.principal()?.take_request(Weight::Small)?;
         let account = &self.account;
         let transaction = self.transaction.get_or_insert_default();
         let len = transaction.queue.len_with(words);
@@ -108,20 +112,20 @@ impl Session {
 
 /// Begins and ends transactions. After `EXEC` the commands are in `session.executing`, and the reply has begun.
 pub(super) fn answer(
-    session: &mut Session,
-    command: Command,
+    session: &mut RespSession,
+    command: RespCommand,
     out: &mut Replies,
 ) -> Result<(), Refusal> {
     let without = |name| Refusal::invalid(format!("{name} without MULTI"));
     match command {
-        Command::Multi if session.transaction.is_some() => {
+        RespCommand::Multi if session.transaction.is_some() => {
             return Err(Refusal::invalid("MULTI calls can not be nested"));
         }
-        Command::Multi => {
-            session.transaction = Some(Transaction::default());
+        RespCommand::Multi => {
+            session.transaction = Some(RespTransaction::default());
             out.simple("OK");
         }
-        Command::Discard => {
+        RespCommand::Discard => {
             let transaction = session.transaction.take();
             drop(transaction.ok_or_else(|| without("DISCARD"))?);
             out.simple("OK");
@@ -130,7 +134,7 @@ pub(super) fn answer(
             let transaction = session.transaction.take();
             let transaction = transaction.ok_or_else(|| without("EXEC"))?;
             if transaction.is_spoilt {
-                session.service.counters.refused(Kind::Invalid);
+                session.service.counters.refused(RefusalKind::Invalid);
                 let told = "Transaction discarded because of previous errors.";
                 out.error("EXECABORT", told);
                 return Ok(());
@@ -142,8 +146,8 @@ pub(super) fn answer(
     Ok(())
 }
 
-impl Transaction {
-    pub(super) fn commands(&self) -> impl Iterator<Item = Words<'_>> {
+impl RespTransaction {
+    pub(super) fn commands(&self) -> impl Iterator<Item = CommandArgs<'_>> {
         self.queue.commands()
     }
 }

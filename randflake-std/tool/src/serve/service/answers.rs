@@ -4,11 +4,11 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
 use super::counters::Count;
-use super::refusal::Kind;
+use super::refusal::RefusalKind;
 
 /// How a request was answered: the label `status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(crate) enum AnswerStatus {
     Ok,
     /// The client asked for what it may not, or cannot, have.
     Refused,
@@ -16,7 +16,7 @@ pub(crate) enum Status {
     Failed,
 }
 
-impl Status {
+impl AnswerStatus {
     const ALL: [Self; 3] = [Self::Ok, Self::Refused, Self::Failed];
 
     /// That of an answer of HTTP.
@@ -28,7 +28,7 @@ impl Status {
         }
     }
 
-    pub(crate) const fn of_refusal(kind: Kind) -> Self {
+    pub(crate) const fn of_refusal(kind: RefusalKind) -> Self {
         Self::of_http(kind.http())
     }
 
@@ -44,17 +44,17 @@ impl Status {
 /// Counts of answers by their status, and their times.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    counts: [Count; Status::ALL.len()],
-    pub(crate) times: Times,
+    counts: [Count; AnswerStatus::ALL.len()],
+    pub(crate) times: AnswerTimes,
 }
 
 impl Answers {
-    pub(crate) fn add(&self, status: Status, more: u64) {
+    pub(crate) fn add(&self, status: AnswerStatus, more: u64) {
         self.counts[status as usize].add(more);
     }
 
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (Status, u64)> {
-        Status::ALL
+    pub(crate) fn counts(&self) -> impl Iterator<Item = (AnswerStatus, u64)> {
+        AnswerStatus::ALL
             .into_iter()
             .zip(self.counts.iter().map(Count::get))
     }
@@ -84,13 +84,13 @@ const BOUNDS: [(u64, &str); 14] = [
 
 /// A histogram of durations.
 #[derive(Debug, Default)]
-pub(crate) struct Times {
+pub(crate) struct AnswerTimes {
     /// Those between two bounds; the last are longer than all bounds.
     buckets: [AtomicU64; BOUNDS.len() + 1],
     nanos: AtomicU64,
 }
 
-impl Times {
+impl AnswerTimes {
     pub(crate) fn add(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let micros = nanos.div_ceil(1_000);
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_time_is_in_every_bucket_from_its_bound_on() {
-        let times = Times::default();
+        let times = AnswerTimes::default();
         for micros in [100, 101, 40_000_000] {
             times.add(Duration::from_micros(micros));
         }
@@ -132,9 +132,9 @@ mod tests {
 
     #[test]
     fn every_kind_of_refusal_has_a_status() {
-        for kind in Kind::ALL {
-            assert_ne!(Status::of_refusal(kind), Status::Ok, "{kind:?}");
+        for kind in RefusalKind::ALL {
+            assert_ne!(AnswerStatus::of_refusal(kind), AnswerStatus::Ok, "{kind:?}");
         }
-        assert_eq!(Status::of_http(304), Status::Ok);
+        assert_eq!(AnswerStatus::of_http(304), AnswerStatus::Ok);
     }
 }

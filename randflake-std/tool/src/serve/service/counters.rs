@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::answers::Answers;
-use super::refusal::Kind;
+use super::refusal::RefusalKind;
 
 /// A number that only grows, or a gauge that goes up and down.
 #[derive(Debug, Default)]
@@ -43,17 +43,17 @@ pub(crate) struct Counters {
     /// Of commands of the Redis protocol; their times are those of what one read brings, which is answered at once.
     pub(crate) resp_answers: Answers,
     pub(crate) http_answers: Answers,
-    refusals: [Count; Kind::ALL.len()],
+    refusals: [Count; RefusalKind::ALL.len()],
 }
 
 impl Counters {
-    pub(crate) fn refused(&self, kind: Kind) {
+    pub(crate) fn refused(&self, kind: RefusalKind) {
         self.refusals[kind as usize].add(1);
     }
 
     /// How many requests were refused, of each kind.
-    pub(crate) fn refusals(&self) -> impl Iterator<Item = (Kind, u64)> {
+    pub(crate) fn refusals(&self) -> impl Iterator<Item = (RefusalKind, u64)> {
         let counts = self.refusals.iter().map(Count::get);
-        Kind::ALL.into_iter().zip(counts)
+        RefusalKind::ALL.into_iter().zip(counts)
     }
 }

@@ -8,15 +8,15 @@ use randflake_std::DEFAULT_TTL;
 use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, RequestId, Token};
 use serde::Deserialize;
 
-use super::refusal::{Kind, Refusal};
+use super::refusal::{Refusal, RefusalKind};
 use super::{MAX_LEASES, Service};
-use crate::lease::{Document, Snapshot};
+use crate::command::lease::{LeaseDocument, Snapshot};
 use crate::serve::access::{Identity, Scope, Weight};
 
 /// What an acquire may ask for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct Acquire {
+pub(crate) struct AcquireParameters {
     /// How many node ids; 1 unless given.
     pub(crate) count: Option<u32>,
     /// These and no others, without a count.
@@ -29,7 +29,7 @@ pub(crate) struct Acquire {
 
 /// Which part of a namespace's leases is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct LeaseQuery {
     /// The first node id.
     pub(crate) from: u32,
     /// How many leases at most.
@@ -46,7 +46,7 @@ pub(crate) struct Listed {
     pub(crate) next: Option<u32>,
 }
 
-impl Default for Asked {
+impl Default for LeaseQuery {
     fn default() -> Self {
         Self {
             from: 0,
@@ -60,13 +60,13 @@ impl Service {
     /// Grants all that is asked for at once, or nothing.
     pub(crate) async fn acquire(
         &self,
-        who: &Identity,
+        principal: &Identity,
         namespace: &str,
-        asked: Acquire,
-    ) -> Result<Document, Refusal> {
-        let space = self.space(who, Scope::Leases, namespace)?;
-        who.take_request(Weight::ONE)?;
-        let holder = holder(who, asked.holder)?;
+        asked: AcquireParameters,
+    ) -> Result<LeaseDocument, Refusal> {
+        let space = self.space(principal, Scope::Leases, namespace)?;
+        principal.take_request(Weight::ONE)?;
+        let holder = holder(principal, asked.holder)?;
         let count = match (&asked.node_ids, asked.count) {
             (Some(_), Some(_)) => {
                 let told = "a count and node ids were both asked for: one of them is allowed";
@@ -76,19 +76,24 @@ impl Service {
             (None, count) => count.unwrap_or(1),
         };
         check_leases(count)?;
-        let node_ids = space.leasable(who)?;
+        let node_ids = space.leasable(principal)?;
         let most = space.namespace().spec().max_node_id();
         // What the layout does not have is for the store to refuse.
         let chosen = asked.node_ids.iter().flatten().copied();
-        check_within(who, &node_ids, chosen.filter(|node_id| *node_id <= most))?;
-        who.take_leases(count)?;
+        check_within(
+            principal,
+            &node_ids,
+            chosen.filter(|node_id| *node_id <= most),
+        )?;
+        principal.take_leases(count)?;
         let ttl = asked.ttl_ms.map(Duration::from_millis);
         space
             .grant_within(node_ids, move |store| {
                 let namespace = store.namespace();
                 let shortest = Duration::from_millis(namespace.spec().tick_ms());
                 let request = AcquireRequest {
-                    token: Token::random().map_err(|error| Refusal::new(Kind::Failed, error))?,
+                    token: Token::random()
+                        .map_err(|error| Refusal::new(RefusalKind::Failed, error))?,
                     holder: &holder,
                     nodes: match &asked.node_ids {
                         Some(node_ids) => NodeIds::These(node_ids),
@@ -97,7 +102,11 @@ impl Service {
                     ttl: namespace.ticks(ttl.unwrap_or(DEFAULT_TTL.max(shortest))),
                 };
                 let acquired = store.acquire(&request)?;
-                Ok(Document::of(store.namespace(), holder.clone(), &acquired))
+                Ok(LeaseDocument::of(
+                    store.namespace(),
+                    holder.clone(),
+                    &acquired,
+                ))
             })
             .await
     }
@@ -105,16 +114,20 @@ impl Service {
     /// Moves the ends of leases: what cannot be renewed is among `lost`.
     pub(crate) async fn renew(
         &self,
-        who: &Identity,
-        document: Document,
+        principal: &Identity,
+        document: LeaseDocument,
         request: Option<&str>,
         ttl: Option<Duration>,
-    ) -> Result<Document, Refusal> {
+    ) -> Result<LeaseDocument, Refusal> {
         let request = request_id(request)?;
-        if let Some(own) = who.node_ids() {
-            check_within(who, own, document.leases.iter().map(|lease| lease.node))?;
+        if let Some(own) = principal.node_ids() {
+            check_within(
+                principal,
+                own,
+                document.leases.iter().map(|lease| lease.node),
+            )?;
         }
-        self.with_grant(who, document, move |document, store| {
+        self.with_grant(principal, document, move |document, store| {
             Ok(document.renewed(store, &request, ttl)?)
         })
         .await
@@ -123,13 +136,13 @@ impl Service {
     /// Ends leases: at a Unix time from which on nothing was issued, or as late as anything may have been.
     pub(crate) async fn release(
         &self,
-        who: &Identity,
-        document: Document,
+        principal: &Identity,
+        document: LeaseDocument,
         request: Option<&str>,
         unused_from: Option<Duration>,
     ) -> Result<(), Refusal> {
         let request = request_id(request)?;
-        self.with_grant(who, document, move |document, store| {
+        self.with_grant(principal, document, move |document, store| {
             Ok(document.release(store, &request, unused_from)?)
         })
         .await
@@ -137,35 +150,35 @@ impl Service {
 
     async fn with_grant<T: Send + 'static>(
         &self,
-        who: &Identity,
-        document: Document,
-        work: impl FnOnce(Document, &mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        principal: &Identity,
+        document: LeaseDocument,
+        work: impl FnOnce(LeaseDocument, &mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let space = Arc::clone(self.space(who, Scope::Leases, &document.namespace)?);
-        who.take_request(Weight::ONE)?;
+        let space = Arc::clone(self.space(principal, Scope::Leases, &document.namespace)?);
+        principal.take_request(Weight::ONE)?;
         check_leases(u32::try_from(document.leases.len()).unwrap_or(u32::MAX))?;
         let is_other = document.check_layout(space.namespace());
-        is_other.map_err(|failure| Refusal::new(Kind::Conflict, failure))?;
+        is_other.map_err(|failure| Refusal::new(RefusalKind::Conflict, failure))?;
         space.with_store(move |store| work(document, store)).await
     }
 
     /// Leases of a namespace.
     pub(crate) async fn list(
         &self,
-        who: &Identity,
+        principal: &Identity,
         namespace: &str,
-        asked: Asked,
+        asked: LeaseQuery,
     ) -> Result<Listed, Refusal> {
         check_leases(asked.most)?;
-        let scope = if who.has(Scope::Admin) {
+        let scope = if principal.has(Scope::Admin) {
             Scope::Admin
         } else {
             Scope::Leases
         };
-        let space = self.space(who, scope, namespace)?;
-        who.take_request(Weight::ONE)?;
-        who.take_reads(asked.most.div_ceil(100))?;
-        let Asked { from, most, all } = asked;
+        let space = self.space(principal, scope, namespace)?;
+        principal.take_request(Weight::ONE)?;
+        principal.take_reads(asked.most.div_ceil(100))?;
+        let LeaseQuery { from, most, all } = asked;
         let taken = space.read_store(move |store| {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             let (snapshot, next) = Snapshot::part(store, from, most, all)?;
@@ -197,7 +210,7 @@ fn check_leases(count: u32) -> Result<(), Refusal> {
 
 /// Refuses node ids that a client may not be granted.
 fn check_within(
-    who: &Identity,
+    principal: &Identity,
     allowed: &RangeInclusive<u32>,
     mut node_ids: impl Iterator<Item = u32>,
 ) -> Result<(), Refusal> {
@@ -207,13 +220,13 @@ fn check_within(
     let (first, last) = (allowed.start(), allowed.end());
     let told = format!(
         "the token {:?} may not lease node id {node_id}: {first} to {last} are allowed",
-        who.name()
+        principal.name()
     );
-    Err(Refusal::new(Kind::Forbidden, told))
+    Err(Refusal::new(RefusalKind::Forbidden, told))
 }
 
 /// The name in the store's records, with a random number: two programs of one name are not taken for copies.
-fn holder(who: &Identity, asked: Option<String>) -> Result<String, Refusal> {
+fn holder(principal: &Identity, asked: Option<String>) -> Result<String, Refusal> {
     /// With the longest name of a token it is no longer than what a store keeps.
     const MOST: usize = 48;
     if let Some(name) = &asked {
@@ -226,13 +239,13 @@ fn holder(who: &Identity, asked: Option<String>) -> Result<String, Refusal> {
             return Err(Refusal::invalid(told));
         }
     }
-    let token = who.name();
+    let token = principal.name();
     let name = match asked {
         // No token's name has a colon: nobody passes for another one's owner, nor for a program that has no token.
-        Some(name) if who.has_token() => format!("token/{token}:{name}"),
+        Some(name) if principal.has_token() => format!("token/{token}:{name}"),
         Some(name) => name,
         None => format!("token/{token}"),
     };
-    let random = getrandom::u32().map_err(|error| Refusal::new(Kind::Failed, error))?;
+    let random = getrandom::u32().map_err(|error| Refusal::new(RefusalKind::Failed, error))?;
     Ok(format!("{name}/{random:08x}"))
 }

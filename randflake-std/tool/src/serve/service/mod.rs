@@ -6,7 +6,7 @@ mod inspected;
 mod leases;
 pub(crate) mod readiness;
 pub(crate) mod refusal;
-pub(crate) mod space;
+pub(crate) mod served_namespace;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -17,12 +17,12 @@ use randflake_std::Id;
 
 use self::counters::Counters;
 pub(crate) use self::inspected::Inspected;
-pub(crate) use self::leases::{Acquire, Asked};
+pub(crate) use self::leases::{AcquireParameters, LeaseQuery};
 use self::readiness::NotReady;
-use self::refusal::{Kind, Refusal};
-use self::space::Space;
+use self::refusal::{Refusal, RefusalKind};
+use self::served_namespace::ServedNamespace;
 use super::access::{Access, Identity, Scope, Weight};
-use super::log::Log;
+use super::log::RequestLog;
 use crate::form::Form;
 
 /// The largest number of ids of one request.
@@ -32,15 +32,19 @@ pub(crate) const MAX_LEASES: u32 = 1_000;
 
 /// Everything that requests use. One for the process; a request's time is mostly spent elsewhere.
 pub(crate) struct Service {
-    spaces: BTreeMap<String, Arc<Space>>,
+    spaces: BTreeMap<String, Arc<ServedNamespace>>,
     pub(crate) access: Access,
     pub(crate) counters: Counters,
-    pub(crate) log: Log,
+    pub(crate) log: RequestLog,
     started: Instant,
 }
 
 impl Service {
-    pub(crate) fn new(spaces: impl IntoIterator<Item = Space>, access: Access, log: Log) -> Self {
+    pub(crate) fn new(
+        spaces: impl IntoIterator<Item = ServedNamespace>,
+        access: Access,
+        log: RequestLog,
+    ) -> Self {
         let spaces = spaces.into_iter();
         Self {
             spaces: spaces
@@ -54,13 +58,13 @@ impl Service {
     }
 
     /// All namespaces, in the order of their names: for metrics, and what an operator sees.
-    pub(crate) fn spaces(&self) -> impl Iterator<Item = &Arc<Space>> {
+    pub(crate) fn spaces(&self) -> impl Iterator<Item = &Arc<ServedNamespace>> {
         self.spaces.values()
     }
 
     /// Whether it administers all that is served: only then it learns what all clients do together, and where the store is.
-    pub(crate) fn is_admin_of_all(&self, who: &Identity) -> bool {
-        who.has(Scope::Admin) && self.spaces.keys().all(|name| who.sees(name))
+    pub(crate) fn is_admin_of_all(&self, principal: &Identity) -> bool {
+        principal.has(Scope::Admin) && self.spaces.keys().all(|name| principal.sees(name))
     }
 
     /// Whether there is such a namespace.
@@ -89,19 +93,19 @@ impl Service {
     /// The namespace, for who may do that there. Who may not does not learn whether it is there.
     pub(crate) fn space(
         &self,
-        who: &Identity,
+        principal: &Identity,
         scope: Scope,
         name: &str,
-    ) -> Result<&Arc<Space>, Refusal> {
-        who.check(scope, name)?;
+    ) -> Result<&Arc<ServedNamespace>, Refusal> {
+        principal.check(scope, name)?;
         self.spaces.get(name).ok_or_else(|| {
             let names = self.spaces.keys().map(String::as_str);
-            let names: Vec<_> = names.filter(|name| who.sees(name)).collect();
+            let names: Vec<_> = names.filter(|name| principal.sees(name)).collect();
             let told = format!(
                 "there is no namespace {name:?}: served: {}",
                 names.join(", ")
             );
-            Refusal::new(Kind::UnknownNamespace, told)
+            Refusal::new(RefusalKind::UnknownNamespace, told)
         })
     }
 
@@ -112,36 +116,36 @@ impl Service {
     /// [`Refusal`]. The quota is used up all the same if the namespace then has no ids.
     pub(crate) async fn ids(
         &self,
-        who: &Identity,
+        principal: &Identity,
         namespace: &str,
         ids: &mut [Id],
     ) -> Result<(), Refusal> {
-        let space = self.space(who, Scope::Ids, namespace)?;
+        let space = self.space(principal, Scope::Ids, namespace)?;
         check_count(ids.len())?;
-        who.take_request(Weight::ONE)?;
-        who.take_ids(ids.len())?;
+        principal.take_request(Weight::ONE)?;
+        principal.take_ids(ids.len())?;
         space.fill(ids).await
     }
 
     /// Refuses who may not see the fields of ids, and counts the request.
     pub(crate) fn may_inspect(
         &self,
-        who: &Identity,
+        principal: &Identity,
         namespace: &str,
         weight: Weight,
     ) -> Result<(), Refusal> {
-        self.space(who, Scope::Inspect, namespace)?;
-        who.take_request(weight)
+        self.space(principal, Scope::Inspect, namespace)?;
+        principal.take_request(weight)
     }
 
     /// The fields of an id.
     pub(crate) fn inspect(
         &self,
-        who: &Identity,
+        principal: &Identity,
         namespace: &str,
         id: Id,
     ) -> Result<Inspected, Refusal> {
-        let space = self.space(who, Scope::Inspect, namespace)?;
+        let space = self.space(principal, Scope::Inspect, namespace)?;
         Ok(Inspected::of(space.codec(), id))
     }
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 
 /// What a client does about a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum RefusalKind {
     /// Sends a token.
     Unauthenticated,
     /// Sends another token.
@@ -40,7 +40,7 @@ pub(crate) enum Kind {
 /// A request that was refused. Nothing was done, unless the store did not answer.
 #[derive(Clone)]
 pub(crate) struct Refusal {
-    pub(crate) kind: Kind,
+    pub(crate) kind: RefusalKind,
     /// One line: what is wrong, what was found, what is allowed.
     pub(crate) message: String,
     /// When it may succeed.
@@ -51,7 +51,7 @@ pub(crate) struct Refusal {
 
 randflake_std::randflake_core::readable_debug!(Refusal);
 
-impl Kind {
+impl RefusalKind {
     /// The first word of an error in the Redis protocol. Clients know those of Redis: they report missing rights as
     /// such, and some try again by themselves.
     pub(crate) const fn resp(self) -> &'static str {
@@ -117,7 +117,7 @@ impl Kind {
 }
 
 impl Refusal {
-    pub(crate) fn new(kind: Kind, message: impl Display) -> Self {
+    pub(crate) fn new(kind: RefusalKind, message: impl Display) -> Self {
         Self {
             kind,
             message: message.to_string(),
@@ -127,7 +127,7 @@ impl Refusal {
     }
 
     pub(crate) fn invalid(message: impl Display) -> Self {
-        Self::new(Kind::Invalid, message)
+        Self::new(RefusalKind::Invalid, message)
     }
 
     #[must_use]
@@ -150,8 +150,8 @@ impl Error for Refusal {}
 impl From<&GenerateError> for Refusal {
     fn from(error: &GenerateError) -> Self {
         let kind = match error {
-            GenerateError::SequenceExhausted { .. } => Kind::Busy,
-            _ => Kind::Unavailable,
+            GenerateError::SequenceExhausted { .. } => RefusalKind::Busy,
+            _ => RefusalKind::Unavailable,
         };
         let refusal = Self::new(kind, error);
         match error.retry_in_ms() {
@@ -165,11 +165,13 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let (kind, retry_in) = match &error {
             StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
-                (Kind::Busy, Some(*retry_in))
+                (RefusalKind::Busy, Some(*retry_in))
             }
-            StoreError::Invalid(_) => (Kind::Invalid, None),
-            StoreError::Unavailable(_) | StoreError::ClockSkew { .. } => (Kind::Unavailable, None),
-            _ => (Kind::Failed, None),
+            StoreError::Invalid(_) => (RefusalKind::Invalid, None),
+            StoreError::Unavailable(_) | StoreError::ClockSkew { .. } => {
+                (RefusalKind::Unavailable, None)
+            }
+            _ => (RefusalKind::Failed, None),
         };
         let (message, detail) = match &error {
             StoreError::Invalid(_)
@@ -190,10 +192,10 @@ impl From<DeviceError> for Refusal {
     fn from(error: DeviceError) -> Self {
         let kind = match error {
             DeviceError::Store(error) => return error.into(),
-            DeviceError::NotOwned { .. } => Kind::Forbidden,
-            DeviceError::Counter { .. } => Kind::Invalid,
+            DeviceError::NotOwned { .. } => RefusalKind::Forbidden,
+            DeviceError::Counter { .. } => RefusalKind::Invalid,
             // The device is to be registered, or needs another key.
-            _ => Kind::Conflict,
+            _ => RefusalKind::Conflict,
         };
         Self::new(kind, error)
     }
@@ -203,10 +205,10 @@ impl From<DeviceError> for Refusal {
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         let kind = match failure {
-            Failure::Usage(_) => Kind::Invalid,
-            Failure::Later(_) => Kind::Busy,
-            Failure::Lost(_) => Kind::Conflict,
-            _ => Kind::Failed,
+            Failure::Usage(_) => RefusalKind::Invalid,
+            Failure::Later(_) => RefusalKind::Busy,
+            Failure::Lost(_) => RefusalKind::Conflict,
+            _ => RefusalKind::Failed,
         };
         Self::new(kind, failure)
     }

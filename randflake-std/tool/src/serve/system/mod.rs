@@ -11,7 +11,7 @@ pub(super) use other::{Signals, allow_many_files, ready, reloading, status, stop
 
 /// What the server is told from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ServiceSignal {
     Reload,
     Stop,
 }

@@ -3,7 +3,7 @@
 use core::future::pending;
 use std::io;
 
-use super::Told;
+use super::ServiceSignal;
 
 pub(in crate::serve) fn ready(_: &str) {}
 
@@ -26,9 +26,9 @@ impl Signals {
         Ok(Self)
     }
 
-    pub(in crate::serve) async fn next(&mut self) -> Told {
+    pub(in crate::serve) async fn next(&mut self) -> ServiceSignal {
         match tokio::signal::ctrl_c().await {
-            Ok(()) => Told::Stop,
+            Ok(()) => ServiceSignal::Stop,
             Err(_) => pending().await,
         }
     }

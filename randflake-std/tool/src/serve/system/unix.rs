@@ -8,7 +8,7 @@ use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::Told;
+use super::ServiceSignal;
 
 /// Tells the service manager; without one nothing happens.
 fn notify(states: &[NotifyState<'_>]) {
@@ -75,11 +75,11 @@ impl Signals {
         })
     }
 
-    pub(in crate::serve) async fn next(&mut self) -> Told {
+    pub(in crate::serve) async fn next(&mut self) -> ServiceSignal {
         tokio::select! {
-            _ = self.terminate.recv() => Told::Stop,
-            _ = self.interrupt.recv() => Told::Stop,
-            _ = self.hang_up.recv() => Told::Reload,
+            _ = self.terminate.recv() => ServiceSignal::Stop,
+            _ = self.interrupt.recv() => ServiceSignal::Stop,
+            _ = self.hang_up.recv() => ServiceSignal::Reload,
         }
     }
 }

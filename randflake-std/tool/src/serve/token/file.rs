@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use randflake_std::private_file;
 
 use crate::failure::Failure;
-use crate::serve::access::{self, Line};
-use crate::serve::words;
+use crate::serve::access::{self, TokenLine};
+use crate::serve::key_values;
 
 /// How often another command may replace it while this one waits for its lock.
 const TRIES: usize = 1_000;
@@ -63,14 +63,14 @@ impl TokensFile {
     }
 
     /// Its tokens, in their order.
-    pub(super) fn tokens(&self) -> Vec<Line> {
-        words::lines(&self.text)
+    pub(super) fn tokens(&self) -> Vec<TokenLine> {
+        key_values::lines(&self.text)
             .filter_map(|(_, line)| line.parse().ok())
             .collect()
     }
 
     /// Those of a name.
-    pub(super) fn named(&self, name: &str) -> Result<Vec<Line>, Failure> {
+    pub(super) fn named(&self, name: &str) -> Result<Vec<TokenLine>, Failure> {
         let mut tokens = self.tokens();
         let names: Vec<_> = tokens.iter().map(|token| token.name.clone()).collect();
         tokens.retain(|token| token.name == name);
@@ -92,12 +92,12 @@ impl TokensFile {
     /// no token stays as it is.
     pub(super) fn replace(
         self,
-        change: impl Fn(&Line) -> Option<String>,
-        more: Option<&Line>,
+        change: impl Fn(&TokenLine) -> Option<String>,
+        more: Option<&TokenLine>,
     ) -> Result<(), Failure> {
         let mut text = String::with_capacity(self.text.len());
         for line in self.text.lines() {
-            let token = words::lines(line).next();
+            let token = key_values::lines(line).next();
             let token = token.and_then(|(_, line)| line.parse().ok());
             let after = match &token {
                 Some(token) => change(token),

@@ -10,7 +10,7 @@ use super::expiry::now;
 use super::file::TokensFile;
 use crate::failure::Failure;
 use crate::output::stdout;
-use crate::serve::access::Line;
+use crate::serve::access::TokenLine;
 
 /// Show the tokens of a file: whose they are, what for, and until when
 ///
@@ -30,7 +30,7 @@ pub(super) struct List {
 }
 
 #[derive(Serialize)]
-struct Row {
+struct TokenRow {
     name: String,
     id: String,
     scopes: Vec<&'static str>,
@@ -39,8 +39,8 @@ struct Row {
     expired: bool,
 }
 
-impl Row {
-    fn of(token: &Line) -> Self {
+impl TokenRow {
+    fn of(token: &TokenLine) -> Self {
         Self {
             name: token.name.clone(),
             id: token.id(),
@@ -57,7 +57,7 @@ impl List {
         let tokens = TokensFile::open(&self.file)?.tokens();
         let mut out = stdout();
         for token in &tokens {
-            let row = Row::of(token);
+            let row = TokenRow::of(token);
             if self.json {
                 out.object(&row)?;
                 continue;

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// Make tokens for the clients of `randflake serve`, list, replace and revoke them
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct TokenArgs {
     #[command(subcommand)]
     command: Command,
 }
@@ -26,7 +26,7 @@ enum Command {
     Revoke(revoke::Revoke),
 }
 
-impl Args {
+impl TokenArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
             Command::New(new) => new.run(),

@@ -10,7 +10,7 @@ use super::file::TokensFile;
 use crate::failure::Failure;
 use crate::number::within;
 use crate::output::stdout;
-use crate::serve::access::{self, Line, Pattern, Scope, TokenSecret};
+use crate::serve::access::{self, Pattern, Scope, TokenLine, TokenSecret};
 
 /// Make a token
 ///
@@ -66,7 +66,7 @@ pub(super) struct New {
 impl New {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let secret = TokenSecret::new().map_err(Failure::failed)?;
-        let line = Line {
+        let line = TokenLine {
             name: self.name.clone(),
             hash: secret.hash(),
             scopes: self.scopes.clone(),
@@ -91,7 +91,7 @@ impl New {
 }
 
 /// Adds a line, unless the file is not one of tokens or has the name.
-fn add(path: &Path, line: &Line) -> Result<(), Failure> {
+fn add(path: &Path, line: &TokenLine) -> Result<(), Failure> {
     let file = TokensFile::open_or_create(path)?;
     if file.tokens().iter().any(|token| token.name == line.name) {
         return Err(Failure::failed(format!(

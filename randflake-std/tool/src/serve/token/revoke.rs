@@ -6,7 +6,7 @@ use super::expiry::now;
 use super::file::TokensFile;
 use crate::failure::Failure;
 use crate::output::print_line;
-use crate::serve::access::{Line, Scope, name};
+use crate::serve::access::{Scope, TokenLine, name};
 
 /// Revoke a token
 ///
@@ -37,7 +37,7 @@ impl Revoke {
         let file = TokensFile::open(&self.file)?;
         let mut revoked = file.named(&self.name)?;
         if let Some(id) = &self.id {
-            let ids: Vec<_> = revoked.iter().map(Line::id).collect();
+            let ids: Vec<_> = revoked.iter().map(TokenLine::id).collect();
             revoked.retain(|token| token.id() == *id);
             if revoked.is_empty() {
                 return Err(Failure::failed(format!(
@@ -47,9 +47,9 @@ impl Revoke {
                 )));
             }
         }
-        let is_revoked = |token: &Line| revoked.iter().any(|one| one.hash.is(&token.hash));
+        let is_revoked = |token: &TokenLine| revoked.iter().any(|one| one.hash.is(&token.hash));
         let is_admin =
-            |token: &&Line| token.scopes.contains(&Scope::Admin) && !token.has_expired(now());
+            |token: &&TokenLine| token.scopes.contains(&Scope::Admin) && !token.has_expired(now());
         let tokens = file.tokens();
         let mut admins = tokens.iter().filter(is_admin).peekable();
         if !self.force && admins.peek().is_some() && admins.all(is_revoked) {

@@ -11,7 +11,7 @@ use super::file::TokensFile;
 use crate::date;
 use crate::failure::Failure;
 use crate::output::stdout;
-use crate::serve::access::{Line, TokenSecret, name};
+use crate::serve::access::{TokenLine, TokenSecret, name};
 
 /// Replace a token by a new one of the same name
 ///
@@ -61,21 +61,21 @@ impl Rotate {
             }
         };
         let secret = TokenSecret::new().map_err(Failure::failed)?;
-        let new = Line {
+        let new = TokenLine {
             hash: secret.hash(),
             until,
             ..in_use
         };
         let kept = expiry::after(self.keep);
-        let shortened = |token: &Line| {
+        let shortened = |token: &TokenLine| {
             let until = token.until.map_or(kept, |until| until.min(kept));
-            Line {
+            TokenLine {
                 until: Some(until),
                 ..token.clone()
             }
         };
-        let is_named = |token: &Line| token.name == self.name;
-        let line = |token: &Line| {
+        let is_named = |token: &TokenLine| token.name == self.name;
+        let line = |token: &TokenLine| {
             if is_named(token) {
                 shortened(token).to_string()
             } else {

@@ -1,0 +1,74 @@
+//! The rule of calls that wait for an id, for threads and for tasks.
+
+use core::ops::ControlFlow;
+use core::time::Duration;
+
+use randflake_core::{AnyLayout, GenerateError, Permutation};
+
+use super::demand::Demand;
+use super::phase::{Deadline, HandlePhase};
+use super::shared::SharedHandle;
+
+/// Retries until success, until waiting cannot help, or until the limit.
+pub(super) struct IdWait<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
+    shared: &'a SharedHandle<L, P>,
+    deadline: Deadline,
+}
+
+/// A wait between two tries.
+pub(super) struct Pause {
+    pub(super) limit: Duration,
+    /// Number of replaced issuers before the try.
+    replaced: u64,
+}
+
+impl Pause {
+    /// Whether a change ends the pause early.
+    pub(super) fn is_over(&self, phase: &HandlePhase) -> bool {
+        phase.closing || phase.replaced != self.replaced
+    }
+}
+
+impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> {
+    pub(super) fn new(shared: &'a SharedHandle<L, P>, limit: Duration) -> Self {
+        Self {
+            shared,
+            deadline: Deadline::after(limit),
+        }
+    }
+
+    /// Tries once. Returns the result, or the pause before the next try.
+    pub(super) fn attempt<T>(
+        &self,
+        attempt: impl FnOnce() -> Result<T, GenerateError>,
+    ) -> Result<ControlFlow<T, Pause>, GenerateError> {
+        let shared = self.shared;
+        // In a forked child the lock may be another thread's for ever.
+        shared.check_process()?;
+        // Read before the attempt, so that a replacement during it is not missed.
+        let replaced = shared.phase().replaced;
+        let error = match attempt() {
+            Ok(success) => return Ok(ControlFlow::Break(success)),
+            Err(error) => error,
+        };
+        let left = self.deadline.left();
+        if shared.phase().closing {
+            return Err(error);
+        }
+        let limit = match error {
+            // The keeper replaces what is over, and what a copy of this process has too.
+            GenerateError::Copied | GenerateError::LeaseOver { .. } | GenerateError::Sealed => left,
+            _ => match error.retry_in_ms().map(Duration::from_millis) {
+                // To the beginning of the tick, not of the millisecond after.
+                Some(wait) if wait <= left => wait.saturating_sub(shared.past_millisecond()),
+                // The keeper is taking another node id.
+                Some(_) if shared.demand.as_ref().is_some_and(Demand::can_take) => left,
+                _ => return Err(error),
+            },
+        };
+        if left.is_zero() {
+            return Err(error);
+        }
+        Ok(ControlFlow::Continue(Pause { limit, replaced }))
+    }
+}

@@ -1,0 +1,365 @@
+//! State of a namespace: whether it may grant, whether the store has kept its memory, and how long it waits.
+
+use core::time::Duration;
+
+use super::{Change, Form, NamespaceRecord, Observed, QuarantineReason, StoreTime, Versions, View};
+use crate::date::span;
+use crate::vocabulary::Terms;
+use crate::vocabulary::{
+    ASSUMED_MAX_TTL, History, MAX_SKEW, Quarantine, QuarantineCause, StoreError,
+};
+
+/// The client of an operation: its terms, what it has observed, and its fresh random numbers.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller<'a> {
+    /// Terms that the client expects of the namespace.
+    pub terms: &'a Terms,
+    /// What this process has observed of the namespace.
+    pub seen: &'a Observed,
+    /// Interval in which the store clock must be; none in simulations.
+    pub clock: Option<ClockWindow>,
+    /// Two numbers that nobody else has, not even a copy of this process: for the origin of a record, and for the
+    /// nonce of a write.
+    pub fresh: (u64, u64),
+    /// The highest version of records that they know.
+    pub knows: u8,
+}
+
+/// Deviation of a store clock between two answers that does not count as a leap: what a slewed clock, and two clocks
+/// that drift, do between two renewals.
+pub(crate) const LEAP: Duration = Duration::from_secs(1);
+
+/// Interval in which the clock of a store must be.
+#[derive(Clone, Copy, Debug)]
+pub struct ClockWindow {
+    /// Earliest time allowed.
+    pub least: Duration,
+    /// Latest time allowed.
+    pub most: Duration,
+}
+
+impl ClockWindow {
+    /// Window by the clock of this machine, read before and after the request, in either order: however long the
+    /// request took, the store clock was read in between.
+    #[must_use]
+    pub fn of_machine(before: Duration, after: Duration) -> Self {
+        Self {
+            least: before.min(after).saturating_sub(MAX_SKEW),
+            most: before.max(after).saturating_add(MAX_SKEW),
+        }
+    }
+
+    /// Window by the last answer of the store, carried on by a monotonic clock to before and after the read.
+    #[must_use]
+    pub fn of_store(before: Duration, after: Duration) -> Self {
+        Self {
+            least: before.saturating_sub(LEAP),
+            most: after + LEAP,
+        }
+    }
+
+    /// Whether a time of the store is within the window.
+    pub(crate) fn allows(&self, store: Duration) -> bool {
+        (self.least..=self.most).contains(&store)
+    }
+
+    /// Refuses a store clock outside the window: one that is ahead would grant far into the future, one that is
+    /// behind would end a quarantine too early.
+    fn check(&self, store: Duration) -> Result<(), StoreError> {
+        if !self.allows(store) {
+            let middle = (self.least + self.most) / 2;
+            return Err(StoreError::ClockSkew {
+                store,
+                here: middle,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// State of a namespace at one moment, with the change that follows from it.
+#[derive(Clone, Debug)]
+pub struct NamespaceState {
+    /// Clock of the store.
+    pub now: StoreTime,
+    /// Record of the namespace, including a quarantine that follows from the view.
+    pub record: NamespaceRecord,
+    before: Option<NamespaceRecord>,
+    is_changed: bool,
+}
+
+impl NamespaceState {
+    /// State for a client that looks, releases or administers: if it names no longest TTL, the stored one counts.
+    ///
+    /// A missing record is made. A quarantine is set where leases may have been forgotten: the engine differs from
+    /// when the record was written, the record is gone, or it is older than this process has observed.
+    ///
+    /// # Errors
+    ///
+    /// Nothing may be written then: the engine loses answered writes, the clocks of store and machine differ by
+    /// more than [`MAX_SKEW`], or the namespace has other terms.
+    pub fn of(view: &View, asking: &Caller<'_>) -> Result<Self, StoreError> {
+        Self::under(view, asking, asking.terms)
+    }
+
+    /// State for a client that leases or creates: if it names no longest TTL,
+    /// [`DEFAULT_MAX_TTL`](crate::lease::DEFAULT_MAX_TTL) counts.
+    ///
+    /// # Errors
+    ///
+    /// As for [`of`](NamespaceState::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
+    /// [`reopen`](super::reopen).
+    pub fn of_a_holder(view: &View, asking: &Caller<'_>) -> Result<Self, StoreError> {
+        let standing = Self::under(view, asking, &asking.terms.of_a_holder())?;
+        standing.check_dropped()?;
+        Ok(standing)
+    }
+
+    fn under(view: &View, asking: &Caller<'_>, terms: &Terms) -> Result<Self, StoreError> {
+        if let Some(fault) = &view.continuity.fault {
+            return Err(StoreError::unusable(fault.clone()));
+        }
+        // The clock is checked first: a quarantine set by a wrong clock would end too early.
+        if let Some(expected) = asking.clock {
+            expected.check(view.now)?;
+        }
+        let now = StoreTime::at(view.now, terms.spec)?;
+        let there = view.namespace.as_ref();
+        let there = there.filter(|record| !record.reason.is_dropped);
+        let dropped = view.namespace.as_ref().filter(|_| there.is_none());
+        let mut standing = Self {
+            now,
+            record: match there {
+                Some(stored) => stored.clone(),
+                None => NamespaceRecord {
+                    // Also of a namespace that was dropped: older programs do not come back with new terms.
+                    versions: dropped.map_or(Versions::FIRST, |dropped| dropped.versions),
+                    form: dropped.map_or_else(Form::default, |dropped| dropped.form.clone()),
+                    terms: terms.of_a_holder(),
+                    origin: asking.fresh.0,
+                    writes: 0,
+                    quarantine: 0,
+                    reason: QuarantineReason::default(),
+                    fingerprint: view.continuity.fingerprint.clone(),
+                },
+            },
+            before: view.namespace.clone(),
+            is_changed: there.is_none(),
+        };
+        standing.check_terms(terms)?;
+        let is_known = match there.or(dropped) {
+            Some(stored) => stored.fingerprint == view.continuity.fingerprint,
+            // Records of node ids without a namespace show that its record was deleted.
+            None => {
+                view.continuity.is_absence_certain
+                    && view.nodes.iter().all(|node| node.record.is_none())
+            }
+        };
+        let has_forgotten = !is_known || asking.seen.contradicts(view.namespace.as_ref());
+        if let Some(dropped) = dropped {
+            standing.begin_after(dropped);
+            if has_forgotten {
+                // The store may also have forgotten that it was reopened meanwhile.
+                standing.quarantine(view, asking.seen, QuarantineCause::Dropped);
+            }
+        } else if has_forgotten {
+            let granted_nothing = there.is_none() || standing.is_new();
+            let cause = if granted_nothing && !asking.seen.has_leased() {
+                QuarantineCause::New
+            } else {
+                QuarantineCause::Lost
+            };
+            standing.quarantine(view, asking.seen, cause);
+        }
+        Ok(standing)
+    }
+
+    /// Waits for the leases of a dropped namespace: the drop mark says when the last one ends, in ticks of a layout
+    /// that may be another.
+    fn begin_after(&mut self, dropped: &NamespaceRecord) {
+        self.record.reason.since = self.now.tick;
+        self.record.reason.cause = QuarantineCause::Dropped;
+        let until = dropped.terms.spec.unix_ms(dropped.quarantine);
+        // `quarantine_until` includes the tick of the time given; in the same layout this one has not begun.
+        self.quarantine_until(Duration::from_millis(until.saturating_sub(1)));
+    }
+
+    /// Refuses a namespace that was dropped and not reopened.
+    pub(super) fn check_dropped(&self) -> Result<(), StoreError> {
+        let dropped = self.before.as_ref();
+        match dropped.filter(|record| record.reason.is_dropped) {
+            None => Ok(()),
+            Some(dropped) => {
+                let until = dropped.terms.spec.unix_ms(dropped.quarantine);
+                let until = Duration::from_millis(until);
+                Err(StoreError::Dropped { until })
+            }
+        }
+    }
+
+    /// Refuses other terms. A key check that was unknown becomes known.
+    fn check_terms(&mut self, asked: &Terms) -> Result<(), StoreError> {
+        let stored = &mut self.record.terms;
+        if !stored.agrees_with(asked) {
+            let (stored, asked) = stored.differences(asked);
+            return Err(StoreError::Terms { stored, asked });
+        }
+        if stored.seal.is_none() && asked.seal.is_some() {
+            stored.seal = asked.seal;
+            self.is_changed = true;
+        }
+        Ok(())
+    }
+
+    /// Sets a quarantine until every lease has expired that may have been granted up to now and forgotten, even by
+    /// a clock that was off as far as this one is the other way.
+    pub fn quarantine(&mut self, view: &View, seen: &Observed, cause: QuarantineCause) {
+        let terms = &self.record.terms;
+        let before = self.before.as_ref();
+        let longest = match before.filter(|record| !record.reason.is_dropped) {
+            Some(_) => terms.max_ttl(),
+            // The caller is the only holder.
+            None if view.is_sole => terms.max_ttl(),
+            // The longest TTL of the lost record is unknown.
+            None => terms.max_ttl().max(ASSUMED_MAX_TTL),
+        };
+        let over = self
+            .now
+            .tick
+            .saturating_add(terms.quarantine_ticks(longest));
+        if self.quarantine_left().is_zero() {
+            self.record.reason.since = self.now.tick;
+        }
+        self.record.reason.cause = cause;
+        self.record.quarantine = self.record.quarantine.max(over).max(seen.latest_end());
+        self.quarantine_until(Duration::from_millis(view.continuity.known_end_unix_ms));
+        self.record
+            .fingerprint
+            .clone_from(&view.continuity.fingerprint);
+        self.is_changed = true;
+    }
+
+    /// Whether it has granted nothing since it was made.
+    pub(super) fn is_new(&self) -> bool {
+        !self.quarantine_left().is_zero() && self.record.reason.cause == QuarantineCause::New
+    }
+
+    /// Extends the quarantine to a Unix time; a tick that has begun by then counts.
+    fn quarantine_until(&mut self, unix: Duration) {
+        let tick = self
+            .record
+            .terms
+            .spec
+            .tick_at(unix)
+            .map_or(0, |tick| tick + 1);
+        self.record.quarantine = self.record.quarantine.max(tick);
+    }
+
+    /// Ends the quarantine, whatever its cause.
+    pub fn end_quarantine(&mut self) {
+        self.record.quarantine = 0;
+        // `since` stays: leases from before may be missing in the history.
+        self.is_changed = true;
+    }
+
+    /// Sets which versions are allowed. Returns how often the record will have been written then.
+    pub(super) fn allow(&mut self, versions: Versions) -> u64 {
+        self.is_changed |= versions != self.record.versions;
+        self.record.versions = versions;
+        // Who may not read what is written shall not read this record either, and so writes nothing.
+        let form = &mut self.record.form;
+        form.version = form.version.max(versions.written);
+        form.min_reader = form.min_reader.max(versions.written);
+        let writes = self.record.writes;
+        writes.saturating_add(self.is_changed.into())
+    }
+
+    /// The quarantine, if the namespace is in one.
+    #[must_use]
+    pub fn quarantined(&self) -> Option<Quarantine> {
+        let NamespaceRecord {
+            terms,
+            quarantine,
+            reason,
+            ..
+        } = &self.record;
+        let unix = |tick| Duration::from_millis(terms.spec.unix_ms(tick));
+        (self.now.tick < *quarantine).then(|| Quarantine {
+            since: unix(reason.since),
+            until: unix(*quarantine),
+            cause: reason.cause,
+        })
+    }
+
+    /// An empty history of the namespace.
+    pub(crate) fn history(&self) -> History {
+        History::new(
+            self.record.terms.spec,
+            self.now.unix,
+            self.record.reason.since,
+        )
+    }
+
+    /// Ticks that a lease can end ahead of now, if a clock within the allowed skew granted it.
+    pub(super) fn span(&self) -> u64 {
+        let terms = &self.record.terms;
+        terms.quarantine_ticks(terms.max_ttl())
+    }
+
+    /// Time left of the quarantine; zero if the namespace grants.
+    #[must_use]
+    pub fn quarantine_left(&self) -> Duration {
+        if self.now.tick < self.record.quarantine {
+            self.now.until(self.record.quarantine)
+        } else {
+            Duration::ZERO
+        }
+    }
+
+    /// Refuses during a quarantine.
+    pub(super) fn check_quarantine(&self) -> Result<(), StoreError> {
+        match self.quarantined() {
+            None => Ok(()),
+            Some(quarantine) => Err(StoreError::Quarantined {
+                retry_in: self.quarantine_left(),
+                quarantine,
+            }),
+        }
+    }
+
+    /// Refuses a TTL that the namespace does not allow, in ticks.
+    pub(super) fn check_ttl(&self, ttl: u64) -> Result<(), StoreError> {
+        let terms = &self.record.terms;
+        let longest = terms.ticks(terms.max_ttl());
+        if ttl == 0 || ttl > longest {
+            let time = |ticks: u64| {
+                span(Duration::from_millis(
+                    ticks.saturating_mul(terms.spec.tick_ms()),
+                ))
+            };
+            return Err(StoreError::Invalid(format!(
+                "a TTL of {} was asked for: {} to {} are allowed in this namespace, whose longest TTL was fixed when it \
+                 was created",
+                time(ttl),
+                time(1),
+                time(longest)
+            )));
+        }
+        Ok(())
+    }
+
+    /// The change of the namespace record alone.
+    #[must_use]
+    pub fn into_change(self) -> Change {
+        let namespace_after = self.is_changed.then(|| NamespaceRecord {
+            writes: self.record.writes.saturating_add(1),
+            ..self.record
+        });
+        Change {
+            namespace_before: self.before,
+            namespace_after,
+            nodes: Vec::new(),
+            window: None,
+        }
+    }
+}

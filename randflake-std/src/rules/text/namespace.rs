@@ -1,0 +1,210 @@
+//! The record of a namespace.
+
+use core::str::FromStr;
+
+use randflake_core::{Field, LayoutFields, LayoutSpec};
+
+use super::super::base36::{self, Base36};
+use super::super::{NamespaceRecord, QuarantineReason, Versions};
+use super::fields::digits;
+use super::{Fields, Line, read};
+use crate::vocabulary::{KeyCheck, QuarantineCause, Terms};
+
+impl NamespaceRecord {
+    /// The record.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Versions { written, holder } = self.versions;
+        let [written, holder] = [written, holder].map(|version| Base36(version.into()));
+        Line::of(&self.form)
+            .word(format_args!("{written}{holder}"))
+            .word(self.terms.to_text())
+            .number(self.origin)
+            .number(self.writes)
+            .word(self.reason.to_text(self.quarantine))
+            .text(&self.fingerprint)
+            .end()
+    }
+
+    /// The record of a text, for a program that knows a version.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says what it is instead.
+    pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
+        read(text, known, Self::of, Self::to_text)
+    }
+
+    fn of(fields: &mut Fields<'_>) -> Option<Self> {
+        let [written, holder] = digits(fields.word()?)?;
+        let terms = Terms::from_text(fields.word()?)?;
+        let (origin, writes) = (fields.number()?, fields.number()?);
+        let (quarantine, reason) = QuarantineReason::from_text(fields.word()?)?;
+        Some(Self {
+            versions: Versions { written, holder },
+            terms,
+            origin,
+            writes,
+            quarantine,
+            reason,
+            fingerprint: fields.text()?,
+            form: fields.form(),
+        })
+    }
+}
+
+/// Causes of a quarantine, and a namespace that was dropped and not opened since.
+const NEW: &str = "n";
+const LOST: &str = "l";
+const ASKED: &str = "a";
+const REOPENED: &str = "d";
+const DROPPED: &str = "x";
+
+impl QuarantineReason {
+    /// With the end of the quarantine before it.
+    fn to_text(self, quarantine: u64) -> String {
+        let cause = match (self.is_dropped, self.cause) {
+            (true, _) => DROPPED,
+            (_, QuarantineCause::New) => NEW,
+            (_, QuarantineCause::Lost) => LOST,
+            (_, QuarantineCause::Asked) => ASKED,
+            (_, QuarantineCause::Dropped) => REOPENED,
+        };
+        let [quarantine, since] = [quarantine, self.since].map(|tick| Base36(tick.into()));
+        format!("{quarantine}-{since}-{cause}")
+    }
+
+    fn from_text(text: &str) -> Option<(u64, Self)> {
+        let mut parts = text.splitn(3, '-');
+        let quarantine = base36::number(parts.next()?)?;
+        let since = base36::number(parts.next()?)?;
+        let cause = parts.next()?;
+        let reason = Self {
+            since,
+            cause: match cause {
+                NEW => QuarantineCause::New,
+                LOST => QuarantineCause::Lost,
+                ASKED => QuarantineCause::Asked,
+                REOPENED | DROPPED => QuarantineCause::Dropped,
+                _ => return None,
+            },
+            is_dropped: cause == DROPPED,
+        };
+        Some((quarantine, reason))
+    }
+}
+
+impl Terms {
+    /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, seal.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let LayoutFields {
+            timestamp,
+            node_id,
+            sequence,
+            epoch_unix_ms,
+            tick_ms,
+        } = self.spec.fields();
+        let places =
+            [timestamp, node_id, sequence].map(|field| format!("{}@{}", field.bits, field.shift));
+        let seal = match self.seal {
+            None => "unknown".to_owned(),
+            Some(KeyCheck::Plain) => "plain".to_owned(),
+            Some(KeyCheck::Key(check)) => format!("{check:08x}"),
+        };
+        format!(
+            "{},{epoch_unix_ms},{tick_ms},{},{seal}",
+            places.join(","),
+            self.max_ttl().as_millis()
+        )
+    }
+
+    /// The terms of a text.
+    #[must_use]
+    pub fn from_text(text: &str) -> Option<Self> {
+        let mut parts = text.split(',');
+        let mut part = || parts.next();
+        let fields = LayoutFields {
+            timestamp: field(part()?)?,
+            node_id: field(part()?)?,
+            sequence: field(part()?)?,
+            epoch_unix_ms: number(part()?)?,
+            tick_ms: number(part()?)?,
+        };
+        Some(Self {
+            spec: LayoutSpec::new(fields).ok()?,
+            max_ttl_ms: Some(number(part()?)?),
+            seal: match part()? {
+                "unknown" => None,
+                "plain" => Some(KeyCheck::Plain),
+                check => Some(KeyCheck::Key(u32::from_str_radix(check, 16).ok()?)),
+            },
+        })
+    }
+}
+
+fn field(text: &str) -> Option<Field> {
+    let (bits, shift) = text.split_once('@')?;
+    Some(Field {
+        bits: number(bits)?,
+        shift: number(shift)?,
+    })
+}
+
+fn number<N: FromStr>(text: &str) -> Option<N> {
+    text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Form, VERSION};
+    use super::*;
+    use randflake_core::{Layout, Randflake, Sonyflake};
+
+    #[test]
+    fn it_is_read_as_it_was_written() {
+        for (spec, seal, tail) in [
+            (Randflake::SPEC, Some(KeyCheck::Key(1)), ""),
+            (Sonyflake::SPEC, Some(KeyCheck::Plain), ":later"),
+            (Sonyflake::SPEC, None, ":1:"),
+        ] {
+            let record = NamespaceRecord {
+                versions: Versions {
+                    written: 1,
+                    holder: 35,
+                },
+                terms: Terms {
+                    spec,
+                    seal,
+                    max_ttl_ms: Some(300_000),
+                },
+                origin: u64::MAX,
+                writes: 2,
+                quarantine: 3,
+                reason: QuarantineReason {
+                    since: 2,
+                    cause: QuarantineCause::Dropped,
+                    is_dropped: seal.is_none(),
+                },
+                fingerprint: "run:42".to_owned(),
+                form: Form {
+                    tail: tail.to_owned(),
+                    ..Form::default()
+                },
+            };
+            let text = record.to_text();
+            let read = NamespaceRecord::from_text(&text, VERSION).unwrap();
+            assert!(read.terms.agrees_with(&record.terms));
+            assert_eq!(read.to_text(), text);
+        }
+        let refused = |text| NamespaceRecord::from_text(text, VERSION).unwrap_err();
+        for another_s in ["", "1", "x", "1:x", "é", "11x", "-1:x"] {
+            assert_eq!(refused(another_s), "it is another program's", "{another_s}");
+        }
+        for damaged in ["11", "11:x", "21:11:x"] {
+            assert_eq!(refused(damaged), "it is damaged", "{damaged}");
+        }
+        let newer = "a newer randflake made it (version 2; this one knows 1)";
+        assert!(refused("22:x").starts_with(newer));
+    }
+}

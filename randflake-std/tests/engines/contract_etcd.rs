@@ -1,0 +1,138 @@
+//! The contracts of stores, in an etcd cluster whose clock is the test's; and what becomes of leases
+//! when the cluster forgets them.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "etcd/continuity.rs"]
+mod continuity;
+#[path = "etcd/pages.rs"]
+mod pages;
+#[path = "etcd/replies.rs"]
+mod replies;
+#[path = "etcd/trouble.rs"]
+mod trouble;
+
+use core::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use harness::etcd::EtcdCluster;
+use randflake_core::ManualClock;
+use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
+use randflake_std::rules::{NamespaceRecord, VERSION};
+
+use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::namespaces::{NewCounters, declared_new};
+use crate::segment_contract::{Counters, segment_contract};
+
+struct Etcd {
+    cluster: EtcdCluster,
+    clock: Arc<ManualClock>,
+    seen: Mutex<BTreeSet<String>>,
+    counters: NewCounters,
+}
+
+impl Etcd {
+    fn new() -> Self {
+        Self {
+            cluster: EtcdCluster::start(1),
+            clock: Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS)),
+            seen: Mutex::default(),
+            counters: NewCounters::default(),
+        }
+    }
+}
+
+impl Backend for Etcd {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        let clock = Arc::clone(&self.clock);
+        self.seen
+            .lock()
+            .unwrap()
+            .insert(namespace.name().to_owned());
+        let url = self.cluster.url();
+        let store = EtcdStore::open_with_clock(&url, namespace, clock)?;
+        declared_new(&url, store)
+    }
+
+    fn url(&self) -> String {
+        self.cluster.url()
+    }
+
+    fn step_clock(&self, _: usize, ms: i64) {
+        self.clock.step_ms(ms);
+    }
+
+    /// As a snapshot from before the first lease that is restored into another cluster.
+    fn lose_memory(&self) {
+        for name in &*self.seen.lock().unwrap() {
+            restore_empty(&self.cluster, name);
+        }
+    }
+
+    /// etcd limits a transaction.
+    fn at_once(&self) -> u32 {
+        100
+    }
+
+    fn history_clock_steps(&self) -> Duration {
+        MAX_SKEW
+    }
+}
+
+/// Deletes the leases of a namespace, and lets it be of another cluster.
+fn restore_empty(cluster: &EtcdCluster, name: &str) {
+    let member = &cluster.members[0];
+    let key = |part: &str| STANDARD.encode(format!("randflake/{name}/{part}"));
+    let range = format!(
+        r#"{{"key":"{}","range_end":"{}"}}"#,
+        key("lease/"),
+        key("lease0")
+    );
+    member.post("kv/deleterange", &range);
+    let read = member.post("kv/range", &format!(r#"{{"key":"{}"}}"#, key("namespace")));
+    let read: serde_json::Value = serde_json::from_str(&read).unwrap();
+    // Before the first acquire there is none.
+    let Some(stored) = read["kvs"][0]["value"].as_str() else {
+        return;
+    };
+    let stored = String::from_utf8(STANDARD.decode(stored).unwrap()).unwrap();
+    let record = NamespaceRecord {
+        fingerprint: "another:0".to_owned(),
+        ..NamespaceRecord::from_text(&stored, VERSION).unwrap()
+    };
+    let stored = STANDARD.encode(record.to_text());
+    let put = serde_json::json!({"key": key("namespace"), "value": stored});
+    member.post("kv/put", &put.to_string());
+}
+
+contract!(Etcd::new());
+segment_contract!(Etcd::new());
+
+impl Counters for Etcd {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
+        let store = patiently(|| EtcdStore::open(&self.cluster.url(), namespace)).unwrap();
+        self.counters.declared(namespace.name(), store).unwrap()
+    }
+
+    /// As a snapshot from before the first reservation that is restored into another cluster.
+    fn lose_counters(&self) {
+        for name in self.counters.lose() {
+            let key = STANDARD.encode(format!("randflake/{name}/counter"));
+            let of_another = STANDARD.encode("11:1:0:9:another:0");
+            let put = serde_json::json!({"key": key, "value": of_another});
+            self.cluster.members[0].post("kv/put", &put.to_string());
+        }
+    }
+
+    fn counter_steps(&self) -> usize {
+        600
+    }
+}

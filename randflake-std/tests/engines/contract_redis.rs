@@ -1,0 +1,91 @@
+//! The contracts of stores, on a Redis server whose clock is the test's; and what becomes of leases
+//! when the server forgets them.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "redis/continuity.rs"]
+mod continuity;
+#[path = "redis/kept_connections.rs"]
+mod kept_connections;
+#[path = "redis/losses.rs"]
+mod losses;
+#[path = "redis/replies.rs"]
+mod replies;
+#[path = "redis/rights.rs"]
+mod rights;
+
+use core::time::Duration;
+use std::sync::Arc;
+
+use harness::redis::RedisServer;
+use randflake_core::ManualClock;
+use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
+
+use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::namespaces::{NewCounters, declared_new};
+use crate::segment_contract::{Counters, segment_contract};
+
+struct Redis {
+    server: RedisServer,
+    clock: Arc<ManualClock>,
+    counters: NewCounters,
+}
+
+impl Redis {
+    fn new() -> Self {
+        Self {
+            server: RedisServer::start(),
+            clock: Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS)),
+            counters: NewCounters::default(),
+        }
+    }
+}
+
+impl Backend for Redis {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        let clock = Arc::clone(&self.clock);
+        let url = self.server.url();
+        let store = RedisStore::open_with_clock(&url, namespace, clock)?;
+        declared_new(&url, store)
+    }
+
+    fn url(&self) -> String {
+        self.server.url()
+    }
+
+    fn step_clock(&self, _: usize, ms: i64) {
+        self.clock.step_ms(ms);
+    }
+
+    fn lose_memory(&self) {
+        assert_eq!(self.server.ask("FLUSHALL"), "+OK\r\n");
+    }
+
+    fn history_clock_steps(&self) -> Duration {
+        MAX_SKEW
+    }
+}
+
+contract!(Redis::new());
+segment_contract!(Redis::new());
+
+impl Counters for Redis {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
+        let store = patiently(|| RedisStore::open(&self.server.url(), namespace)).unwrap();
+        self.counters.declared(namespace.name(), store).unwrap()
+    }
+
+    fn lose_counters(&self) {
+        self.counters.lose();
+        self.lose_memory();
+    }
+
+    fn counter_steps(&self) -> usize {
+        2_000
+    }
+}

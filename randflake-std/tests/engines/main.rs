@@ -1,0 +1,28 @@
+//! All tests of the library on engines' servers, as one program: an engine is started once for the tests that share it,
+//! and most of them wait.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+#![cfg(unix)]
+
+#[path = "../contract/mod.rs"]
+mod contract;
+mod contract_etcd;
+mod contract_mysql;
+mod contract_postgres;
+mod contract_redis;
+mod encryption;
+#[path = "../namespaces/mod.rs"]
+mod namespaces;
+mod postgresql;
+#[path = "../segment_contract/mod.rs"]
+mod segment_contract;
+mod segment_faults;
+mod servers;
+
+// Their macros name each other by the crate.
+use contract::contract;
+use segment_contract::segment_contract;

@@ -1,0 +1,148 @@
+//! The contracts of stores, in an SQLite file. Each client of leases has a clock of its own, as processes
+//! with different ideas of the time would.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use core::mem;
+use core::time::Duration;
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use randflake_core::ManualClock;
+use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
+use tempfile::TempDir;
+
+use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::segment_contract::{Counters, segment_contract};
+
+struct Sqlite {
+    folder: TempDir,
+    clocks: Mutex<Clocks>,
+}
+
+struct Clocks {
+    of_clients: Vec<Arc<ManualClock>>,
+    begin_unix_ms: u64,
+}
+
+impl Sqlite {
+    fn new() -> Self {
+        let clocks = Clocks {
+            of_clients: Vec::new(),
+            begin_unix_ms: BEGIN_UNIX_MS,
+        };
+        Self {
+            folder: TempDir::new().unwrap(),
+            clocks: Mutex::new(clocks),
+        }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("leases.db")
+    }
+}
+
+impl Backend for Sqlite {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        let mut clocks = self.clocks.lock().unwrap();
+        let clock = Arc::new(ManualClock::at_unix_ms(clocks.begin_unix_ms));
+        clocks.of_clients.push(Arc::clone(&clock));
+        let store = SqliteStore::open_with_clock(self.path(), namespace, clock)?;
+        Ok(store)
+    }
+
+    fn url(&self) -> String {
+        format!("sqlite:{}", self.path().display())
+    }
+
+    fn pass(&self, span: Duration) {
+        let ms = u64::try_from(span.as_millis()).unwrap();
+        let mut clocks = self.clocks.lock().unwrap();
+        clocks.begin_unix_ms += ms;
+        clocks
+            .of_clients
+            .iter()
+            .for_each(|clock| clock.advance_ms(ms));
+    }
+
+    fn step_clock(&self, client: usize, ms: i64) {
+        let clock = &self.clocks.lock().unwrap().of_clients[client];
+        clock.step_ms(ms);
+    }
+
+    fn lose_memory(&self) {
+        let path = self.path();
+        if path.exists() {
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+impl Counters for Sqlite {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
+        patiently(|| SqliteStore::open(self.path(), namespace)).unwrap()
+    }
+}
+
+contract!(Sqlite::new());
+segment_contract!(Sqlite::new());
+
+/// Loses its memory when a backup is restored: the state at the time of the loss before.
+struct Restored {
+    sqlite: Sqlite,
+    backup: Mutex<Vec<u8>>,
+}
+
+impl Restored {
+    fn new() -> Self {
+        Self {
+            sqlite: Sqlite::new(),
+            backup: Mutex::default(),
+        }
+    }
+}
+
+impl Backend for Restored {
+    fn url(&self) -> String {
+        self.sqlite.url()
+    }
+
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        self.sqlite.open(namespace)
+    }
+
+    fn pass(&self, span: Duration) {
+        self.sqlite.pass(span);
+    }
+
+    fn step_clock(&self, client: usize, ms: i64) {
+        self.sqlite.step_clock(client, ms);
+    }
+
+    fn lose_memory(&self) {
+        let path = self.sqlite.path();
+        let now = fs::read(&path).unwrap();
+        let before = mem::replace(&mut *self.backup.lock().unwrap(), now);
+        if before.len().is_multiple_of(8_192) {
+            fs::write(&path, before).unwrap();
+        } else {
+            let new = path.with_extension("new");
+            fs::write(&new, before).unwrap();
+            fs::rename(new, &path).unwrap();
+        }
+    }
+}
+
+impl Counters for Restored {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
+        self.sqlite.open_counter(namespace)
+    }
+}
+
+mod restored {
+    use super::{Restored, contract, segment_contract};
+
+    contract!(Restored::new(); random_histories_grant_no_tick_twice,);
+    segment_contract!(Restored::new(); random_histories_reserve_no_number_twice,);
+}

@@ -1,0 +1,378 @@
+//! The contract of lease stores, as far as it goes for one node id that was assigned; and what its file
+//! brings with it.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+#[path = "static/files.rs"]
+mod files;
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use randflake_core::ManualClock;
+use randflake_std::lease::{
+    AcquireRequest, Explanation, Grant, LeaseStore, Loss, Namespace, NodeIdSource, NodeIds,
+    StaticStore, StoreError, Verdict,
+};
+use randflake_std::segment::CounterErrorKind;
+use tempfile::TempDir;
+
+use crate::contract::referee::Referee;
+use crate::contract::{
+    BEGIN_UNIX_MS, Backend, TTL, acquire, acquire_one, contract, eight, record_of, tick_at, ticks,
+    token,
+};
+
+const NODE: u32 = 7;
+/// What a new file waits for.
+const WAIT: u64 = 60 + 20;
+
+/// A folder with a file, and the clock of all who open it.
+struct Place {
+    folder: TempDir,
+    clock: Arc<ManualClock>,
+}
+
+impl Place {
+    /// With no file yet.
+    fn new() -> Self {
+        Self {
+            folder: TempDir::new().unwrap(),
+            clock: Arc::new(ManualClock::at_unix_ms(BEGIN_UNIX_MS)),
+        }
+    }
+
+    /// With a file from which a lease begins at once.
+    fn used() -> Self {
+        let place = Self::new();
+        let mut store = place.store();
+        let grant = acquire_one(&mut store, u128::MAX);
+        store.release(&[unused(grant)]).unwrap();
+        place.pass(ticks(WAIT));
+        place
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("node")
+    }
+
+    fn store(&self) -> LeaseStore {
+        self.try_store(NODE, &eight("orders")).unwrap()
+    }
+
+    fn try_store(&self, node_id: u32, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        let source = NodeIdSource::Given(node_id);
+        StaticStore::open_with_clock(self.path(), source, namespace, Arc::clone(&self.clock))
+    }
+
+    fn now(&self) -> u64 {
+        tick_at(self.store().now().unwrap())
+    }
+}
+
+impl Backend for Place {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        self.try_store(NODE, namespace)
+    }
+
+    fn url(&self) -> String {
+        format!("static:{}?node={NODE}", self.path().display())
+    }
+
+    fn step_clock(&self, _: usize, ms: i64) {
+        self.clock.step_ms(ms);
+    }
+
+    fn lose_memory(&self) {
+        fs::remove_file(self.path()).unwrap();
+    }
+
+    fn history_steps(&self) -> usize {
+        5_000
+    }
+}
+
+contract! { Place::used();
+    what_cannot_be_granted_is_refused,
+    a_renewal_never_shortens,
+    a_release_counts_once,
+    a_clock_outside_the_layout_is_refused,
+    the_last_tick_cuts_a_lease_short,
+    a_diagnosis_tells_of_the_quarantine_and_changes_nothing,
+    a_dropped_namespace_is_opened_again_by_a_person_alone,
+}
+
+contract! { Place::new();
+    namespaces_are_found_as_they_were_made,
+}
+
+fn unused(grant: Grant) -> Grant {
+    Grant {
+        end: grant.start,
+        ..grant
+    }
+}
+
+/// The sentence of a refusal that trying again cannot help.
+fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+    match outcome {
+        Err(StoreError::Unusable(error)) => error.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_new_file_waits_for_whoever_had_the_node_id() {
+    let place = Place::new();
+    let mut store = place.store();
+    assert_eq!(store.list().unwrap(), []);
+    let grant = acquire_one(&mut store, 1);
+    assert_eq!((grant.node_id, grant.start), (NODE, place.now() + WAIT));
+    assert_eq!(grant.end, grant.start + TTL);
+    let record = record_of(&mut store, NODE);
+    assert_eq!((record.grant, &*record.holder), (grant, "holder"));
+    let refused = acquire(&mut store, 2, 1);
+    assert!(
+        matches!(refused, Err(StoreError::Exhausted { .. })),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn after_a_release_the_next_process_begins_at_once() {
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    assert_eq!(grant.start, place.now());
+    place.pass(ticks(5));
+    let used = Grant {
+        end: grant.start + 6,
+        ..grant
+    };
+    store.release(&[used]).unwrap();
+    assert_eq!(
+        store.renew(&[grant], TTL).unwrap().ends,
+        [Err(Loss::Released)]
+    );
+    drop(store);
+    let next = acquire_one(&mut place.store(), 2);
+    assert_eq!(next.start, used.end);
+    assert!(next.fencing_token > grant.fencing_token);
+}
+
+#[test]
+fn after_a_kill_the_next_process_begins_at_the_end_of_the_lease() {
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    place.pass(ticks(20));
+    let end = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
+    assert_eq!(end, place.now() + TTL);
+    drop(store);
+    let mut store = place.store();
+    let next = acquire_one(&mut store, 2);
+    assert_eq!(next.start, end);
+    // What the process before held is not renewed any more.
+    assert_eq!(
+        store.renew(&[grant], TTL).unwrap().ends,
+        [Err(Loss::Released)]
+    );
+}
+
+#[test]
+fn a_clock_that_went_back_begins_later_and_one_that_was_far_ahead_is_refused() {
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    place.step_clock(0, -10_000);
+    drop(store);
+    assert_eq!(acquire_one(&mut place.store(), 2).start, grant.end);
+    place.step_clock(0, -3_600_000);
+    let refused = acquire(&mut place.store(), 3, 1);
+    let Err(StoreError::Exhausted { retry_in }) = refused else {
+        panic!("{refused:?}")
+    };
+    place.pass(retry_in.checked_sub(ticks(1)).unwrap());
+    assert!(acquire(&mut place.store(), 3, 1).is_err());
+    place.pass(ticks(1));
+    acquire(&mut place.store(), 3, 1).unwrap();
+}
+
+/// One start with a clock a year ahead: nobody waits for a year, and what to do is said.
+#[test]
+fn a_lease_of_a_clock_a_year_ahead_is_refused_with_the_way_out() {
+    const YEAR_MS: i64 = 365 * 24 * 3_600_000;
+    let place = Place::used();
+    place.step_clock(0, YEAR_MS);
+    let mut store = place.store();
+    let mut grant = acquire_one(&mut store, 1);
+    grant.end = grant.start;
+    store.release(&[grant]).unwrap();
+    drop(store);
+    place.step_clock(0, -YEAR_MS);
+    let mut store = place.store();
+    let refused = acquire(&mut store, 2, 1).unwrap_err();
+    let StoreError::LeaseAhead { ends_in, .. } = &refused else {
+        panic!("{refused:?}")
+    };
+    assert!(
+        *ends_in > core::time::Duration::from_secs(364 * 24 * 3_600),
+        "{refused}"
+    );
+    assert!(refused.to_string().contains("remove the file"), "{refused}");
+    // As the lease list shows: no id was issued.
+    let listed = store.list().unwrap().remove(0).grant;
+    assert_eq!(listed.start, listed.end);
+    drop(store);
+    fs::remove_file(place.path()).unwrap();
+    let begins = acquire_one(&mut place.store(), 3).start;
+    assert!(begins < grant.start, "{begins} of {grant:?}");
+}
+
+#[test]
+fn a_second_process_on_the_file_is_refused() {
+    let place = Place::used();
+    let (mut first, mut second) = (place.store(), place.store());
+    let grant = acquire_one(&mut first, 1);
+    for _ in 0..2 {
+        let sentence = unusable(acquire(&mut second, 2, 1));
+        assert!(
+            sentence.contains("another process holds this node id"),
+            "{sentence}"
+        );
+    }
+    unusable(second.renew(&[grant], TTL));
+    unusable(second.quarantine());
+    // It may look.
+    assert_eq!(second.list().unwrap(), first.list().unwrap());
+    second.diagnose().unwrap();
+    drop(first);
+    acquire(&mut second, 2, 1).unwrap();
+}
+
+#[test]
+fn it_keeps_one_node_id_and_no_counter() {
+    let place = Place::used();
+    let mut store = place.store();
+    let records = store.list().unwrap();
+    let request = AcquireRequest {
+        token: token(1),
+        holder: "holder",
+        nodes: NodeIds::Any(1),
+        ttl: TTL,
+    };
+    for nodes in [
+        NodeIds::These(&[NODE - 1]),
+        NodeIds::These(&[NODE, 0]),
+        NodeIds::Any(2),
+    ] {
+        let refused = store.acquire(&AcquireRequest { nodes, ..request });
+        // To wait for them would be in vain.
+        assert!(
+            matches!(&refused, Err(StoreError::Invalid(why)) if why.contains("one node id")),
+            "{refused:?}"
+        );
+    }
+    for refused in [
+        store.reserve(1).unwrap_err(),
+        store.resume_counter(1).unwrap_err(),
+        store.counter().unwrap_err(),
+    ] {
+        assert_eq!(refused.kind(), CounterErrorKind::Unusable);
+        assert!(refused.to_string().contains("no counter"), "{refused}");
+    }
+    assert_eq!(store.list().unwrap(), records);
+    let request = AcquireRequest {
+        nodes: NodeIds::These(&[NODE]),
+        ..request
+    };
+    assert_eq!(store.acquire(&request).unwrap().grants[0].node_id, NODE);
+}
+
+#[test]
+fn a_diagnosis_cautions_against_a_second_file() {
+    let place = Place::used();
+    let findings = place.store().diagnose().unwrap();
+    let assignment = findings.iter().find(|finding| finding.name == "assignment");
+    let assignment = assignment.unwrap();
+    assert_eq!(assignment.value, "7");
+    assert!(matches!(assignment.verdict, Verdict::Caution(_)));
+}
+
+/// Its file has room for one lease: what was before is not known, and no gap.
+#[test]
+fn the_history_has_the_last_lease() {
+    let place = Place::new();
+    let mut store = place.store();
+    store.end_quarantine().unwrap();
+    let first = acquire(&mut store, 1, 1).unwrap().grants[0];
+    store.release(&[first]).unwrap();
+    place.pass(ticks(2 * TTL));
+    let second = acquire(&mut store, 2, 1).unwrap().grants[0];
+    let history = store.history(0..=u32::MAX).unwrap();
+    assert_eq!(history.gaps(), []);
+    let starts = history.leases().map(|lease| lease.record.grant.start);
+    assert_eq!(starts.collect::<Vec<_>>(), [second.start]);
+    let explained = |tick| history.explain(first.node_id, tick);
+    assert!(matches!(explained(second.start), Explanation::Held(_)));
+    assert!(matches!(
+        explained(first.start),
+        Explanation::Unknown { known_from, .. } if known_from == first.end
+    ));
+    assert_eq!(explained(first.end), Explanation::Nobody);
+}
+
+/// Processes that follow each other, killed or closed, under a clock that jumps.
+#[test]
+fn random_histories_of_restarts_grant_no_tick_twice() {
+    let place = Place::new();
+    let mut referee = Referee::default();
+    let mut seed = 1_u64;
+    let mut random = |below: u64| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) % below
+    };
+    let mut held: Option<Grant> = None;
+    let mut store = place.store();
+    for number in 0..place.history_steps() as u128 {
+        match random(8) {
+            0..3 => {
+                if let Ok(acquired) = acquire(&mut store, number, 1) {
+                    referee.granted(&acquired.grants);
+                    held = Some(acquired.grants[0]);
+                }
+            }
+            3..5 => {
+                if let Some(grant) = held
+                    && let Ok(end) = store.renew(&[grant], TTL).unwrap().ends[0]
+                {
+                    referee.renewed(&grant, end);
+                    held = Some(Grant { end, ..grant });
+                }
+            }
+            5 => {
+                if let Some(grant) = held.take() {
+                    let used = grant.start + random(grant.end - grant.start);
+                    let grant = Grant { end: used, ..grant };
+                    store.release(&[grant]).unwrap();
+                    referee.released(&grant);
+                }
+            }
+            6 => {
+                held = None;
+                drop(store);
+                store = place.store();
+            }
+            _ => {
+                let ms = i64::try_from(random(100_000)).unwrap();
+                place.step_clock(0, if random(3) == 0 { -ms } else { ms });
+            }
+        }
+    }
+    assert!(referee.intervals() > 200, "{}", referee.intervals());
+}

@@ -1,0 +1,258 @@
+//! The history: a change of it shows, and it does not grow for ever.
+
+use randflake_std::lease::forecast::{Growth, node_ids};
+use randflake_std::lease::{
+    Explanation, History, NodeIds, Occupancy, PastLease, UnknownCause, Verdict,
+};
+use randflake_std::rules::Key;
+
+use super::world::{TTL, World, acquire};
+
+const NODE: u32 = 3;
+const TICKS_PER_DAY: u64 = 86_400;
+
+fn history(world: &mut World) -> History {
+    world.store.history(NODE..=NODE).unwrap()
+}
+
+/// So many leases of one node id, one after the other.
+fn lease(world: &mut World, count: usize) {
+    for _ in 0..count {
+        world.pass(2 * TTL);
+        acquire(&mut world.store, NodeIds::These(&[NODE])).unwrap();
+    }
+}
+
+fn places(world: &World) -> Vec<Key> {
+    let texts = &world.map.state().texts;
+    let past = texts.keys().filter(|key| matches!(key, Key::History(..)));
+    past.copied().collect()
+}
+
+#[test]
+fn a_lease_that_is_changed_or_removed_is_noticed() {
+    let mut world = World::new(3, 0.0, 1);
+    // The first one of all may have been of this node id.
+    let begun = history(&mut world).leases().count();
+    lease(&mut world, 300);
+    let untouched = history(&mut world);
+    let count = untouched.leases().count();
+    assert_eq!((count, untouched.gaps()), (begun + 300, &[][..]));
+    let places = places(&world);
+    assert_eq!(places.len(), count - 1);
+    for (nth, key) in places.into_iter().enumerate() {
+        let text = world.map.state().texts.remove(&key).unwrap();
+        let removed = history(&mut world);
+        assert_eq!(removed.leases().count(), count - 1 - nth);
+        assert!(!removed.gaps()[0].is_changed);
+
+        let changed = text.replace("holder", "another");
+        assert_ne!(changed, text);
+        world.map.state().texts.insert(key, changed);
+        let changed = history(&mut world);
+        assert!(changed.gaps()[0].is_changed);
+        // What stands before it is not said, what follows is.
+        let starts = untouched.leases().map(|lease| lease.record.grant.start);
+        let starts: Vec<_> = starts.collect();
+        assert!(matches!(
+            changed.explain(NODE, starts[nth]),
+            Explanation::Unknown { .. }
+        ));
+        assert!(matches!(
+            changed.explain(NODE, starts[nth + 1]),
+            Explanation::Held(_)
+        ));
+        world.map.state().texts.insert(key, text);
+    }
+}
+
+#[test]
+fn a_latest_lease_that_is_removed_is_noticed() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 3);
+    let untouched = history(&mut world);
+    let starts = untouched.leases().map(|lease| lease.record.grant.start);
+    let starts: Vec<_> = starts.collect();
+    let removed = world.map.state().texts.remove(&Key::Node(NODE));
+    assert!(removed.is_some());
+    let told = history(&mut world);
+    assert_eq!(told.gaps().len(), 1);
+    for start in &starts {
+        // Somebody did.
+        let outcome = told.explain(NODE, *start);
+        assert!(
+            matches!(outcome, Explanation::Unknown { .. }),
+            "{outcome:?}"
+        );
+    }
+    // Also once the node id is leased again.
+    lease(&mut world, 1);
+    let told = history(&mut world);
+    let latest = told.leases().next().unwrap().record.grant.start;
+    assert!(matches!(told.explain(NODE, latest), Explanation::Held(_)));
+    assert!(matches!(
+        told.explain(NODE, starts[0]),
+        Explanation::Unknown { .. }
+    ));
+    // Nobody has removed anything of the others.
+    assert_eq!(world.store.history(NODE + 1..=NODE + 1).unwrap().gaps(), []);
+}
+
+#[test]
+fn leases_are_removed_400_days_after_their_end() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 150);
+    let oldest = history(&mut world);
+    let oldest = oldest.leases().next().unwrap().record.grant.start;
+    world.pass(401 * TICKS_PER_DAY);
+    lease(&mut world, 64);
+    let kept = history(&mut world);
+    assert_eq!(kept.gaps(), []);
+    assert!(kept.leases().count() <= 128, "{}", kept.leases().count());
+    assert!(places(&world).len() < 128);
+    assert!(matches!(
+        kept.explain(NODE, oldest),
+        Explanation::Unknown { .. }
+    ));
+    // And none that is younger.
+    world.pass(398 * TICKS_PER_DAY);
+    lease(&mut world, 64);
+    assert!(history(&mut world).leases().count() >= 128);
+}
+
+#[test]
+fn the_last_65536_leases_stay_until_they_are_old() {
+    const KEPT: usize = 1 << 16;
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 1);
+    let pushed_out = history(&mut world);
+    let pushed_out = pushed_out.leases().next().unwrap().record.grant.start;
+    // Often looked for old ones, and none is.
+    lease(&mut world, KEPT + 128);
+    let history = history(&mut world);
+    assert_eq!(history.gaps(), []);
+    // And the one that is held.
+    assert_eq!(history.leases().count(), KEPT + 1);
+
+    // Of all of them, one is found by reading a few.
+    let reads = world.map.state().reads;
+    let texts = world.map.state().texts_read;
+    let all: Vec<_> = history.leases().collect();
+    let mut asked = 0;
+    for lease in all.iter().step_by(97) {
+        for tick in [lease.record.grant.start - 1, lease.record.grant.end - 1] {
+            let explained = world.store.explain(NODE, tick).unwrap();
+            assert_eq!(explained.explanation, history.explain(NODE, tick));
+            assert_eq!(explained.gap, None);
+            asked += 1;
+        }
+    }
+    // The namespace's record, and four steps.
+    let state = world.map.state();
+    assert!(state.reads - reads <= 5 * asked);
+    assert!(state.texts_read - texts <= 65 * asked);
+    drop(state);
+
+    // That a lease had to go is told.
+    let explained = world.store.explain(NODE, pushed_out).unwrap();
+    assert_eq!(explained.explanation, history.explain(NODE, pushed_out));
+    assert!(
+        matches!(
+            explained.explanation,
+            Explanation::Unknown { known_from, cause: UnknownCause::Replaced }
+                if known_from <= all[0].record.grant.start && known_from > pushed_out
+        ),
+        "{explained:?}"
+    );
+}
+
+/// Whatever is removed or changed: a lease is told as it was granted, or that it is not known; never that it was not there.
+#[test]
+fn an_explanation_by_halving_is_not_misled() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 70);
+    let untouched = history(&mut world);
+    let granted: Vec<_> = untouched.leases().cloned().collect();
+    let places = places(&world);
+    let mut named = 0;
+    for (nth, key) in places.into_iter().enumerate() {
+        let text = world.map.state().texts.remove(&key).unwrap();
+        let changed = text.replace("holder", "another");
+        for touched in [None, Some(changed)] {
+            if let Some(touched) = touched {
+                world.map.state().texts.insert(key, touched);
+            }
+            // The one that made the namespace was released at once, and may be of this node id.
+            let is_held = |lease: &&PastLease| lease.record.grant.start < lease.record.grant.end;
+            for lease in granted.iter().filter(is_held) {
+                let tick = lease.record.grant.start;
+                let explained = world.store.explain(NODE, tick).unwrap();
+                match explained.explanation {
+                    Explanation::Held(found) => assert_eq!(found, *lease),
+                    Explanation::Unknown { cause, .. } => {
+                        assert_eq!(cause, UnknownCause::Gap);
+                        assert!(explained.gap.is_some());
+                        assert!(tick <= granted[nth].record.grant.start);
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            // The one that was touched is always named.
+            let explained = world.store.explain(NODE, granted[nth].record.grant.start);
+            named += usize::from(explained.unwrap().gap.is_some());
+        }
+        world.map.state().texts.insert(key, text);
+    }
+    assert_eq!(named, 2 * (granted.len() - 1));
+}
+
+#[test]
+fn an_old_lease_is_told_to_be_gone_by_halving_too() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 150);
+    let granted = history(&mut world);
+    let granted = granted.leases().next().unwrap().record.grant;
+    world.pass(401 * TICKS_PER_DAY);
+    lease(&mut world, 64);
+    let explained = world.store.explain(NODE, granted.start).unwrap();
+    assert_eq!(explained.gap, None);
+    assert!(
+        matches!(
+            explained.explanation,
+            Explanation::Unknown {
+                cause: UnknownCause::Old,
+                ..
+            }
+        ),
+        "{explained:?}"
+    );
+    let told = explained.explanation.to_string();
+    assert!(told.contains("400 days"), "{told}");
+}
+
+/// Every day a node id more is leased, for a day and a bit.
+#[test]
+fn a_fleet_that_grows_is_told_before_all_node_ids_are_leased() {
+    let mut world = World::new(7, 0.0, 1);
+    let mut previous = 0;
+    for day in 0..90_u32 {
+        world.pass(TICKS_PER_DAY);
+        let live: Vec<u32> = (0..=day).collect();
+        acquire(&mut world.store, NodeIds::These(&live)).unwrap();
+        let now = world.store.now().unwrap();
+        let live = world.store.live_at(now).unwrap().unwrap();
+        assert_eq!(live, u64::from(day) + 1);
+        assert!(live > previous);
+        previous = live;
+        let occupancy = Occupancy { live, total: 128 };
+        let growth = Growth::of(&mut world.store).unwrap();
+        let forecast = node_ids(occupancy, growth);
+        let is_told = matches!(forecast.finding.verdict, Verdict::Caution(_));
+        // From the half on, as there is nothing left after another 64 days.
+        assert_eq!(is_told, live >= 64, "{live}: {forecast:?}");
+        if let Some(over_at) = forecast.over_at.filter(|_| day >= 28) {
+            let left = over_at.saturating_sub(now).as_secs() / TICKS_PER_DAY;
+            assert_eq!(left, 128 - live);
+        }
+    }
+}

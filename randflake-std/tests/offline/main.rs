@@ -1,0 +1,43 @@
+//! All tests of the library that need neither an engine's server nor a process of their own, as one program: most of them
+//! wait, so they run side by side.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod blocks;
+mod closing;
+#[path = "../contract/mod.rs"]
+mod contract;
+mod contract_memory;
+#[cfg(feature = "sqlite")]
+mod contract_sqlite;
+mod contract_static;
+mod copies;
+mod device_names;
+mod elastic;
+mod error_debug;
+mod generation;
+mod handle;
+mod ledger;
+mod look_again;
+mod rules;
+#[path = "../segment_contract/mod.rs"]
+mod segment_contract;
+mod segments;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+#[cfg(feature = "tokio")]
+mod tasks;
+mod typed_secrets;
+mod urls;
+#[cfg(feature = "sqlite")]
+mod waits;
+#[path = "../watched/mod.rs"]
+mod watched;
+
+// Their macros name each other by the crate.
+use contract::contract;
+use segment_contract::segment_contract;

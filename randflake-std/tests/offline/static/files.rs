@@ -1,0 +1,149 @@
+//! What the file of an assigned node id brings with it: other files in its place, writes cut short, links and volumes.
+
+use std::fs;
+
+use randflake_std::lease::{Loss, Namespace, NodeIdSource, StaticStore, StoreErrorKind, Verdict};
+
+use super::{NODE, Place, unusable};
+use crate::contract::{Backend, TTL, acquire, acquire_one, eight, ticks};
+
+#[test]
+fn the_file_of_something_else_is_refused() {
+    let place = Place::used();
+    for (node_id, namespace, said) in [
+        (6, eight("orders"), "the file of node id 7, not of 6"),
+        (
+            7,
+            eight("users"),
+            "the file of namespace \"orders\", not of \"users\"",
+        ),
+        (
+            7,
+            Namespace::new("orders", randflake_std::Snowflake).unwrap(),
+            "other terms",
+        ),
+    ] {
+        let refused = place.try_store(node_id, &namespace).unwrap_err();
+        assert!(
+            matches!(
+                refused.kind(),
+                StoreErrorKind::Unusable | StoreErrorKind::Terms
+            ),
+            "{refused:?}"
+        );
+        assert!(refused.to_string().contains(said), "{refused}");
+    }
+    let refused = place.try_store(8, &eight("orders")).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "node id 8 is out of range: 0 to 7 are allowed"
+    );
+
+    for text in ["dear diary", &"dear diary, ".repeat(100)] {
+        fs::write(place.path(), text).unwrap();
+        let sentence = unusable(place.try_store(NODE, &eight("orders")));
+        assert!(sentence.contains("is not the file of an assigned node id"));
+    }
+    // What a kill or a cut of the power leaves of the first write.
+    for text in ["", "randflake n", &"\0".repeat(512)] {
+        fs::write(place.path(), text).unwrap();
+        assert_eq!(place.store().list().unwrap(), []);
+    }
+}
+
+#[test]
+fn a_missing_directory_is_refused() {
+    let place = Place::new();
+    let path = place.folder.path().join("volume/node");
+    let opened = StaticStore::open(&path, NodeIdSource::Given(NODE), &eight("orders"));
+    let sentence = unusable(opened);
+    assert!(sentence.contains("is its volume mounted?"), "{sentence}");
+    assert!(!path.parent().unwrap().exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_volume_that_vanishes_with_the_machine_is_told() {
+    // Always in memory, unlike the folder for temporary files.
+    let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+    let path = folder.path().join("node");
+    let mut store = StaticStore::open(path, NodeIdSource::Given(NODE), &eight("orders")).unwrap();
+    let mut findings = store.diagnose().unwrap().into_iter();
+    let volume = findings.find(|finding| finding.name == "volume").unwrap();
+    assert_eq!(volume.value, "in memory");
+    assert!(
+        matches!(&volume.verdict, Verdict::Caution(sentence) if sentence.contains("persistent volume")),
+        "{volume:?}"
+    );
+}
+
+#[test]
+fn a_write_that_was_cut_short_leaves_what_was_answered() {
+    const SLOT: usize = 512;
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    let before = fs::read(place.path()).unwrap();
+    place.pass(ticks(5));
+    store.renew(&[grant], TTL).unwrap();
+    drop(store);
+    let after = fs::read(place.path()).unwrap();
+    let begin = (0..after.len()).find(|&at| before.get(at) != after.get(at));
+    let begin = begin.unwrap() / SLOT * SLOT;
+    for written in 0..SLOT {
+        let mut torn = after.clone();
+        torn[begin + written..begin + SLOT].copy_from_slice(&before[begin + written..begin + SLOT]);
+        fs::write(place.path(), torn).unwrap();
+        let end = place.store().list().unwrap()[0].grant.end;
+        assert!(end == grant.end || end == grant.end + 5, "{written}: {end}");
+    }
+}
+
+/// What it leads to is neither made nor changed.
+#[cfg(unix)]
+#[test]
+fn a_link_is_refused() {
+    let place = Place::new();
+    let victim = place.folder.path().join("victim");
+    for target in ["victim", "nothing"] {
+        fs::write(&victim, "").unwrap();
+        std::os::unix::fs::symlink(target, place.path()).unwrap();
+        let sentence = unusable(place.try_store(NODE, &eight("orders")));
+        assert!(sentence.contains("node is a symbolic link"), "{sentence}");
+        fs::remove_file(place.path()).unwrap();
+        // Also when it is put there only then.
+        let mut store = place.store();
+        std::os::unix::fs::symlink(target, place.path()).unwrap();
+        unusable(acquire(&mut store, 1, 1));
+        assert_eq!(fs::read(&victim).unwrap(), b"");
+        assert!(!place.folder.path().join("nothing").exists());
+        fs::remove_file(place.path()).unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_name_is_refused() {
+    let place = Place::used();
+    fs::hard_link(place.path(), place.folder.path().join("second")).unwrap();
+    let sentence = unusable(place.try_store(NODE, &eight("orders")));
+    assert!(sentence.contains("node has 2 names"), "{sentence}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
+    let place = Place::used();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    place.lose_memory();
+    let sentence = unusable(store.renew(&[grant], TTL));
+    assert!(sentence.contains("deleted or replaced"), "{sentence}");
+    // It, or another process, begins anew, after all that it held.
+    assert_eq!(
+        store.renew(&[grant], TTL).unwrap().ends,
+        [Err(Loss::Forgotten)]
+    );
+    let next = acquire_one(&mut store, 2);
+    assert!(next.start >= grant.end, "{next:?}");
+}

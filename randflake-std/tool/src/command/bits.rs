@@ -1,0 +1,100 @@
+//! The bits of a raw id, by field.
+
+use core::fmt::Write;
+
+use anstyle::{AnsiColor, Style};
+use randflake_std::randflake_core::{Field, LayoutSpec};
+
+/// Digits of a raw id.
+const DIGITS: u32 = 64;
+const COLORS: [AnsiColor; 4] = [
+    AnsiColor::Cyan,
+    AnsiColor::Yellow,
+    AnsiColor::Magenta,
+    AnsiColor::Green,
+];
+
+struct BitsRow {
+    name: &'static str,
+    bits: u32,
+    shift: u32,
+}
+
+/// Shows bits: a row for each field, from the highest down, in its place among the 64.
+pub(crate) struct Bits {
+    fields: Vec<BitsRow>,
+    is_coloured: bool,
+}
+
+impl Bits {
+    pub(crate) fn new(spec: &LayoutSpec, is_coloured: bool) -> Self {
+        let widths = spec.fields();
+        let field = |name, field: Field| BitsRow {
+            name,
+            bits: field.bits,
+            shift: field.shift,
+        };
+        let mut fields = vec![
+            field("time", widths.timestamp),
+            field("sequence", widths.sequence),
+        ];
+        let node = widths.node_id;
+        let mut end = node.shift + node.bits;
+        for &(name, bits) in spec.node_fields() {
+            end -= bits;
+            fields.push(BitsRow {
+                name,
+                bits,
+                shift: end,
+            });
+        }
+        if spec.node_fields().is_empty() {
+            fields.push(field("node", node));
+        }
+        fields.retain(|field| field.bits > 0);
+        fields.sort_by_key(|field| core::cmp::Reverse(field.shift));
+        Self {
+            fields,
+            is_coloured,
+        }
+    }
+
+    /// Rows under each other, of which the first has a name as the other fields of the record.
+    pub(crate) fn rows(&self, raw: u64) -> String {
+        let mut rows = String::new();
+        for (row, field) in self.fields.iter().enumerate() {
+            let name = if row == 0 { "bits" } else { "" };
+            let style = match COLORS.get(row % COLORS.len()) {
+                Some(&color) if self.is_coloured => color.on_default().bold(),
+                _ => Style::new(),
+            };
+            let (before, behind) = (DIGITS - field.bits - field.shift, field.shift);
+            // A string takes all that is written.
+            _ = writeln!(
+                rows,
+                "{name:10}{}{style}{}{style:#}{}  {style}{}{style:#}",
+                dots(before),
+                digits(raw, field),
+                dots(behind),
+                field.name
+            );
+        }
+        rows
+    }
+
+    /// One more member of a JSON object.
+    pub(crate) fn member(&self, raw: u64) -> String {
+        let field = |field: &BitsRow| format!("\"{}\":\"{}\"", field.name, digits(raw, field));
+        let fields: Vec<_> = self.fields.iter().map(field).collect();
+        format!(r#","bits":{{{}}}"#, fields.join(","))
+    }
+}
+
+fn digits(raw: u64, field: &BitsRow) -> String {
+    let value = u128::from(raw) >> field.shift & ((1 << field.bits) - 1);
+    format!("{value:0width$b}", width = field.bits as usize)
+}
+
+fn dots(count: u32) -> String {
+    ".".repeat(count as usize)
+}

@@ -1,0 +1,278 @@
+//! The checks, in the order in which a cause stands before what follows from it.
+
+use core::fmt::Display;
+use core::time::Duration;
+use std::path::Path;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use randflake_std::date::{span, utc};
+use randflake_std::lease::{
+    self, AcquireRequest, KeyCheck, LeaseStore, Namespace, NodeIds, Occupancy, StoreError, Token,
+    forecast,
+};
+use randflake_std::randflake_core::LayoutSpec;
+use randflake_std::{DEFAULT_TTL, private_file};
+
+use super::CheckResult;
+use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
+use crate::command::lease::Snapshot;
+use crate::failure::Failure;
+use crate::secret::{SecretArgs, SecretSource, no_secret};
+use crate::state_directory;
+use crate::store::LeaseArgs;
+
+pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
+    let mut findings = vec![
+        CheckResult::new("clock", clock(store.layout().spec())),
+        CheckResult::of_store(forecast::last_date(store.layout().spec(), now()).finding),
+        CheckResult::new("directory", directory()),
+        CheckResult::new("secret", secret_source(secret, store)),
+    ];
+    let url = store.shown_url().map_err(problem);
+    // To open a store may make it.
+    let opened = store.is_there().and_then(|is_there| {
+        let opened = is_there.map(|is_there| Ok((store.open()?, is_there)));
+        opened.transpose()
+    });
+    match opened {
+        Ok(Some((opened, is_there))) => {
+            findings.push(CheckResult::new("store", url));
+            findings.extend(opened_store(opened, is_there, secret, store));
+        }
+        Ok(None) => {
+            let missing = |url| format!("{url}, not made yet: the first generate makes it");
+            findings.push(CheckResult::new("store", url.map(missing)));
+        }
+        Err(failure) => findings.push(CheckResult::new("store", Err(problem(failure)))),
+    }
+    findings
+}
+
+/// The machine's clock is within the time of the ids.
+fn clock(spec: LayoutSpec) -> Result<String, String> {
+    let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
+    let now = now();
+    let (first, last) = (utc(unix(0)), utc(unix(spec.max_tick())));
+    match spec.tick_at(now) {
+        Some(tick) if tick <= spec.max_tick() => Ok(utc(now)),
+        _ => Err(format!("{} is not between {first} and {last}", utc(now))),
+    }
+}
+
+/// Nobody else can put a secret or a store of their own into the directory.
+fn directory() -> Result<String, String> {
+    let path = state_directory::path().map_err(problem)?;
+    let shown = path.display();
+    let Some(mode) = mode(&path) else {
+        return Ok(format!("{shown}, not made yet"));
+    };
+    private_file::check_directory(&path).map_err(problem)?;
+    Ok(format!("{shown}, mode {mode:04o}"))
+}
+
+fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, String> {
+    let source = secret.source().map_err(problem)?;
+    let is_there = source.read().map_err(problem)?.is_some();
+    if !is_there && store.layout().is_encrypted() && store.store().is_shared().map_err(problem)? {
+        return Err(no_secret(store.store()).map_err(problem)?);
+    }
+    let file = |path: &Path| match mode(path) {
+        Some(mode) => format!("{}, mode {mode:04o}", path.display()),
+        None => path.display().to_string(),
+    };
+    Ok(match &source {
+        SecretSource::Given(path) => format!("--key-file {}", file(path)),
+        SecretSource::Variable => "RANDFLAKE_KEY".to_owned(),
+        SecretSource::Credential(path) => format!("systemd credential {}", file(path)),
+        SecretSource::Default(path) if is_there => file(path),
+        SecretSource::Default(path) => format!("{}, made by the first generate", path.display()),
+    })
+}
+
+fn opened_store(
+    mut opened: LeaseStore,
+    is_there: bool,
+    secret: &SecretArgs,
+    store: &LeaseArgs,
+) -> Vec<CheckResult> {
+    let namespace = opened.namespace();
+    let described = format!(
+        "{:?}{}: {} node ids, leases of {} unless asked for, at most {}",
+        namespace.name(),
+        if is_there {
+            ""
+        } else {
+            ", not made yet by a first generate"
+        },
+        namespace.node_ids(),
+        span(DEFAULT_TTL),
+        span(namespace.max_ttl())
+    );
+    let mut findings = vec![
+        CheckResult::new("namespace", Ok(described)),
+        skew(&mut opened).unwrap_or_else(|error| CheckResult::new("store clock", Err(error))),
+        CheckResult::new("latency", latency(&mut opened)),
+    ];
+    match opened.diagnose() {
+        Ok(told) => findings.extend(told.into_iter().map(CheckResult::of_store)),
+        Err(error) => findings.push(CheckResult::new("settings", Err(problem(error)))),
+    }
+    findings.push(equal_ids(opened.namespace(), is_there, secret, store));
+    if is_there {
+        findings.push(CheckResult::new("lease", try_lease(secret, store)));
+    }
+    let occupancy = occupancy(&mut opened).map_err(problem);
+    findings.push(match occupancy {
+        Ok(finding) => CheckResult::of_store(finding),
+        Err(error) => CheckResult::new("occupancy", Err(error)),
+    });
+    findings
+}
+
+/// No other namespace of the store issues equal ids.
+fn equal_ids(
+    namespace: &Namespace,
+    is_there: bool,
+    secret: &SecretArgs,
+    args: &LeaseArgs,
+) -> CheckResult {
+    const CHECK: &str = "equal ids";
+    let caution =
+        |value, sentence| CheckResult::of_store(lease::Finding::caution(CHECK, value, sentence));
+    let look = || {
+        let stored = args.store().stored()?;
+        let seal = stored
+            .iter()
+            .find(|other| other.name() == namespace.name())
+            .and_then(|stored| stored.terms().seal);
+        let seal = seal.map_or_else(|| args.layout().known_seal(secret), |seal| Ok(Some(seal)));
+        Ok::<_, Failure>((stored, seal?))
+    };
+    let (stored, seal) = match look() {
+        Ok(found) => found,
+        Err(failure) => {
+            return caution(
+                "not known".to_owned(),
+                format!("the namespaces cannot be listed: {failure}"),
+            );
+        }
+    };
+    let names = namespaces_with_equal_ids(namespace, seal, &stored);
+    if let Some(KeyCheck::Key(_)) = seal
+        && let Some(first) = names.first()
+        && !is_there
+        && !namespace.shares_secret()
+    {
+        let refused = StoreError::SecretTaken {
+            namespace: (*first).to_owned(),
+            asked: namespace.name().to_owned(),
+        };
+        return CheckResult::new(CHECK, Err(refused.to_string()));
+    }
+    match &*names {
+        [] => CheckResult::new(CHECK, Ok("in no other namespace of the store".to_owned())),
+        names => caution(
+            format!("in {}", quoted(names)),
+            remedy(seal, namespace.name()),
+        ),
+    }
+}
+
+/// How long the store takes to answer.
+fn latency(store: &mut LeaseStore) -> Result<String, String> {
+    const QUESTIONS: u32 = 10;
+    let mut spans = Vec::new();
+    for _ in 0..QUESTIONS {
+        let asked = Instant::now();
+        store.now().map_err(problem)?;
+        spans.push(asked.elapsed());
+    }
+    spans.sort_unstable();
+    let (median, longest) = (spans[spans.len() / 2], spans[spans.len() - 1]);
+    Ok(format!(
+        "its clock is read in {:.3} ms (median), {:.3} ms at most",
+        ms(median),
+        ms(longest)
+    ))
+}
+
+fn skew(store: &mut LeaseStore) -> Result<CheckResult, String> {
+    let before = now();
+    let store = store.now().map_err(problem)?;
+    let ms = store.abs_diff(before).as_millis();
+    let side = if store < before { "behind" } else { "ahead of" };
+    let skew = store.as_secs_f64() - before.as_secs_f64();
+    Ok(CheckResult::of_store(lease::Finding {
+        name: "store clock",
+        value: format!("{ms} ms {side} this machine's"),
+        ..forecast::clock_skew(&[(before, skew)]).finding
+    }))
+}
+
+/// Leases a node id as `generate` does, without issuing an id; under the secret, if there is one.
+fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
+    let mut store = args.open().map_err(problem)?;
+    if let Ok(codec) = args.layout().codec(secret) {
+        store.seal(KeyCheck::of(codec.permutation()));
+    }
+    let request = AcquireRequest {
+        token: Token::random().map_err(problem)?,
+        holder: "randflake doctor",
+        nodes: NodeIds::Any(1),
+        ttl: store.namespace().ticks(DEFAULT_TTL),
+    };
+    let started = Instant::now();
+    let mut grants = store.acquire(&request).map_err(problem)?.grants;
+    let acquired = started.elapsed();
+    for grant in &mut grants {
+        grant.end = grant.start;
+    }
+    store.release(&grants).map_err(problem)?;
+    let released = started.elapsed().saturating_sub(acquired);
+    Ok(format!(
+        "acquired in {:.1} ms, released in {:.1} ms",
+        ms(acquired),
+        ms(released)
+    ))
+}
+
+fn occupancy(store: &mut LeaseStore) -> Result<lease::Finding, StoreError> {
+    /// What more node ids were leased for takes long to read.
+    const FEW: usize = 1_000;
+    let snapshot = Snapshot::take(store)?;
+    let occupancy = Occupancy {
+        live: snapshot.live().count() as u64,
+        total: store.namespace().node_ids(),
+    };
+    let growth = (snapshot.records().len() <= FEW).then(|| forecast::Growth::of(store));
+    Ok(forecast::node_ids(occupancy, growth.transpose()?.flatten()).finding)
+}
+
+fn now() -> Duration {
+    // Before 1970 nothing is right.
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default()
+}
+
+fn ms(span: Duration) -> f64 {
+    span.as_secs_f64() * 1e3
+}
+
+fn problem(error: impl Display) -> String {
+    error.to_string()
+}
+
+#[cfg(unix)]
+fn mode(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+
+    path.metadata()
+        .ok()
+        .map(|metadata| metadata.mode() & 0o7777)
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Path) -> Option<u32> {
+    None
+}

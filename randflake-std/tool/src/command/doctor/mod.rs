@@ -1,0 +1,116 @@
+//! `randflake doctor`
+
+mod checks;
+
+use std::io::{self, Write};
+
+use randflake_std::lease::{Finding as StoreFinding, Verdict};
+use serde::Serialize;
+
+use crate::failure::{Failure, one_line};
+use crate::output::{stdout, visible};
+use crate::secret::SecretArgs;
+use crate::store::LeaseArgs;
+
+/// Check what `generate` needs, and say what is wrong
+///
+/// Prints a line for each check, with what the lease store says of its own settings, and fails if one
+/// finds a problem. A caution names a condition that cannot be checked from here. It makes nothing: no secret, no lease
+/// store and no namespace. Where the namespace is there, it leases a node id for a moment to see that this works.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake doctor
+  randflake doctor --json | jq 'select(.ok | not)'")]
+pub(crate) struct DoctorArgs {
+    /// Print an object for each check
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+/// What a check has found.
+#[derive(Debug, Serialize)]
+struct CheckResult {
+    check: &'static str,
+    /// No problem: all is well, or a caution says on which condition.
+    ok: bool,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caution: Option<String>,
+}
+
+impl CheckResult {
+    /// What is so, or what is wrong with it.
+    fn new(check: &'static str, outcome: Result<String, String>) -> Self {
+        let ok = outcome.is_ok();
+        let detail = visible(&one_line(&outcome.unwrap_or_else(|problem| problem)));
+        Self {
+            check,
+            ok,
+            detail,
+            caution: None,
+        }
+    }
+
+    /// What a store has found about itself.
+    fn of_store(finding: StoreFinding) -> Self {
+        let StoreFinding {
+            name,
+            value,
+            verdict,
+        } = finding;
+        match verdict {
+            Verdict::Fine => Self::new(name, Ok(value)),
+            Verdict::Caution(sentence) => Self {
+                caution: Some(visible(&one_line(&sentence))),
+                ..Self::new(name, Ok(value))
+            },
+            Verdict::Wrong(sentence) => Self::new(name, Err(format!("{value}: {sentence}"))),
+            _ => Self::new(name, Err(value)),
+        }
+    }
+
+    fn write(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
+        let Self {
+            check,
+            ok,
+            detail,
+            caution,
+        } = self;
+        let verdict = match (ok, caution) {
+            (false, _) => "problem",
+            (true, Some(_)) => "caution",
+            (true, None) => "ok",
+        };
+        write!(out, "{verdict:<8} {check:<width$} {detail}")?;
+        match caution {
+            Some(caution) => writeln!(out, ": {caution}"),
+            None => writeln!(out),
+        }
+    }
+}
+
+impl DoctorArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut out = stdout();
+        let findings = checks::all(&self.secret, &self.store);
+        let width = findings.iter().map(|finding| finding.check.len()).max();
+        for finding in &findings {
+            if self.json {
+                out.object(finding)?;
+            } else {
+                finding.write(&mut out, width.unwrap_or_default())?;
+            }
+        }
+        out.flush()?;
+        match findings.iter().filter(|finding| !finding.ok).count() {
+            0 => Ok(()),
+            1 => Err(Failure::failed("1 problem")),
+            problems => Err(Failure::failed(format!("{problems} problems"))),
+        }
+    }
+}

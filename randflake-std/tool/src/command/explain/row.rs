@@ -1,0 +1,126 @@
+//! What is told of one id.
+
+use core::time::Duration;
+use std::io::{self, Write};
+
+use randflake_std::date::utc;
+use randflake_std::lease::Explanation;
+use randflake_std::randflake_core::LayoutSpec;
+use randflake_std::{Id, Parts};
+use serde::Serialize;
+
+use crate::output::visible;
+
+#[derive(Serialize)]
+pub(crate) struct ExplainRow {
+    text: String,
+    /// As text, because not every JSON reader keeps 64 bits.
+    int: String,
+    unix_ms: u64,
+    time_utc: String,
+    node: u32,
+    sequence: u64,
+    verdict: &'static str,
+    /// Why, for people.
+    because: String,
+    lease: Option<LeaseFields>,
+    known_from_utc: Option<String>,
+}
+
+#[derive(Serialize)]
+struct LeaseFields {
+    holder: String,
+    acquired_utc: String,
+    start_utc: String,
+    end_utc: String,
+    end: &'static str,
+    fencing_token: u64,
+    contested: bool,
+}
+
+impl ExplainRow {
+    /// Of an id, at a time of the store's clock.
+    pub(crate) fn new(
+        id: Id,
+        parts: Parts,
+        spec: LayoutSpec,
+        explanation: &Explanation,
+        now: Duration,
+    ) -> Self {
+        let lease = match explanation {
+            Explanation::Held(lease) => Some(lease),
+            _ => None,
+        };
+        let time_of = |tick| Duration::from_millis(spec.unix_ms(tick));
+        let at = |tick| utc(time_of(tick));
+        let is_over = |end| time_of(end) <= now;
+        let known_from = match explanation {
+            Explanation::Unknown { known_from, .. } => Some(at(*known_from)),
+            _ => None,
+        };
+        let unix_ms = spec.unix_ms(parts.tick);
+        Self {
+            text: id.to_text().to_string(),
+            int: id.to_i64().to_string(),
+            unix_ms,
+            time_utc: utc(Duration::from_millis(unix_ms)),
+            node: parts.node_id,
+            sequence: parts.sequence.into(),
+            verdict: explanation.name(),
+            because: explanation.to_string(),
+            lease: lease.map(|lease| LeaseFields {
+                holder: lease.record.holder.clone(),
+                acquired_utc: at(lease.acquired),
+                start_utc: at(lease.record.grant.start),
+                end_utc: at(lease.record.grant.end),
+                end: match lease.is_released {
+                    true => "released",
+                    false if is_over(lease.record.grant.end) => "expired",
+                    false => "held",
+                },
+                fencing_token: lease.record.grant.fencing_token,
+                contested: lease.record.contested,
+            }),
+            known_from_utc: known_from,
+        }
+    }
+
+    /// A line for each field.
+    pub(super) fn write_block(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "text      {}\nint       {}\ntime      {}\nnode      {}\nsequence  {}",
+            self.text, self.int, self.time_utc, self.node, self.sequence
+        )?;
+        if let Some(lease) = &self.lease {
+            writeln!(
+                out,
+                "holder    {}\nlease     {} to {}, {}\nacquired  {}\nfencing   {}",
+                visible(&lease.holder),
+                lease.start_utc,
+                lease.end_utc,
+                lease.end,
+                lease.acquired_utc,
+                lease.fencing_token
+            )?;
+        }
+        if let Some(known_from) = &self.known_from_utc {
+            writeln!(out, "known     from {known_from} on")?;
+        }
+        writeln!(out, "verdict   {}: {}", self.verdict, self.because)
+    }
+
+    pub(super) fn write_line(&self, out: &mut impl Write) -> io::Result<()> {
+        let holder = self.lease.as_ref().map_or("", |lease| &*lease.holder);
+        writeln!(
+            out,
+            "{:<13}  time {}  node {:<6}  sequence {:<6}  {:<9}  {}",
+            self.text,
+            self.time_utc,
+            self.node,
+            self.sequence,
+            self.verdict,
+            visible(holder)
+        )
+    }
+}

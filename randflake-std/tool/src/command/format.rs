@@ -1,0 +1,102 @@
+//! What is printed of ids that are made.
+
+use std::io;
+
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use randflake_std::Id;
+
+use crate::command::record::FieldsWriter;
+use crate::form::Form;
+use crate::output::Output;
+
+/// `--format` and `--json`, which mean the same with every command that makes ids.
+#[derive(Debug, clap::Args)]
+pub(crate) struct FormatArgs {
+    /// What to print of each [default: text, and int of segments unless --encrypt]
+    #[arg(long, value_enum, value_name = "FORM")]
+    format: Option<Format>,
+    /// Print an object for each, as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FormatArgs {
+    pub(crate) fn or(&self, default: Form) -> Format {
+        match self.format {
+            _ if self.json => Format::Json,
+            Some(format) => format,
+            None => Format::Id(default),
+        }
+    }
+}
+
+/// An id in a form, or all of its fields.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Format {
+    Id(Form),
+    Json,
+}
+
+impl Format {
+    /// Writes a line for each id.
+    pub(crate) fn write(
+        self,
+        out: &mut Output,
+        records: &mut FieldsWriter<'_>,
+        ids: &[Id],
+    ) -> io::Result<()> {
+        match self {
+            Self::Id(form) => form.write(out, ids),
+            Self::Json => records.write(out, ids),
+        }
+    }
+}
+
+impl ValueEnum for Format {
+    fn value_variants<'a>() -> &'a [Self] {
+        const ALL: [Format; 13] = [
+            Format::Id(Form::Text),
+            Format::Id(Form::Int),
+            Format::Json,
+            Format::Id(Form::Uint),
+            Format::Id(Form::Hex),
+            Format::Id(Form::Base2),
+            Format::Id(Form::Base32),
+            Format::Id(Form::Base36),
+            Format::Id(Form::Base58),
+            Format::Id(Form::Base62),
+            Format::Id(Form::Base64),
+            Format::Id(Form::Bytes),
+            Format::Id(Form::Uuid),
+        ];
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Self::Id(form) => form.to_possible_value(),
+            Self::Json => Some(PossibleValue::new("json").help("An object with all fields")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_form_is_a_format() {
+        let named = |value: Option<PossibleValue>| value.unwrap().get_name().to_owned();
+        let formats = Format::value_variants().iter();
+        let mut formats: Vec<_> = formats
+            .map(|format| named(format.to_possible_value()))
+            .collect();
+        let forms = Form::value_variants().iter();
+        let mut forms: Vec<_> = forms.map(|form| named(form.to_possible_value())).collect();
+        forms.push("json".to_owned());
+        forms.sort();
+        formats.sort();
+        assert_eq!(formats, forms);
+    }
+}

@@ -1,0 +1,278 @@
+//! `randflake generate`
+
+use core::time::Duration;
+use std::io::Write;
+
+use randflake_std::date::span;
+use randflake_std::randflake_core::{LayoutSpec, Sparx64};
+use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
+
+use crate::command::format::FormatArgs;
+use crate::command::input::BLOCK;
+use crate::command::interrupt::Interrupt;
+use crate::command::progress::Progress;
+use crate::command::record::{FieldsWriter, Shape};
+use crate::date;
+use crate::failure::{Failure, say};
+use crate::form::Form;
+use crate::number::{check, within, wrong};
+use crate::output::stdout;
+use crate::secret::SecretArgs;
+use crate::store::LeaseArgs;
+use crate::wait::WaitArgs;
+
+/// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
+const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
+/// A full second passes sooner, a lost lease is replaced sooner; what takes longer is told.
+const WAIT_LIMIT: Duration = Duration::from_secs(10);
+
+/// Make new ids
+///
+/// The ids are unique under one secret and namespace: over restarts, over all processes at once, and
+/// when one is killed. Node ids are leased from the store for the run and released at its end, and by
+/// Ctrl-C or SIGTERM; those of a killed run are free again within a minute.
+///
+/// The first run makes the secret if none is given; plain layouts need none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake generate
+  randflake generate -n 1000000 > ids.txt
+  randflake generate -n 3 --json
+  randflake generate --layout snowflake --format int
+  randflake generate --layout snowflake --node-id 7
+  randflake generate --store redis://ids.internal --wait 2m
+  randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
+  RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
+pub(crate) struct GenerateArgs {
+    /// How many
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = within::<u64>(0..=u64::MAX),
+        allow_negative_numbers = true
+    )]
+    count: u64,
+    #[command(flatten)]
+    format: FormatArgs,
+    /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout [default: as many
+    /// as issue all in a second, at most 64]
+    ///
+    /// A range, such as 1..=8, follows the load: for a reader that takes many ids now and then.
+    #[arg(
+        long,
+        value_name = "K",
+        allow_negative_numbers = true,
+        conflicts_with = "node_id"
+    )]
+    node_ids: Option<String>,
+    /// The node id to lease, instead of any that is free
+    ///
+    /// While another process has it, chosen or free, it is refused.
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    node_id: Option<String>,
+    /// How long a lease lasts unless it is renewed: so long the node ids of a killed run stay taken, and ids go
+    /// on without the store [default: 1m]
+    #[arg(long, value_name = "TIME", value_parser = date::duration)]
+    ttl: Option<Duration>,
+    /// What the leases call this process [default: host and process id]
+    #[arg(long, value_name = "NAME")]
+    holder: Option<String>,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+impl GenerateArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        let layout = self.store.layout();
+        let node_ids = self.node_ids(layout.spec())?;
+        let node_id = layout.node_id(self.node_id.as_deref())?;
+        layout.has_time_left()?;
+        let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
+        let interrupt = Interrupt::watch()?;
+        let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
+        let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
+        let namespace = self.store.namespace()?;
+        let most = namespace.max_ttl();
+        if ttl > most {
+            let (ttl, most) = (span(ttl), span(most));
+            return Err(Failure::usage(format!(
+                "a TTL of {ttl} is too long: at most {most} is allowed, the longest of the namespace (see --max-ttl)"
+            )));
+        }
+        let open = self.store.opener(namespace)?;
+        // The builder could wait by itself, but not so that a signal ends it.
+        let handle = self.wait.until(
+            |time| interrupt.pause(time),
+            || {
+                let mut builder = Builder::new(layout.spec(), cipher.clone(), open()?)
+                    .node_ids(node_ids)
+                    .ttl(ttl);
+                if let Some(node_id) = node_id {
+                    builder = builder.choose([node_id]);
+                }
+                if let Some(holder) = &self.holder {
+                    builder = builder.holder(holder);
+                }
+                builder.build()
+            },
+        )?;
+        let closing = handle.clone();
+        interrupt.on_signal(move || close(&closing));
+        let printed = self.print(&handle, &interrupt);
+        close(&handle);
+        // What it was in the middle of may have failed for that reason.
+        interrupt.check().and(printed)
+    }
+
+    fn node_ids(&self, spec: LayoutSpec) -> Result<NodeIdCount, Failure> {
+        const ARGUMENT: &str = "--node-ids <K>";
+        let all = u64::from(spec.max_node_id()) + 1;
+        let Some(asked) = &self.node_ids else {
+            if self.store.store().is_assigned()? {
+                return Ok(1.into());
+            }
+            return Ok(enough_for(self.count, spec).into());
+        };
+        let Some((least, most)) = asked.split_once("..=") else {
+            let number = within::<u32>(1..=all)(asked);
+            let number = number.map_err(|_| {
+                let allowed =
+                    format!("a number from 1 to {all} is allowed, or a range such as 1..=8");
+                wrong(ARGUMENT, asked, &allowed)
+            });
+            return Ok(number?.into());
+        };
+        let least: u32 = check(ARGUMENT, least, 1..=all)?;
+        let most = check(ARGUMENT, most, least.into()..=all)?;
+        Ok((least..=most).into())
+    }
+
+    fn print(
+        &self,
+        handle: &Handle<LayoutSpec, Option<Sparx64>>,
+        interrupt: &Interrupt,
+    ) -> Result<(), Failure> {
+        let mut out = stdout();
+        let mut progress = Progress::new(self.count);
+        let mut records = FieldsWriter::new(handle.codec(), Shape::Json);
+        let format = self.format.or(Form::Text);
+        let mut block = [Id::from_u64(0); BLOCK];
+        let mut done = 0;
+        while done < self.count {
+            interrupt.check()?;
+            let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
+            let made = self.next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
+            format.write(&mut out, &mut records, &block[..made])?;
+            done += made as u64;
+            progress.show(done);
+        }
+        Ok(out.flush()?)
+    }
+
+    /// The next ids, and how many. Before it waits, all made so far is handed to the reader.
+    fn next(
+        &self,
+        handle: &Handle<LayoutSpec, Option<Sparx64>>,
+        ids: &mut [Id],
+        out: &mut impl Write,
+    ) -> Result<usize, Failure> {
+        if let Ok(made) = handle.fill(ids) {
+            return Ok(made);
+        }
+        out.flush()?;
+        // The lease of an assigned node id may begin as late as another store's quarantine ends.
+        let limit = self.wait.limit().max(WAIT_LIMIT);
+        let waited = handle.fill_wait(ids, limit);
+        waited.map_err(|error| refusal(handle, error))
+    }
+}
+
+fn close(handle: &Handle<LayoutSpec, Option<Sparx64>>) {
+    if let Err(error) = handle.close() {
+        say(&format!(
+            "warning: the leases were not released and end by themselves: {error}"
+        ));
+    }
+}
+
+fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
+    // What a node id issues in a second, or in a tick that is longer.
+    let ids_per_second = (u64::from(spec.max_sequence()) + 1) * (1_000 / spec.tick_ms()).max(1);
+    let all = u64::from(spec.max_node_id()) + 1;
+    let node_ids = count
+        .div_ceil(ids_per_second)
+        .min(MOST_NODE_IDS_UNLESS_ASKED)
+        .min(all);
+    u32::try_from(node_ids).unwrap_or(1)
+}
+
+fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
+    let store = handle.lease().last_error.map(|error| format!("; {error}"));
+    Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))
+}
+
+fn problem(error: GenerateError) -> String {
+    let wait = error.retry_in_ms().map(Duration::from_millis);
+    let wait = wait.map(span).unwrap_or_default();
+    match error {
+        GenerateError::ClockBehind { .. } => format!(
+            "the next time that ids can have begins in {wait}: the file of an assigned node id is new or its last \
+             process was killed, or this machine's clock was set back or runs behind the lease store's; correct the \
+             clock, or try again in {wait}"
+        ),
+        GenerateError::SequenceExhausted { .. } => format!(
+            "all ids of this tick are issued: try again in {wait}, when the next one begins, or with more --node-ids"
+        ),
+        error => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GenerateError, enough_for, problem};
+
+    #[test]
+    fn a_clock_that_is_behind_is_told_in_minutes() {
+        let behind = GenerateError::ClockBehind { behind_ms: 69_077 };
+        assert_eq!(
+            problem(behind),
+            "the next time that ids can have begins in 1m 10s: the file of an assigned node id is new or its last \
+             process was killed, or this machine's clock was set back or runs behind the lease store's; correct the \
+             clock, or try again in 1m 10s"
+        );
+        let exhausted = GenerateError::SequenceExhausted {
+            retry_in_ms: 20_000,
+        };
+        let told = problem(exhausted);
+        assert!(told.contains("try again in 20s"), "{told}");
+    }
+
+    #[test]
+    fn all_ids_are_issued_in_a_second_up_to_a_limit() {
+        use randflake_std::{Layout, Mastodon, Randflake, Sonyflake};
+
+        assert_eq!(enough_for(1_000_000, Sonyflake::SPEC), 40);
+        assert_eq!(enough_for(u64::MAX, Mastodon::SPEC), 1);
+        let cases = [
+            (1, 1),
+            (131_072, 1),
+            (131_073, 2),
+            (1_000_000, 8),
+            (8_388_608, 64),
+            (u64::MAX, 64),
+        ];
+        for (count, node_ids) in cases {
+            assert_eq!(enough_for(count, Randflake::SPEC), node_ids);
+        }
+    }
+}

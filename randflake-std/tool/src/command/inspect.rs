@@ -1,0 +1,54 @@
+//! `randflake inspect`
+
+use std::io::Write;
+
+use crate::command::input::IdArgs;
+use crate::command::record::{FieldsWriter, Shape};
+use crate::failure::Failure;
+use crate::layout::LayoutArgs;
+use crate::output::stdout;
+use crate::secret::SecretArgs;
+
+/// Show what ids say: time, node id, sequence
+///
+/// One id on the command line is shown with a line for each field, several or those from standard input
+/// with a line for each id. The first line that is no id ends it, a blank one too, except at the end of the input.
+///
+/// A debugging aid: every number has fields under every secret, whoever made it, so they prove nothing.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake inspect 3vgoe12ccb8gh
+  randflake inspect --from int --json 4594531474933654033
+  randflake inspect --layout discord --from int 175928847299117063
+  psql -Atc 'SELECT id FROM orders' | randflake inspect --from int")]
+pub(crate) struct InspectArgs {
+    #[command(flatten)]
+    ids: IdArgs,
+    /// Show the bits of each field, too, as a terminal does with one id; in an object, or with one id
+    #[arg(long)]
+    bits: bool,
+    #[command(flatten)]
+    layout: LayoutArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl InspectArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let codec = self.layout.layout.codec(&self.secret)?;
+        let shape = match self.ids.ids.len() {
+            _ if self.ids.json => Shape::Json,
+            1 => Shape::Block,
+            _ => Shape::JsonLine,
+        };
+        let mut out = stdout();
+        let mut records = FieldsWriter::new(&codec, shape);
+        if self.bits || !self.ids.json && out.is_terminal() {
+            records = records.with_bits(out.is_coloured() && !self.ids.json);
+        }
+        self.ids
+            .for_each_block(|ids| Ok(records.write(&mut out, ids)?))?;
+        Ok(out.flush()?)
+    }
+}

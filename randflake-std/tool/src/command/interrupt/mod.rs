@@ -1,0 +1,104 @@
+//! Ctrl-C and SIGTERM: the work ends at a whole line, and what it holds is released.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(unix)]
+use unix::watch;
+#[cfg(not(unix))]
+mod other;
+#[cfg(not(unix))]
+use other::watch;
+
+use core::sync::atomic::{AtomicU8, Ordering};
+use core::time::Duration;
+use std::process;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use crate::failure::{Failure, SIGNALLED};
+
+/// How long the work may take to come to its end: it may wait for a reader, or for a store.
+const GRACE: Duration = Duration::from_secs(3);
+
+type Release = Box<dyn FnOnce() + Send>;
+
+/// Watches for signals from when it is made on.
+pub(crate) struct Interrupt(Arc<SignalState>);
+
+#[derive(Default)]
+struct SignalState {
+    /// Its number; 0 before there was one.
+    signal: AtomicU8,
+    release: Mutex<Option<Release>>,
+    /// Wakes a pause. It goes with the lock of `release`.
+    signalled: Condvar,
+}
+
+impl Interrupt {
+    pub(crate) fn watch() -> Result<Self, Failure> {
+        let state = Arc::new(SignalState::default());
+        let seen = Arc::clone(&state);
+        watch(move |signal| seen.raise(signal))
+            .map_err(|error| Failure::failed(format!("signals cannot be watched: {error}")))?;
+        Ok(Self(state))
+    }
+
+    /// Releases what is held, at once: the work itself may be waiting for somebody who does not read.
+    pub(crate) fn on_signal(&self, release: impl FnOnce() + Send + 'static) {
+        *self.0.release() = Some(Box::new(release));
+        if self.0.signal.load(Ordering::SeqCst) != 0 {
+            self.0.end();
+        }
+    }
+
+    /// Sleeps, and fails at once when there is a signal. The caller holds nothing meanwhile.
+    pub(crate) fn pause(&self, time: Duration) -> Result<(), Failure> {
+        let state = &*self.0;
+        let none_yet = |_: &mut Option<Release>| state.signal.load(Ordering::SeqCst) == 0;
+        let woken = state
+            .signalled
+            .wait_timeout_while(state.release(), time, none_yet);
+        drop(woken.unwrap_or_else(PoisonError::into_inner));
+        self.check()
+    }
+
+    /// Fails once there was a signal.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        match self.0.signal.load(Ordering::Relaxed) {
+            0 => Ok(()),
+            signal => Err(Failure::Interrupted(signal)),
+        }
+    }
+}
+
+impl SignalState {
+    fn raise(self: &Arc<Self>, signal: u8) {
+        let exit = move || process::exit(i32::from(SIGNALLED + signal));
+        if self.signal.swap(signal, Ordering::SeqCst) != 0 {
+            // Whoever asks twice does not want to wait.
+            exit();
+        }
+        let state = Arc::clone(self);
+        let ending = thread::Builder::new().spawn(move || {
+            state.end();
+            thread::sleep(GRACE);
+            exit();
+        });
+        if ending.is_err() {
+            exit();
+        }
+    }
+
+    fn end(&self) {
+        let release = self.release().take();
+        // Whoever pauses has seen the signal before it slept, or hears this.
+        self.signalled.notify_all();
+        if let Some(release) = release {
+            release();
+        }
+    }
+
+    fn release(&self) -> MutexGuard<'_, Option<Release>> {
+        self.release.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

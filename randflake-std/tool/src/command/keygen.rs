@@ -1,0 +1,66 @@
+//! `randflake keygen`
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+use randflake_std::lease::Namespace;
+use randflake_std::{Randflake, Secret, SecretError};
+
+use crate::failure::Failure;
+use crate::output::print_line;
+use crate::secret::SecretArgs;
+
+/// Make a secret: 32 hex digits
+///
+/// All that make or inspect the same ids need the same secret, and nobody else should have it. It cannot
+/// be changed later: ids made under another secret are other ids, so give those another namespace.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake keygen --out secret.key
+  export RANDFLAKE_KEY=$(randflake keygen)
+  randflake keygen --derive orders --key-file secret.key --out orders.key")]
+pub(crate) struct KeygenArgs {
+    /// Write it to a new file that only its owner may read; never to an existing one
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Derive it from the secret that there is, for the namespace of this name: the same each time
+    ///
+    /// Two namespaces under one secret give equal ids, so each needs its own.
+    #[arg(long, value_name = "NAMESPACE")]
+    derive: Option<String>,
+    #[command(flatten)]
+    from: SecretArgs,
+}
+
+impl KeygenArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let secret = match &self.derive {
+            Some(name) => {
+                // As any namespace's: who misspells it would get another secret.
+                Namespace::new(name, Randflake).map_err(Failure::usage)?;
+                self.from.read()?.derive(name)
+            }
+            None if self.from.is_given() => {
+                return Err(Failure::usage("--key-file: only --derive takes a secret"));
+            }
+            None => Secret::generate().map_err(Failure::failed)?,
+        };
+        if let Some(path) = &self.out {
+            return secret.write_new(path).map_err(refusal);
+        }
+        print_line(secret.to_hex().as_str())
+    }
+}
+
+fn refusal(error: SecretError) -> Failure {
+    match error {
+        SecretError::File { path, source } if source.kind() == ErrorKind::AlreadyExists => {
+            let path = path.display();
+            Failure::failed(format!(
+                "{path} exists and is not overwritten: name a new file"
+            ))
+        }
+        error => Failure::failed(error),
+    }
+}

@@ -1,0 +1,332 @@
+//! Leases as a program keeps them between two runs of the tool.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+#[cfg(unix)]
+use std::os::unix::process::parent_id as caller_id;
+use std::path::{Path, PathBuf};
+#[cfg(not(unix))]
+use std::process::id as caller_id;
+
+use core::time::Duration;
+
+use randflake_std::date::utc;
+use randflake_std::lease::{
+    Acquired, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, PresentedGrant, RequestId,
+    Token, holder_of_process,
+};
+use randflake_std::rules::newer;
+use randflake_std::{DEFAULT_TTL, MAX_TOLERANCE_MS};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::output::stdout;
+use crate::store::StoreArgs;
+
+/// The leases that one acquire gave, as `lease acquire` and `lease renew` print them, and `lease renew` and `lease release`
+/// read them. What does not follow from the ticks is `token`, `serial` and `nonce`: who has them and may write to the store
+/// can renew and end the leases.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LeaseDocument {
+    version: Version,
+    pub(crate) namespace: String,
+    holder: String,
+    /// The store's clock when it answered.
+    now_unix_ms: u64,
+    epoch_unix_ms: u64,
+    tick_ms: u64,
+    pub(crate) leases: Vec<GrantEntry>,
+    /// Those that were not renewed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) lost: Vec<Lost>,
+}
+
+/// Version of a document: another one is a newer program's.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(try_from = "u64", into = "u64")]
+struct Version;
+
+impl Version {
+    const NUMBER: u64 = 1;
+}
+
+impl From<Version> for u64 {
+    fn from(_: Version) -> Self {
+        Version::NUMBER
+    }
+}
+
+impl TryFrom<u64> for Version {
+    type Error = String;
+
+    fn try_from(version: u64) -> Result<Self, String> {
+        if version == Self::NUMBER {
+            return Ok(Self);
+        }
+        Err(newer(version, Self::NUMBER))
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct GrantEntry {
+    pub(crate) node: u32,
+    start_unix_ms: u64,
+    end_unix_ms: u64,
+    start_tick: u64,
+    end_tick: u64,
+    fencing_token: u64,
+    token: String,
+    /// Of the lease's last write: a copy of the document that was not renewed has older ones.
+    serial: u64,
+    nonce: String,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Lost {
+    pub(crate) node: u32,
+    pub(crate) reason: String,
+}
+
+/// The name of a renewal or release, as it is typed.
+pub(super) fn request_id(text: &str) -> Result<RequestId, String> {
+    text.parse()
+        .map_err(|_| format!("{} are allowed, such as from uuidgen", RequestId::ALLOWED))
+}
+
+/// Where a document comes from.
+#[derive(Debug, clap::Args)]
+pub(super) struct GrantArgs {
+    /// What `lease acquire --json` or `lease renew --json` has printed; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(super) grant: Option<PathBuf>,
+}
+
+impl GrantArgs {
+    /// Reads it from the file, or from standard input without one.
+    pub(super) fn read(&self) -> Result<LeaseDocument, Failure> {
+        /// 131,072 leases take 26 MB.
+        const MOST: u64 = 64 << 20;
+        let stdin = Path::new("-");
+        let path = self.grant.as_deref().unwrap_or(stdin);
+        let mut text = String::new();
+        let (shown, read) = if path == stdin {
+            let read = io::stdin().lock().take(MOST).read_to_string(&mut text);
+            ("standard input".to_owned(), read)
+        } else {
+            let read = File::open(path).and_then(|file| file.take(MOST).read_to_string(&mut text));
+            (path.display().to_string(), read)
+        };
+        read.map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
+        let document: LeaseDocument = serde_json::from_str(&text).map_err(|error| {
+            Failure::usage(format!(
+                "{shown}: this is not what `randflake lease acquire --json` prints: {error}"
+            ))
+        })?;
+        // Before anything is asked of a store.
+        document.grants()?;
+        Ok(document)
+    }
+}
+
+impl LeaseDocument {
+    pub(crate) fn of(namespace: &Namespace, holder: String, acquired: &Acquired) -> Self {
+        Self::with(namespace, holder, acquired.now, &acquired.presented())
+    }
+
+    fn with(
+        namespace: &Namespace,
+        holder: String,
+        now: Duration,
+        leases: &[PresentedGrant],
+    ) -> Self {
+        let spec = namespace.spec();
+        let entry = |PresentedGrant { grant, last_write }: &PresentedGrant| GrantEntry {
+            node: grant.node_id,
+            start_unix_ms: spec.unix_ms(grant.start),
+            end_unix_ms: spec.unix_ms(grant.end),
+            start_tick: grant.start,
+            end_tick: grant.end,
+            fencing_token: grant.fencing_token,
+            token: grant.token.to_string(),
+            serial: last_write.serial,
+            nonce: format!("{:016x}", last_write.nonce),
+        };
+        Self {
+            version: Version,
+            namespace: namespace.name().to_owned(),
+            holder,
+            now_unix_ms: super::snapshot::ms(now),
+            epoch_unix_ms: spec.epoch_unix_ms(),
+            tick_ms: spec.tick_ms(),
+            leases: leases.iter().map(entry).collect(),
+            lost: Vec::new(),
+        }
+    }
+
+    /// The same leases after a renewal that lasts for `ttl` from now: those that are lost are named, with the reason.
+    pub(crate) fn renewed(
+        self,
+        store: &mut LeaseStore,
+        request: &RequestId,
+        ttl: Option<Duration>,
+    ) -> Result<Self, Failure> {
+        let grants = self.grants()?;
+        let namespace = store.namespace();
+        let shortest = Duration::from_millis(namespace.spec().tick_ms());
+        let ttl = namespace.ticks(ttl.unwrap_or(DEFAULT_TTL.max(shortest)));
+        let renewed = store.renew_presented(&grants, ttl, request)?;
+        let mut kept = Vec::with_capacity(grants.len());
+        let mut lost = Vec::new();
+        for (presented, outcome) in grants.iter().zip(renewed.outcomes) {
+            match outcome {
+                Ok(renewed) => kept.push(renewed),
+                Err(why) => lost.push(Lost::of(presented, why)),
+            }
+        }
+        let namespace = store.namespace();
+        Ok(Self {
+            lost,
+            ..Self::with(namespace, self.holder, renewed.now, &kept)
+        })
+    }
+
+    /// Ends the leases at a Unix time from which on nothing was issued. Unless it is known, that is as late as the holder
+    /// may have issued: by a clock that is ahead of the store's, and as far ahead of it as any handle's tolerance goes.
+    ///
+    /// A lease that a copy of the document has renewed stays as it is: its holder goes on.
+    pub(crate) fn release(
+        &self,
+        store: &mut LeaseStore,
+        request: &RequestId,
+        unused_from: Option<Duration>,
+    ) -> Result<(), Failure> {
+        let mut grants = self.grants()?;
+        let unused_from = match unused_from {
+            Some(given) => given,
+            None => store.now()? + MAX_SKEW + Duration::from_millis(MAX_TOLERANCE_MS),
+        };
+        let spec = store.namespace().spec();
+        let Some(tick) = spec.tick_at(unused_from) else {
+            return Err(Failure::usage(format!(
+                "the time from which on nothing was issued is {}, before the epoch of the namespace's layout, {}: Unix \
+                 time in milliseconds is allowed",
+                utc(unused_from),
+                utc(Duration::from_millis(spec.epoch_unix_ms()))
+            )));
+        };
+        // A tick that began before may have been used.
+        let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
+        let unused_from = if begins_then { tick } else { tick + 1 };
+        for presented in &mut grants {
+            // Not the end that was read: it may be older than a renewal, and what came after it was used. The store
+            // knows the last one.
+            presented.grant.end = unused_from;
+        }
+        let outcomes = store.release_presented(&grants, request)?;
+        // What is not held any more needs no release.
+        let contested = grants.iter().zip(outcomes);
+        let contested = contested.filter(|(_, outcome)| *outcome == Err(Loss::Contested));
+        let contested: Vec<_> = contested
+            .map(|(presented, _)| presented.grant.node_id.to_string())
+            .collect();
+        if contested.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Lost(format!(
+            "the leases of node ids {} are contested and not released: a copy of this document has renewed them, and its \
+             holder goes on; issue no more ids with this one",
+            contested.join(", ")
+        )))
+    }
+
+    pub(super) fn grants(&self) -> Result<Vec<PresentedGrant>, Failure> {
+        let grants = self.leases.iter().map(GrantEntry::grant);
+        grants.collect()
+    }
+
+    /// The namespace's store, which must be there and be of the same layout.
+    pub(super) fn open(&self, store: &StoreArgs) -> Result<LeaseStore, Failure> {
+        let opened = store.open_named(&self.namespace)?;
+        self.check_layout(opened.namespace())?;
+        Ok(opened)
+    }
+
+    /// Whether the leases are of that namespace as it is now.
+    pub(crate) fn check_layout(&self, namespace: &Namespace) -> Result<(), Failure> {
+        let spec = namespace.spec();
+        if (spec.epoch_unix_ms(), spec.tick_ms()) != (self.epoch_unix_ms, self.tick_ms) {
+            return Err(Failure::failed(format!(
+                "the namespace {:?} has another epoch or tick than these leases: it was dropped and made anew, or it \
+                 is another store's",
+                self.namespace
+            )));
+        }
+        Ok(())
+    }
+
+    /// For programs or people.
+    pub(super) fn print(&self, json: bool) -> Result<(), Failure> {
+        let mut out = stdout();
+        if json {
+            out.object(self)?;
+        } else {
+            for lease in &self.leases {
+                let [start, end] = [lease.start_unix_ms, lease.end_unix_ms]
+                    .map(|unix_ms| utc(Duration::from_millis(unix_ms)));
+                writeln!(
+                    out,
+                    "node id {} is leased from {start} to {end}",
+                    lease.node
+                )?;
+            }
+        }
+        Ok(out.flush()?)
+    }
+}
+
+impl Lost {
+    fn of(presented: &PresentedGrant, loss: Loss) -> Self {
+        Self {
+            node: presented.grant.node_id,
+            reason: loss.name().to_owned(),
+        }
+    }
+}
+
+impl GrantEntry {
+    fn grant(&self) -> Result<PresentedGrant, Failure> {
+        let hex = |text: &str, digits| {
+            let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+            is_hex
+                .then(|| u128::from_str_radix(text, 16).ok())
+                .flatten()
+        };
+        let nonce = hex(&self.nonce, 16).and_then(|nonce| u64::try_from(nonce).ok());
+        let numbers = hex(&self.token, 32).zip(nonce);
+        let Some((token, nonce)) = numbers.filter(|_| self.start_tick < self.end_tick) else {
+            return Err(Failure::usage(format!(
+                "the lease of node id {} is damaged: start_tick must be below end_tick, token have 32 hex digits, and nonce \
+                 16",
+                self.node
+            )));
+        };
+        Ok(PresentedGrant {
+            grant: Grant {
+                node_id: self.node,
+                start: self.start_tick,
+                end: self.end_tick,
+                fencing_token: self.fencing_token,
+                token: Token::from_bytes(token.to_be_bytes()),
+            },
+            last_write: LastWrite {
+                serial: self.serial,
+                nonce,
+            },
+        })
+    }
+}
+
+/// The program that runs this command: the command itself ends before the lease does.
+pub(super) fn caller() -> Result<String, Failure> {
+    holder_of_process(caller_id()).map_err(Failure::failed)
+}

@@ -1,0 +1,124 @@
+//! What a programmer writes into a device's memory.
+
+use std::io;
+use std::path::Path;
+
+use ihex::{Record, create_object_file_representation};
+use randflake_std::private_file;
+
+use crate::failure::Failure;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum ImageFormat {
+    /// Intel HEX, text with addresses.
+    #[default]
+    Hex,
+    /// The bytes alone.
+    Bin,
+}
+
+/// Ranges of a memory, none over another.
+#[derive(Debug, Default)]
+pub(super) struct FlashImage(Vec<MemoryRange>);
+
+#[derive(Debug)]
+struct MemoryRange {
+    what: &'static str,
+    at: u32,
+    /// From its beginning; the rest is not written.
+    bytes: Vec<u8>,
+    len: u64,
+}
+
+impl MemoryRange {
+    fn end(&self) -> u64 {
+        u64::from(self.at) + self.len
+    }
+}
+
+impl FlashImage {
+    pub(super) fn add(
+        &mut self,
+        what: &'static str,
+        at: u32,
+        bytes: Vec<u8>,
+        len: u64,
+    ) -> Result<(), Failure> {
+        let new = MemoryRange {
+            what,
+            at,
+            bytes,
+            len,
+        };
+        if new.end() > 1 << 32 {
+            return Err(Failure::usage(format!(
+                "{what} at {at:#x} ends beyond 0xffffffff, the last address"
+            )));
+        }
+        let overlaps = |range: &&MemoryRange| {
+            u64::from(range.at) < new.end() && u64::from(new.at) < range.end()
+        };
+        if let Some(other) = self.0.iter().find(overlaps) {
+            return Err(Failure::usage(format!(
+                "{what} at {at:#x} is over {} at {:#x}",
+                other.what, other.at
+            )));
+        }
+        self.0.push(new);
+        Ok(())
+    }
+
+    /// Writes it to a new file, for its owner alone: it may hold a secret.
+    pub(super) fn write_new(&self, format: ImageFormat, path: &Path) -> Result<(), Failure> {
+        let bytes = match (format, self.0.as_slice()) {
+            (ImageFormat::Hex, _) => self.hex()?.into_bytes(),
+            (ImageFormat::Bin, [only]) => only.bytes.clone(),
+            (ImageFormat::Bin, _) => {
+                return Err(Failure::usage(
+                    "--format bin has no addresses, so it holds the horizon alone: leave --grant-at out, or use \
+                     --format hex",
+                ));
+            }
+        };
+        private_file::write_new(path, &bytes).map_err(|error| refusal(path, &error))
+    }
+
+    fn hex(&self) -> Result<String, Failure> {
+        const LINE: usize = 16;
+        let mut records = Vec::new();
+        for range in &self.0 {
+            let mut at = range.at;
+            let mut bytes = range.bytes.as_slice();
+            let mut upper = None;
+            while !bytes.is_empty() {
+                let [high, low] = [at >> 16, at & 0xffff];
+                if upper.replace(high) != Some(high) {
+                    records.push(Record::ExtendedLinearAddress(
+                        u16::try_from(high).unwrap_or(0),
+                    ));
+                }
+                // A line ends where the low half of the address does.
+                let (line, rest) =
+                    bytes.split_at(LINE.min(bytes.len()).min(0x1_0000 - low as usize));
+                records.push(Record::Data {
+                    offset: u16::try_from(low).unwrap_or(0),
+                    value: line.to_vec(),
+                });
+                at = at.wrapping_add(u32::try_from(line.len()).unwrap_or(0));
+                bytes = rest;
+            }
+        }
+        records.push(Record::EndOfFile);
+        create_object_file_representation(&records).map_err(Failure::failed)
+    }
+}
+
+fn refusal(path: &Path, error: &io::Error) -> Failure {
+    let path = path.display();
+    if error.kind() == io::ErrorKind::AlreadyExists {
+        return Failure::failed(format!(
+            "{path} exists and is not overwritten: name a new file"
+        ));
+    }
+    Failure::failed(format!("{path}: {error}"))
+}

@@ -1,0 +1,115 @@
+//! `randflake lease init`
+
+use core::time::Duration;
+use std::thread;
+
+use randflake_std::backoff::renewed_within;
+use randflake_std::date::span;
+use randflake_std::lease::{LeaseStore, QuarantineCause};
+
+use super::confirm::confirm;
+use crate::failure::{Failure, say};
+use crate::output::print_line;
+use crate::store::LeaseArgs;
+
+/// Declare that a namespace is new, so that it grants before its quarantine ends
+///
+/// A server that has lost its data looks like a new one. So on a server a namespace that is not there waits until every
+/// lease that may have been forgotten has expired, at least 320 s, unless this declares that there was none.
+///
+/// It makes the namespace in quarantine and waits for holders from before: for half the longest TTL and a tenth of that, 33 s
+/// with the usual one. A holder that reaches the store renews in that time, notices the loss, and moves the quarantine. If
+/// nothing has changed, it ends the quarantine, and whatever waits for the namespace goes on within 10 s. A holder that is
+/// cut off from the store is not seen: stop such holders first, or let the quarantine end by itself. A namespace that has
+/// leases is refused, and one that was dropped or is in quarantine for another reason.
+///
+/// Run it once, by hand or in the job that sets up the server; never at each start of a service or container, where it would
+/// declare a server new that has lost its data.
+///
+/// A dropped namespace is opened again by --reopen, and by nothing else. It may have another layout, secret and longest TTL
+/// then, and grants once every lease from before has expired.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake lease init --store redis://ids.internal --namespace orders
+  randflake lease init --store redis://ids.internal --namespace meters --max-ttl 30d --yes
+  randflake lease init --store redis://ids.internal --namespace orders --reopen")]
+pub(crate) struct LeaseInitArgs {
+    /// Do not ask; it waits for holders from before all the same
+    #[arg(long)]
+    yes: bool,
+    /// Do not wait for holders from before: only where none can be, as on a server that was just installed
+    #[arg(long)]
+    no_wait: bool,
+    /// Open a namespace that was dropped, with the layout given here
+    #[arg(long, conflicts_with = "no_wait")]
+    reopen: bool,
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+impl LeaseInitArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut store = self.store.open()?;
+        if self.reopen {
+            return match store.reopen_namespace()? {
+                Some(quarantine) => print_line(quarantine),
+                None => grants(),
+            };
+        }
+        let is_new = |store: &mut LeaseStore| {
+            let cause = store.quarantined()?.map(|quarantine| quarantine.cause);
+            let is_new = cause == Some(QuarantineCause::New);
+            Ok::<_, Failure>(is_new && store.list_from(0, 1)?.is_empty())
+        };
+        if is_new(&mut store)? {
+            self.confirm(&store)?;
+            store.create_namespace()?;
+            // Whoever had the node id of a file that is not there cannot show itself in a new one.
+            if !self.no_wait && !self.store.store().is_assigned()? {
+                wait_for_holders(&mut store)?;
+            }
+        } else {
+            store.create_namespace()?;
+        }
+        // Which refuses whatever speaks against it.
+        store.end_quarantine()?;
+        grants()
+    }
+
+    fn confirm(&self, store: &LeaseStore) -> Result<(), Failure> {
+        if self.yes {
+            return Ok(());
+        }
+        let (name, place) = (store.namespace().name(), self.store.shown_url()?);
+        let question = format!(
+            "Was no lease of namespace {name:?} ever granted in {place}, or have all of them expired? Then type its name: "
+        );
+        confirm(&question, name, "not declared new: the quarantine goes on")
+    }
+}
+
+/// Ends early if one has shown itself.
+fn wait_for_holders(store: &mut LeaseStore) -> Result<(), Failure> {
+    const LOOK: Duration = Duration::from_secs(2);
+    let mut left = renewed_within(store.namespace().max_ttl());
+    say(&format!(
+        "waiting for {}: holders of leases from before renew in that time, and show themselves; those that are cut off \
+         from the store do not",
+        span(left)
+    ));
+    while !left.is_zero() {
+        let pause = left.min(LOOK);
+        thread::sleep(pause);
+        left -= pause;
+        let quarantine = store.quarantined()?;
+        if quarantine.is_none_or(|quarantine| quarantine.cause != QuarantineCause::New) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn grants() -> Result<(), Failure> {
+    print_line("the namespace grants leases")
+}

@@ -1,0 +1,139 @@
+//! `randflake lease namespaces`
+
+use core::time::Duration;
+use std::io::{self, Write};
+
+use randflake_std::date::{span, utc};
+use randflake_std::lease::{Namespace, NamespaceList, Quarantine};
+use serde::Serialize;
+
+use super::snapshot::{Snapshot, ms};
+use crate::command::equal_ids::{namespaces_with_equal_ids, quoted};
+use crate::failure::{Failure, say};
+use crate::layout::described;
+use crate::output::{stdout, visible};
+use crate::store::StoreArgs;
+
+/// List the namespaces of a store
+///
+/// Creates nothing. A dropped namespace is not listed, and neither is a counter without leases. One that cannot be read
+/// is named on standard error, and the exit status is 1; so is a row with a name that no namespace may have. Namespaces whose
+/// ids may be equal, because they have one secret, or are plain and have one layout, name each other.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LeaseNamespacesArgs {
+    /// Print an object for each namespace
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+#[derive(Serialize)]
+struct NamespaceRow {
+    namespace: String,
+    layout: String,
+    live: usize,
+    total: u64,
+    longest_ttl_ms: u64,
+    quarantine_until_unix_ms: Option<u64>,
+    /// Others that have its secret, or are plain and have its layout.
+    equal_ids_with: Vec<String>,
+}
+
+impl LeaseNamespacesArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let NamespaceList {
+            names,
+            damaged,
+            is_complete,
+            ..
+        } = self.store.names()?;
+        if names.is_empty() && damaged.is_empty() && !self.json {
+            say(&format!("no namespaces in {}", self.store.shown_url()?));
+            return Ok(());
+        }
+        let mut out = stdout();
+        if !self.json {
+            writeln!(
+                out,
+                "NAMESPACE         LEASED           LONGEST TTL  LAYOUT"
+            )?;
+        }
+        let all = self.store.stored()?;
+        let mut unreadable = damaged.len();
+        for name in damaged {
+            say(&format!(
+                "the store was damaged: it has a namespace {name:?}, a name that randflake never writes; nothing of it is \
+                 used: find out who writes to the store, and delete it"
+            ));
+        }
+        for name in names {
+            match self.row(&name, &all) {
+                Ok(Some(row)) if self.json => {
+                    out.object(&row)?;
+                }
+                Ok(Some(row)) => row.write(&mut out)?,
+                // It was dropped meanwhile.
+                Ok(None) => {}
+                // The others are listed all the same.
+                Err(failure) => {
+                    unreadable += 1;
+                    say(&format!("namespace {name:?}: {failure}"));
+                }
+            }
+        }
+        out.flush()?;
+        if !is_complete {
+            say("the store has more namespaces, which are not listed");
+        }
+        match unreadable {
+            0 => Ok(()),
+            1 => Err(Failure::failed("1 namespace cannot be read")),
+            more => Err(Failure::failed(format!("{more} namespaces cannot be read"))),
+        }
+    }
+
+    fn row(&self, name: &str, all: &[Namespace]) -> Result<Option<NamespaceRow>, Failure> {
+        let Some(namespace) = self.store.find(name)? else {
+            return Ok(None);
+        };
+        let equal = namespaces_with_equal_ids(&namespace, namespace.terms().seal, all);
+        let mut store = self.store.open(&namespace)?;
+        let snapshot = Snapshot::take(&mut store)?;
+        let quarantine = store.quarantined()?;
+        Ok(Some(NamespaceRow {
+            namespace: namespace.name().to_owned(),
+            layout: described(&namespace),
+            live: snapshot.live().count(),
+            total: namespace.node_ids(),
+            longest_ttl_ms: ms(namespace.max_ttl()),
+            quarantine_until_unix_ms: quarantine.map(|Quarantine { until, .. }| ms(until)),
+            equal_ids_with: equal.into_iter().map(str::to_owned).collect(),
+        }))
+    }
+}
+
+impl NamespaceRow {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let leased = format!("{} of {}", self.live, self.total);
+        let ttl = span(Duration::from_millis(self.longest_ttl_ms));
+        let quarantine = match self.quarantine_until_unix_ms {
+            Some(until) => format!(
+                ", grants nothing until {}",
+                utc(Duration::from_millis(until))
+            ),
+            None => String::new(),
+        };
+        let equal: Vec<_> = self.equal_ids_with.iter().map(String::as_str).collect();
+        let equal = match &*equal {
+            [] => String::new(),
+            names => format!(", equal ids with {}", quoted(names)),
+        };
+        writeln!(
+            out,
+            "{:<16}  {leased:<15}  {ttl:<11}  {}{quarantine}{equal}",
+            self.namespace,
+            visible(&self.layout)
+        )
+    }
+}

@@ -1,0 +1,98 @@
+//! `randflake lease status`
+
+use core::time::Duration;
+use std::io::{self, Write};
+
+use randflake_std::date::{span, utc};
+use serde::Serialize;
+
+use super::snapshot::{Snapshot, ms};
+use crate::failure::Failure;
+use crate::layout::described;
+use crate::output::{stdout, visible};
+use crate::store::StoreArgs;
+
+/// Show how many node ids are leased
+#[derive(Debug, clap::Args)]
+pub(crate) struct LeaseStatusArgs {
+    /// Print an object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// The occupancy of a namespace. The soonest end is that of a live lease, unless it is renewed.
+#[derive(Serialize)]
+struct LeaseOccupancy {
+    namespace: String,
+    store: String,
+    layout: String,
+    version: u8,
+    live: usize,
+    total: u64,
+    soonest_end_unix_ms: Option<u64>,
+    soonest_end_in_ms: Option<u64>,
+    quarantine_until_unix_ms: Option<u64>,
+    quarantine: Option<String>,
+}
+
+impl LeaseStatusArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let mut store = self.store.open_stored()?;
+        let snapshot = Snapshot::take(&mut store)?;
+        let quarantine = store.quarantined()?;
+        let soonest = snapshot.live().map(|record| snapshot.end(record)).min();
+        let status = LeaseOccupancy {
+            namespace: store.namespace().name().to_owned(),
+            store: self.store.shown_url()?,
+            layout: described(store.namespace()),
+            version: store.version()?,
+            live: snapshot.live().count(),
+            total: store.namespace().node_ids(),
+            soonest_end_unix_ms: soonest.map(ms),
+            soonest_end_in_ms: soonest.map(|end| ms(end.saturating_sub(snapshot.now()))),
+            quarantine_until_unix_ms: quarantine.map(|quarantine| ms(quarantine.until)),
+            quarantine: quarantine.map(|quarantine| quarantine.to_string()),
+        };
+        let mut out = stdout();
+        if self.json {
+            out.object(&status)?;
+        } else {
+            status.write(&mut out)?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+impl LeaseOccupancy {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let soonest = match (self.soonest_end_unix_ms, self.soonest_end_in_ms) {
+            (Some(end), Some(left)) => {
+                format!(
+                    "{} ({})",
+                    utc(Duration::from_millis(end)),
+                    span(Duration::from_millis(left))
+                )
+            }
+            _ => "none".to_owned(),
+        };
+        write!(
+            out,
+            "namespace     {}\n\
+             store         {}\n\
+             layout        {}\n\
+             version       {}\n\
+             live leases   {} of {} node ids\n\
+             soonest end   {soonest}\n\
+             quarantine    {}\n",
+            self.namespace,
+            visible(&self.store),
+            self.layout,
+            self.version,
+            self.live,
+            self.total,
+            self.quarantine.as_deref().unwrap_or("none"),
+        )
+    }
+}

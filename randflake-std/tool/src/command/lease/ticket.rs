@@ -1,0 +1,123 @@
+//! `randflake lease ticket`
+
+use core::time::Duration;
+use std::env;
+use std::io::Write;
+use std::path::PathBuf;
+
+use randflake_std::Secret;
+use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest};
+use randflake_std::randflake_core::Ticket;
+
+use crate::failure::Failure;
+use crate::number::within;
+use crate::output::stdout;
+use crate::secret::{SecretArgs, TICKET_VARIABLE as VARIABLE};
+use crate::store::LeaseArgs;
+use crate::wait::{self, WaitArgs};
+
+/// Lease a node id for a device, or renew its lease, and print the ticket
+///
+/// A ticket is 32 bytes, printed as 64 hex digits, which hand the device its lease over any channel. It is
+/// authenticated under a key that server and device share, and good once: its counter is one more than that of the
+/// device's last ticket, which the store keeps, unless it is given. `lease device` registers a device first. A device that goes on after a reset takes a renewed lease only if its horizon survived. The secret
+/// of ids is not needed; where it is known here, a ticket under the same key is refused.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake lease device 00000000d0e5 --counter 0
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --max-ttl 30d
+  randflake lease ticket --device 00000000d0e5 --ticket-key-file meters.key --max-ttl 30d --renew")]
+pub(crate) struct LeaseTicketArgs {
+    /// The device's number, up to 16 hex digits
+    #[arg(long, value_name = "HEX", value_parser = device_id)]
+    device: u64,
+    #[command(flatten)]
+    key: TicketKeyArgs,
+    /// Seconds until the lease ends [default: the longest TTL of the namespace]
+    #[arg(long, value_name = "SECONDS", value_parser = within::<u64>(1..=u64::from(u32::MAX)))]
+    ttl_s: Option<u64>,
+    /// Renew the lease that the device has, which began last if it has several, instead of a new one
+    #[arg(long)]
+    renew: bool,
+    /// The ticket's counter: at most 1000 above that of the device's last one [default: one above]
+    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=u64::from(Ticket::MAX_COUNTER)))]
+    counter: Option<u32>,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
+    store: LeaseArgs,
+}
+
+/// Under which key tickets are made.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TicketKeyArgs {
+    /// File of the tickets' key, 32 hex digits, which only its owner may read; never that of ids
+    ///
+    /// Without it the key is that of the environment variable RANDFLAKE_TICKET_KEY.
+    #[arg(long, value_name = "FILE")]
+    ticket_key_file: Option<PathBuf>,
+}
+
+/// A device's number, as it is typed.
+pub(crate) fn device_id(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
+    let number = digits.then(|| u64::from_str_radix(text, 16).ok()).flatten();
+    number.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
+}
+
+impl LeaseTicketArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let key = self.key.read()?;
+        let key = key.ok_or_else(|| {
+            Failure::usage(format!(
+                "no key: set {VARIABLE} or give --ticket-key-file FILE"
+            ))
+        })?;
+        self.secret.differs_from(&key)?;
+        let mut store = self.store.open_within(&self.wait)?;
+        // First: a counter that was taken and not used does no harm.
+        let next = DeviceRequest::NextTicket {
+            owner: None,
+            counter: self.counter,
+        };
+        let taken = self
+            .wait
+            .until(wait::sleep, || store.device(self.device, &next))?;
+        let counter = taken.last_counter;
+        let longest = store.namespace().max_ttl();
+        let ttl = self.ttl_s.map_or(longest, Duration::from_secs);
+        let lease = self.wait.until(wait::sleep, || {
+            if !self.renew {
+                return Ok(DeviceLease::acquire(&mut store, self.device, ttl)?);
+            }
+            let mut lease = DeviceLease::find(&mut store, self.device)?;
+            lease.renew(&mut store, ttl)?;
+            Ok::<_, DeviceLeaseError>(lease)
+        })?;
+        let ticket = lease.ticket(counter, &key).map_err(Failure::failed)?;
+        let mut out = stdout();
+        for byte in ticket {
+            write!(out, "{byte:02x}")?;
+        }
+        writeln!(out)?;
+        Ok(out.flush()?)
+    }
+}
+
+impl TicketKeyArgs {
+    /// `None` if there is none.
+    pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
+        if let Some(path) = &self.ticket_key_file {
+            return Secret::from_file(path).map(Some).map_err(Failure::failed);
+        }
+        if env::var_os(VARIABLE).is_none() {
+            return Ok(None);
+        }
+        let key = Secret::from_env(VARIABLE);
+        key.map(Some)
+            .map_err(|error| Failure::usage(format!("{VARIABLE}: {error}")))
+    }
+}

@@ -1,0 +1,107 @@
+//! `randflake segment` itself.
+
+use std::io::{self, Write};
+
+use randflake_std::randflake_core::Permutation;
+use randflake_std::{Id, Plain};
+
+use crate::command::format::{Format, FormatArgs};
+use crate::command::input::BLOCK;
+use crate::command::interrupt::Interrupt;
+use crate::command::progress::Progress;
+use crate::failure::Failure;
+use crate::form::Form;
+use crate::number::within;
+use crate::output::{Output, stdout};
+use crate::secret::SecretArgs;
+use crate::store::StoreArgs;
+use crate::wait::WaitArgs;
+
+/// The most that are reserved at once, and lost when the run is killed. Reserving waits for the disk or
+/// the network, so there should be many.
+const LONGEST: u64 = 65_536;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Issue {
+    /// How many
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = within::<u64>(0..=u64::MAX),
+        allow_negative_numbers = true
+    )]
+    count: u64,
+    /// Encrypt them under the secret, so that they give nothing away
+    #[arg(long)]
+    encrypt: bool,
+    #[command(flatten)]
+    format: FormatArgs,
+    #[command(flatten)]
+    wait: WaitArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+impl Issue {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        if !self.encrypt && self.secret.is_given() {
+            return Err(Failure::usage("--key-file: only --encrypt takes a secret"));
+        }
+        if self.encrypt {
+            self.print(Form::Text, &self.secret.read_or_make(&self.store)?.cipher())
+        } else {
+            self.print(Form::Int, &Plain)
+        }
+    }
+
+    fn print(&self, default: Form, permutation: &impl Permutation) -> Result<(), Failure> {
+        let format = self.format.or(default);
+        let interrupt = Interrupt::watch()?;
+        let pause = |time| interrupt.pause(time);
+        let open = self.store.counter_opener()?;
+        let mut store = self.wait.until(pause, open)?;
+        let mut out = stdout();
+        let mut progress = Progress::new(self.count);
+        let (mut block, mut ids) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
+        let mut done = 0;
+        while done < self.count {
+            // Before it waits, all made so far is handed to the reader.
+            out.flush()?;
+            let count = (self.count - done).min(LONGEST);
+            let segment = self.wait.until(pause, || store.reserve(count))?;
+            let mut numbers = segment.first()..segment.end();
+            while !numbers.is_empty() {
+                interrupt.check()?;
+                block.clear();
+                block.extend(numbers.by_ref().take(BLOCK));
+                let first = block.first().copied().unwrap_or_default();
+                permutation.permute_all(&mut block);
+                ids.clear();
+                ids.extend(block.iter().copied().map(Id::from_u64));
+                match format {
+                    Format::Id(form) => form.write(&mut out, &ids)?,
+                    Format::Json => write_objects(&mut out, first, &ids)?,
+                }
+                done += ids.len() as u64;
+                progress.show(done);
+            }
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// The objects of ids, without the fields that a layout would give them: `raw` is the number.
+fn write_objects(out: &mut Output, first: u64, ids: &[Id]) -> io::Result<()> {
+    for (raw, id) in (first..).zip(ids) {
+        let (text, int) = (id.to_text(), id.to_i64());
+        writeln!(out, r#"{{"text":"{text}","int":"{int}","raw":"{raw}"}}"#)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,53 @@
+//! `randflake segment`
+
+mod init;
+mod issue;
+mod resume;
+mod status;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// Issue sequential numbers: 1, 2, 3 and so on
+///
+/// The numbers are unique within a namespace, over restarts and all processes at once, and no clock is
+/// needed. The store counts them; a run that is killed leaves a gap of at most 65536. In a store on a server a new
+/// counter is declared so once, with init: there, one that is not there may have been lost.
+///
+/// Unlike ids they tell how many there are and in which order they were made, unless --encrypt.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  randflake segment -n 3
+  randflake segment --namespace invoices
+  randflake segment --encrypt -n 1000 > ids.txt
+  randflake segment init --store redis://ids.example
+  randflake segment resume 1000001"
+)]
+pub(crate) struct SegmentArgs {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    issue: issue::Issue,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Init(init::SegmentInitArgs),
+    Status(status::SegmentStatusArgs),
+    Resume(resume::SegmentResumeArgs),
+}
+
+impl SegmentArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match &self.command {
+            None => self.issue.run(),
+            Some(Command::Init(args)) => args.run(),
+            Some(Command::Status(args)) => args.run(),
+            Some(Command::Resume(args)) => args.run(),
+        }
+    }
+}

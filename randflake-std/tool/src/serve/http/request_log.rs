@@ -1,0 +1,91 @@
+//! Requests as the request log has them.
+
+use core::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+
+use axum::extract::Request;
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+
+use crate::serve::access::Identity;
+use crate::serve::log::{self, LogEntry};
+use crate::serve::service::Service;
+use crate::serve::service::refusal::RefusalKind;
+
+/// Any other word may be a secret in the wrong place.
+const KNOWN: [Method; 9] = [
+    Method::GET,
+    Method::HEAD,
+    Method::POST,
+    Method::PUT,
+    Method::DELETE,
+    Method::CONNECT,
+    Method::OPTIONS,
+    Method::TRACE,
+    Method::PATCH,
+];
+
+/// Where a request comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Peer(pub(super) SocketAddr);
+
+/// Whose token it had, once that was looked up.
+#[derive(Clone, Default)]
+pub(super) struct LoggedIdentity(Arc<OnceLock<Arc<Identity>>>);
+
+impl LoggedIdentity {
+    pub(super) fn is(&self, identity: &Arc<Identity>) {
+        // A request has one token.
+        _ = self.0.set(Arc::clone(identity));
+    }
+}
+
+/// A request that will be noted.
+pub(super) struct LoggedRequest {
+    begun: Instant,
+    peer: SocketAddr,
+    method: Method,
+    path: String,
+    seen: LoggedIdentity,
+}
+
+impl LoggedRequest {
+    /// `None` without a log.
+    pub(super) fn begin(service: &Service, request: &mut Request) -> Option<Self> {
+        let begun = service.log.begin()?;
+        let Peer(peer) = *request.extensions().get()?;
+        let seen = LoggedIdentity::default();
+        request.extensions_mut().insert(seen.clone());
+        Some(Self {
+            begun,
+            peer,
+            method: request.method().clone(),
+            path: request.uri().path().to_owned(),
+            seen,
+        })
+    }
+
+    pub(super) fn end(self, service: &Service, response: &Response) {
+        // Whatever stands in a path that is none of the server's may be anything.
+        let is_known = response.status() != StatusCode::NOT_FOUND;
+        let path = if is_known { &*self.path } else { "?" };
+        let is_known = KNOWN.contains(&self.method);
+        let method = if is_known { self.method.as_str() } else { "?" };
+        let refused = response.extensions().get::<RefusalKind>();
+        let status = response.status();
+        let entry = LogEntry {
+            protocol: "http",
+            peer: self.peer,
+            token: self.seen.0.get().map(|identity| identity.name()),
+            request: &format!("{method} {path}"),
+            namespace: None,
+            answer: match refused {
+                Some(kind) => log::answer(Some(*kind)),
+                None if status.is_success() => log::answer(None),
+                None => status.as_str(),
+            },
+        };
+        service.log.end(Some(self.begun), &entry);
+    }
+}

@@ -1,0 +1,401 @@
+//! One namespace that is served.
+
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
+use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
+use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, NodeIdCount};
+use tokio::sync::Semaphore;
+use tokio::task::JoinError;
+use tokio::time::{Instant, timeout_at};
+
+use crate::failure::{Failure, say};
+use crate::output::visible;
+use crate::serve::access::Identity;
+
+use super::counters::Count;
+use super::readiness::{NotReady, cause};
+use super::refusal::{Refusal, RefusalKind};
+
+/// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Requests to change leases that the store works on at the same time, each in a session of its own.
+const SESSIONS: usize = 4;
+/// The same of requests that only read, so that no number of them holds up a lease.
+const READERS: usize = 2;
+
+pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
+type StoreOpener = Box<dyn Fn() -> Result<LeaseStore, StoreError> + Send + Sync>;
+
+/// What is known of a namespace before its leases are acquired.
+pub(crate) struct Configured {
+    pub(crate) namespace: Namespace,
+    pub(crate) cipher: Option<Sparx64>,
+    pub(crate) open: StoreOpener,
+}
+
+/// A namespace: its ids, and its store for the leases of others.
+pub(crate) struct ServedNamespace {
+    namespace: Namespace,
+    codec: Codec<LayoutSpec, Option<Sparx64>>,
+    open: StoreOpener,
+    /// Set once the store has granted leases.
+    ids: OnceLock<Ids>,
+    /// How many node ids, the highest ones, its clients are not granted.
+    reserved: u32,
+    changes: StoreSessions,
+    reads: StoreSessions,
+    /// Why the store has not granted the first leases.
+    waiting: Mutex<Option<NotReady>>,
+    /// What was said of the store last, and when.
+    logged: Mutex<Option<(String, Instant)>>,
+    pub(crate) issued: Count,
+}
+
+/// Sessions of the store for one kind of requests.
+struct StoreSessions {
+    idle: Mutex<Vec<LeaseStore>>,
+    at_once: Arc<Semaphore>,
+}
+
+/// How a handle leases its node ids.
+#[derive(Clone, Debug)]
+pub(crate) struct Leasing {
+    pub(crate) node_ids: RangeInclusive<u32>,
+    pub(crate) ttl: Duration,
+    pub(crate) holder: Option<String>,
+}
+
+impl ServedNamespace {
+    pub(crate) fn new(configured: Configured) -> Self {
+        let Configured {
+            namespace,
+            cipher,
+            open,
+        } = configured;
+        Self {
+            codec: Codec::new(namespace.spec(), cipher),
+            reserved: reserved(namespace.node_ids()),
+            namespace,
+            open,
+            ids: OnceLock::new(),
+            changes: StoreSessions::new(SESSIONS),
+            reads: StoreSessions::new(READERS),
+            waiting: Mutex::default(),
+            logged: Mutex::default(),
+            issued: Count::default(),
+        }
+    }
+
+    /// Keeps so many node ids for servers.
+    pub(crate) fn reserving(self, reserved: u32) -> Result<Self, Failure> {
+        let total = self.namespace.node_ids();
+        if u64::from(reserved) >= total {
+            return Err(Failure::usage(format!(
+                "--reserved-node-ids {reserved}: namespace {:?} has {total} node ids: fewer than that are allowed",
+                self.name()
+            )));
+        }
+        Ok(Self { reserved, ..self })
+    }
+
+    /// Which node ids a client may be granted.
+    pub(crate) fn leasable(&self, principal: &Identity) -> Result<RangeInclusive<u32>, Refusal> {
+        // A layout has at most 2^32, of which one at least is not reserved.
+        let last = self.namespace.spec().max_node_id() - self.reserved;
+        let (first, last) = match principal.node_ids() {
+            Some(own) => (*own.start(), last.min(*own.end())),
+            None => (0, last),
+        };
+        if first <= last {
+            return Ok(first..=last);
+        }
+        Err(Refusal::new(
+            RefusalKind::Forbidden,
+            format!(
+                "the token {:?} may lease node ids from {first} on, and those from {} on are the servers' own \
+                 (--reserved-node-ids)",
+                principal.name(),
+                last + 1
+            ),
+        ))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.namespace.name()
+    }
+
+    pub(crate) fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    pub(crate) fn codec(&self) -> &Codec<LayoutSpec, Option<Sparx64>> {
+        &self.codec
+    }
+
+    /// The handle, once it has leases.
+    pub(crate) fn handle(&self) -> Option<&Ids> {
+        self.ids.get()
+    }
+
+    /// `None` until the store has granted leases for the first time.
+    pub(crate) fn health(&self) -> Option<Health> {
+        self.handle().map(Handle::health)
+    }
+
+    /// Why no ids are issued; `None` if they are.
+    pub(crate) fn not_ready(&self) -> Option<NotReady> {
+        match self.health() {
+            Some(health) => NotReady::of(&health),
+            None => Some(self.waiting().clone().unwrap_or_else(NotReady::starting)),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<NotReady>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Acquires the first leases, however long the store takes. Fails if waiting does not help.
+    pub(crate) async fn start(
+        self: &Arc<Self>,
+        leasing: &Leasing,
+        mut tell: impl FnMut(&StoreError, Duration) + Send + 'static,
+    ) -> Result<(), BuildError> {
+        /// Longer than any service runs, and short enough for every clock.
+        const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
+        let (opened, waiting) = (Arc::clone(self), Arc::clone(self));
+        let store = lease::deferred(&self.namespace, move |_| (opened.open)());
+        let cipher = self.codec.permutation().clone();
+        let most = u32::try_from(self.namespace.node_ids()).unwrap_or(u32::MAX);
+        let (least, limit) = (*leasing.node_ids.start(), *leasing.node_ids.end());
+        let node_ids: NodeIdCount = if limit.min(most) == least {
+            least.into()
+        } else {
+            (least..=limit.min(most)).into()
+        };
+        let shortest = Duration::from_millis(self.namespace.spec().tick_ms().saturating_mul(3));
+        let builder = Builder::new(self.namespace.spec(), cipher, store)
+            .node_ids(node_ids)
+            .ttl(leasing.ttl.max(shortest))
+            .wait(FOREVER)
+            .on_wait(move |error, limit| {
+                *waiting.waiting() = Some(NotReady::of_store(error));
+                tell(error, limit);
+            });
+        let builder = match &leasing.holder {
+            Some(name) => builder.holder(name),
+            None => builder,
+        };
+        let handle = builder.build_async().await?;
+        if let Err(second) = self.ids.set(handle) {
+            // It was started before, and those leases are used.
+            _ = second.close_async().await;
+        }
+        Ok(())
+    }
+
+    /// Fills the whole buffer, and waits a few seconds for that if need be.
+    pub(crate) async fn fill(&self, ids: &mut [Id]) -> Result<(), Refusal> {
+        let handle = self.ready()?;
+        let mut done = handle.fill(ids).unwrap_or_default();
+        if done < ids.len() {
+            let limit = Instant::now() + PATIENCE;
+            while done < ids.len() {
+                let left = limit.saturating_duration_since(Instant::now());
+                let filled = handle.fill_wait_async(&mut ids[done..], left).await;
+                done += filled.map_err(|error| self.refusal(&error))?;
+            }
+        }
+        self.issued.add(ids.len() as u64);
+        Ok(())
+    }
+
+    /// One id, at once. `None`: ask [`fill`](Self::fill), which waits or says why there is none.
+    pub(crate) fn next(&self) -> Option<Id> {
+        self.handle()?.generate().ok()
+    }
+
+    fn ready(&self) -> Result<&Ids, Refusal> {
+        self.handle().ok_or_else(|| {
+            let name = self.name();
+            let told =
+                format!("namespace {name:?} is starting: its store has not granted a lease yet");
+            Refusal::new(RefusalKind::Unavailable, told)
+        })
+    }
+
+    fn refusal(&self, error: &GenerateError) -> Refusal {
+        let mut refusal = Refusal::from(error);
+        let status = self.handle().map(Handle::lease);
+        if let Some(error) = status.and_then(|status| status.last_error.or(status.shortage)) {
+            refusal.message = format!("{}; {}", refusal.message, cause(&error));
+        }
+        refusal
+    }
+
+    /// Changes leases, in a thread that may block.
+    pub(crate) async fn with_store<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.in_lane(|space| &space.changes, work).await
+    }
+
+    /// As [`with_store`](Self::with_store), where only some node ids may be granted.
+    pub(crate) async fn grant_within<T: Send + 'static>(
+        self: &Arc<Self>,
+        node_ids: RangeInclusive<u32>,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let within = move |store: &mut LeaseStore| {
+            // Sessions are used in turns: who had this one before may have had others.
+            store.lease_within(node_ids);
+            work(store)
+        };
+        self.with_store(within).await
+    }
+
+    /// Looks at what the store has, in a thread that may block and in sessions of its own.
+    pub(crate) async fn read_store<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        self.in_lane(|space| &space.reads, work).await
+    }
+
+    async fn in_lane<T: Send + 'static>(
+        self: &Arc<Self>,
+        lane: fn(&Self) -> &StoreSessions,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let busy = |_| {
+            let told = "the lease store is busy with other requests: try again";
+            Refusal::new(RefusalKind::Busy, told).retry_in(Duration::from_secs(1))
+        };
+        let limit = Instant::now() + PATIENCE;
+        let at_once = Arc::clone(&lane(self).at_once);
+        let permit = timeout_at(limit, at_once.acquire_owned()).await;
+        let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
+        let space = Arc::clone(self);
+        let done = tokio::task::spawn_blocking(move || {
+            // The store works on even if whoever asked has gone, or waits no longer.
+            let _permit = permit;
+            let idle = lane(&space).idle().pop();
+            let mut store = idle.map_or_else(|| space.session(), Ok)?;
+            let done = work(&mut store);
+            lane(&space).idle().push(store);
+            if let Err(Refusal {
+                detail: Some(detail),
+                ..
+            }) = &done
+            {
+                space.log(detail);
+            }
+            done
+        });
+        done.await.unwrap_or_else(|ended| Err(self.not_done(ended)))
+    }
+
+    /// Work that ended before its end: by a panic, or because the runtime is ending.
+    fn not_done(&self, ended: JoinError) -> Refusal {
+        let Ok(panic) = ended.try_into_panic() else {
+            return stopping();
+        };
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        let name = self.name();
+        say(&format!(
+            "error: work with the store of namespace {name:?} panicked, which is a defect of the server: {}",
+            visible(text.unwrap_or("without a message"))
+        ));
+        let told =
+            "a defect of the server: its log says more; whether it did what was asked is unknown";
+        Refusal::new(RefusalKind::Internal, told)
+    }
+
+    /// Says what a client was not told: the same once in a minute.
+    fn log(&self, detail: &str) {
+        const PAUSE: Duration = Duration::from_secs(60);
+        let mut last = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let is_known = |(said, when): &(String, Instant)| said == detail && now - *when < PAUSE;
+        if last.as_ref().is_some_and(is_known) {
+            return;
+        }
+        say(&format!("warning: namespace {:?}: {detail}", self.name()));
+        *last = Some((detail.to_owned(), now));
+    }
+
+    fn session(&self) -> Result<LeaseStore, Refusal> {
+        let mut store = (self.open)()?;
+        store.seal(KeyCheck::of(self.codec.permutation()));
+        store.act_as_proxy();
+        Ok(store)
+    }
+
+    /// Stops issuing, and releases the leases.
+    pub(crate) async fn close(&self) -> Result<(), StoreError> {
+        match self.handle() {
+            Some(handle) => handle.close_async().await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// How many node ids servers keep for themselves unless it is set: a sixteenth, and no more than a fleet of servers needs.
+fn reserved(total: u64) -> u32 {
+    const MOST: u64 = 1_024;
+    if total <= 1 {
+        return 0;
+    }
+    u32::try_from(total.div_ceil(16).min(MOST)).unwrap_or_default()
+}
+
+impl StoreSessions {
+    fn new(sessions: usize) -> Self {
+        Self {
+            idle: Mutex::default(),
+            at_once: Arc::new(Semaphore::new(sessions)),
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Vec<LeaseStore>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stopping() -> Refusal {
+    Refusal::new(RefusalKind::Unavailable, "the server is stopping")
+}
+
+#[cfg(test)]
+mod tests {
+    use randflake_std::lease::MemoryStore;
+    use randflake_std::randflake_core::Layout as _;
+    use randflake_std::{Randflake, SystemClock};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
+        let namespace = Namespace::new("orders", Randflake::SPEC).unwrap();
+        let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
+        let space = Arc::new(ServedNamespace::new(Configured {
+            namespace,
+            cipher: None,
+            open: Box::new(move || Ok(store.clone().into())),
+        }));
+        // More often than there are sessions.
+        for _ in 0..2 * SESSIONS {
+            let panicking = space.with_store::<()>(|_| panic!("the test does"));
+            let refusal = panicking.await.unwrap_err();
+            assert_eq!(
+                (refusal.kind, refusal.kind.http()),
+                (RefusalKind::Internal, 500)
+            );
+        }
+        space.with_store(|_| Ok(())).await.unwrap();
+    }
+}
