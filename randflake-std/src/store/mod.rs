@@ -26,7 +26,6 @@ mod past;
 mod records;
 mod reports;
 mod steps;
-#[cfg(feature = "ticket")]
 mod ticket;
 mod upgrade;
 mod url;
@@ -45,7 +44,6 @@ pub use self::deferred::deferred;
 pub use self::engine::{Ask, Engine, Profile, Reading};
 pub use self::occupancy::{Occupancy, occupancy};
 use self::records::Records;
-#[cfg(feature = "ticket")]
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;

@@ -267,18 +267,18 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
             ttl: TTL,
         })
     };
-    let chosen = choose(&mut *store, &[5, 2]).unwrap().grants;
+    let chosen = choose(&mut store, &[5, 2]).unwrap().grants;
     assert_eq!(node_ids(&chosen), [2, 5].into());
     backend.pass(ticks(10));
-    let free = acquire(&mut *store, 1, 6).unwrap().grants;
+    let free = acquire(&mut store, 1, 6).unwrap().grants;
     assert!(node_ids(&free).is_disjoint(&node_ids(&chosen)));
     assert!(matches!(
-        acquire(&mut *store, 2, 1),
+        acquire(&mut store, 2, 1),
         Err(StoreError::Exhausted { .. })
     ));
 
     // Both or none, and until when they are taken.
-    let refused = choose(&mut *store, &[5, 3]).unwrap_err();
+    let refused = choose(&mut store, &[5, 3]).unwrap_err();
     let StoreError::Exhausted { retry_in } = refused else {
         panic!("{refused:?}")
     };
@@ -287,11 +287,11 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
         "{retry_in:?}"
     );
     backend.pass(ticks(TTL - 10));
-    assert!(choose(&mut *store, &[5, 3]).is_err());
-    let again = choose(&mut *store, &[5]).unwrap().grants[0];
+    assert!(choose(&mut store, &[5, 3]).is_err());
+    let again = choose(&mut store, &[5]).unwrap().grants[0];
     assert!(again.start >= chosen[1].end);
     for not_so in [&[8][..], &[u32::MAX], &[4, 4]] {
-        let refused = choose(&mut *store, not_so);
+        let refused = choose(&mut store, not_so);
         assert!(
             matches!(refused, Err(StoreError::Invalid(_))),
             "{refused:?}"
