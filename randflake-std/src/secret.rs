@@ -206,7 +206,7 @@ impl Secret {
     }
 }
 
-/// In constant time.
+/// Compares two secrets in constant time.
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         let pairs = self.0.iter().zip(other.0.iter());
@@ -232,21 +232,21 @@ pub enum SecretError {
     },
     /// The file cannot be read or written.
     File {
-        /// Which file.
+        /// Path of the file that failed.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// Others may read or write the file.
     Readable {
-        /// Which file.
+        /// Path of the readable file.
         path: PathBuf,
-        /// Its permission bits.
+        /// Permission bits of the file.
         mode: u32,
     },
     /// The file, a link to it, or its directory belongs to neither this process's user nor root.
     Owner {
-        /// Which of them.
+        /// Path of the file, link or directory.
         path: PathBuf,
         /// The uid of its owner.
         uid: u32,
@@ -255,14 +255,14 @@ pub enum SecretError {
     },
     /// Others may write to the file's directory, and replace the file.
     Writable {
-        /// Which directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Its permission bits.
+        /// Permission bits of the directory.
         mode: u32,
     },
     /// The environment variable is not set.
     Unset {
-        /// Which variable.
+        /// Name of the variable.
         name: String,
     },
     /// The operating system has no random numbers.

@@ -18,7 +18,6 @@ pub(crate) fn needs() -> Vec<Need> {
     needs_of(&CHAOS_ON_POSTGRES)
 }
 
-/// The same.
 pub(crate) fn run(report: &mut Report) {
     run_for(report, &CHAOS_ON_POSTGRES, &["postgres::"], 0);
 }

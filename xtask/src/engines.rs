@@ -104,7 +104,6 @@ pub(crate) const SOAK_ON_REDIS: Test = test("soak", &[REDIS_SERVER]);
 /// Run by the subcommand `copies`.
 pub(crate) const COPIED_MACHINES: Test = test("copied_machines", &[REDIS_SERVER, MACHINE]);
 
-/// Run by `bench`.
 pub(crate) const LEASES: Test = test("leases", ALL_ENGINES);
 
 pub(crate) fn needs() -> Vec<Need> {

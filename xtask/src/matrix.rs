@@ -145,7 +145,6 @@ pub(crate) fn light_tests(target: &str, features: &str) -> Command {
 /// Of `randflake-core`, which `randflake-std` passes on.
 const DATABASES: &[&str] = &["diesel", "postgres-types", "rusqlite", "sea-orm", "sqlx"];
 
-/// The same.
 const FORMATS: &[&str] = &[
     "arbitrary",
     "async-graphql",

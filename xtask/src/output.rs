@@ -55,7 +55,7 @@ impl Output {
         self.write(format!("{line}\n").as_bytes());
     }
 
-    /// Runs a command.
+    /// Runs a command with its output captured.
     pub(crate) fn status(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
         self.begin(command)?;
         if let Some(kept) = &self.kept {

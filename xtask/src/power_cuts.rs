@@ -14,7 +14,7 @@ use std::thread;
 use crate::scratch::Scratch;
 
 const BOOTS: usize = 110;
-/// What `virt` wants.
+/// Size of the flash of QEMU's machine `virt`.
 const FLASH_BYTES: usize = 32 << 20;
 /// What it erases at once.
 const PAGE_BYTES: usize = 256 << 10;

@@ -18,7 +18,7 @@ pub(crate) struct Target {
 }
 
 pub(crate) struct Machine {
-    /// For the report.
+    /// Name of the target in the report.
     pub(crate) name: &'static str,
     /// What the emulator is told.
     options: &'static [&'static str],

@@ -23,7 +23,7 @@ struct Tally {
     spent: Duration,
 }
 
-/// The running count.
+/// Count of passed and failed checks so far.
 #[derive(Default)]
 pub(crate) struct Report {
     host_only: bool,

@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::tools::PYTHON;
 
-/// The published package.
+/// The published Python package to compare with.
 pub(crate) const RANDFLAKE: &str = "randflake==2.1.0";
 
 /// A folder that is removed with it.

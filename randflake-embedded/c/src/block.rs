@@ -101,7 +101,7 @@ fn next(rf: &Rf) -> Result<Id, Status> {
     Ok(setup.codec.id(raw))
 }
 
-/// `rf_parts`.
+/// The C type `rf_parts`.
 #[repr(C)]
 struct Parts {
     unix_s: u32,

@@ -10,7 +10,7 @@ type Uptime = extern "C" fn(*mut c_void) -> u32;
 type Read = extern "C" fn(*mut c_void) -> u32;
 type Raise = extern "C" fn(*mut c_void, u32) -> i32;
 
-/// `rf_grant`.
+/// The C type `rf_grant`.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Grant {
@@ -19,7 +19,7 @@ pub(crate) struct Grant {
     pub(crate) end_unix_s: u32,
 }
 
-/// `rf_config`.
+/// The C type `rf_config`.
 #[repr(C)]
 pub struct Given {
     key: Option<&'static [u8; 16]>,
@@ -31,7 +31,7 @@ pub struct Given {
     user: *mut c_void,
 }
 
-/// The same, checked.
+/// A configuration that was checked.
 pub(crate) struct Config {
     pub(crate) grant: Grant,
     pub(crate) block_s: u32,

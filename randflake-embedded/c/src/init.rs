@@ -1,4 +1,4 @@
-//! `rf_init` and `rf_provision`.
+//! The functions `rf_init` and `rf_provision`.
 
 use core::mem::MaybeUninit;
 

@@ -49,7 +49,7 @@ struct Setup {
 const _: () = assert!(size_of::<Rf>() == status::SIZE && align_of::<Rf>() <= status::ALIGN);
 
 impl Rf {
-    /// `None` before `rf_init`.
+    /// The configuration; `None` before `rf_init`.
     fn setup(&self) -> Option<&Setup> {
         // SAFETY: `rf_init` has written it before it set the gate up.
         self.gate

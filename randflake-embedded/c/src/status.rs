@@ -6,7 +6,7 @@ use randflake_core::{GenerateError, HorizonError, LeaseError, TicketError};
 
 include!(concat!(env!("OUT_DIR"), "/header.rs"));
 
-/// `rf_status`.
+/// The C type `rf_status`.
 #[repr(transparent)]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Status(i32);

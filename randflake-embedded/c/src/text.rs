@@ -1,4 +1,4 @@
-//! Ids as text.
+//! Conversion between ids and text.
 
 use core::mem::MaybeUninit;
 use core::slice;

@@ -1,4 +1,4 @@
-//! Tickets.
+//! The functions on tickets.
 
 use core::time::Duration;
 

@@ -21,7 +21,7 @@ const MAGIC: u32 = 0x5eed_1d5e;
 #[unsafe(link_section = ".uninit.retained")]
 static mut RETAINED: MaybeUninit<Retained> = MaybeUninit::uninit();
 
-/// Zeros at power-on.
+/// Reads the retained words, zeros after power-on.
 pub fn load() -> Retained {
     // SAFETY: plain numbers, of which any bits are some; nobody else has the memory.
     let retained = unsafe { (&raw const RETAINED).cast::<Retained>().read_volatile() };

@@ -25,7 +25,7 @@ impl Suite {
         }
     }
 
-    /// Ends the emulation.
+    /// Reports the result and ends the emulation.
     pub fn finish(self) -> ! {
         let Self { passed, failed } = self;
         let verdict = if failed == 0 { "ok" } else { "FAILED" };

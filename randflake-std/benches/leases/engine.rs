@@ -17,9 +17,9 @@ use super::namespaces::declared_new;
 /// How much is measured.
 #[derive(Clone, Copy)]
 pub(crate) struct Size {
-    /// Of each time.
+    /// Rounds of each time measured.
     pub(crate) rounds: u32,
-    /// Of each rate.
+    /// Time span of each rate measured.
     pub(crate) span: Duration,
     node_id_bits: u32,
     /// How long it takes at most to lease all node ids; each engine's own where there are many.
@@ -111,7 +111,7 @@ impl Kind {
         }
     }
 
-    /// For people.
+    /// Name of the engine in the report.
     pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Sqlite => "SQLite",

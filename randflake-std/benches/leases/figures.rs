@@ -1,4 +1,4 @@
-//! What was measured.
+//! Figures of one engine, as measured.
 
 use core::fmt::Write;
 use core::time::Duration;

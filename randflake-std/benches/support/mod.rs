@@ -1,4 +1,4 @@
-//! Handles to measure.
+//! Handles that benches measure.
 
 use core::sync::atomic::AtomicU64;
 use std::sync::Arc;

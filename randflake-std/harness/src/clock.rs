@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::program;
 
-/// Where libfaketime is.
+/// Variable with the path of libfaketime.
 const LIBFAKETIME: &str = "RANDFLAKE_LIBFAKETIME";
 
 /// How far off the wall clocks of some processes are.

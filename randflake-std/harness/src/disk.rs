@@ -23,7 +23,7 @@ use std::time::Instant;
 
 use tempfile::TempDir;
 
-/// Where `mkfs.ext4` is.
+/// Variable with the path of `mkfs.ext4`.
 const MKFS: &str = "RANDFLAKE_MKFS_EXT4";
 /// `_IOR('X', 125, __u32)` and `EXT4_GOING_FLAGS_NOLOGFLUSH` of Linux's `include/uapi/linux/ext4.h`.
 const SHUTDOWN: libc::Ioctl = 0x8004_587d;

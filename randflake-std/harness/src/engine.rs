@@ -46,7 +46,7 @@ impl Engine for RedisServer {
     }
 }
 
-/// Of one member.
+/// An etcd cluster of one member.
 impl Engine for EtcdCluster {
     fn port(&self) -> u16 {
         self.members[0].port

@@ -5,7 +5,7 @@ use std::{env, io};
 
 use super::program;
 
-/// Where `ip` is.
+/// Variable with the path of `ip`.
 const IP: &str = "RANDFLAKE_IP";
 
 /// Gives this process mounts and a network of its own, with nothing but a loopback interface, and a folder for

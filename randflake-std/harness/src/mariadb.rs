@@ -1,4 +1,4 @@
-//! A MariaDB server.
+//! A MariaDB server for tests.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

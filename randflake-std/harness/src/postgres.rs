@@ -1,4 +1,4 @@
-//! A PostgreSQL server.
+//! A PostgreSQL server for tests.
 
 use core::time::Duration;
 use std::path::{Path, PathBuf};

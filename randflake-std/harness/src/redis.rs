@@ -1,4 +1,4 @@
-//! A Redis server.
+//! A Redis server for tests.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;

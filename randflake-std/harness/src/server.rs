@@ -96,7 +96,7 @@ impl Server {
         }
     }
 
-    /// `kill -9`.
+    /// Kills the process, as `kill -9` does.
     pub fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
             child.kill().unwrap();

@@ -12,7 +12,7 @@ const PAGE_SIZE: usize = 4096;
 const MAGIC: [u8; 4] = 0x4b4c_4356_u32.to_le_bytes();
 /// Offset of the field `flags`.
 const FLAGS: usize = 24;
-/// The flag `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT`.
+/// The flag `VMCLOCK_FLAG_VM_GEN_COUNTER_PRESENT` of the page.
 const HAS_GENERATION: u64 = 1 << 8;
 /// Offset of the field `vm_generation_counter`, the last one.
 const GENERATION: usize = 104;

@@ -33,7 +33,7 @@ pub enum BuildError {
     Ttl {
         /// TTL that was given.
         ttl: Duration,
-        /// Shortest TTL allowed.
+        /// Shortest TTL that is allowed.
         min: Duration,
     },
     /// The holder's name is not allowed.

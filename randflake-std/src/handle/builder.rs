@@ -1,4 +1,4 @@
-//! Builder of handles.
+//! Configuration and construction of handles.
 
 use core::time::Duration;
 use std::sync::{Arc, mpsc};

@@ -157,7 +157,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         pause
     }
 
-    /// Reports metrics.
+    /// Reports the metrics of the handle.
     pub(super) fn report(&self) {
         let namespace = self.client.namespace();
         let slots = self.shared.read();

@@ -141,7 +141,7 @@ impl ValuesOfThread {
     }
 }
 
-/// The thread ends.
+/// Frees the values of a thread that ends.
 impl Drop for ValuesOfThread {
     fn drop(&mut self) {
         LAST.set((0, NonNull::dangling()));

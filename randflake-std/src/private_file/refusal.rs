@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct FileRefusal {
     /// Which one: the file, a link to it, or their directory.
     pub path: PathBuf,
-    /// Why.
+    /// Reason of the refusal.
     pub reason: RefusalReason,
 }
 
@@ -21,19 +21,19 @@ randflake_core::readable_debug!(FileRefusal);
 pub enum RefusalReason {
     /// It belongs to neither this process's user nor root.
     Owner {
-        /// To whom.
+        /// User that owns it.
         uid: u32,
         /// As whom this process runs.
         process: u32,
     },
     /// Others may write to it.
     Writable {
-        /// Its permission bits.
+        /// Permission bits of the file or directory.
         mode: u32,
     },
     /// Others may read the key.
     Readable {
-        /// Its permission bits.
+        /// Permission bits of the key.
         mode: u32,
     },
     /// It is a symbolic link.
@@ -42,7 +42,7 @@ pub enum RefusalReason {
     NotAFile,
     /// It has several names (hard links).
     Names {
-        /// How many.
+        /// Number of its names.
         count: u64,
     },
     /// The path does not end in a file's name.

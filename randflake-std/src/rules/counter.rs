@@ -21,7 +21,7 @@ pub struct CounterRecord {
 }
 
 impl CounterRecord {
-    /// The record.
+    /// Encodes the record as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let line = Line::of(&self.form).number(self.next).number(self.nonce);

@@ -18,7 +18,7 @@ pub struct DeviceRecord {
 }
 
 impl DeviceRecord {
-    /// The record.
+    /// Encodes the record as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Device {

@@ -69,7 +69,7 @@ const HALF: u64 = 1 << 63;
 /// Set of keys to read: one key or a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// A single key.
+    /// A single key to read.
     One(Key),
     /// Records of a range of node ids.
     Nodes(RangeInclusive<u32>),
@@ -131,7 +131,7 @@ impl Write {
 /// One key of a [`Write`].
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Key to write.
+    /// Key of the text.
     pub key: Key,
     /// Condition on the text that is there.
     pub before: Before,
@@ -146,7 +146,7 @@ pub enum Before {
     Anything,
     /// No text is there.
     Nothing,
-    /// Exactly this text.
+    /// Exactly this text is there.
     Text(String),
 }
 

@@ -32,9 +32,9 @@ pub(crate) const LEAP: Duration = Duration::from_secs(1);
 /// Interval in which the clock of a store must be.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockWindow {
-    /// Earliest time allowed.
+    /// Earliest time that is allowed.
     pub least: Duration,
-    /// Latest time allowed.
+    /// Latest time that is allowed.
     pub most: Duration,
 }
 

@@ -146,7 +146,7 @@ fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<super::Segment, 
     }
 }
 
-/// Shows no secret.
+/// Shows the settings, never the secret.
 impl<P> Debug for SegmentsBuilder<P> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Builder")
@@ -163,9 +163,9 @@ impl<P> Debug for SegmentsBuilder<P> {
 pub enum SegmentsBuildError {
     /// The range of segment lengths is not allowed.
     Lengths {
-        /// The least given.
+        /// Shortest length that was given.
         min: u32,
-        /// The most given.
+        /// Longest length that was given.
         max: u32,
     },
     /// The remainder to refill at is not within 1 to 100 %.

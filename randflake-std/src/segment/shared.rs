@@ -145,7 +145,7 @@ impl<P: Permutation> SharedSegments<P> {
     }
 }
 
-/// For the keeper.
+/// Operations of the keeper.
 impl<P> SharedSegments<P> {
     pub(super) fn is_low(&self) -> bool {
         self.buffer.remaining() <= self.refill_at.load(Ordering::Relaxed)

@@ -67,7 +67,7 @@ impl DeviceLease {
     ///
     /// # Errors
     ///
-    /// The store's. After [`Unavailable`](StoreError::Unavailable) an unused node id may stay leased until it expires.
+    /// The store refused or failed. After [`Unavailable`](StoreError::Unavailable) an unused node id may stay leased until it expires.
     pub fn acquire(
         store: &mut LeaseStore,
         device_id: u64,
@@ -110,7 +110,7 @@ impl DeviceLease {
     ///
     /// # Errors
     ///
-    /// The store's.
+    /// The store refused or failed.
     pub fn all(store: &mut LeaseStore) -> Result<Vec<Self>, StoreError> {
         // The time first: a lease that is granted in between has not begun then, and is not over.
         let now = store.now()?;
@@ -198,7 +198,7 @@ impl DeviceLease {
         Ok(Ticket::of(&lease, self.device_id, counter)?.encode(key.bytes()))
     }
 
-    /// The device.
+    /// Number of the device.
     #[must_use]
     pub const fn device_id(&self) -> u64 {
         self.device_id
@@ -216,15 +216,15 @@ impl DeviceLease {
 pub enum DeviceLeaseError {
     /// The device has no live lease.
     NotLeased {
-        /// The device.
+        /// Number of the device.
         device_id: u64,
     },
     /// The lease has expired or was released.
     Lost {
-        /// Its node id.
+        /// Node id of the lost lease.
         node_id: u32,
     },
-    /// The store's.
+    /// The store refused or failed.
     Store(StoreError),
 }
 

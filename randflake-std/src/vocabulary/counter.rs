@@ -38,13 +38,13 @@ randflake_core::readable_debug!(CounterError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CounterErrorKind {
-    /// Kind of [`CounterError::Lost`].
+    /// The kind of [`CounterError::Lost`].
     Lost,
-    /// Kind of [`CounterError::Invalid`].
+    /// The kind of [`CounterError::Invalid`].
     Invalid,
-    /// Kind of [`CounterError::Unusable`].
+    /// The kind of [`CounterError::Unusable`].
     Unusable,
-    /// Kind of [`CounterError::Unavailable`].
+    /// The kind of [`CounterError::Unavailable`].
     Unavailable,
 }
 

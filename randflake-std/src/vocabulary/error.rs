@@ -86,27 +86,27 @@ randflake_core::readable_debug!(StoreError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StoreErrorKind {
-    /// Kind of [`StoreError::Exhausted`].
+    /// The kind of [`StoreError::Exhausted`].
     Exhausted,
-    /// Kind of [`StoreError::LeaseAhead`].
+    /// The kind of [`StoreError::LeaseAhead`].
     LeaseAhead,
-    /// Kind of [`StoreError::Quarantined`].
+    /// The kind of [`StoreError::Quarantined`].
     Quarantined,
-    /// Kind of [`StoreError::ClockSkew`].
+    /// The kind of [`StoreError::ClockSkew`].
     ClockSkew,
-    /// Kind of [`StoreError::Terms`].
+    /// The kind of [`StoreError::Terms`].
     Terms,
-    /// Kind of [`StoreError::Dropped`].
+    /// The kind of [`StoreError::Dropped`].
     Dropped,
-    /// Kind of [`StoreError::NotNew`].
+    /// The kind of [`StoreError::NotNew`].
     NotNew,
-    /// Kind of [`StoreError::SecretTaken`].
+    /// The kind of [`StoreError::SecretTaken`].
     SecretTaken,
-    /// Kind of [`StoreError::Invalid`].
+    /// The kind of [`StoreError::Invalid`].
     Invalid,
-    /// Kind of [`StoreError::Unusable`].
+    /// The kind of [`StoreError::Unusable`].
     Unusable,
-    /// Kind of [`StoreError::Unavailable`].
+    /// The kind of [`StoreError::Unavailable`].
     Unavailable,
 }
 

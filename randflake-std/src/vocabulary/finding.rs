@@ -46,9 +46,9 @@ use crate::date::{span, utc};
 pub struct Finding {
     /// Name of what was checked.
     pub name: &'static str,
-    /// The observed value.
+    /// The value that was observed.
     pub value: String,
-    /// What it means.
+    /// Meaning of the value.
     pub verdict: Verdict,
 }
 

@@ -42,7 +42,7 @@ impl KeyCheck {
     /// 2^-32.
     #[must_use]
     pub fn of(permutation: &impl Permutation) -> Self {
-        /// Arbitrary distinct blocks.
+        /// Two arbitrary, distinct blocks.
         const FIRST: u64 = u64::from_be_bytes(*b"rflkseal");
         const SECOND: u64 = u64::from_be_bytes(*b"sealrflk");
 

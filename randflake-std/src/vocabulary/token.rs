@@ -25,7 +25,7 @@ impl Token {
         Self(bytes)
     }
 
-    /// Its bytes.
+    /// Bytes of the token.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 16] {
         self.0

@@ -10,7 +10,7 @@ pub enum Upgrade {
     Done {
         /// The version before; the same one if there was nothing to do.
         before: u8,
-        /// The version now.
+        /// Version that the namespace has now.
         version: u8,
     },
     /// Nothing was changed: holders that do not know the version have leases that live.

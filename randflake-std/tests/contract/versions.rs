@@ -12,7 +12,7 @@ use super::referee::Referee;
 use super::{Backend, TTL, acquire, acquire_one, eight, patiently, ticks, token};
 
 /// A version that this program does not know.
-const LATER: u8 = 2;
+pub(crate) const LATER: u8 = 2;
 const TAIL: &str = ":of a later version:7";
 
 /// A client that knows a version.
@@ -30,7 +30,7 @@ fn read(store: &mut LeaseStore, keys: &[Keys]) -> Vec<String> {
     reading.unwrap().texts.into_values().collect()
 }
 
-fn text(store: &mut LeaseStore, key: Key) -> String {
+pub(crate) fn text(store: &mut LeaseStore, key: Key) -> String {
     read(store, &[Keys::One(key)]).remove(0)
 }
 
@@ -54,11 +54,11 @@ fn change(store: &mut LeaseStore, key: Key, change: impl Fn(&str) -> String) {
 }
 
 /// Adds what readers need not know.
-fn plant(store: &mut LeaseStore, key: Key) {
+pub(crate) fn plant(store: &mut LeaseStore, key: Key) {
     change(store, key, |text| format!("21{}{TAIL}", &text[2..]));
 }
 
-fn is_planted(text: &str) -> bool {
+pub(crate) fn is_planted(text: &str) -> bool {
     text.starts_with("21:") && text.ends_with(TAIL)
 }
 

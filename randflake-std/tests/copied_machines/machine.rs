@@ -1,4 +1,4 @@
-//! An emulated machine.
+//! An emulated machine that can be copied.
 
 use core::time::Duration;
 use std::fs::{self, File};

@@ -19,7 +19,7 @@ const MANY: usize = 200;
 /// A machine that has just renewed its lease for the second time, saved.
 struct Saved {
     image: Image,
-    /// Stopped.
+    /// The machine, which is stopped.
     machine: Machine,
     store: LeaseStore,
     /// What it wrote until it was saved.

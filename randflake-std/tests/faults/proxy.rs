@@ -37,7 +37,7 @@ pub(crate) struct Proxy {
 
 struct State {
     network: AtomicU8,
-    /// Where connections lead.
+    /// Port that connections lead to.
     server: AtomicU16,
     ended: AtomicBool,
 }

@@ -109,7 +109,7 @@ pub(crate) struct Process {
     /// Serial and nonce of the last write of the lease, and the nonces of later ones of unknown outcome.
     pub(crate) written: Option<(u8, u8)>,
     pub(crate) tried: u32,
-    /// Not answered yet.
+    /// Request that is not answered yet.
     pub(crate) asked: Option<Asked>,
     /// On its way to the store, or back.
     pub(crate) flight: Option<Flight>,

@@ -87,7 +87,7 @@ pub(crate) fn around(
     (change, answer)
 }
 
-/// What is written.
+/// The record that is written.
 pub(crate) fn after(
     change: &mut Change,
     view: &View,

@@ -55,7 +55,7 @@ use rules::{Clocks, Flaw, Loss, Rules};
 const HOLDERS: usize = 2;
 /// As long as the skew that is allowed.
 const TICK_MS: u64 = 10_000;
-/// In ticks.
+/// TTL of all leases in ticks.
 const TTL: u8 = 2;
 /// How often the store loses leases.
 const MAX_LOSSES: u8 = 1;

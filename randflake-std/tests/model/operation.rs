@@ -67,7 +67,7 @@ impl Flight {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub(crate) holder: usize,
-    /// The store's clock.
+    /// Clock of the store.
     pub(crate) now: u8,
     /// The machines' clocks, where they agree.
     pub(crate) time: u8,

@@ -138,7 +138,7 @@ impl Lease {
     }
 }
 
-/// The namespace's record.
+/// Record of the namespace, compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Name {
     terms: u8,

@@ -37,7 +37,7 @@ pub(crate) enum Flaw {
     QuarantineOfOneSkew,
 }
 
-/// How clocks behave.
+/// Behaviour of the clocks of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clocks {
     /// The store's shows any of these ticks at any time, and machines' clocks show anything. The engine keeps the latest
@@ -59,7 +59,7 @@ pub(crate) enum Loss {
     Restore,
 }
 
-/// A world.
+/// A world that the model explores.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rules {
     pub(crate) flaw: Option<Flaw>,
@@ -73,7 +73,7 @@ pub(crate) struct Rules {
     pub(crate) copies: bool,
     /// The namespace's record is there from the beginning, in the replica too.
     pub(crate) is_made: bool,
-    /// At most 2.
+    /// Number of node ids, at most 2.
     pub(crate) node_ids: u8,
     /// What the namespace means to each process: see [`terms`](crate::records::terms).
     pub(crate) terms: [u8; 2],

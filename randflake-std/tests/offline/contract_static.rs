@@ -17,15 +17,16 @@ use std::sync::Arc;
 use randflake_core::ManualClock;
 use randflake_std::lease::{
     AcquireRequest, Explanation, Grant, LeaseStore, Loss, Namespace, NodeIdSource, NodeIds,
-    StaticStore, StoreError, Verdict,
+    StaticStore, StoreError, Upgrade, Verdict,
 };
+use randflake_std::rules::Key;
 use randflake_std::segment::CounterErrorKind;
 use tempfile::TempDir;
 
 use crate::contract::referee::Referee;
 use crate::contract::{
-    BEGIN_UNIX_MS, Backend, TTL, acquire, acquire_one, contract, eight, record_of, tick_at, ticks,
-    token,
+    BEGIN_UNIX_MS, Backend, LATER, TTL, acquire, acquire_one, contract, eight, is_planted, plant,
+    record_of, text, tick_at, ticks, token,
 };
 
 const NODE: u32 = 7;
@@ -375,4 +376,29 @@ fn random_histories_of_restarts_grant_no_tick_twice() {
         }
     }
     assert!(referee.intervals() > 200, "{}", referee.intervals());
+}
+
+/// A file has one holder at a time, so an upgrade waits for the last one's lease alone.
+#[test]
+fn a_file_of_a_later_version_is_refused_and_one_before_it_is_not() {
+    let place = Place::used();
+    let mut old = place.store();
+    acquire_one(&mut old, 1);
+    plant(&mut old, Key::Node(NODE));
+    drop(old);
+    let mut new = place.store();
+    *new.internals().unwrap().1 = LATER;
+    let refused = new.upgrade_namespace(false).unwrap();
+    assert!(matches!(refused, Upgrade::OlderHolders { holders, .. } if holders.len() == 1));
+    place.pass(ticks(TTL));
+    acquire_one(&mut new, 2);
+    assert!(is_planted(&text(&mut new, Key::Node(NODE))));
+    let upgraded = Upgrade::Done {
+        before: 1,
+        version: LATER,
+    };
+    assert_eq!(new.upgrade_namespace(false).unwrap(), upgraded);
+    drop(new);
+    let refused = unusable(place.try_store(NODE, &eight("orders")));
+    assert!(refused.contains("update this one"), "{refused}");
 }

@@ -23,6 +23,7 @@ mod generation;
 mod handle;
 mod ledger;
 mod look_again;
+mod record_texts;
 mod rules;
 #[path = "../segment_contract/mod.rs"]
 mod segment_contract;
@@ -32,6 +33,7 @@ mod sqlite;
 #[cfg(feature = "tokio")]
 mod tasks;
 mod typed_secrets;
+mod upgrades;
 mod urls;
 #[cfg(feature = "sqlite")]
 mod waits;

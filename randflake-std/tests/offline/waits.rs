@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(300);
 
-/// Two node ids.
+/// A layout of two node ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Two;
 

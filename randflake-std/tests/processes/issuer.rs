@@ -54,7 +54,7 @@ const TURN: Duration = Duration::from_secs(8);
 
 /// What an issuing process is told through its environment.
 pub(crate) struct Order {
-    /// The store's URL.
+    /// URL of the store.
     store: String,
     namespace: String,
     output: PathBuf,

@@ -1,4 +1,4 @@
-//! Stores that forget.
+//! Counters in stores that forget.
 
 use super::{Counters, lost, namespace, segment};
 

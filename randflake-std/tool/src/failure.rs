@@ -15,7 +15,7 @@ use randflake_std::segment::CounterError;
 
 use crate::output::visible;
 
-/// Why a command ended early.
+/// Failure of a command, which decides its exit status.
 pub(crate) enum Failure {
     /// What was given is wrong: exit status 2.
     Usage(String),

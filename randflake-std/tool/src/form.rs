@@ -19,19 +19,19 @@ pub(crate) enum Form {
     Text,
     /// Signed, as a database's bigint
     Int,
-    /// Unsigned
+    /// Decimal digits of the unsigned number
     Uint,
     /// Hexadecimal, written with 16 digits
     Hex,
-    /// Binary
+    /// Binary, digits 0 and 1
     Base2,
     /// As bwmarrin/snowflake writes it, digits ybndrfg8ejkmcpqxot1uwisza345h769
     Base32,
-    /// 0-9a-z
+    /// Base 36, digits 0-9a-z
     Base36,
     /// As bwmarrin/snowflake writes it, 1-9a-zA-Z without l, I and O
     Base58,
-    /// 0-9A-Za-z
+    /// Base 62, digits 0-9A-Za-z
     Base62,
     /// Base64 of the decimal digits, as bwmarrin/snowflake writes it
     Base64,
@@ -191,7 +191,7 @@ mod tests {
     }
 
     impl Form {
-        /// The plain way.
+        /// The usual form of an id, for messages.
         fn shown(self, id: Id) -> String {
             let base = match self {
                 Self::Text => return id.to_string(),

@@ -1,4 +1,4 @@
-//! Hexadecimal digits.
+//! Reading and writing of hexadecimal digits.
 
 pub(crate) const LEN: usize = 16;
 
@@ -38,7 +38,7 @@ pub(crate) fn parse(text: &[u8]) -> Option<u64> {
     (seen < FOREIGN).then_some(number)
 }
 
-/// All digits, in lower case.
+/// All 16 digits, in lower case.
 pub(crate) fn digits(number: u64) -> [u8; LEN] {
     // Four bits to a byte: groups are halved three times, for both halves of the number.
     let spread = |half: u64| {

@@ -1,4 +1,4 @@
-//! Numbers on the command line.
+//! Parsers of numbers on the command line.
 
 use core::ops::RangeInclusive;
 

@@ -1,4 +1,4 @@
-//! Where the secret comes from.
+//! Sources of the secret.
 
 use std::env;
 use std::fs;
@@ -29,15 +29,15 @@ pub(crate) struct SecretArgs {
     key_file: Option<PathBuf>,
 }
 
-/// Of the key of devices' tickets.
+/// Environment variable of the key of tickets.
 pub(crate) const TICKET_VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
 
 /// Where the secret comes from.
 #[derive(Debug)]
 pub(crate) enum SecretSource {
-    /// `--key-file`
+    /// Given by the option `--key-file`.
     Given(PathBuf),
-    /// `RANDFLAKE_KEY`
+    /// Given by the variable `RANDFLAKE_KEY`.
     Variable,
     /// A systemd credential, which is there.
     Credential(PathBuf),

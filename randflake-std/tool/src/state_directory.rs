@@ -1,4 +1,4 @@
-//! The directory of what is kept from run to run, when nothing else is said.
+//! The default state directory.
 
 use std::env;
 use std::path::{Path, PathBuf};

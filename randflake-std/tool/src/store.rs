@@ -19,7 +19,7 @@ use crate::max_ttl::{self, NamedTtl};
 use crate::state_directory;
 use crate::wait::WaitArgs;
 
-/// No URL is nearly as long.
+/// Longest URL in a file, in bytes.
 const LONGEST_URL: u64 = 64 << 10;
 
 #[derive(Debug, clap::Args)]
@@ -213,7 +213,7 @@ impl StoreArgs {
     }
 }
 
-/// Some names of many.
+/// Lists the first of many names.
 fn some(names: &[String]) -> String {
     const SHOWN: usize = 20;
     let shown = names.iter().take(SHOWN).map(|name| format!("{name:?}"));
@@ -337,7 +337,7 @@ impl Debug for WrittenUrl {
     }
 }
 
-/// Where leases are kept.
+/// The place of a store: a URL, or a file in the default state directory.
 enum StorePlace {
     Url(String),
     Default(PathBuf),
@@ -359,7 +359,7 @@ impl StorePlace {
     }
 }
 
-/// In a directory that is there.
+/// The default path, in a directory that exists.
 fn prepared_path() -> Result<PathBuf, Failure> {
     state_directory::create(&state_directory::path()?)?;
     default_path()

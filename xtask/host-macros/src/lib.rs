@@ -1,1 +1,1 @@
-//! Empty: see `Cargo.toml`.
+//! An empty crate: see its `Cargo.toml`.

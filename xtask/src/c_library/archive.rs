@@ -90,7 +90,7 @@ fn run(command: &mut Command) -> Result<(), String> {
     Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Names and bytes.
+/// Functions of an image with their sizes in bytes.
 fn functions(image: &Path) -> Result<Vec<(String, u64)>, String> {
     let because = |error: &dyn core::fmt::Display| format!("{}: {error}", image.display());
     let bytes = fs::read(image).map_err(|error| because(&error))?;

@@ -127,7 +127,7 @@ pub(super) fn link(target: &Target, image: &Image, archive: &Path) -> Command {
     command
 }
 
-/// Rust's own.
+/// The linker that comes with Rust.
 pub(super) fn linker() -> Command {
     let sysroot = output_of(&mut program("rustc", &["--print", "sysroot"])).unwrap_or_default();
     let host = output_of(&mut program("rustc", &["--print", "host-tuple"])).unwrap_or_default();

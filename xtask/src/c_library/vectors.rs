@@ -9,7 +9,7 @@ use crate::cargo::root;
 const IDS: [&str; 2] = ["reference.json", "randflake.json"];
 const TICKETS: &str = "tickets.json";
 
-/// Writes `vectors.h`.
+/// Writes the test vectors for C, `vectors.h`.
 pub(super) fn write(to: &Path) -> Result<(), String> {
     let mut code = String::from("static const struct vector VECTORS[] = {\n");
     for object in IDS

@@ -14,7 +14,7 @@ pub(super) enum Kind {
 pub(super) struct Source {
     /// Below the package's `src`.
     pub(super) path: PathBuf,
-    /// Without empty ones.
+    /// Lines that are not empty, with their kinds.
     pub(super) lines: Vec<(Kind, String)>,
 }
 

@@ -10,7 +10,7 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, Sy
 pub(super) struct Elf {
     /// Bytes of code, constants and what initialises variables.
     pub(super) flash: u64,
-    /// Bytes of variables.
+    /// Bytes of variables in RAM.
     pub(super) ram: u64,
     pub(super) functions: Vec<Function>,
     /// Addresses and contents of code and constants.

@@ -10,7 +10,7 @@ pub(super) struct Row {
     /// Bytes more than an image that does nothing.
     pub(super) flash: u64,
     pub(super) ram: u64,
-    /// In their order.
+    /// Calls in the order of the trace.
     pub(super) calls: Vec<Call>,
     /// What it holds beyond an image that does nothing.
     pub(super) functions: Vec<Function>,
@@ -25,14 +25,14 @@ pub(super) enum Quantity {
     Stack,
     /// Of the usual call, which is the last.
     Instructions,
-    /// Of the longest.
+    /// Instructions of the longest call.
     MostInstructions,
     /// Of the call with most.
     Masked,
 }
 
 impl Quantity {
-    /// In the record.
+    /// Name of the measure in the record.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Flash => "flash",

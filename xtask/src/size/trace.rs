@@ -45,7 +45,7 @@ struct Registers {
     pc: u64,
     sp: u64,
     return_to: u64,
-    /// Of RISC-V.
+    /// The register `mstatus` of RISC-V.
     mstatus: Option<u64>,
 }
 
@@ -128,7 +128,7 @@ impl Counter<'_> {
     }
 }
 
-/// Interrupts are enabled.
+/// Bit of `mstatus` that enables interrupts.
 const MIE: u64 = 1 << 3;
 /// `cpsid i`, `cpsie i`, and the first half of `msr primask`, which is what a critical section has of `msr`, from
 /// register 0 to 15.

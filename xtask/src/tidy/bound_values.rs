@@ -5,7 +5,7 @@ use proc_macro2::{TokenStream, TokenTree};
 
 use super::workspace::Workspace;
 
-/// Where statements are.
+/// Folders with SQL statements.
 const FOLDERS: [&str; 4] = [
     "src/store/engines/database",
     "src/store/engines/mysql",

@@ -57,7 +57,7 @@ fn spans(text: &str) -> impl Iterator<Item = &str> {
 #[derive(Debug, PartialEq, Eq)]
 enum Named<'a> {
     File(&'a str),
-    /// `Type`, or `Type::function`.
+    /// A type, or a function of one: `Type::function`.
     Item(&'a str),
 }
 

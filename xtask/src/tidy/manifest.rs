@@ -6,12 +6,12 @@ use toml::de::{DeTable, DeValue, Error};
 
 #[derive(Debug, Default)]
 pub(crate) struct Manifest {
-    /// Of the package.
+    /// Name of the package.
     pub(crate) name: String,
-    /// `[workspace] members`: folders.
+    /// Folders of `[workspace] members`.
     pub(crate) members: Vec<String>,
     pub(crate) dependencies: Vec<Dependency>,
-    /// `[workspace.dependencies]`
+    /// Names of the `[workspace.dependencies]`.
     pub(crate) shared: Vec<String>,
     pub(crate) features: Vec<Feature>,
     /// Test targets with `test = false`.

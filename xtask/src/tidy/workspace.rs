@@ -15,7 +15,7 @@ pub(crate) struct Workspace {
 }
 
 pub(crate) struct Member {
-    /// The package's.
+    /// Name of the package.
     pub(crate) name: String,
     pub(crate) manifest: Manifest,
     pub(crate) readme: String,

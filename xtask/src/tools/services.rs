@@ -9,7 +9,7 @@ use super::debian::Debian;
 use super::find::in_path;
 use crate::cargo::{program, shown};
 
-/// (package, its service)
+/// Packages and the services that they install.
 const SERVICES: &[(&str, &str)] = &[
     ("redis-server", "redis-server.service"),
     ("etcd-server", "etcd.service"),

@@ -89,7 +89,7 @@ enum Stopped {
     ForNow,
     /// For good: its pages were erased, so the grant may have been used further than is known.
     HorizonLost,
-    /// For good.
+    /// The grant is used up for good.
     GrantUsed,
 }
 

@@ -90,7 +90,7 @@ fn generate() -> Option<Id> {
     critical_section::with(|cs| IDS.borrow_ref(cs).as_ref()?.generate().ok())
 }
 
-/// What main owns.
+/// State that the main loop owns.
 struct Issuer<H> {
     blocks: Blocks<Layout, H>,
     key: Sparx64OnTheFly,

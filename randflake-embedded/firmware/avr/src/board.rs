@@ -51,7 +51,7 @@ fn read_pair(register: usize) -> u16 {
     u16::from_le_bytes([low, read(register + 1)])
 }
 
-/// The serial line.
+/// The serial line of the board.
 pub struct Serial;
 
 impl fmt::Write for Serial {

@@ -20,7 +20,7 @@ impl Shown {
         UNIX_S.store(START_UNIX_S as u32, Ordering::Relaxed);
     }
 
-    /// A second later.
+    /// Advances the time by a second.
     pub fn advance(self) {
         UNIX_S.store(UNIX_S.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
@@ -45,7 +45,7 @@ impl<const HZ: u32> Counter<HZ> {
         COUNT.load(Ordering::Relaxed)
     }
 
-    /// A second later.
+    /// Advances the time by a second.
     pub fn advance() {
         COUNT.store(Self::read().wrapping_add(HZ), Ordering::Relaxed);
     }

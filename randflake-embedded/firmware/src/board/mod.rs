@@ -15,7 +15,7 @@ pub fn permutation() -> Sparx64 {
     Sparx64::new(&[7; 16])
 }
 
-/// Ends the emulation.
+/// Ends the emulation with a result.
 pub fn exit(failed: bool) -> ! {
     semihosting::process::exit(failed.into())
 }

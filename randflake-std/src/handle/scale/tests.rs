@@ -110,7 +110,7 @@ fn a_node_id_is_given_back_after_the_last_id_of_every_block() {
     );
 }
 
-/// Eight node ids.
+/// A layout of eight node ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Few;
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::GenerateError;
 
-/// Nothing is reported.
+/// No period: nothing is reported.
 pub(crate) const REPORT_EVERY: Option<Duration> = None;
 
 pub(crate) fn begin(_: &str, _: Duration, _: &[&'static str]) {}

@@ -11,7 +11,7 @@ use super::{Fields, Line, read};
 use crate::vocabulary::{KeyCheck, QuarantineCause, Terms};
 
 impl NamespaceRecord {
-    /// The record.
+    /// Encodes the record as text.
     #[must_use]
     pub fn to_text(&self) -> String {
         let Versions { written, holder } = self.versions;

@@ -14,7 +14,7 @@ pub(crate) enum Engine {
 pub(crate) struct Scheme {
     pub(crate) name: &'static str,
     pub(crate) engine: Engine,
-    /// Without `sslmode`.
+    /// Whether connections are encrypted without `sslmode`.
     pub(crate) is_encrypted: bool,
     /// How to get an encrypted connection.
     pub(crate) encrypts_by: &'static str,

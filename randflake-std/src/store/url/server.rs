@@ -32,7 +32,7 @@ pub(crate) struct Server {
 
 #[derive(Clone)]
 pub(crate) enum Address {
-    /// At least one.
+    /// One or more hosts.
     Hosts(Vec<Host>),
     Socket(String),
 }
@@ -45,7 +45,7 @@ pub(crate) struct Host {
 }
 
 impl Server {
-    /// What follows `://`.
+    /// Parses the part of a URL after `://`.
     pub(super) fn parsed(scheme: &'static Scheme, rest: &str) -> Result<Self, StoreError> {
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
@@ -113,7 +113,7 @@ impl Server {
         Ok(())
     }
 
-    /// An option's value.
+    /// Value of an option of the URL.
     pub(crate) fn option(&self, name: &str) -> Option<&str> {
         let found = self.options.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value.as_str())
@@ -121,7 +121,7 @@ impl Server {
 }
 
 impl Scheme {
-    /// Address and database.
+    /// Splits the location into address and database.
     fn located(&self, hosts: &str, path: &str) -> Result<(Address, Option<String>), StoreError> {
         let (port, has_many) = match self.place {
             Place::Socket if hosts.is_empty() && path.len() > 1 => {

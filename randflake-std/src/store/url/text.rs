@@ -12,7 +12,7 @@ pub(super) fn refused(why: &str, form: &str) -> StoreError {
     StoreError::Invalid(format!("the lease store's URL {why}: take {form}"))
 }
 
-/// Digits alone.
+/// Parses a number of digits alone, without a sign.
 pub(crate) fn number<N: FromStr>(text: &str) -> Option<N> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()

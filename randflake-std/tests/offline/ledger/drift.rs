@@ -15,7 +15,7 @@ use super::engine::Map;
 const BEGIN: Duration = Duration::from_secs(1_800_000_000);
 const TTL: u64 = 60;
 const PAUSE: Duration = Duration::from_secs(20);
-/// In each pause.
+/// Drift of the clock per pause.
 const DRIFT: Duration = Duration::from_millis(900);
 
 fn ms(span: Duration) -> u64 {

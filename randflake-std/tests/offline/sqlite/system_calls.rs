@@ -11,9 +11,9 @@ use libc::{off_t, size_t, ssize_t};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// `EIO`.
+    /// The error `EIO` of a disk.
     Broken,
-    /// `ENOSPC`.
+    /// The error `ENOSPC` of a disk.
     Full,
     /// Half is written, and no more.
     Short,

@@ -62,7 +62,7 @@ struct World {
     left: u32,
 }
 
-/// Who asks.
+/// Identity that a request is made with.
 #[derive(Clone, Copy)]
 struct Client {
     token: Option<&'static str>,

@@ -6,11 +6,11 @@
 mod parse;
 
 use libfuzzer_sys::fuzz_target;
-use parse::{Limits, Parser, Violation};
+use parse::{CommandLimits, Parser, Violation};
 use redis_protocol::resp2::decode::decode;
 use redis_protocol::resp2::types::OwnedFrame;
 
-const LIMITS: Limits = Limits {
+const LIMITS: CommandLimits = CommandLimits {
     words: 64,
     bytes: 4_096,
 };

@@ -1,4 +1,4 @@
-//! `randflake completions`
+//! The command `randflake completions`.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ Examples:
   randflake completions zsh > ~/.zfunc/_randflake
   randflake completions fish > ~/.config/fish/completions/randflake.fish")]
 pub(crate) struct CompletionsArgs {
-    /// Which shell
+    /// Shell to complete for
     shell: Shell,
 }
 

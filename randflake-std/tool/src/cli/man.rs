@@ -1,4 +1,4 @@
-//! `randflake man`
+//! The command `randflake man`.
 
 use std::io::Write;
 

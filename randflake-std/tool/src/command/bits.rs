@@ -5,7 +5,7 @@ use core::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use randflake_std::randflake_core::{Field, LayoutSpec};
 
-/// Digits of a raw id.
+/// Number of bits of a raw id.
 const DIGITS: u32 = 64;
 const COLORS: [AnsiColor; 4] = [
     AnsiColor::Cyan,

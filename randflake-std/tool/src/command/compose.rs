@@ -1,4 +1,4 @@
-//! `randflake compose`
+//! The command `randflake compose`.
 
 use core::time::Duration;
 use std::io::Write;

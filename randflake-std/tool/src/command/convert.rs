@@ -1,4 +1,4 @@
-//! `randflake convert`
+//! The command `randflake convert`.
 
 use std::io::Write;
 

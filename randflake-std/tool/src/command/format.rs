@@ -16,7 +16,7 @@ pub(crate) struct FormatArgs {
     /// What to print of each [default: text, and int of segments unless --encrypt]
     #[arg(long, value_enum, value_name = "FORM")]
     format: Option<Format>,
-    /// Print an object for each, as --format json
+    /// Print a JSON object for each, as --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }

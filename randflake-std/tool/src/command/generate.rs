@@ -1,4 +1,4 @@
-//! `randflake generate`
+//! The command `randflake generate`.
 
 use core::time::Duration;
 use std::io::Write;
@@ -45,7 +45,7 @@ Examples:
   randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct GenerateArgs {
-    /// How many
+    /// How many ids to make
     #[arg(
         short = 'n',
         long,

@@ -25,7 +25,7 @@ pub(crate) struct IdArgs {
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
     from: Form,
-    /// Print an object for each id
+    /// Print a JSON object for each id
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -1,4 +1,4 @@
-//! `randflake inspect`
+//! The command `randflake inspect`.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! `randflake keygen`
+//! The command `randflake keygen`.
 
 use std::io::ErrorKind;
 use std::path::PathBuf;

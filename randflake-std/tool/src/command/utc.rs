@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_std::date::{YEAR_10000_MS, utc};
 
 const DAY_MS: u64 = 24 * 60 * 60 * 1_000;
-/// `2024-12-09T`
+/// Length of a date such as `2024-12-09T`.
 const DATE_LEN: usize = 11;
 
 /// Writes times. Most are of the day of the one before, whose date is kept.

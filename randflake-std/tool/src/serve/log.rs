@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::service::refusal::RefusalKind;
 use crate::failure::Failure;
 
-/// Lines that wait to be written.
+/// Most lines that wait to be written; more are dropped and counted.
 const WAITING: usize = 10_000;
 
 /// A request, and how it was answered.
@@ -22,7 +22,7 @@ const WAITING: usize = 10_000;
 pub(crate) struct LogEntry<'a> {
     pub(crate) protocol: &'static str,
     pub(crate) peer: SocketAddr,
-    /// Whose token it was.
+    /// Name of the token, if it had one.
     pub(crate) token: Option<&'a str>,
     pub(crate) request: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,7 +47,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// Where requests are noted, if anywhere. Nobody who notes one waits for a reader.
+/// The request log, if there is one. Nobody who logs a request waits for the reader.
 #[derive(Debug, Default)]
 pub(crate) struct RequestLog {
     lines: Option<SyncSender<Vec<u8>>>,

@@ -16,7 +16,7 @@ type FileStamp = Option<(u64, u64, i64, i64)>;
 #[cfg(not(unix))]
 type FileStamp = Option<(std::time::SystemTime, u64)>;
 
-/// No file of settings is as large.
+/// Largest file of settings in bytes.
 const MOST: u64 = 16 << 20;
 
 #[derive(Debug)]
@@ -82,7 +82,7 @@ fn others_read(found: &Metadata) -> bool {
     found.mode() & 0o004 != 0
 }
 
-/// Rights are kept elsewhere.
+/// Not checked: rights are not mode bits here.
 #[cfg(not(unix))]
 fn others_read(_: &Metadata) -> bool {
     false

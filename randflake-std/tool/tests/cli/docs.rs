@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 33] = [
+const COMMANDS: [&str; 34] = [
     "keygen",
     "generate",
     "explain",
@@ -28,6 +28,7 @@ const COMMANDS: [&str; 33] = [
     "lease release",
     "lease quarantine",
     "lease init",
+    "lease upgrade",
     "lease ticket",
     "lease device",
     "lease provision",

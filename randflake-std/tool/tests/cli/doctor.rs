@@ -1,4 +1,4 @@
-//! `doctor`
+//! The command `randflake doctor`.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `explain`
+//! The command `randflake explain`.
 
 use crate::user::{User, objects};
 

@@ -1,4 +1,4 @@
-//! `generate`
+//! The command `randflake generate`.
 
 use core::time::Duration;
 use std::collections::HashSet;

@@ -285,7 +285,11 @@ fn wrong_input_is_named() {
             "",
             "standard input: this is not what `randflake lease acquire --json` prints",
         ),
-        ("{}", "missing field"),
+        ("{}", "missing field `version`"),
+        (
+            &taken.replace("\"version\":1", "\"version\":2"),
+            "a newer randflake made it (version 2; this one knows 1): update this one",
+        ),
         (&*damaged, "token have 32 hex digits"),
     ] {
         let error = user.run_on(input.as_bytes(), &renew).fails(2);

@@ -1,4 +1,4 @@
-//! `histogram`
+//! The command `randflake histogram`.
 
 use core::fmt::Write as _;
 use std::fs;

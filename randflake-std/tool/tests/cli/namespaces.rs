@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::user::{User, objects, tells_of_a_quarantine};
 
-/// All that reads.
+/// All commands that only read.
 const READS: [&[&str]; 5] = [
     &["lease", "list"],
     &["lease", "status"],
@@ -220,4 +220,44 @@ fn a_namespace_that_cannot_be_read_does_not_hide_the_others() {
         );
         assert_eq!(answer.status, Some(1));
     }
+}
+
+/// As after `lease upgrade` by a later program.
+#[test]
+fn a_namespace_of_a_later_version_is_left_as_it_is() {
+    let user = User::new();
+    user.run_keyed(&["generate"]).ok();
+    let status = objects(&user.run(&["lease", "status", "--json"]).ok());
+    assert_eq!(status[0]["version"], 1);
+    let said = user.run(&["lease", "upgrade"]).ok();
+    let nothing = "namespace \"default\" has version 1, the highest that this randflake knows: nothing to do\n";
+    assert_eq!(said, nothing);
+    let missing = user.run(&["lease", "upgrade", "--namespace", "plums"]);
+    assert!(missing.fails(1).contains("no namespace \"plums\""));
+
+    let store = rusqlite::Connection::open(user.state("leases.db")).unwrap();
+    let raise = "UPDATE record SET value = '22:22:' || substr(value, 7) WHERE kind = 0";
+    assert_eq!(store.execute(raise, []).unwrap(), 1);
+    let texts = || {
+        let all = "SELECT group_concat(value, '; ') FROM record ORDER BY kind, number";
+        let texts: String = store.query_row(all, [], |row| row.get(0)).unwrap();
+        texts
+    };
+    let before = texts();
+    for arguments in [
+        &["generate"][..],
+        &["lease", "acquire"],
+        &["lease", "list"],
+        &["lease", "status"],
+        &["lease", "init", "--yes", "--no-wait"],
+        &["lease", "quarantine"],
+        &["lease", "quarantine", "--end"],
+        &["lease", "upgrade", "--force"],
+        &["lease", "drop", "default", "--yes", "--force"],
+    ] {
+        let said = user.run_keyed(arguments).fails(1);
+        let why = "a newer randflake made it (version 2; this one knows 1): update this one";
+        assert!(said.contains(why), "{arguments:?}: {said}");
+    }
+    assert_eq!(texts(), before);
 }

@@ -1,4 +1,4 @@
-//! `lease provision`
+//! The command `randflake lease provision`.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM
+//! Commands that are ended by Ctrl-C or SIGTERM.
 
 use core::time::Duration;
 use std::fs::{self, File};

@@ -1,4 +1,4 @@
-//! `lease ticket`
+//! The command `randflake lease ticket`.
 
 use randflake_std::randflake_core::{Randflake, TicketReader};
 

@@ -135,7 +135,7 @@ impl Endless {
         Answer::of(self.child.wait_with_output().unwrap())
     }
 
-    /// `kill -9`
+    /// Kills the process, as `kill -9` does.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

@@ -122,7 +122,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_else(|| panic!("no text: {value}"))
 }
 
-/// A running container.
+/// A running container of the cluster.
 pub(crate) struct Pod {
     child: Child,
     path_of_readiness: String,

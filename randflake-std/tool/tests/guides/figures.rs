@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{documents, root, sources};
 
-/// Of the examples.
+/// Key of the examples in the guides.
 const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
 
 /// The layouts of the README's table that have a last date.
@@ -37,7 +37,7 @@ fn day(unix_ms: u64) -> String {
     utc(unix_ms).split('T').next().unwrap().to_owned()
 }
 
-/// As in `4,096,000`.
+/// Groups digits, as in `4,096,000`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let groups: Vec<_> = digits.as_bytes().rchunks(3).rev().collect();

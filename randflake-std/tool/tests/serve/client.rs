@@ -72,7 +72,7 @@ impl Client {
         self.stream
     }
 
-    /// Sends no more.
+    /// Closes the sending direction.
     pub(crate) fn finish(&self) {
         self.stream.shutdown(Shutdown::Write).unwrap();
     }

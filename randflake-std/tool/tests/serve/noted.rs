@@ -1,4 +1,4 @@
-//! The request log.
+//! The request log of the service.
 
 use std::io::Write as _;
 use std::net::TcpStream;

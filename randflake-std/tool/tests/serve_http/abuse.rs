@@ -6,7 +6,7 @@ use crate::server::Server;
 /// What comes back: a status, or nothing but the end of the connection.
 type Expected = Option<u16>;
 
-/// Whole requests.
+/// Whole requests, as they are sent.
 const RAW: &[(&str, &str, Expected)] = &[
     ("no HTTP", "hello\r\n\r\n", Some(400)),
     ("a command of Redis", "*1\r\n$4\r\nPING\r\n", Some(400)),
@@ -156,7 +156,7 @@ fn post(head: &str, body: &[u8]) -> Vec<u8> {
     [head.as_bytes(), body].concat()
 }
 
-/// What is large.
+/// Requests that are too large.
 fn large() -> Vec<(&'static str, Vec<u8>, Expected)> {
     let get = |rest: String| format!("GET /{rest}\r\n\r\n").into_bytes();
     let long = "a".repeat(20_000);

@@ -1,4 +1,4 @@
-//! `/v1/ids` and `/v1/inspect`.
+//! The paths `/v1/ids` and `/v1/inspect`.
 
 use std::collections::BTreeSet;
 
@@ -87,7 +87,7 @@ fn the_format_is_that_of_the_parameter_or_of_the_header() {
     ask("/v1/ids", "image/png").problem(406, "not_acceptable");
 }
 
-/// The published example.
+/// The example that the project publishes.
 #[test]
 fn fields_are_those_of_the_command_line() {
     let server = Server::start();

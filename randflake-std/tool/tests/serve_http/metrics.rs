@@ -2,7 +2,7 @@
 
 use crate::server::Server;
 
-/// A whole number.
+/// Value of a series, a whole number.
 fn value(metrics: &str, series: &str) -> u64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(series));
     let line = line.unwrap_or_else(|| panic!("no {series} in {metrics}"));

@@ -18,7 +18,7 @@ pub(crate) const TICKET_KEY: &str = "f0e0d0c0b0a090807060504030201000";
 
 pub(crate) struct Server {
     pub(crate) process: Child,
-    /// `127.0.0.1:PORT`
+    /// Address of the server, `127.0.0.1:PORT`.
     pub(crate) address: String,
     home: Arc<TempDir>,
     arguments: Vec<String>,

@@ -75,7 +75,7 @@ impl Load {
 /// How the server is started.
 pub(super) struct Settings<'a> {
     pub(super) node_ids: &'a str,
-    /// More arguments.
+    /// Further arguments of the server.
     pub(super) arguments: &'a [String],
     /// What it runs in, if not as any process.
     pub(super) container: Option<&'a Container>,

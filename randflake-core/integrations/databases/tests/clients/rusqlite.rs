@@ -1,4 +1,4 @@
-//! By `rusqlite`.
+//! Ids in SQLite by `rusqlite`.
 
 use randflake_core::Id;
 use rusqlite::{Connection, params};

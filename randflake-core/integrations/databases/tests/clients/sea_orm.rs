@@ -1,4 +1,4 @@
-//! By `sea-orm`.
+//! Ids in databases by `sea-orm`.
 
 use randflake_core::Id;
 use sea_orm::entity::prelude::*;

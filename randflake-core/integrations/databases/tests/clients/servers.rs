@@ -51,7 +51,7 @@ fn mariadb_database() -> Database<MariadbServer> {
     }
 }
 
-/// SQLite needs none.
+/// A database in memory: SQLite needs no server.
 pub(crate) fn in_memory(url: &str) -> Database<()> {
     Database {
         url: url.to_owned(),

@@ -1,4 +1,4 @@
-//! By `sqlx`.
+//! Ids in databases by `sqlx`.
 
 use randflake_core::Id;
 use sqlx::{Connection as _, MySqlConnection, PgConnection, SqliteConnection};

@@ -7,7 +7,7 @@ use randflake_core::{Border, Id, Sparx64, typed_id};
 pub(crate) struct User;
 typed_id!(pub(crate) UserId = Typed<User>, "user");
 
-/// Without a prefix.
+/// A kind without a prefix.
 pub(crate) enum Message {}
 typed_id!(pub(crate) MessageId = Typed<Message>);
 
@@ -22,7 +22,7 @@ impl Border for Order {
     }
 }
 
-/// `3vgoe12ccb8gh`.
+/// The id with the text `3vgoe12ccb8gh`.
 pub(crate) const ID: Id = Id::from_i64(4_594_531_474_933_654_033);
 
 /// The ends of each length of the text, and of each kind of integer.

@@ -1,4 +1,4 @@
-//! `arbitrary` and `proptest`.
+//! Ids from `arbitrary` and `proptest`.
 
 use arbitrary::{Arbitrary, Unstructured};
 use proptest::prelude::any;

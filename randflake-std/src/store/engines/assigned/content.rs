@@ -4,10 +4,10 @@ use crate::vocabulary::Namespace;
 
 #[derive(Clone, Debug)]
 pub(super) struct Content {
-    /// The namespace's name.
+    /// Name of the namespace.
     name: String,
     node_id: u32,
-    /// The namespace's record.
+    /// Record of the namespace.
     pub(super) namespace: Option<String>,
     /// That of the last lease.
     pub(super) node: Option<String>,

@@ -73,7 +73,7 @@ pub(in crate::store) trait Session: Sized + Send + 'static {
         true
     }
 
-    /// Says goodbye.
+    /// Ends the session in the way that the server expects.
     async fn close(self) {}
 
     /// The first row of the answer to a statement that stands in this program, with nothing for `NULL`. All that is not

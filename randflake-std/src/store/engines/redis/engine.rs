@@ -285,7 +285,7 @@ fn hash_of(name: &str) -> String {
     format!("randflake:{{{name}}}")
 }
 
-/// A field's.
+/// Name of the field of a key.
 fn name(key: Key) -> String {
     match key {
         Key::Namespace => "namespace".to_owned(),

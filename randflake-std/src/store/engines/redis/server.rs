@@ -13,7 +13,7 @@ pub(super) const SECTIONS: [&str; 4] = ["server", "replication", "commandstats",
 /// A process of Redis, and what was done to its keys.
 #[derive(Debug)]
 pub(super) struct Server {
-    /// Of the process.
+    /// Run id of the server process.
     pub(super) run_id: String,
     /// The replication id of the master that it took over from; empty if it did not.
     pub(super) promoted: String,

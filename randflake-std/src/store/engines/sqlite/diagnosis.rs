@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::schema;
 use crate::vocabulary::Finding;
 
-/// In a transaction.
+/// Findings about the open database, read in a transaction.
 pub(super) fn findings(
     connection: &Connection,
     fingerprint: String,

@@ -30,7 +30,7 @@ const LOCK: Kind = Kind {
 /// because what is left in it would be read into a backup that is restored in place: as many waits, in which
 /// the file system has to write its own journal.
 const JOURNAL: &str = "persist";
-/// `FULL`.
+/// The value `FULL` of `PRAGMA synchronous`.
 const SYNCHRONOUS: i64 = 2;
 
 /// The lock, and a transaction that has begun. Whoever drops it without a commit has changed nothing.
@@ -105,7 +105,7 @@ impl Session {
 #[derive(Debug)]
 struct Lock {
     file: LockedFile,
-    /// What it says.
+    /// Content of the mark.
     mark: Mark,
 }
 

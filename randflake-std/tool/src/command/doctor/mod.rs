@@ -1,4 +1,4 @@
-//! `randflake doctor`
+//! The command `randflake doctor`.
 
 mod checks;
 
@@ -23,7 +23,7 @@ Examples:
   randflake doctor
   randflake doctor --json | jq 'select(.ok | not)'")]
 pub(crate) struct DoctorArgs {
-    /// Print an object for each check
+    /// Print a JSON object for each check
     #[arg(long)]
     json: bool,
     #[command(flatten)]

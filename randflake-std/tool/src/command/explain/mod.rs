@@ -1,4 +1,4 @@
-//! `randflake explain`
+//! The command `randflake explain`.
 
 mod row;
 
@@ -80,7 +80,7 @@ impl ExplainArgs {
     }
 }
 
-/// Where explanations come from.
+/// Source of explanations: the store, and histories read so far.
 struct LeaseSource {
     store: LeaseStore,
     /// The whole histories of node ids, where many ids are explained.

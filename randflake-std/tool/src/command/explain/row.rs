@@ -1,4 +1,4 @@
-//! What is told of one id.
+//! Explanation of one id, for people and programs.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ pub(crate) struct ExplainRow {
     node: u32,
     sequence: u64,
     verdict: &'static str,
-    /// Why, for people.
+    /// Explanation in a sentence, for people.
     because: String,
     lease: Option<LeaseFields>,
     known_from_utc: Option<String>,

@@ -1,4 +1,4 @@
-//! Bars of text.
+//! Bar charts as text.
 
 use std::io::{self, Write};
 

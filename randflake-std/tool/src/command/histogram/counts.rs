@@ -10,7 +10,7 @@ use super::statistics::chi_square_p;
 pub(super) enum By {
     /// Ranges of equal length of the 64-bit numbers without sign.
     Range(u32),
-    /// Remainders.
+    /// Remainders of a division.
     Shard(u32),
 }
 

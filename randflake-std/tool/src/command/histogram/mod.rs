@@ -1,4 +1,4 @@
-//! `randflake histogram`
+//! The command `randflake histogram`.
 
 mod chart;
 mod counts;
@@ -73,7 +73,7 @@ pub(crate) struct HistogramArgs {
     /// Draw the picture into this file, too; an existing one is overwritten
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
 }

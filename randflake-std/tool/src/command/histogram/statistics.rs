@@ -1,4 +1,4 @@
-//! Pearson's chi-square test.
+//! Pearson's chi-square test of uniformity.
 
 use core::f64::consts::PI;
 

@@ -1,4 +1,4 @@
-//! The picture.
+//! Bar charts as SVG.
 
 use core::fmt::Write;
 
@@ -6,7 +6,7 @@ use super::counts::{By, Counts, float, verdict};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
-/// Around the bars.
+/// Margin on the left of the bars, for labels.
 const LEFT: f64 = 70.0;
 const TOP: f64 = 50.0;
 const RIGHT: f64 = 20.0;

@@ -27,7 +27,7 @@ pub(crate) struct Interrupt(Arc<SignalState>);
 
 #[derive(Default)]
 struct SignalState {
-    /// Its number; 0 before there was one.
+    /// Number of the first signal; 0 before there was one.
     signal: AtomicU8,
     release: Mutex<Option<Release>>,
     /// Wakes a pause. It goes with the lock of `release`.

@@ -1,4 +1,4 @@
-//! Signals of Unix.
+//! Signals on Unix systems.
 
 use std::io;
 use std::thread;

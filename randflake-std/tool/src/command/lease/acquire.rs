@@ -1,4 +1,4 @@
-//! `randflake lease acquire`
+//! The command `randflake lease acquire`.
 
 use core::slice;
 use core::time::Duration;
@@ -32,7 +32,7 @@ Examples:
   randflake lease renew --grant lease.json --request $(uuidgen) --json > new.json && mv new.json lease.json
   randflake lease release --grant lease.json --request $(uuidgen)")]
 pub(crate) struct LeaseAcquireArgs {
-    /// How many node ids
+    /// How many node ids to lease
     #[arg(
         short = 'n',
         long,
@@ -52,7 +52,7 @@ pub(crate) struct LeaseAcquireArgs {
     /// Who has it, for `lease list` [default: host, process that runs this command, a random number]
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `randflake lease device`
+//! The command `randflake lease device`.
 
 use std::io::Write;
 

@@ -264,7 +264,7 @@ impl LeaseDocument {
         Ok(())
     }
 
-    /// For programs or people.
+    /// Prints the leases for programs or people.
     pub(super) fn print(&self, json: bool) -> Result<(), Failure> {
         let mut out = stdout();
         if json {

@@ -1,4 +1,4 @@
-//! `randflake lease drop`
+//! The command `randflake lease drop`.
 
 use randflake_std::date::{span, utc};
 
@@ -22,10 +22,10 @@ Examples:
   randflake lease namespaces
   randflake lease drop orders-test --yes")]
 pub(crate) struct LeaseDropArgs {
-    /// Its name
+    /// Name of the namespace
     #[arg(value_name = "NAMESPACE")]
     name: String,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(long)]
     yes: bool,
     /// Also while leases are live

@@ -1,4 +1,4 @@
-//! What a programmer writes into a device's memory.
+//! Images that a programmer writes into the memory of a device.
 
 use std::io;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub(super) enum ImageFormat {
     /// Intel HEX, text with addresses.
     #[default]
     Hex,
-    /// The bytes alone.
+    /// The bytes alone, without addresses.
     Bin,
 }
 

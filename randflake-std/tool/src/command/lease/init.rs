@@ -1,4 +1,4 @@
-//! `randflake lease init`
+//! The command `randflake lease init`.
 
 use core::time::Duration;
 use std::thread;

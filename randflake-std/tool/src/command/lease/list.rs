@@ -1,4 +1,4 @@
-//! `randflake lease list`
+//! The command `randflake lease list`.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -17,10 +17,10 @@ use crate::store::StoreArgs;
 /// A holder is shown as host, process number and a random number.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeaseListArgs {
-    /// Also expired ones
+    /// List expired leases, too
     #[arg(long)]
     all: bool,
-    /// Print an object for each lease
+    /// Print a JSON object for each lease
     #[arg(long)]
     json: bool,
     #[command(flatten)]

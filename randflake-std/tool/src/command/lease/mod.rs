@@ -1,4 +1,4 @@
-//! `randflake lease`
+//! The command `randflake lease`.
 
 mod acquire;
 mod confirm;

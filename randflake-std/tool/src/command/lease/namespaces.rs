@@ -1,4 +1,4 @@
-//! `randflake lease namespaces`
+//! The command `randflake lease namespaces`.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ use crate::store::StoreArgs;
 /// ids may be equal, because they have one secret, or are plain and have one layout, name each other.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeaseNamespacesArgs {
-    /// Print an object for each namespace
+    /// Print a JSON object for each namespace
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `randflake lease provision`
+//! The command `randflake lease provision`.
 
 use core::time::Duration;
 use std::path::PathBuf;

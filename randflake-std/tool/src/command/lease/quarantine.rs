@@ -1,4 +1,4 @@
-//! `randflake lease quarantine`
+//! The command `randflake lease quarantine`.
 
 use randflake_std::date::{span, utc};
 

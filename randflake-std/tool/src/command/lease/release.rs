@@ -1,4 +1,4 @@
-//! `randflake lease release`
+//! The command `randflake lease release`.
 
 use core::time::Duration;
 use std::io::Write;
@@ -34,7 +34,7 @@ Examples:
   randflake lease release --grant lease.json --request $(uuidgen)
   randflake lease release --device 00000000d0e5 --horizon 1733706357")]
 pub(crate) struct LeaseReleaseArgs {
-    /// Node ids
+    /// Node ids whose leases to release
     #[arg(
         required_unless_present_any = ["device", "grant"],
         conflicts_with_all = ["device", "grant"],

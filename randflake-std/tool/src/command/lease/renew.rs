@@ -1,4 +1,4 @@
-//! `randflake lease renew`
+//! The command `randflake lease renew`.
 
 use core::time::Duration;
 
@@ -33,7 +33,7 @@ pub(crate) struct LeaseRenewArgs {
     /// How long they last from now: seconds, or a time such as 90s or 5m [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

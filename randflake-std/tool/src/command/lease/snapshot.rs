@@ -92,7 +92,7 @@ impl Snapshot {
     }
 }
 
-/// Whole milliseconds.
+/// Converts a duration to whole milliseconds.
 pub(crate) fn ms(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,4 +1,4 @@
-//! `randflake lease status`
+//! The command `randflake lease status`.
 
 use core::time::Duration;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::store::StoreArgs;
 /// Show how many node ids are leased
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeaseStatusArgs {
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

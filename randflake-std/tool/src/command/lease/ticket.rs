@@ -1,4 +1,4 @@
-//! `randflake lease ticket`
+//! The command `randflake lease ticket`.
 
 use core::time::Duration;
 use std::env;

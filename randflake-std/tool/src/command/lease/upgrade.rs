@@ -1,4 +1,4 @@
-//! `randflake lease upgrade`
+//! The command `randflake lease upgrade`.
 
 use randflake_std::lease::{Record, Upgrade};
 

@@ -1,4 +1,4 @@
-//! `randflake segment init`
+//! The command `randflake segment init`.
 
 use crate::failure::Failure;
 use crate::output::print_line;

@@ -1,4 +1,4 @@
-//! `randflake segment` itself.
+//! The command `randflake segment` without a subcommand.
 
 use std::io::{self, Write};
 
@@ -23,7 +23,7 @@ const LONGEST: u64 = 65_536;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Issue {
-    /// How many
+    /// How many numbers to issue
     #[arg(
         short = 'n',
         long,

@@ -1,4 +1,4 @@
-//! `randflake segment`
+//! The command `randflake segment`.
 
 mod init;
 mod issue;

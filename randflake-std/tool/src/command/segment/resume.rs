@@ -1,4 +1,4 @@
-//! `randflake segment resume`
+//! The command `randflake segment resume`.
 
 use randflake_std::segment::MAX_NUMBER;
 

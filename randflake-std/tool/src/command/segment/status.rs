@@ -1,4 +1,4 @@
-//! `randflake segment status`
+//! The command `randflake segment status`.
 
 use std::io::Write;
 
@@ -9,7 +9,7 @@ use crate::store::StoreArgs;
 /// Tell where the counter stands
 #[derive(Debug, clap::Args)]
 pub(crate) struct SegmentStatusArgs {
-    /// Print an object
+    /// Print a JSON object
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -1,4 +1,5 @@
-//! The file of tokens: a line for each, of words `NAME=VALUE`. Empty lines and those that begin with `#` are passed over.
+//! The file of tokens: its version, and a line for each, of words `NAME=VALUE`. Empty lines and those that begin with `#` are
+//! passed over.
 
 use core::fmt::{self, Display, Formatter};
 use core::num::NonZeroU64;
@@ -9,6 +10,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum;
 use randflake_std::date::utc;
+use randflake_std::rules::newer;
 
 use super::{Hash, Identity, Pattern, Scope};
 use crate::serve::key_values::KeyValues;
@@ -41,11 +43,18 @@ impl TokenLine {
     }
 }
 
+/// The first line of a file, which says its version. A file without it has this version, too.
+pub(crate) const VERSION_LINE: &str = "version=1";
+
 /// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
 pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Identity>>, String> {
     let mut identities: Vec<Arc<Identity>> = Vec::new();
-    for (number, line) in crate::serve::key_values::lines(text) {
+    for (index, (number, line)) in crate::serve::key_values::lines(text).enumerate() {
         let wrong = |problem: String| format!("line {number}: {problem}");
+        if line.starts_with("version=") {
+            check_version(line, index == 0).map_err(wrong)?;
+            continue;
+        }
         let line: TokenLine = line.parse().map_err(wrong)?;
         let is_namesake = |other: &&Arc<Identity>| other.name() == line.name;
         for other in &identities {
@@ -72,6 +81,22 @@ pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Iden
         identities.push(Arc::new(Identity::new(line, old.as_deref())));
     }
     Ok(identities)
+}
+
+fn check_version(line: &str, is_first: bool) -> Result<(), String> {
+    if !is_first {
+        return Err("the version must be in the first line".to_owned());
+    }
+    if line == VERSION_LINE {
+        return Ok(());
+    }
+    let version = line
+        .strip_prefix("version=")
+        .and_then(|version| version.parse().ok());
+    Err(match version {
+        Some(version) => newer(version, 1),
+        None => format!("{line:?} is no version: {VERSION_LINE} is allowed"),
+    })
 }
 
 /// Whether that is a file of tokens.
@@ -233,9 +258,29 @@ mod tests {
                 format!("{good} ids_per_second=0"),
                 "line 1: \"0\" is no quota",
             ),
+            (
+                format!("# ours\nversion=2\n{good}"),
+                "line 2: a newer randflake made it (version 2; this one knows 1): update this one",
+            ),
+            (
+                "version=one".to_owned(),
+                "line 1: \"version=one\" is no version: version=1 is allowed",
+            ),
+            (
+                format!("{good}\nversion=1"),
+                "line 2: the version must be in the first line",
+            ),
         ] {
             let told = parse(&text, &[]).unwrap_err();
             assert!(told.starts_with(problem), "{told}");
+        }
+    }
+
+    #[test]
+    fn a_file_may_say_its_version() {
+        let line = format!("name=a sha256={HASH} scopes=ids namespaces=*");
+        for text in [line.clone(), format!("{VERSION_LINE}\n\n{line}\n")] {
+            assert_eq!(parse(&text, &[]).unwrap().len(), 1, "{text}");
         }
     }
 

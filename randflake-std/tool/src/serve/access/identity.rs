@@ -1,4 +1,4 @@
-//! Who asks.
+//! Identities of clients: the owner of a token, or anybody.
 
 use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
@@ -12,24 +12,24 @@ use super::weight::{Weight, small_per_second};
 use super::{Hash, Limit, Pattern, Quota, Scope};
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// The owner of a token, or anybody where none is needed.
+/// Identity of a client: the owner of a token, or anybody where none is needed.
 #[derive(Debug)]
 pub(crate) struct Identity {
     name: String,
-    /// None has anybody.
+    /// Hash of the token; `None` for anybody.
     hash: Option<Hash>,
     scopes: Vec<Scope>,
     namespaces: Vec<Pattern>,
-    /// Shared with the same token of an earlier version of the file.
+    /// Quota of ids, shared with the same token of an earlier version of the file.
     ids: Option<Arc<Quota>>,
     requests: Option<Arc<Quota>>,
-    /// Of requests that need neither ids nor the store.
+    /// Quota of requests that need neither ids nor the store.
     small: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
     reads: Option<Arc<Quota>>,
     /// When its token expires, as time since the Unix epoch.
     until: Option<Duration>,
-    /// Which node ids it may lease; all if there are none.
+    /// Node ids that it may lease; all if `None`.
     node_ids: Option<RangeInclusive<u32>>,
 }
 
@@ -86,12 +86,12 @@ impl Identity {
         &self.name
     }
 
-    /// Which node ids it may lease, if not all.
+    /// Node ids that it may lease; all if `None`.
     pub(crate) fn node_ids(&self) -> Option<&RangeInclusive<u32>> {
         self.node_ids.as_ref()
     }
 
-    /// Whether it was asked who it is.
+    /// Whether the client has sent a token.
     pub(crate) fn has_token(&self) -> bool {
         self.hash.is_some()
     }
@@ -133,7 +133,7 @@ impl Identity {
         patterns.any(|pattern| pattern.matches(namespace))
     }
 
-    /// Whether it may do that in the namespace.
+    /// Refuses a client without this right in the namespace.
     pub(crate) fn check(&self, scope: Scope, namespace: &str) -> Result<(), Refusal> {
         if self.has(scope) && self.sees(namespace) {
             return Ok(());

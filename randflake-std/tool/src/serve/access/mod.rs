@@ -1,4 +1,4 @@
-//! Who may do what: bearer tokens from a file, kept as hashes.
+//! Access rights: bearer tokens from a file, stored as hashes.
 
 mod file;
 mod identity;
@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
 
-pub(crate) use self::file::{TokenLine, check, name, node_ids};
+pub(crate) use self::file::{TokenLine, VERSION_LINE, check, name, node_ids};
 pub(crate) use self::identity::Identity;
 pub(crate) use self::pattern::Pattern;
 use self::quota::{Limit, Quota};
@@ -24,21 +24,21 @@ use super::service::refusal::{Refusal, RefusalKind};
 use super::watched::Watched;
 use crate::failure::Failure;
 
-/// Who may do what now. It changes when the file does.
+/// Current access rights. They change when the file does.
 pub(crate) struct Access {
-    /// `None`: nobody needs a token.
+    /// File of tokens; `None` if no token is needed.
     file: Option<Watched>,
     identities: RwLock<Arc<Vec<Arc<Identity>>>>,
-    /// Counts changes: connections look up their token again.
+    /// Version of the file; connections look up their token again when it changes.
     version: AtomicU64,
     /// The file could not be read when it had changed: tokens that were removed from it still count.
     is_stale: AtomicBool,
-    /// Who has no token, where none is needed.
+    /// Identity of clients without a token, where none is needed.
     anybody: Arc<Identity>,
 }
 
 impl Access {
-    /// Without tokens: everybody may do everything.
+    /// Grants everything to everybody, without tokens.
     pub(crate) fn open() -> Self {
         Self {
             file: None,
@@ -49,7 +49,7 @@ impl Access {
         }
     }
 
-    /// With the tokens of a file.
+    /// Reads the tokens of a file.
     pub(crate) fn from_file(path: PathBuf) -> Result<Self, Failure> {
         let file = Watched::new(path);
         let text = file.read("the tokens").map_err(Failure::failed)?;
@@ -71,7 +71,7 @@ impl Access {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Who sends no token.
+    /// Identity of a client that sends no token.
     pub(crate) fn anonymous(&self) -> Result<Arc<Identity>, Refusal> {
         if self.is_required() {
             let told =
@@ -81,8 +81,8 @@ impl Access {
         Ok(Arc::clone(&self.anybody))
     }
 
-    /// Who sends a token. Where none is required, none is known, and each is refused: a client that sends one
-    /// expects it to be checked.
+    /// Identity of a client that sends a token. Where none is required every token is refused: a client that sends
+    /// one expects it to be checked.
     pub(crate) fn authenticate(&self, token: &[u8]) -> Result<Arc<Identity>, Refusal> {
         let identity = self.find(&Hash::of(token));
         let identity = identity.ok_or_else(|| {
@@ -97,7 +97,7 @@ impl Access {
         Ok(identity)
     }
 
-    /// Whose hash this is. Every token is looked at, so that the time tells nothing.
+    /// Identity of a token hash. All tokens are compared, so that timing reveals nothing.
     pub(crate) fn find(&self, hash: &Hash) -> Option<Arc<Identity>> {
         let identities = self.identities();
         let mut found = None;

@@ -1,9 +1,9 @@
-//! Namespaces by their names, or what their names begin with.
+//! Patterns of namespaces: a name, a prefix, or all.
 
 use core::fmt::{self, Display, Formatter};
 use core::str::FromStr;
 
-/// `orders`, `orders-*` or `*`.
+/// A pattern such as `orders`, `orders-*` or `*`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pattern {
     Name(String),

@@ -1,4 +1,4 @@
-//! How much a token may be used for in a second.
+//! Quotas: rate limits of a token.
 
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -7,11 +7,11 @@ use std::time::Instant;
 
 const NANOS: u64 = 1_000_000_000;
 
-/// How much there is: so much in a second, and so much at once.
+/// A rate per second, and the largest burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) per_second: NonZeroU64,
-    /// What the bucket holds: what a second brings, or more.
+    /// Largest burst: the amount of one second, or more.
     pub(crate) at_once: NonZeroU64,
 }
 
@@ -23,7 +23,7 @@ impl Limit {
         }
     }
 
-    /// As much at once as in a second.
+    /// A limit whose burst is the amount of one second.
     pub(crate) const fn of(per_second: NonZeroU64) -> Self {
         Self {
             per_second,
@@ -45,7 +45,7 @@ const fn at_least_one(number: u64) -> NonZeroU64 {
 pub(crate) struct Quota {
     limit: Limit,
     begun: Instant,
-    /// In nanoseconds since `begun`.
+    /// Time at which the bucket is full, in nanoseconds since `begun`.
     full_at: AtomicU64,
 }
 
@@ -62,7 +62,7 @@ impl Quota {
         self.limit
     }
 
-    /// Takes so much, or says how long it takes until there is as much. More than the bucket holds is never there.
+    /// Takes an amount, or returns the time until it is available; `None` if it exceeds the burst.
     pub(crate) fn take(&self, amount: u64) -> Result<(), Option<Duration>> {
         let since = self.begun.elapsed();
         self.take_at(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX), amount)
@@ -93,7 +93,7 @@ impl Quota {
         }
     }
 
-    /// The nanoseconds that bring so much.
+    /// Nanoseconds in which an amount accrues.
     fn time_of(&self, amount: u64) -> u64 {
         let time = u128::from(amount) * u128::from(NANOS) / u128::from(self.limit.per_second.get());
         u64::try_from(time).unwrap_or(u64::MAX)

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 /// A right, in the namespaces of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Scope {
-    /// New ids
+    /// Make new ids of a namespace
     Ids,
     /// Leases: acquire, renew, release, list
     Leases,

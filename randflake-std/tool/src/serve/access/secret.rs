@@ -1,4 +1,4 @@
-//! A token, and the hash that is kept of it.
+//! Token secrets and their hashes.
 
 use core::fmt::{self, Debug, Display, Formatter};
 
@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
-/// What a token begins with, for people and for programs that look for secrets in the wrong places.
+/// Prefix of tokens, for people and for scanners of leaked secrets.
 const PREFIX: &str = "rft_";
 const BYTES: usize = 32;
 
@@ -46,12 +46,12 @@ impl Hash {
         Self(Sha256::digest(token).into())
     }
 
-    /// In constant time.
+    /// Compares in constant time.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 
-    /// 64 hex digits.
+    /// Reads a hash of 64 hex digits.
     pub(crate) fn from_hex(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         if digits.len() != 2 * BYTES || !digits.iter().all(u8::is_ascii_hexdigit) {

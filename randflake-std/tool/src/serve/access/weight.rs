@@ -6,7 +6,7 @@
 
 use core::num::NonZeroU64;
 
-/// How a request counts.
+/// Weight of a request against the quotas of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weight {
     /// As one small request: `PING`, `AUTH`, and all that is wrong.
@@ -26,7 +26,7 @@ impl Weight {
     pub(crate) const OVERVIEW: Self = Self::Requests(50);
 }
 
-/// How many small requests a token may send in a second whose quota of requests is so many.
+/// Quota of small requests per second, by the quota of requests.
 pub(super) fn small_per_second(requests: NonZeroU64) -> NonZeroU64 {
     /// For the greetings of as many connections.
     const LEAST: NonZeroU64 = NonZeroU64::new(100).unwrap();

@@ -1,4 +1,4 @@
-//! What a store says of a namespace, kept for a moment: however many look at the page, the store is asked once.
+//! Cached status of a namespace: however many clients look at the page, the store is asked once.
 
 use core::time::Duration;
 use std::collections::HashMap;
@@ -16,9 +16,9 @@ use crate::command::lease::Snapshot;
 use crate::serve::service::Service;
 use crate::serve::service::served_namespace::ServedNamespace;
 
-/// Shorter than the page's own pause.
+/// How long an answer is cached: shorter than the refresh of the page.
 const KEPT: Duration = Duration::from_millis(1_500);
-/// More cells are not told apart.
+/// Most cells of the map: more are not told apart.
 const MOST_CELLS: u64 = 2_048;
 
 #[derive(Clone)]
@@ -38,7 +38,7 @@ pub(super) struct NodeMap {
     cells: String,
 }
 
-/// What was seen last, and what is kept for the next time.
+/// The last status of a namespace, and what the next look needs.
 #[derive(Default)]
 struct CachedBoard {
     board: Option<(Instant, Result<Board, String>)>,

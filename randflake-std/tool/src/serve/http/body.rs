@@ -17,16 +17,16 @@ use super::held::BodyMemory;
 use super::problem::{Defect, Problem};
 use crate::serve::memory::Share;
 
-/// A thousand leases take a quarter of it.
+/// Longest body of a request: four times that of a thousand leases.
 pub(super) const MAX_LEN: usize = 1 << 20;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What a document takes, with what is read of it, for each byte of its text.
 const PARSED: usize = 4;
 
-/// A document for an answer.
+/// A JSON document as the body of an answer.
 pub(super) struct Json<T>(pub(super) T);
 
-/// A document of a request of at most so many bytes, with its memory.
+/// A JSON document of a request of at most `MOST` bytes, with its reserved memory.
 pub(super) struct JsonBody<T, const MOST: usize = MAX_LEN>(
     pub(super) T,
     #[expect(dead_code, reason = "it is held")] pub(super) Option<Share>,

@@ -17,9 +17,9 @@ use crate::serve::access::{Scope, Weight};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DeviceParameters {
-    /// Up to 16 hex digits.
+    /// Number of the device, up to 16 hex digits.
     device: String,
-    /// The name of a token.
+    /// Owner of the device: the name of a token.
     owner: Option<String>,
     /// The counter that the device reports as its last, 0 for a new device.
     counter: Option<u32>,
@@ -29,9 +29,9 @@ pub(super) struct DeviceParameters {
 pub(super) struct DeviceAnswer {
     namespace: String,
     device: String,
-    /// Empty: nobody.
+    /// Owner of the device; empty if none.
     owner: String,
-    /// Of its last ticket.
+    /// Counter of its last ticket.
     counter: u32,
 }
 

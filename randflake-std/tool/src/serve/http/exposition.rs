@@ -20,7 +20,7 @@ use crate::serve::service::Service;
 use crate::serve::service::answers::AnswerTimes;
 use crate::serve::service::counters::Connections;
 
-/// For each namespace's store.
+/// How long the answer waits for the store of each namespace.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn metrics(
@@ -46,7 +46,7 @@ pub(super) async fn metrics(
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }
 
-/// `{namespace="orders"}`, or nothing.
+/// Formats labels, such as `{namespace="orders"}`; nothing without any.
 pub(super) fn labels<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let escaped = |value: &str| {
         let value = value.replace('\\', r"\\").replace('"', r#"\""#);

@@ -12,7 +12,7 @@ use super::whole_ms;
 
 /// How often the history of leases is read, and the skew of the clocks noted.
 const EVERY: Duration = Duration::from_secs(60);
-/// Skews of an hour.
+/// Number of clock skews kept: one hour.
 const SAMPLES: usize = 60;
 /// What more node ids were leased for takes long to read.
 const FEW: usize = 1_000;

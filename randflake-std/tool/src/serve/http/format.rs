@@ -7,7 +7,7 @@ use super::problem::{Defect, Problem};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdsFormat {
-    /// An object with text and decimal digits of each id.
+    /// A JSON object with text and decimal digits of each id.
     Json,
     /// A line of base32hex for each id.
     Text,
@@ -107,7 +107,7 @@ impl Accepted {
     }
 }
 
-/// `TYPE/SUBTYPE;q=0.5`
+/// Reads a media range such as `TYPE/SUBTYPE;q=0.5`.
 fn range(text: &str) -> Option<(String, u32)> {
     let mut words = text.split(';').map(str::trim);
     let name = words.next().filter(|name| name.contains('/'))?;

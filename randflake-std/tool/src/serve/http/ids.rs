@@ -1,4 +1,4 @@
-//! `GET /v1/ids`
+//! The path `GET /v1/ids`: new ids.
 
 use std::sync::Arc;
 

@@ -61,14 +61,14 @@ use super::service::refusal::{Refusal, RefusalKind};
 
 /// How long the head of a request may take, and the next one may be waited for.
 const HEAD: Duration = Duration::from_secs(10);
-/// The longest head.
+/// Longest head of a request in bytes.
 const MAX_HEAD: usize = 16 << 10;
 /// What a connection holds: a head that is read, one that is written, and its state.
 const COST: usize = 2 * MAX_HEAD + (4 << 10);
-/// How long an answer may take, its body received.
+/// Time limit of an answer, including receiving the body of the request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What handlers use.
+/// State shared by all handlers.
 struct App {
     service: Arc<Service>,
     boards: Boards,
@@ -77,7 +77,7 @@ struct App {
     ticket_key: Option<Arc<Secret>>,
 }
 
-/// What is answered.
+/// Routes of all paths.
 fn router(app: Arc<App>) -> Router {
     let mut router = Router::new()
         .route("/healthz", get(health::alive))
@@ -119,7 +119,7 @@ async fn no_method(request: Request) -> Problem {
     Problem::new(Defect::MethodNotAllowed, told)
 }
 
-/// What all requests have in common.
+/// Middleware of every request: checks, quotas and the log.
 async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let counters = &app.service.counters;
     let begun = Instant::now();

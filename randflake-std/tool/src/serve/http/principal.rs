@@ -1,4 +1,4 @@
-//! Who asks: the owner of the bearer token of a request.
+//! The principal of a request: the owner of its bearer token.
 
 use std::sync::Arc;
 

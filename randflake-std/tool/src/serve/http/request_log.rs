@@ -1,4 +1,4 @@
-//! Requests as the request log has them.
+//! HTTP requests in the request log.
 
 use core::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use crate::serve::log::{self, LogEntry};
 use crate::serve::service::Service;
 use crate::serve::service::refusal::RefusalKind;
 
-/// Any other word may be a secret in the wrong place.
+/// Methods that are logged; any other word may be a misplaced secret.
 const KNOWN: [Method; 9] = [
     Method::GET,
     Method::HEAD,
@@ -26,11 +26,11 @@ const KNOWN: [Method; 9] = [
     Method::PATCH,
 ];
 
-/// Where a request comes from.
+/// Address that a request comes from.
 #[derive(Clone, Copy)]
 pub(super) struct Peer(pub(super) SocketAddr);
 
-/// Whose token it had, once that was looked up.
+/// Owner of the token, set once it was looked up.
 #[derive(Clone, Default)]
 pub(super) struct LoggedIdentity(Arc<OnceLock<Arc<Identity>>>);
 
@@ -41,7 +41,7 @@ impl LoggedIdentity {
     }
 }
 
-/// A request that will be noted.
+/// A request that is logged once it is answered.
 pub(super) struct LoggedRequest {
     begun: Instant,
     peer: SocketAddr,

@@ -1,4 +1,4 @@
-//! A connection whose client has to take what it is sent: otherwise it would keep a place, and an answer in memory.
+//! A connection that fails if its client stops receiving: otherwise it would hold a place, and an answer in memory.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -10,7 +10,7 @@ use tokio::time::{Sleep, sleep};
 
 use crate::serve::listen::Stream;
 
-/// How long a client may take nothing.
+/// Longest time in which a client receives nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) struct StallLimit {

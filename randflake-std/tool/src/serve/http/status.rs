@@ -81,7 +81,7 @@ struct NamespaceStatus {
     state: &'static str,
     detail: Option<String>,
     node_ids: u64,
-    /// By this server.
+    /// Number of ids issued by this server.
     issued: u64,
     held_here: usize,
     #[serde(flatten)]

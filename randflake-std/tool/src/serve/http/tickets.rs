@@ -21,7 +21,7 @@ use crate::serve::service::refusal::{Refusal, RefusalKind};
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TicketParameters {
-    /// Up to 16 hex digits.
+    /// Number of the device, up to 16 hex digits.
     device: String,
     /// Above that of the device's last ticket, by one unless given.
     counter: Option<u32>,
@@ -36,7 +36,7 @@ pub(super) struct TicketAnswer {
     namespace: String,
     device: String,
     counter: u32,
-    /// 64 hex digits.
+    /// The ticket, 64 hex digits.
     ticket: String,
     node: u32,
     start_unix_ms: u64,
@@ -107,7 +107,7 @@ pub(super) async fn tickets(
     Ok((StatusCode::CREATED, Json(answer)))
 }
 
-/// A device's number in hex.
+/// Reads the number of a device, up to 16 hex digits.
 pub(super) fn device_of(text: &str) -> Result<u64, Problem> {
     device_id(text).map_err(|problem| Problem::invalid(format!("device is {text:?}: {problem}")))
 }

@@ -9,7 +9,7 @@ use listenfd::ListenFd;
 
 use crate::failure::Failure;
 
-/// `--resp` or `--http`.
+/// Address to listen on, as `--resp` and `--http` take it.
 #[derive(Clone, Debug)]
 pub(crate) enum ListenAddress {
     At(SocketAddr),

@@ -56,7 +56,7 @@ pub(crate) trait Protocol: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = ()> + Send;
 }
 
-/// A bound socket.
+/// A listener: a bound socket with its limits.
 pub(crate) struct Listener {
     socket: TcpListener,
     tls: Option<Arc<Tls>>,

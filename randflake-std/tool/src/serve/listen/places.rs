@@ -12,7 +12,7 @@ use crate::serve::service::refusal::{Refusal, RefusalKind};
 /// What a client waits that is refused.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// The limits of a listener.
+/// Limits on the connections of a listener.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectionLimits {
     pub(crate) all: u32,
@@ -20,7 +20,7 @@ pub(crate) struct ConnectionLimits {
     pub(crate) per_address: Option<u32>,
 }
 
-/// Which limit is reached.
+/// The limit that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Full {
     All,
@@ -39,7 +39,7 @@ struct OccupiedPlaces {
     by_address: HashMap<IpAddr, u32>,
 }
 
-/// The place of an open connection.
+/// Place of an open connection, freed when it is dropped.
 pub(crate) struct ConnectionPlace {
     places: Arc<Places>,
     client: IpAddr,

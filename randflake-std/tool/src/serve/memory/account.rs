@@ -38,7 +38,7 @@ enum AccountState {
     IdentifiedClient(IdentifiedClient),
 }
 
-/// Of a connection whose client has been told apart from others.
+/// State of a connection whose client has sent a token.
 struct IdentifiedClient {
     name: String,
     purses: Vec<Arc<Purse>>,

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::task::AbortHandle;
 
-/// All guests.
+/// All connections without a token.
 #[derive(Debug)]
 pub(super) struct Guests {
-    /// In bytes.
+    /// Budget of all guests in bytes.
     limit: usize,
     inside: Mutex<Inside>,
 }
@@ -21,7 +21,7 @@ pub(super) struct Guests {
 #[derive(Debug, Default)]
 struct Inside {
     bytes: usize,
-    /// How many have come.
+    /// Number of guests so far, which orders them by age.
     count: u64,
     /// By address, the oldest first.
     guests: HashMap<IpAddr, BTreeMap<u64, GuestEntry>>,

@@ -27,7 +27,7 @@ pub(crate) struct MemoryArgs {
     memory_per_address: Option<usize>,
 }
 
-/// In bytes.
+/// Limits of memory in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryLimits {
     pub(super) all: usize,

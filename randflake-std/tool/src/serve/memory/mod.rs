@@ -28,7 +28,7 @@ use super::listen::client_of;
 /// What guests may hold of the budget: a part of so many.
 const GUEST_PART: usize = 8;
 
-/// The budget of the process.
+/// Memory budget of the process.
 pub(crate) struct MemoryBudget {
     limits: MemoryLimits,
     all: Arc<Purse>,

@@ -1,4 +1,4 @@
-//! Bytes out of limited pools.
+//! Shares of memory from limited pools.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const UNIT: usize = 1 << 10;
 /// What a client waits that is refused.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Whose bytes a pool has.
+/// Owner of a purse: all clients, a token or an address.
 #[derive(Clone, Debug)]
 pub(super) enum PurseOwner {
     Server,
@@ -50,7 +50,7 @@ impl Purse {
     }
 }
 
-/// Bytes that are limited.
+/// A pool of a limited number of bytes.
 #[derive(Debug)]
 pub(super) struct BytePool {
     owner: PurseOwner,

@@ -51,7 +51,7 @@ impl RespSession {
     }
 }
 
-/// As Redis says it.
+/// The refusal of an unknown command, as Redis words it.
 fn unknown(words: CommandArgs<'_>) -> Refusal {
     /// Of each word, and of how many words.
     const SHOWN: usize = 64;

@@ -6,12 +6,12 @@
 use core::fmt::{self, Display, Formatter};
 use core::ops::Range;
 
-/// What a client may send.
+/// Limits on the commands of a client.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CommandLimits {
-    /// Words of a command.
+    /// Most words of a command.
     pub(crate) words: usize,
-    /// Bytes of a command.
+    /// Most bytes of a command.
     pub(crate) bytes: usize,
 }
 

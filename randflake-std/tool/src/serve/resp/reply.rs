@@ -20,7 +20,7 @@ impl Replies {
     }
 
     pub(super) fn clear(&mut self) {
-        /// What is kept for the next batch.
+        /// Capacity kept for the next batch.
         const KEPT: usize = 64 << 10;
         self.bytes.clear();
         self.bytes.shrink_to(KEPT);
@@ -79,7 +79,7 @@ impl Replies {
         self.bytes.extend_from_slice(null);
     }
 
-    /// As a number.
+    /// An id as a number.
     pub(super) fn int_id(&mut self, id: Id) {
         self.number(id.to_i64());
     }

@@ -1,4 +1,4 @@
-//! What is known of a client between its commands.
+//! Session of a client: state between its commands.
 
 use core::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::serve::service::answers::AnswerStatus;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 use crate::serve::service::served_namespace::ServedNamespace;
 
-/// The words of a command.
+/// Arguments of a command, beginning with its name.
 #[derive(Clone, Copy)]
 pub(super) struct CommandArgs<'a> {
     input: &'a [u8],
@@ -57,16 +57,16 @@ pub(super) struct RespSession {
     pub(super) account: Arc<Account>,
     /// Memory of a reply that is longer than usual, until it is sent.
     pub(super) long_reply: Option<Share>,
-    /// For `CLIENT ID`.
+    /// Number of the connection, for `CLIENT ID`.
     pub(super) number: u64,
-    /// As the client calls itself.
+    /// Name that the client has given itself.
     pub(super) name: Vec<u8>,
     pub(super) principal: Option<Arc<Identity>>,
     /// Of the tokens when `principal` was looked up.
     version: u64,
     /// The namespace that the client took ids of last, which it may.
     last: Option<Arc<ServedNamespace>>,
-    /// Between `MULTI` and `EXEC`.
+    /// Commands queued between `MULTI` and `EXEC`.
     pub(super) transaction: Option<RespTransaction>,
     /// After `EXEC`: its commands are to be answered next.
     pub(super) executing: Option<RespTransaction>,
@@ -184,7 +184,7 @@ impl RespSession {
         Ok(())
     }
 
-    /// As on a new connection.
+    /// Resets the session to that of a new connection.
     pub(super) fn forget(&mut self) {
         self.count_issued();
         self.last = None;
@@ -253,7 +253,7 @@ impl RespSession {
         }
     }
 
-    /// Answers a command.
+    /// Executes a command and writes its reply.
     pub(super) async fn answer(&mut self, words: CommandArgs<'_>, out: &mut Replies) {
         let begun = self.service.log.begin();
         let refused = match self.execute(words, out).await {

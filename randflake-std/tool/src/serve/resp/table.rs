@@ -1,8 +1,8 @@
-//! The commands there are.
+//! Table of the commands of the Redis protocol.
 
 use crate::serve::access::Weight;
 
-/// A command.
+/// A command of the Redis protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RespCommand {
     Ping,

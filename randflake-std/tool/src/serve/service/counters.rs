@@ -23,10 +23,10 @@ impl Count {
     }
 }
 
-/// Of one listener.
+/// Counts of the connections of one listener.
 #[derive(Debug, Default)]
 pub(crate) struct Connections {
-    /// Now.
+    /// Number of connections open now.
     pub(crate) open: Count,
     pub(crate) accepted: Count,
     /// Closed at once: too many are open.
@@ -35,7 +35,7 @@ pub(crate) struct Connections {
     pub(crate) failed_handshakes: Count,
 }
 
-/// Of the whole service.
+/// Counts of the whole service.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     pub(crate) resp: Connections,

@@ -13,7 +13,7 @@ use super::{MAX_LEASES, Service};
 use crate::command::lease::{LeaseDocument, Snapshot};
 use crate::serve::access::{Identity, Scope, Weight};
 
-/// What an acquire may ask for.
+/// Parameters of an acquire.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AcquireParameters {
@@ -27,14 +27,14 @@ pub(crate) struct AcquireParameters {
     pub(crate) holder: Option<String>,
 }
 
-/// Which part of a namespace's leases is asked for.
+/// Query for a part of the leases of a namespace.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LeaseQuery {
-    /// The first node id.
+    /// First node id to list.
     pub(crate) from: u32,
-    /// How many leases at most.
+    /// Most leases to list.
     pub(crate) most: u32,
-    /// Also expired ones.
+    /// Whether to include expired leases.
     pub(crate) all: bool,
 }
 

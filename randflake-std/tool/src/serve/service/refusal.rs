@@ -10,18 +10,18 @@ use randflake_std::lease::{DeviceError, StoreError};
 use super::readiness::cause;
 use crate::failure::Failure;
 
-/// What a client does about a refusal.
+/// Kind of a refusal: what the client can do about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefusalKind {
-    /// Sends a token.
+    /// The client must send a token.
     Unauthenticated,
-    /// Sends another token.
+    /// The client must send another token.
     WrongToken,
-    /// Asks the operator for a right.
+    /// The client needs a right from the operator.
     Forbidden,
-    /// Asks for another namespace.
+    /// The client must name another namespace.
     UnknownNamespace,
-    /// Sends something else.
+    /// The client must send another request.
     Invalid,
     /// Sends less at once, or later.
     Quota,
@@ -43,7 +43,7 @@ pub(crate) struct Refusal {
     pub(crate) kind: RefusalKind,
     /// One line: what is wrong, what was found, what is allowed.
     pub(crate) message: String,
-    /// When it may succeed.
+    /// Time after which a retry may succeed.
     pub(crate) retry_in: Option<Duration>,
     /// What the operator learns beside that, and no client: it may name the store's host.
     pub(crate) detail: Option<String>,

@@ -1,4 +1,4 @@
-//! One namespace that is served.
+//! A namespace that is served: its ids, and its store for the leases of others.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
@@ -36,7 +36,7 @@ pub(crate) struct Configured {
     pub(crate) open: StoreOpener,
 }
 
-/// A namespace: its ids, and its store for the leases of others.
+/// A served namespace: its ids, and its store for the leases of others.
 pub(crate) struct ServedNamespace {
     namespace: Namespace,
     codec: Codec<LayoutSpec, Option<Sparx64>>,

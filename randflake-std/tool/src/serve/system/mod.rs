@@ -9,7 +9,7 @@ mod other;
 #[cfg(not(unix))]
 pub(super) use other::{Signals, allow_many_files, ready, reloading, status, stopping, watchdog};
 
-/// What the server is told from outside.
+/// Request from outside: a signal of the operating system or the service manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServiceSignal {
     Reload,

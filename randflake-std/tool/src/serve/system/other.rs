@@ -17,7 +17,7 @@ pub(in crate::serve) async fn watchdog() {}
 
 pub(in crate::serve) fn allow_many_files() {}
 
-/// Ctrl-C.
+/// Ctrl-C, the only signal here.
 pub(in crate::serve) struct Signals;
 
 impl Signals {

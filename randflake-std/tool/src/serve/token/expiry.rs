@@ -5,13 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::date;
 
-/// As it is typed.
+/// Expiry of a token as typed on the command line.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Expiry {
     Never,
-    /// A time since the Unix epoch.
+    /// A time since the Unix epoch, in whole seconds.
     At(Duration),
-    /// From now.
+    /// A time span from now.
     In(Duration),
 }
 

@@ -15,7 +15,7 @@ const TRIES: usize = 1_000;
 
 /// A file of tokens that no other command changes meanwhile.
 pub(super) struct TokensFile {
-    /// Without links.
+    /// Path of the file, without links.
     place: PathBuf,
     text: String,
     found: Metadata,
@@ -24,7 +24,7 @@ pub(super) struct TokensFile {
 }
 
 impl TokensFile {
-    /// One that is there.
+    /// Opens an existing file.
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let place = private_file::follow(path).map_err(Failure::failed)?;
         for _ in 0..TRIES {
@@ -62,14 +62,14 @@ impl TokensFile {
         }
     }
 
-    /// Its tokens, in their order.
+    /// Tokens of the file, in their order.
     pub(super) fn tokens(&self) -> Vec<TokenLine> {
         key_values::lines(&self.text)
             .filter_map(|(_, line)| line.parse().ok())
             .collect()
     }
 
-    /// Those of a name.
+    /// Tokens of a name.
     pub(super) fn named(&self, name: &str) -> Result<Vec<TokenLine>, Failure> {
         let mut tokens = self.tokens();
         let names: Vec<_> = tokens.iter().map(|token| token.name.clone()).collect();
@@ -96,6 +96,9 @@ impl TokensFile {
         more: Option<&TokenLine>,
     ) -> Result<(), Failure> {
         let mut text = String::with_capacity(self.text.len());
+        if self.text.is_empty() {
+            text.extend([access::VERSION_LINE, "\n"]);
+        }
         for line in self.text.lines() {
             let token = key_values::lines(line).next();
             let token = token.and_then(|(_, line)| line.parse().ok());

@@ -1,4 +1,4 @@
-//! `randflake token list`
+//! The command `randflake token list`.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ pub(super) struct List {
     /// The file of `randflake serve --tokens`
     #[arg(long, value_name = "FILE")]
     file: PathBuf,
-    /// Print an object for each
+    /// Print a JSON object for each
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `randflake token`
+//! The command `randflake token`.
 
 mod expiry;
 mod file;

@@ -1,4 +1,4 @@
-//! `randflake token new`
+//! The command `randflake token new`.
 
 use core::num::NonZeroU64;
 use core::ops::RangeInclusive;

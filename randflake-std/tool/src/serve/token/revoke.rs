@@ -1,4 +1,4 @@
-//! `randflake token revoke`
+//! The command `randflake token revoke`.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ Examples:
   randflake token revoke billing --file tokens
   randflake token revoke billing --id 5d0f1a2b --file tokens")]
 pub(super) struct Revoke {
-    /// Whose it is
+    /// Name of the token
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
     /// The file of `randflake serve --tokens`

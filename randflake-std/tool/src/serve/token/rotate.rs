@@ -1,4 +1,4 @@
-//! `randflake token rotate`
+//! The command `randflake token rotate`.
 
 use core::time::Duration;
 use std::io::Write;
@@ -24,7 +24,7 @@ Examples:
   randflake token rotate billing --file tokens > billing.token
   randflake token rotate billing --keep 7d --expires 90d --file tokens > billing.token")]
 pub(super) struct Rotate {
-    /// Whose it is
+    /// Name of the token
     #[arg(value_name = "NAME", value_parser = name)]
     name: String,
     /// The file of `randflake serve --tokens`

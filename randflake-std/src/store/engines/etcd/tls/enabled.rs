@@ -1,4 +1,4 @@
-//! Encrypted connections.
+//! Encrypted connections to etcd.
 
 use core::error::Error;
 use std::fs;

@@ -1,4 +1,4 @@
-//! TLS by rustls.
+//! Encrypted connections to MySQL and MariaDB, by rustls.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! TLS by rustls.
+//! Encrypted connections to PostgreSQL, by rustls.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Encrypted connections.
+//! Encrypted connections to Redis.
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,150 @@
+//! Records as programs of version 1 write them: what every later version reads, and writes again unchanged.
+
+use core::time::Duration;
+
+use randflake_std::lease::{KeyCheck, QuarantineCause, Token};
+use randflake_std::rules::{
+    CounterRecord, DeviceRecord, HistoryLink, NamespaceRecord, NodeRecord, SecretClaim,
+};
+use randflake_std::{Layout, Randflake};
+
+const FIRST: u8 = 1;
+const TOKEN: u128 = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
+
+fn node(text: &str) -> NodeRecord {
+    let record = NodeRecord::from_text(7, text, FIRST).unwrap();
+    assert_eq!(record.to_text(), text);
+    let lease = (record.node_id, record.start, record.end);
+    assert_eq!(
+        (lease, record.token),
+        ((7, 1_000, 1_060), Token::from_bytes(TOKEN.to_be_bytes()))
+    );
+    record
+}
+
+#[test]
+fn leases() {
+    let first = node("11:tg:h1:1o:0:1:2fapl4n1azs5kkwzrxa98bn3:7:0:0:rs:0:h:web-1/42/0a0b0c0d");
+    assert_eq!(
+        (
+            first.fencing_token,
+            first.serial,
+            first.nonce,
+            first.acquired
+        ),
+        (1_000, 1, 7, 1_000)
+    );
+    assert_eq!(
+        (first.held, first.contested, first.past),
+        (true, false, HistoryLink::default())
+    );
+    assert_eq!(
+        (&*first.holder, first.knows, &*first.form.tail),
+        ("web-1/42/0a0b0c0d", 1, "")
+    );
+
+    // With a tail, by a holder that knows a later version.
+    let later = node(
+        "21:tg:c2:1o:2:z:2fapl4n1azs5kkwzrxa98bn3:3w5e11264sgsf:a:c:5:f5lxx1zz5pnorynqglhzmsp33:6:a:b:é:later:1:x",
+    );
+    assert_eq!(
+        (
+            later.fencing_token,
+            later.serial,
+            later.nonce,
+            later.acquired
+        ),
+        (1_002, 35, u64::MAX, 990)
+    );
+    let past = HistoryLink {
+        count: 12,
+        end: 995,
+        hash: u128::MAX,
+    };
+    assert_eq!(
+        (later.held, later.contested, later.past),
+        (true, true, past)
+    );
+    assert_eq!(
+        (&*later.holder, later.knows, &*later.form.tail),
+        ("a:b:é", 2, ":later:1:x")
+    );
+
+    for (text, contested, holder) in [
+        (
+            "11:tg:r1:1o:0:10:2fapl4n1azs5kkwzrxa98bn3:1:0:1:a:5:0:",
+            false,
+            "",
+        ),
+        (
+            "11:tg:b1:1o:0:10:2fapl4n1azs5kkwzrxa98bn3:1:0:1:a:5:2:x:",
+            true,
+            "x:",
+        ),
+    ] {
+        let released = node(text);
+        assert_eq!(
+            (released.held, released.contested, &*released.holder),
+            (false, contested, holder)
+        );
+    }
+}
+
+#[test]
+fn namespaces() {
+    let text =
+        "11:11:30@34,17@17,17@0,1730000000000,1000,60000,0a0b0c0d:1y2p0ij32e8e8:14:0-0-n:6:run:42";
+    let record = NamespaceRecord::from_text(text, FIRST).unwrap();
+    assert_eq!(record.to_text(), text);
+    assert_eq!((record.versions.written, record.versions.holder), (1, 1));
+    assert_eq!(record.terms.spec.fields(), Randflake::SPEC.fields());
+    assert_eq!(
+        (record.terms.seal, record.terms.max_ttl()),
+        (Some(KeyCheck::Key(0x0a0b_0c0d)), Duration::from_secs(60))
+    );
+    assert_eq!(
+        (record.origin, record.writes, &*record.fingerprint),
+        (1 << 63, 40, "run:42")
+    );
+
+    let text = "21:12:39@20,10@10,10@0,1288834974657,1,60000,plain:1:2:3uw-334-x:0::more";
+    let dropped = NamespaceRecord::from_text(text, FIRST).unwrap();
+    assert_eq!(dropped.to_text(), text);
+    assert_eq!((dropped.versions.written, dropped.versions.holder), (1, 2));
+    assert_eq!((dropped.quarantine, dropped.reason.since), (5_000, 4_000));
+    assert_eq!(
+        (dropped.reason.cause, dropped.reason.is_dropped),
+        (QuarantineCause::Dropped, true)
+    );
+    assert_eq!((&*dropped.fingerprint, &*dropped.form.tail), ("", ":more"));
+}
+
+#[test]
+fn counters_devices_and_claims() {
+    let text = "11:rt:7:6:run:42";
+    let counter = CounterRecord::from_text(text, FIRST).unwrap();
+    assert_eq!(
+        (
+            counter.next,
+            counter.nonce,
+            &*counter.vouched,
+            &*counter.to_text()
+        ),
+        (1_001, 7, "run:42", text)
+    );
+
+    let text = "11:rx:7:8:shop:a@b:t";
+    let device = DeviceRecord::from_text(text, FIRST).unwrap();
+    assert_eq!(
+        (device.device.last_counter, &*device.device.owner),
+        (1_005, "shop:a@b")
+    );
+    assert_eq!((&*device.form.tail, &*device.to_text()), (":t", text));
+
+    assert_eq!(
+        SecretClaim::from_text("11:orders", FIRST)
+            .unwrap()
+            .namespace,
+        "orders"
+    );
+}
