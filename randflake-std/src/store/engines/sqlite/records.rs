@@ -40,12 +40,18 @@ impl Session {
         let mut statement = self.connection.prepare(sql)?;
         let mut texts = BTreeMap::new();
         for (first, last) in keys.iter().map(Keys::bounds) {
-            let ((kind, first_number), (_, last_number)) = (numbers(first), numbers(last));
+            let ((kind, first_number), (_, mut last_number)) = (numbers(first), numbers(last));
+            // Behind the last node id nothing may be: it shows that somebody else has written here.
+            if last == Key::Node(u32::MAX) {
+                last_number = i64::MAX;
+            }
             let range = params![namespace, kind, first_number, last_number, most];
             let mut rows = statement.query(range)?;
             while let Some(row) = rows.next()? {
-                let key = Key::of_numbers(kind, row.get::<_, i64>(0)?.cast_unsigned());
-                texts.extend(key.zip(row.get(1)?));
+                let number: i64 = row.get(0)?;
+                let key = Key::of_numbers(kind, number.cast_unsigned());
+                let key = key.ok_or(rusqlite::Error::IntegralValueOutOfRange(0, number))?;
+                texts.insert(key, row.get(1)?);
             }
             if limit.is_none() {
                 self.known.keys.insert(first, last);
