@@ -4,7 +4,6 @@ pub use crate::block::{Block, Held};
 #[cfg(feature = "readable-debug")]
 pub use crate::error::readable::write_debug;
 pub use crate::generator::{Strict, Tolerance};
-pub use crate::layout::LAYOUTS;
 pub use crate::pool::{first_ready, first_ready_within};
 pub use crate::run::Run;
 pub use crate::segment::buffer::SegmentBuffer;

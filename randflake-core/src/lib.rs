@@ -59,8 +59,8 @@ pub use id::Id;
 pub use integrations::serde;
 pub use lane::Lane;
 pub use layout::{
-    AnyLayout, Baidu, Discord, Field, Instagram, Layout, LayoutFields, LayoutSpec, Mastodon,
-    Randflake, Snowflake, Sonyflake,
+    AnyLayout, Baidu, Discord, Field, Instagram, LAYOUTS, Layout, LayoutFields, LayoutSpec,
+    Mastodon, Randflake, Snowflake, Sonyflake,
 };
 pub use lease::Lease;
 pub use lines::Notation;

@@ -31,6 +31,19 @@ pub enum Retry {
 }
 
 /// Pauses between retries: exponential, with jitter, within a time limit.
+///
+/// ```
+/// use randflake_std::backoff::{Backoff, Retry};
+/// use randflake_std::lease::StoreError;
+/// use std::time::Duration;
+///
+/// let mut backoff = Backoff::new(Duration::from_secs(5));
+/// let error = StoreError::unavailable("connection refused");
+/// // About 100 ms, then 200 ms, and so on up to 2 s.
+/// assert!(backoff.pause(Retry::from(&error)).is_some_and(|pause| pause < Duration::from_secs(1)));
+/// // What needs a change of settings is not tried again.
+/// assert_eq!(backoff.pause(Retry::from(&StoreError::unusable("wrong password"))), None);
+/// ```
 #[derive(Debug)]
 pub struct Backoff {
     started: Instant,

@@ -1,17 +1,14 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-#[doc(hidden)] // For the command line tool.
 pub mod backoff;
 mod clock;
-#[doc(hidden)] // For the command line tool.
 pub mod date;
 mod fork_guard;
 mod generation;
 mod handle;
 pub mod lease;
 pub mod observability;
-#[doc(hidden)] // For the command line tool.
 pub mod private_file;
 #[doc(hidden)] // For the model and the tests of this project.
 pub mod rules;
@@ -24,10 +21,9 @@ mod vocabulary;
 pub use clock::{ExactSystemClock, SystemClock};
 
 pub use generation::Generation;
-#[doc(hidden)] // What `Builder::node_ids` makes of a number or a range.
-pub use handle::NodeIdCount;
 pub use handle::{
     BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, Losses, MAX_TOLERANCE_MS,
+    NodeIdCount,
 };
 pub use randflake_core::{
     self, AnyLayout, Baidu, Border, BorderError, Discord, GenerateError, Id, Instagram, Kind,

@@ -79,8 +79,11 @@ impl Secret {
         Self::from_file_with_readers(path.as_ref()).map(|(secret, _)| secret)
     }
 
-    /// [`from_file`](Secret::from_file), and who may read the file.
-    #[doc(hidden)] // For the command line tool, which warns.
+    /// Reads the file as [`from_file`](Secret::from_file) does, and returns who may read it: a program may warn of a group.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_file`](Secret::from_file).
     pub fn from_file_with_readers(path: &Path) -> Result<(Self, Readers), SecretError> {
         let (file, readers) = private_file::open_key(path)?;
         let mut text = Zeroizing::new(String::new());

@@ -1,17 +1,21 @@
 //! `features`: each library, and the tool, under each set of features that a user is likely to choose; without
 //! features its tests and benchmarks too. All features at once, integrations among them, are what `lint` looks at; each
 //! integration alone would build its crates once more, so that is left to `msrv`. Without features also by the oldest Rust.
+//! A feature that only passes one of another crate here on changes nothing where it is passed on: it is left to that crate.
 
-use crate::cargo::cargo;
+use std::fs;
+use std::path::Path;
+
+use crate::cargo::{cargo, root};
 use crate::lint::DENY;
-use crate::matrix::{HOST_MACROS, published};
+use crate::matrix::{HOST_MACROS, Library, published};
 use crate::msrv;
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
     for library in published() {
         let mut sets = vec![String::new()];
-        sets.extend(library.features());
+        sets.extend(own_features(library));
         for features in &sets {
             let what = if features.is_empty() {
                 format!("{} without features", library.name)
@@ -29,4 +33,51 @@ pub(crate) fn run(report: &mut Report) {
         }
     }
     msrv::once(report);
+}
+
+/// Without those that enable features of crates here and nothing else, and that no source asks for.
+fn own_features(library: &Library) -> Vec<String> {
+    let manifest = library.manifest();
+    let mut code = String::new();
+    read_all(&root().join(library.folder).join("src"), &mut code);
+    let is_passed_on = |name: &str| {
+        let mut named = manifest
+            .features
+            .iter()
+            .filter(|feature| feature.name == name);
+        let is_of_others = |enabled: &String| {
+            published().any(|other| enabled.starts_with(&format!("{}/", other.name)))
+        };
+        named.any(|feature| feature.enables.iter().all(is_of_others))
+            && !code.contains(&format!("feature = \"{name}\""))
+    };
+    let mut features = library.features();
+    features.retain(|name| !is_passed_on(name));
+    features
+}
+
+/// All that is readable; a source that is not cannot be compiled either.
+fn read_all(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            read_all(&path, text);
+        } else {
+            text.push_str(&fs::read_to_string(&path).unwrap_or_default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_only_passed_on_is_left_to_its_crate() {
+        let of = |name: &str| own_features(published().find(|l| l.name == name).unwrap());
+        let [core, std] = ["randflake-core", "randflake-std"].map(of);
+        let has = |features: &[String], name: &str| features.iter().any(|feature| feature == name);
+        assert!(has(&core, "serde") && !has(&std, "serde"));
+        assert!(has(&std, "sqlite") && has(&std, "redis"));
+    }
 }

@@ -32,13 +32,17 @@ impl Library {
         self.integrations.iter().copied().flatten().copied()
     }
 
+    /// Cargo reads the same file: without it no command succeeds.
+    pub(crate) fn manifest(&self) -> Manifest {
+        let text = fs::read_to_string(root().join(self.folder).join("Cargo.toml"));
+        Manifest::parse(&text.unwrap_or_default()).unwrap_or_default()
+    }
+
     /// The other features that go together.
     pub(crate) fn features(&self) -> Vec<String> {
-        // Cargo reads the same file: without it no command succeeds.
-        let text = fs::read_to_string(root().join(self.folder).join("Cargo.toml"));
-        let manifest = Manifest::parse(&text.unwrap_or_default()).unwrap_or_default();
         let named: Vec<&str> = self.integrations().chain(self.exclusive()).collect();
-        let features = manifest.features.into_iter().map(|feature| feature.name);
+        let features = self.manifest().features.into_iter();
+        let features = features.map(|feature| feature.name);
         features.filter(|name| !named.contains(&&**name)).collect()
     }
 
@@ -110,8 +114,13 @@ fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
 /// builds at once, so each other choice of packages or features would build most dependencies once more.
 pub(crate) fn host_tests() -> Command {
     let mut command = cargo(&["test", "--workspace", "--exclude", "xtask"]);
-    command.args(["--features", &united(Library::features)]);
+    command.args(["--features", &host_features()]);
     command
+}
+
+/// All but integrations, whose crates are most of what a build would take.
+pub(crate) fn host_features() -> String {
+    united(Library::features)
 }
 
 /// Runs one of the separate tests.

@@ -8,14 +8,15 @@ use crate::matrix::{host_tests, published};
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
-    tests(report);
+    tests(report, &[]);
     // Each case once, without measuring.
     let mut benchmarks = host_tests();
     report.check("benchmarks", benchmarks.args(["--bench", "*"]));
 }
 
-/// All but benchmarks. What is built together runs side by side: most of these tests wait.
-pub(crate) fn tests(report: &mut Report) {
+/// All but benchmarks, and but programs and tests of some names. What is built together runs side by side: most of these
+/// tests wait.
+pub(crate) fn tests(report: &mut Report, left_out: &[&str]) {
     let mut build = host_tests();
     if !report.check("build", build.arg("--no-run")) {
         return;
@@ -26,13 +27,18 @@ pub(crate) fn tests(report: &mut Report) {
         ("xtask".to_owned(), cargo(&["test", "--package", "xtask"])),
     ];
     for library in published() {
-        let programs = library.test_programs();
+        let mut programs = library.test_programs();
+        programs.retain(|name| !left_out.contains(&name.as_str()));
         let mut tests = host(&["--no-fail-fast"]);
         tests.args(programs.iter().flat_map(|name| ["--test", name]));
         // Without a name cargo would run all that there is.
         if !programs.is_empty() {
             groups.push((library.name.to_owned(), tests));
         }
+    }
+    for (_, tests) in &mut groups {
+        tests.arg("--");
+        tests.args(left_out.iter().flat_map(|name| ["--skip", name]));
     }
     report.tests_at_once(groups);
 }

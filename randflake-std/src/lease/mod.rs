@@ -26,11 +26,8 @@ pub use crate::store::{DeviceLease, DeviceLeaseError};
 pub use crate::store::{
     LeaseStore, Occupancy, deferred, find, forecast, namespaces, occupancy, open,
 };
-#[doc(hidden)] // For the command line tool.
 pub use crate::store::{StoreUrl, stored};
-#[doc(hidden)] // What a handle tells its store of its permutation.
 pub use crate::vocabulary::KeyCheck;
-#[doc(hidden)] // For the command line tool.
 pub use crate::vocabulary::holder::holder_of_process;
 pub use crate::vocabulary::{
     ASSUMED_MAX_TTL, AcquireRequest, Acquired, DEFAULT_MAX_TTL, Device, DeviceError, DeviceRequest,

@@ -23,7 +23,6 @@ pub(crate) fn process_name() -> String {
 /// # Errors
 ///
 /// When the operating system has no random number.
-#[doc(hidden)]
 pub fn holder_of_process(process: u32) -> io::Result<String> {
     let host = host_name().replace(char::is_control, "?");
     unique(&format!("{host}/{process}"))

@@ -163,6 +163,13 @@ impl Namespace {
         self.terms.seal = Some(seal);
     }
 
+    /// Whether ids are plain, or the check value of their key. `None` if this client does not know: a namespace that is
+    /// read from a store has it, and one that a handle leases in.
+    #[must_use]
+    pub fn key_check(&self) -> Option<KeyCheck> {
+        self.terms.seal
+    }
+
     /// A time span in ticks, rounded up.
     #[must_use]
     pub fn ticks(&self, span: Duration) -> u64 {

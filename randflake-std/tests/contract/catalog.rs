@@ -22,7 +22,7 @@ pub(crate) fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
     let found = backend.find("orders").unwrap();
     assert_eq!(found.spec().fields(), Eight::SPEC.fields());
     assert_eq!(found.max_ttl(), Duration::from_secs(100));
-    assert_eq!(found.terms().seal, Some(KeyCheck::Plain));
+    assert_eq!(found.key_check(), Some(KeyCheck::Plain));
     // It is opened as it was found.
     let mut store = backend.open(&found).unwrap();
     assert_eq!(store.list().unwrap().len(), 1);

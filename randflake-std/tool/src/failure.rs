@@ -16,6 +16,7 @@ use randflake_std::segment::CounterError;
 use crate::output::visible;
 
 /// Failure of a command, which decides its exit status.
+#[derive(Debug)]
 pub(crate) enum Failure {
     /// What was given is wrong: exit status 2.
     Usage(String),
@@ -30,15 +31,6 @@ pub(crate) enum Failure {
     /// A signal of this number ended it.
     Interrupted(u8),
 }
-
-randflake_std::randflake_core::readable_debug!(Failure {
-    Usage,
-    Failed,
-    Later,
-    Lost,
-    Output,
-    Interrupted
-});
 
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;

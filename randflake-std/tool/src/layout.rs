@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::utc;
 use randflake_std::lease::{KeyCheck, Namespace};
-use randflake_std::randflake_core::internal::LAYOUTS;
+use randflake_std::randflake_core::LAYOUTS;
 use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
 use randflake_std::{Layout, Randflake};
 
@@ -210,7 +210,7 @@ fn preset(fields: LayoutFields) -> Option<&'static str> {
 /// The layout of a stored namespace, as `--layout` takes it if that is possible.
 pub(crate) fn described(namespace: &Namespace) -> String {
     let fields = namespace.spec().fields();
-    let encrypted = match namespace.terms().seal {
+    let encrypted = match namespace.key_check() {
         Some(KeyCheck::Plain) => "plain ",
         Some(KeyCheck::Key(_)) => "encrypted ",
         None => "",

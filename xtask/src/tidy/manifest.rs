@@ -47,6 +47,8 @@ pub(crate) struct Feature {
     pub(crate) name: String,
     /// A comment stands on the line above or behind it.
     pub(crate) explained: bool,
+    /// What it enables.
+    pub(crate) enables: Vec<String>,
 }
 
 impl Manifest {
@@ -68,12 +70,13 @@ impl Manifest {
         manifest.members = strings(members);
         let shared = workspace.and_then(|workspace| table(workspace, "dependencies"));
         manifest.shared = shared.map(names).unwrap_or_default();
-        let features = table(root, "features").into_iter().flat_map(DeTable::keys);
+        let features = table(root, "features").into_iter().flatten();
         manifest.features = features
-            .filter(|name| name.get_ref() != "default")
-            .map(|name| Feature {
+            .filter(|(name, _)| name.get_ref() != "default")
+            .map(|(name, enables)| Feature {
                 name: name.get_ref().to_string(),
                 explained: is_explained(text, name.span()),
+                enables: strings(Some(enables)),
             })
             .collect();
         let tests = root

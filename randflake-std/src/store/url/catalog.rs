@@ -27,12 +27,12 @@ pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
     catalog::names(&mut *engine)
 }
 
-/// The namespaces in the store that a URL names, as they are stored, but for those that cannot be read. Creates nothing.
+/// Namespaces of the store that a URL names, each with its stored terms. Leaves out those that cannot be read, and creates
+/// nothing.
 ///
 /// # Errors
 ///
 /// As for [`namespaces`].
-#[doc(hidden)] // For the command line tool.
 pub fn stored(url: &str) -> Result<Vec<Namespace>, StoreError> {
     let engine = existing(url, "-")?;
     let all = engine.map(|mut engine| catalog::all(&mut *engine));

@@ -13,7 +13,7 @@ pub(crate) fn namespaces_with_equal_ids<'n>(
         .filter(|other| other.name() != namespace.name() && seal.is_some());
     let equal = others.filter(|other| {
         let is_same_layout = other.spec().fields() == namespace.spec().fields();
-        other.terms().seal == seal && (seal != Some(KeyCheck::Plain) || is_same_layout)
+        other.key_check() == seal && (seal != Some(KeyCheck::Plain) || is_same_layout)
     });
     equal.map(Namespace::name).collect()
 }

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use harness::program;
 use randflake_std::lease::forecast::{AHEAD, last_date};
-use randflake_std::randflake_core::internal::LAYOUTS;
+use randflake_std::randflake_core::LAYOUTS;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 

@@ -144,7 +144,7 @@ fn equal_ids(
         let seal = stored
             .iter()
             .find(|other| other.name() == namespace.name())
-            .and_then(|stored| stored.terms().seal);
+            .and_then(Namespace::key_check);
         let seal = seal.map_or_else(|| args.layout().known_seal(secret), |seal| Ok(Some(seal)));
         Ok::<_, Failure>((stored, seal?))
     };

@@ -97,7 +97,7 @@ impl LeaseNamespacesArgs {
         let Some(namespace) = self.store.find(name)? else {
             return Ok(None);
         };
-        let equal = namespaces_with_equal_ids(&namespace, namespace.terms().seal, all);
+        let equal = namespaces_with_equal_ids(&namespace, namespace.key_check(), all);
         let mut store = self.store.open(&namespace)?;
         let snapshot = Snapshot::take(&mut store)?;
         let quarantine = store.quarantined()?;

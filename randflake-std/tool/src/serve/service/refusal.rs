@@ -38,7 +38,7 @@ pub(crate) enum RefusalKind {
 }
 
 /// A request that was refused. Nothing was done, unless the store did not answer.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     pub(crate) kind: RefusalKind,
     /// One line: what is wrong, what was found, what is allowed.
@@ -48,8 +48,6 @@ pub(crate) struct Refusal {
     /// What the operator learns beside that, and no client: it may name the store's host.
     pub(crate) detail: Option<String>,
 }
-
-randflake_std::randflake_core::readable_debug!(Refusal);
 
 impl RefusalKind {
     /// The first word of an error in the Redis protocol. Clients know those of Redis: they report missing rights as
