@@ -49,10 +49,16 @@ pub(crate) const APART: &[Apart] = &[
         name: "fuzz",
         about: "inputs found by coverage (nightly, cargo-fuzz): a minute for each target, or --seconds N, or --executions N",
         usage: "usage: cargo xtask fuzz [--seconds N | --executions N] [TARGET ...]\n",
-        in_test: &[Part(
-            "the targets of sparx64 and randflake-core on made inputs",
-            "unit",
-        )],
+        in_test: &[
+            Part(
+                "the targets of sparx64 and randflake-core on made inputs, http on its seeds",
+                "unit",
+            ),
+            Nothing(
+                "resp",
+                "only the target has the library that it compares with; unit tests cut commands as it does",
+            ),
+        ],
         main: fuzz::main,
     },
     Apart {

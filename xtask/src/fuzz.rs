@@ -8,7 +8,7 @@ use crate::apart;
 use crate::cargo::{cargo, nightly, output_of, root};
 use crate::report::Report;
 
-/// A file `fuzz_targets/NAME.rs` in the folder `fuzz` of a package's. What is in `seeds/NAME` and `NAME.dict` beside it is where
+/// A file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of a package's. What is in `seeds/NAME` and `NAME.dict` beside it is where
 /// it begins, and the words it puts together.
 struct Target {
     folder: &'static str,

@@ -26,6 +26,12 @@ pub struct Certified {
     pub key: PathBuf,
 }
 
+/// etcd's gateway is a client of its own server, with the server's certificate.
+const BOTH: [ExtendedKeyUsagePurpose; 2] = [
+    ExtendedKeyUsagePurpose::ServerAuth,
+    ExtendedKeyUsagePurpose::ClientAuth,
+];
+
 impl Authority {
     pub fn new() -> Self {
         let mut parameters = CertificateParams::default();
@@ -49,20 +55,26 @@ impl Authority {
 
     /// For a server of that name.
     pub fn server(&self) -> Certified {
-        self.certify("server", vec![HOST.to_owned()])
+        self.certify("server", vec![HOST.to_owned()], &BOTH)
     }
 
     pub fn client(&self) -> Certified {
-        self.certify("client", Vec::new())
+        self.certify("client", Vec::new(), &BOTH)
     }
 
-    fn certify(&self, name: &str, hosts: Vec<String>) -> Certified {
+    /// Not to be used by a client.
+    pub fn server_alone(&self) -> Certified {
+        self.certify("alone", vec![HOST.to_owned()], &BOTH[..1])
+    }
+
+    fn certify(
+        &self,
+        name: &str,
+        hosts: Vec<String>,
+        usages: &[ExtendedKeyUsagePurpose],
+    ) -> Certified {
         let mut parameters = CertificateParams::new(hosts).unwrap();
-        // etcd's gateway is a client of its own server, with the server's certificate.
-        parameters.extended_key_usages = vec![
-            ExtendedKeyUsagePurpose::ServerAuth,
-            ExtendedKeyUsagePurpose::ClientAuth,
-        ];
+        parameters.extended_key_usages = usages.to_vec();
         let pair = KeyPair::generate().unwrap();
         let signed = parameters.signed_by(&pair, &self.issuer).unwrap();
         let [certificate, key] =

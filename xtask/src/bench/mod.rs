@@ -25,7 +25,7 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
        cargo xtask bench instructions
        cargo xtask bench index [--rows N]
        cargo xtask bench serve [--rounds N]
-       cargo xtask bench memory [--bursts N]
+       cargo xtask bench memory [--program FILE] [--bursts N]
        cargo xtask bench leases [--rounds N] [--engine NAME] [--only starters] [--folder DIR] [--json FILE]
 
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
@@ -43,7 +43,8 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
   serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
                 id takes at half of the highest rate, into the record (four minutes)
   memory        what `randflake serve` holds under floods, in a container's memory where this is root, and keeps of
-                bursts of 1,000 connections: fails unless it stops growing (20 minutes)
+                bursts of 1,000 connections: fails unless it stops growing (20 minutes); of a release build, or of
+                --program
 
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out

@@ -9,7 +9,9 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
-use crate::tools::{NODE, NPM, OPENSSL, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK};
+use crate::tools::{
+    NODE, NPM, OPENSSL, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK,
+};
 use crate::venv::{RANDFLAKE, Venv};
 use crate::{bench, chaos};
 
@@ -39,7 +41,7 @@ pub(crate) fn run(report: &mut Report) {
     };
     let mut tests = separate_test("serve");
     tests.arg("--");
-    let tools: [(&'static Tool, &str, &[&str]); 3] = [
+    let tools: [(&'static Tool, &str, &[&str]); 4] = [
         (&REDIS, "RANDFLAKE_REDIS_SERVER", &["incidents::"]),
         (&REDIS_CLI, "RANDFLAKE_REDIS_CLI", &["redis_cli", "tls"]),
         (
@@ -47,6 +49,7 @@ pub(crate) fn run(report: &mut Report) {
             "RANDFLAKE_REDIS_BENCHMARK",
             &["redis_cli"],
         ),
+        (&POSTGRES, "RANDFLAKE_POSTGRES", &["emptied::"]),
     ];
     for (tool, variable, skipped) in tools {
         match report.tool(

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Barrier;
 use std::thread;
 
-use randflake_std::lease::{Finding, StoreError, Verdict};
+use randflake_std::lease::{Finding, StoreError, Verdict, namespaces};
 use rusqlite::Connection;
 
 use super::{Place, TTL, acquire, unusable};
@@ -58,6 +58,23 @@ fn a_newer_version_s_store_is_refused() {
         sentence.contains("newer") && sentence.contains("update"),
         "{sentence}"
     );
+}
+
+/// Others may write to a store.
+#[test]
+fn a_list_of_namespaces_ends() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    let url = format!("sqlite:{}", place.database().display());
+    let listed = || namespaces(&url).unwrap().unwrap();
+    assert!(listed().is_complete);
+    let connection = Connection::open(place.database()).unwrap();
+    let copies = "WITH RECURSIVE copy(number) AS (SELECT 1 UNION ALL SELECT number + 1 FROM copy WHERE number < 10000)
+        INSERT INTO record SELECT 'copy-' || copy.number, kind, record.number, value FROM record, copy";
+    connection.execute_batch(copies).unwrap();
+    let list = listed();
+    assert_eq!(list.names.len() + list.damaged.len(), 10_000);
+    assert!(!list.is_complete && list.damaged.is_empty());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use super::listen::address::{Passed, is_local};
 use super::listen::tls::Tls;
 use super::listen::{Listener, Stopping};
 use super::log::RequestLog;
-use super::memory::MemoryBudget;
+use super::memory::{self, MemoryBudget};
 use super::resp::Resp;
 use super::service::Service;
 use super::service::served_namespace::Leasing;
@@ -164,6 +164,7 @@ impl ServeArgs {
     ) -> Result<JoinSet<()>, Failure> {
         let mut listening = JoinSet::new();
         let memory = Arc::new(MemoryBudget::new(self.memory.limits()));
+        tokio::spawn(memory::watch(Arc::clone(&memory)));
         let listener = |socket, name| {
             let listener = Listener::new(socket, tls.cloned(), self.limits(), Arc::clone(&memory));
             let listener = listener.map_err(Failure::failed)?;
@@ -177,7 +178,8 @@ impl ServeArgs {
         }
         if let Some(socket) = http {
             let store = self.namespaces.shown_url()?;
-            let protocol = Http::new(Arc::clone(service), store, self.ticket_key(service)?);
+            let ticket_key = self.ticket_key(service)?;
+            let protocol = Http::new(Arc::clone(service), Arc::clone(&memory), store, ticket_key);
             listening.spawn(listener(socket, "http")?.run(protocol, stopping.clone()));
         }
         Ok(listening)

@@ -36,6 +36,12 @@ fn probe(server: &Server) {
     }
 }
 
+fn metrics(server: &Server, admin: &str) -> String {
+    server.ask_http(&format!(
+        "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {admin}\r\n\r\n"
+    ))
+}
+
 /// Sends what the server takes; it may take it all, or close.
 fn push(stream: &mut TcpStream, bytes: &mut &[u8]) -> bool {
     stream.set_nonblocking(true).unwrap();
@@ -180,7 +186,11 @@ fn answers_that_nobody_takes_hold_the_memory_of_their_token_and_no_more() {
 #[test]
 fn connections_of_a_token_end_with_its_memory_and_leave_those_of_others() {
     allow_many_files();
-    let (server, limited, other) = served(Home::new(), &["--memory", "16MiB"]);
+    let home = Home::new();
+    let admin = home.token("admin", "admin", "*", &[]);
+    let (server, limited, other) = served(home, &["--memory", "16MiB"]);
+    let refusals = "randflake_serve_memory_refusals_total{of=\"request\"}";
+    assert!(metrics(&server, &admin).contains(&format!("{refusals} 0\n")));
     let mut open = Vec::new();
     let refused = loop {
         let mut client = server.connect();
@@ -197,6 +207,13 @@ fn connections_of_a_token_end_with_its_memory_and_leave_those_of_others() {
     probe(&server);
     let mut client = server.connect_as(&other);
     assert!(client.ask(&["INCR", "default"]).starts_with(':'));
+    server
+        .home()
+        .wait_for("1 requests were refused, and 0 connections without a token closed");
+    let exported = metrics(&server, &admin);
+    assert!(exported.contains(&format!("{refusals} 1\n")), "{exported}");
+    let limit = "randflake_serve_memory_limit_bytes{part=\"tokens\"} 14680064\n";
+    assert!(exported.contains(limit), "{exported}");
     // Whose connections end gets others.
     open.clear();
     wait_until("the memory is not free", || {

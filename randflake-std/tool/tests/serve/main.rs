@@ -10,6 +10,7 @@
 mod client;
 mod clients;
 mod crowd;
+mod emptied;
 mod encrypted;
 mod ending;
 #[cfg(target_os = "linux")]

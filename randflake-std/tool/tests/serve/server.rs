@@ -123,12 +123,20 @@ impl Server {
 
     /// With more arguments, where files are that they name.
     pub(crate) fn start_with(folder: Home, arguments: &[&str]) -> Self {
+        let server = Self::begin(folder, arguments);
+        server.folder.wait_for("randflake: ready");
+        server
+    }
+
+    /// One that may have to wait for its store.
+    pub(crate) fn begin(folder: Home, arguments: &[&str]) -> Self {
         let fixed = ["serve", "--resp", "127.0.0.1:0"];
         let mut command = folder.tool(&[&fixed, arguments].concat());
         let log = File::create(folder.path(folder.log)).unwrap();
         command.stdout(Stdio::null()).stderr(log);
         let child = Some(spawn(command).unwrap());
-        folder.wait_for("randflake: ready");
+        // Addresses are said before this.
+        folder.wait_for("resp at 127.0.0.1:");
         let log = folder.log();
         let (_, port) = log.split_once("resp at 127.0.0.1:").unwrap();
         let port = port.lines().next().unwrap().parse().unwrap();

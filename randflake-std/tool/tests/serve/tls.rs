@@ -86,7 +86,36 @@ fn clients_may_have_to_show_certificates() {
         ask(&server, &servers, Some(&servers.client()), &["PING"]),
         "PONG"
     );
+    server
+        .home()
+        .wait_for("its certificate is of no authority in the file of --client-ca");
     assert_ne!(ask(&server, &servers, None, &["PING"]), "PONG");
+}
+
+#[test]
+fn why_a_client_s_certificate_is_refused_is_told() {
+    let authority = Authority::new();
+    let home = Home::new();
+    install(&home, &authority.server());
+    let roots = authority.file();
+    let arguments = [
+        "--tls-cert",
+        "server.pem",
+        "--tls-key",
+        "server.key",
+        "--client-ca",
+    ];
+    let server = Server::start_with(home, &[&arguments[..], &[roots.to_str().unwrap()]].concat());
+    let told = ask(
+        &server,
+        &authority,
+        Some(&authority.server_alone()),
+        &["PING"],
+    );
+    assert_ne!(told, "PONG");
+    server
+        .home()
+        .wait_for("not for clients: its extended key usage has to have clientAuth");
 }
 
 #[test]

@@ -91,6 +91,7 @@ fn whatever_may_fail_is_exported_as_zero() {
     }
     zero("randflake_serve_refusals_total", "kind", "failed");
     zero("randflake_serve_connections_total", "outcome", "refused");
+    zero("randflake_serve_memory_refusals_total", "of", "request");
     zero("randflake_exhaustions_total", "namespace", "default");
 }
 

@@ -2,12 +2,12 @@
 
 use core::time::Duration;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, absolute};
 use std::time::Instant;
 
 use super::floods::Floods;
 use super::servers::{Load, Ours};
-use super::{prepare, released};
+use super::{load, prepare, released};
 use crate::apart;
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -15,6 +15,8 @@ use crate::setup::Need;
 use crate::tools::{OPENSSL, REDIS_BENCHMARK, WRK};
 
 const BURSTS: u32 = 300;
+/// Of fewer nobody can tell whether growth ends.
+const MIN_BURSTS: u32 = 30;
 const NODE_IDS: &str = "64";
 
 /// Each opens as many connections, and closes them.
@@ -36,17 +38,27 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
-    let bursts = apart::number(arguments, "--bursts", 6..=100_000)?.unwrap_or(BURSTS);
-    let Some(load) = prepare(report) else {
+    let (program, rest) = match arguments {
+        [flag, path, rest @ ..] if flag == "--program" => (Some(absolute(path)), rest),
+        rest => (None, rest),
+    };
+    let bursts = apart::number(rest, "--bursts", MIN_BURSTS..=100_000)?.unwrap_or(BURSTS);
+    let load = match program {
+        Some(_) => load(report),
+        None => prepare(report),
+    };
+    let Some(load) = load else {
         return Ok(());
     };
-    flood(report, &released(), FLOOD);
-    let verdict = burst(&released(), &load, bursts).and_then(|kept| grows_no_more(&kept));
+    let program = program.unwrap_or_else(|| Ok(released()));
+    let program = program.map_err(|error| error.to_string())?;
+    flood(report, &program, FLOOD);
+    let verdict = burst(&program, &load, bursts).and_then(|kept| grows_no_more(&kept));
     report.verdict("memory of the server", verdict);
     Ok(())
 }
 
-/// Of the part `serve`, with the program that its tests are built with. Of a few bursts nobody can tell whether growth ends.
+/// Of the part `serve`, with the program that its tests are built with.
 pub(super) fn once(report: &mut Report, program: &Path, load: &Load) {
     flood(report, program, SHORT_FLOOD);
     let verdict = burst(program, load, FEW_BURSTS);

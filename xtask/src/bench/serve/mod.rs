@@ -96,9 +96,15 @@ fn released() -> PathBuf {
 /// Builds the server, and finds what loads it.
 fn prepare(report: &mut Report) -> Option<Load> {
     let mut build = cargo(&["build", "--release", "--package", "randflake"]);
-    if !report.check("build", &mut build) {
-        return None;
+    if report.check("build", &mut build) {
+        load(report)
+    } else {
+        None
     }
+}
+
+/// Finds what loads servers.
+fn load(report: &mut Report) -> Option<Load> {
     let [benchmark, wrk] = [&REDIS_BENCHMARK, &WRK].map(|tool| report.tool(tool, "the benchmark"));
     Some(Load {
         benchmark: benchmark?,

@@ -16,6 +16,7 @@ use super::problem::Problem;
 use super::query::Query;
 use super::recorder::Recorded;
 use crate::serve::access::Weight;
+use crate::serve::memory::MemoryBudget;
 use crate::serve::service::Service;
 use crate::serve::service::answers::AnswerTimes;
 use crate::serve::service::counters::Connections;
@@ -41,7 +42,7 @@ pub(super) async fn metrics(
     }
     let mut text = String::new();
     Recorded::global().write(&mut text, |namespace| principal.0.sees(namespace));
-    write(&app.service, &principal, &mut text);
+    write(&app, &principal, &mut text);
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     Ok(([(CONTENT_TYPE, kind)], text).into_response())
 }
@@ -97,7 +98,13 @@ impl<'a> Family<'a> {
 }
 
 /// What the server itself counts. The handles' own metrics are those of the library.
-fn write(service: &Service, principal: &Principal, text: &mut String) {
+fn write(
+    App {
+        service, memory, ..
+    }: &App,
+    principal: &Principal,
+    text: &mut String,
+) {
     let mut info = Family::new(
         text,
         "gauge",
@@ -145,7 +152,40 @@ fn write(service: &Service, principal: &Principal, text: &mut String) {
     stale.value(&[], u8::from(service.access.is_stale()));
     if service.is_admin_of_all(&principal.0) {
         write_totals(service, text);
+        write_memory(memory, text);
     }
+}
+
+/// What clients make the server hold.
+fn write_memory(memory: &MemoryBudget, text: &mut String) {
+    let parts = memory.parts();
+    let mut used = Family::new(
+        text,
+        "gauge",
+        "randflake_serve_memory_bytes",
+        "What clients with a token, and guests without one, hold of the memory that --memory allows.",
+    );
+    for part in parts {
+        used.value(&[("part", part.name)], part.used);
+    }
+    let mut limits = Family::new(
+        text,
+        "gauge",
+        "randflake_serve_memory_limit_bytes",
+        "What they may hold.",
+    );
+    for part in parts {
+        limits.value(&[("part", part.name)], part.limit);
+    }
+    let mut refused = Family::new(
+        text,
+        "counter",
+        "randflake_serve_memory_refusals_total",
+        "Requests refused for memory, and guests' connections closed to make room for others.",
+    );
+    let counts = memory.refused();
+    refused.value(&[("of", "request")], counts.requests);
+    refused.value(&[("of", "connection")], counts.connections);
 }
 
 /// What all clients do together.

@@ -8,8 +8,17 @@ mod exposition;
 mod files;
 mod forecasts;
 mod format;
-#[cfg(fuzzing)]
-#[path = "../../../fuzz/fuzz_targets/http.rs"]
+#[cfg(any(fuzzing, test))]
+#[cfg_attr(
+    test,
+    expect(
+        clippy::pedantic,
+        clippy::unwrap_used,
+        clippy::panic,
+        reason = "a fuzz target fails by panicking"
+    )
+)]
+#[path = "../../../fuzz/fuzz_targets/http/mod.rs"]
 mod fuzz;
 mod health;
 mod held;
@@ -53,7 +62,7 @@ use self::recorder::Recorded;
 use self::request_log::{LoggedRequest, Peer};
 use self::stall_limit::StallLimit;
 use super::listen::{Protocol, Stopping, Stream, stopped};
-use super::memory::Account;
+use super::memory::{Account, MemoryBudget};
 use super::service::Service;
 use super::service::answers::AnswerStatus;
 use super::service::counters::Connections;
@@ -71,6 +80,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// State shared by all handlers.
 struct App {
     service: Arc<Service>,
+    memory: Arc<MemoryBudget>,
     boards: Boards,
     /// Where leases are kept, to show.
     store: String,
@@ -164,11 +174,17 @@ pub(crate) struct Http {
 }
 
 impl Http {
-    pub(crate) fn new(service: Arc<Service>, store: String, ticket_key: Option<Secret>) -> Self {
+    pub(crate) fn new(
+        service: Arc<Service>,
+        memory: Arc<MemoryBudget>,
+        store: String,
+        ticket_key: Option<Secret>,
+    ) -> Self {
         // Before the handles are built that report to it.
         Recorded::global();
         let router = router(Arc::new(App {
             service: Arc::clone(&service),
+            memory,
             boards: Boards::of_all(&service),
             store,
             ticket_key: ticket_key.map(Arc::new),

@@ -103,9 +103,15 @@ impl Listener {
             let own = Arc::clone(&account);
             let task = open.spawn(async move {
                 let _open = OpenConnection::new(&speaker);
-                let Ok(stream) = secure(socket, tls.as_deref()).await else {
-                    speaker.connections().failed_handshakes.add(1);
-                    return;
+                let stream = match secure(socket, tls.as_deref()).await {
+                    Ok(stream) => stream,
+                    Err(error) => {
+                        speaker.connections().failed_handshakes.add(1);
+                        if let Some(tls) = tls {
+                            tls.tell(peer, &error);
+                        }
+                        return;
+                    }
                 };
                 let chain = stream.client_certificates();
                 let speaking = speaker.clone().speak(stream, own, stopping);

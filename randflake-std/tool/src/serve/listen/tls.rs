@@ -1,8 +1,11 @@
 //! Encrypted connections: certificates that are read again when they change.
 
+use core::net::SocketAddr;
 use core::time::Duration;
+use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Instant;
 
 use randflake_std::date::utc;
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
@@ -40,7 +43,12 @@ pub(crate) struct Tls {
     acceptor: RwLock<TlsAcceptor>,
     /// Which clients are accepted; `None` without `--client-ca`.
     clients: watch::Sender<Clients>,
+    /// When it was last said why a client was refused.
+    told: Mutex<Option<Instant>>,
 }
+
+/// So many seconds are between two lines about refused clients: anybody may connect, and as often as they like.
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 type Clients = Option<Arc<dyn ClientCertVerifier>>;
 
@@ -59,6 +67,7 @@ impl TlsArgs {
             client_ca,
             acceptor: RwLock::new(acceptor),
             clients: watch::Sender::new(clients),
+            told: Mutex::default(),
         })))
     }
 }
@@ -88,6 +97,18 @@ impl Tls {
             .unwrap_or_else(PoisonError::into_inner) = acceptor;
         self.clients.send_replace(clients);
         Ok(true)
+    }
+
+    /// Says why a client was refused for its certificate: the client learns only that it was.
+    pub(super) fn tell(&self, peer: SocketAddr, error: &io::Error) {
+        let Some(reason) = refusal(error) else {
+            return;
+        };
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if told.is_none_or(|told| told.elapsed() >= BETWEEN_LINES) {
+            *told = Some(Instant::now());
+            say(&format!("refused the client at {peer}: {reason}"));
+        }
     }
 
     /// Returns once a client's certificate is no longer accepted, because the file of authorities has changed.
@@ -186,6 +207,22 @@ fn unfit(certificate: &CertificateDer<'static>) -> Option<String> {
         ),
         _ => None,
     }
+}
+
+/// What is wrong with a client's certificate, if that is why its handshake failed.
+fn refusal(error: &io::Error) -> Option<String> {
+    let told = match error.get_ref()?.downcast_ref()? {
+        Error::NoCertificatesPresented => "it sent no certificate, which --client-ca asks for",
+        Error::InvalidCertificate(
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
+        ) => "its certificate is not for clients: its extended key usage has to have clientAuth",
+        Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
+            "its certificate is of no authority in the file of --client-ca"
+        }
+        Error::InvalidCertificate(other) => return Some(format!("its certificate: {other}")),
+        _ => return None,
+    };
+    Some(told.to_owned())
 }
 
 fn certificates(file: &Watched, what: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {

@@ -96,7 +96,8 @@ impl Account {
         };
         let purses = self.memory.purses(self.client(), identity);
         let mut base = Share::new(Purse::for_connections(&purses));
-        base.try_grow(self.cost.known)?;
+        let grown = base.try_grow(self.cost.known);
+        grown.inspect_err(|_| self.memory.refused.add(1))?;
         if let AccountState::Guest(guest) = &*state
             && !guest.leave()
         {

@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 #[derive(Debug)]
 pub(super) struct Guests {
     /// Budget of all guests in bytes.
-    limit: usize,
+    pub(super) limit: usize,
     inside: Mutex<Inside>,
 }
 
@@ -25,6 +25,8 @@ struct Inside {
     count: u64,
     /// By address, the oldest first.
     guests: HashMap<IpAddr, BTreeMap<u64, GuestEntry>>,
+    /// How many were closed to make room.
+    closed: u64,
 }
 
 #[derive(Debug)]
@@ -70,6 +72,16 @@ impl Guests {
         }
     }
 
+    /// How many bytes are held.
+    pub(super) fn used(&self) -> usize {
+        self.inside().bytes
+    }
+
+    /// How many were closed to make room for others.
+    pub(super) fn closed(&self) -> u64 {
+        self.inside().closed
+    }
+
     fn inside(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,6 +99,7 @@ impl Inside {
         if let Some(task) = self.remove(address, oldest).and_then(|entry| entry.task) {
             task.abort();
         }
+        self.closed += 1;
         true
     }
 
@@ -144,6 +157,7 @@ mod tests {
         assert!(!flood[0].leave());
         let other = guests.enter(address(3), 2);
         assert!(!flood[1].leave() && !flood[2].leave());
+        assert_eq!((guests.used(), guests.closed()), (4, 3));
         assert!([&probe, &more, &other].iter().all(|guest| guest.leave()));
         assert_eq!(guests.inside().bytes, 0);
         assert!(guests.inside().guests.is_empty());

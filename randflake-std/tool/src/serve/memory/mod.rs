@@ -10,6 +10,7 @@ mod account;
 mod guests;
 mod limits;
 mod share;
+mod usage;
 
 use core::hash::Hash;
 use core::net::IpAddr;
@@ -22,8 +23,10 @@ pub(crate) use self::limits::MemoryArgs;
 use self::limits::MemoryLimits;
 pub(crate) use self::share::Share;
 use self::share::{Purse, PurseOwner};
+pub(crate) use self::usage::watch;
 use super::access::Identity;
 use super::listen::client_of;
+use super::service::counters::Count;
 
 /// What guests may hold of the budget: a part of so many.
 const GUEST_PART: usize = 8;
@@ -33,6 +36,8 @@ pub(crate) struct MemoryBudget {
     limits: MemoryLimits,
     all: Arc<Purse>,
     guests: Arc<Guests>,
+    /// Requests that were refused because there was none left.
+    refused: Arc<Count>,
     tokens: Mutex<Purses<String>>,
     addresses: Mutex<Purses<IpAddr>>,
 }
@@ -40,9 +45,15 @@ pub(crate) struct MemoryBudget {
 impl MemoryBudget {
     pub(crate) fn new(limits: MemoryLimits) -> Self {
         let of_guests = limits.all / GUEST_PART;
+        let refused = Arc::<Count>::default();
         Self {
-            all: Arc::new(Purse::new(&PurseOwner::Server, limits.all - of_guests)),
+            all: Arc::new(Purse::new(
+                &PurseOwner::Server,
+                limits.all - of_guests,
+                &refused,
+            )),
             guests: Arc::new(Guests::new(of_guests)),
+            refused,
             tokens: Mutex::default(),
             addresses: Mutex::default(),
             limits,
@@ -53,14 +64,14 @@ impl MemoryBudget {
     fn purses(&self, client: IpAddr, identity: &Identity) -> Vec<Arc<Purse>> {
         let mut purses = Vec::with_capacity(3);
         if let Some(limit) = self.limits.of_address(client) {
-            let new = || Purse::new(&PurseOwner::Address, limit);
+            let new = || Purse::new(&PurseOwner::Address, limit, &self.refused);
             purses.push(get(&self.addresses, client_of(client), new));
         }
         // Where nobody needs a token, all clients are this machine's.
         if identity.has_token() {
             let name = identity.name().to_owned();
             let owner = PurseOwner::Token(name.clone());
-            let new = || Purse::new(&owner, self.limits.per_token());
+            let new = || Purse::new(&owner, self.limits.per_token(), &self.refused);
             purses.push(get(&self.tokens, name, new));
         }
         purses.push(Arc::clone(&self.all));

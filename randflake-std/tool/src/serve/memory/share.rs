@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
+use crate::serve::service::counters::Count;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// The unit of pools: their counters have 32 bits.
@@ -30,11 +31,19 @@ pub(super) struct Purse {
 }
 
 impl Purse {
-    pub(super) fn new(owner: &PurseOwner, size: usize) -> Self {
+    /// Each request that it refuses is counted.
+    pub(super) fn new(owner: &PurseOwner, size: usize, refused: &Arc<Count>) -> Self {
+        let pool = |size| Arc::new(BytePool::new(owner.clone(), size, Arc::clone(refused)));
         Self {
-            all: Arc::new(BytePool::new(owner.clone(), size)),
-            long: Arc::new(BytePool::new(owner.clone(), size / 2)),
+            all: pool(size),
+            long: pool(size / 2),
         }
+    }
+
+    /// How many bytes are held.
+    pub(super) fn used(&self) -> usize {
+        let free = self.all.free.available_permits() * UNIT;
+        self.all.size.saturating_sub(free)
     }
 
     /// Where a connection's own bytes come from.
@@ -56,15 +65,23 @@ pub(super) struct BytePool {
     owner: PurseOwner,
     size: usize,
     free: Arc<Semaphore>,
+    refused: Arc<Count>,
 }
 
 impl BytePool {
-    pub(super) fn new(owner: PurseOwner, size: usize) -> Self {
+    fn new(owner: PurseOwner, size: usize, refused: Arc<Count>) -> Self {
         Self {
             owner,
             size,
             free: Arc::new(Semaphore::new(size / UNIT)),
+            refused,
         }
+    }
+
+    /// Refuses a request.
+    fn refuse(&self, bytes: usize) -> Refusal {
+        self.refused.add(1);
+        self.refusal(bytes)
     }
 
     /// The refusal of a client that wants so many bytes, now or never.
@@ -114,7 +131,7 @@ impl Share {
         first.map_or(0, |permit| permit.num_permits() * UNIT)
     }
 
-    /// Holds at least so many bytes, if they are free.
+    /// Holds at least so many bytes, if they are free. Who gets none may ask for less, so that nothing is counted as refused.
     pub(crate) fn try_grow(&mut self, bytes: usize) -> Result<(), Refusal> {
         let more = self.missing(bytes);
         if more == 0 {
@@ -138,13 +155,13 @@ impl Share {
         let mut taken = Vec::with_capacity(self.pools.len());
         for pool in &*self.pools {
             if bytes > pool.size {
-                return Err(pool.refusal(bytes));
+                return Err(pool.refuse(bytes));
             }
             let acquiring = Arc::clone(&pool.free).acquire_many_owned(more);
             let acquired = timeout_at(until, acquiring).await;
             // It is never closed.
             let permit = acquired.ok().and_then(Result::ok);
-            taken.push(permit.ok_or_else(|| pool.refusal(bytes))?);
+            taken.push(permit.ok_or_else(|| pool.refuse(bytes))?);
         }
         self.add(taken);
         Ok(())
@@ -181,8 +198,13 @@ mod tests {
     use super::*;
 
     fn pools() -> Arc<[Arc<BytePool>]> {
-        let token = BytePool::new(PurseOwner::Token("a".to_owned()), 4 * UNIT);
-        let all = BytePool::new(PurseOwner::Server, 6 * UNIT);
+        let refused = Arc::<Count>::default();
+        let token = BytePool::new(
+            PurseOwner::Token("a".to_owned()),
+            4 * UNIT,
+            Arc::clone(&refused),
+        );
+        let all = BytePool::new(PurseOwner::Server, 6 * UNIT, refused);
         [Arc::new(token), Arc::new(all)].into()
     }
 
@@ -244,5 +266,6 @@ mod tests {
         assert_eq!(free(&pools), [3, 5]);
         // At once: no waiting brings more than there is.
         second.grow(5 * UNIT, never).await.unwrap_err();
+        assert_eq!(pools[0].refused.get(), 2);
     }
 }
