@@ -153,7 +153,7 @@ pub(crate) fn two_versions_share_a_namespace(backend: &impl Backend) {
             continue;
         }
         for (store, grants) in clients.iter_mut().zip(held.chunks_mut(3)) {
-            for grant in &mut grants {
+            for grant in &mut *grants {
                 grant.end = grant.start + 1;
                 referee.released(grant);
             }
