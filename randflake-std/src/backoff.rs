@@ -105,6 +105,7 @@ pub fn renewed_within(longest_ttl: Duration) -> Duration {
 
 /// Exponential backoff: the pause after one more failure, twice the one before.
 pub(crate) fn doubled(first: Duration, former_failures: u32) -> Duration {
+    // Capped in the exponent, so that it cannot overflow in a long outage.
     first * 2_u32.saturating_pow(former_failures.min(16))
 }
 

@@ -1,4 +1,4 @@
-//! How a handle of segments is made.
+//! Builder of handles of segments.
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};

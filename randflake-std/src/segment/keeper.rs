@@ -1,4 +1,4 @@
-//! The thread that reserves segments.
+//! Keeper of segments: the thread that reserves them.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -63,7 +63,7 @@ impl<P> SegmentKeeper<P> {
     }
 
     fn refill(&mut self) -> Result<(), CounterError> {
-        // Once for each segment: in an outage the rate is not seen anew with each try.
+        // Adapted once per segment: in an outage the rate must not be measured again with each try.
         if self.failures == 0 {
             let (then, taken_then) = self.adapted;
             self.adapted = (Instant::now(), self.shared.taken());
@@ -82,7 +82,7 @@ impl<P> SegmentKeeper<P> {
             })
     }
 
-    /// Whoever finds nothing left wakes the keeper, and shall not hurry it.
+    /// A caller that finds no number unparks this thread: that must not cut the pause short.
     fn pause(&self, pause: Duration) {
         let started = Instant::now();
         loop {

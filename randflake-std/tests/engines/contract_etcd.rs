@@ -2,11 +2,7 @@
 //! when the cluster forgets them.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "etcd/continuity.rs"]
 mod continuity;

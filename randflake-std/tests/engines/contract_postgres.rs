@@ -2,11 +2,7 @@
 //! clock is a row in a table: another function has taken the place of the server's own.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;

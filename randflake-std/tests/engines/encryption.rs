@@ -2,11 +2,7 @@
 //! trusts, as those of most companies do: what it certifies is taken, and nothing else.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
 

@@ -2,11 +2,7 @@
 //! repeats.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "segment_faults/killed.rs"]
 mod killed;

@@ -6,7 +6,6 @@
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     reason = "a test fails by panicking"
 )]
