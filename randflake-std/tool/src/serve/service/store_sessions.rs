@@ -31,7 +31,7 @@ impl Work {
 
 /// Idle sessions, and how many may be in use.
 pub(super) struct StoreSessions {
-    idle: Mutex<Vec<Box<dyn LeaseStore>>>,
+    idle: Mutex<Vec<LeaseStore>>,
     pub(super) at_once: Arc<Semaphore>,
 }
 
@@ -43,7 +43,7 @@ impl StoreSessions {
         }
     }
 
-    pub(super) fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn LeaseStore>>> {
+    pub(super) fn idle(&self) -> MutexGuard<'_, Vec<LeaseStore>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -23,7 +23,7 @@ use super::store_sessions::{StoreSessions, Turns, Work};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
-type StoreOpener = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync>;
+type StoreOpener = Box<dyn Fn() -> Result<LeaseStore, StoreError> + Send + Sync>;
 
 /// What is known of a namespace before its leases are acquired.
 pub(crate) struct Configured {
@@ -229,7 +229,7 @@ impl ServedNamespace {
     pub(crate) async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
         principal: &Identity,
-        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         self.in_session(principal.turns(), Work::Change, work).await
     }
@@ -239,9 +239,9 @@ impl ServedNamespace {
         self: &Arc<Self>,
         principal: &Identity,
         node_ids: RangeInclusive<u32>,
-        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let within = move |store: &mut dyn LeaseStore| {
+        let within = move |store: &mut LeaseStore| {
             // Sessions are used in turns: who had this one before may have had others.
             store.lease_within(node_ids);
             work(store)
@@ -253,7 +253,7 @@ impl ServedNamespace {
     pub(crate) async fn read_store<T: Send + 'static>(
         self: &Arc<Self>,
         principal: Option<&Identity>,
-        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let turns = principal.and_then(Identity::turns);
         self.in_session(turns, Work::Read, work).await
@@ -270,7 +270,7 @@ impl ServedNamespace {
         self: &Arc<Self>,
         turns: Option<&Turns>,
         kind: Work,
-        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let busy = |_| {
             let told = "the lease store is busy with other requests: try again";
@@ -291,7 +291,7 @@ impl ServedNamespace {
             let _permits = (permit, turn);
             let idle = space.sessions(kind).idle().pop();
             let mut store = idle.map_or_else(|| space.session(), Ok)?;
-            let done = work(&mut *store);
+            let done = work(&mut store);
             space.sessions(kind).idle().push(store);
             if let Err(Refusal {
                 detail: Some(detail),
@@ -335,7 +335,7 @@ impl ServedNamespace {
         *last = Some((detail.to_owned(), now));
     }
 
-    fn session(&self) -> Result<Box<dyn LeaseStore>, Refusal> {
+    fn session(&self) -> Result<LeaseStore, Refusal> {
         let mut store = (self.open)()?;
         store.seal(KeyCheck::of(self.codec.permutation()));
         store.act_as_proxy();

@@ -13,7 +13,7 @@ fn space() -> Arc<ServedNamespace> {
     Arc::new(ServedNamespace::new(Configured {
         namespace,
         cipher: None,
-        open: Box::new(move || Ok(Box::new(store.clone()) as Box<dyn LeaseStore>)),
+        open: Box::new(move || Ok(store.clone().into())),
     }))
 }
 
@@ -49,7 +49,7 @@ async fn there_is_a_session_for_others_however_much_one_token_asks() {
         let (space, greedy) = (Arc::clone(&space), Arc::clone(&greedy));
         let ended = Arc::clone(&ended);
         working.spawn(async move {
-            let until_the_end = move |_: &mut dyn LeaseStore| {
+            let until_the_end = move |_: &mut LeaseStore| {
                 _ = ended.lock().unwrap().recv();
                 Ok(())
             };
