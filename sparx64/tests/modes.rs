@@ -1,8 +1,8 @@
 //! The RustCrypto traits, through RustCrypto's modes.
 
 use cipher::{
-    AlgorithmName, Array, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt,
-    BlockModeEncrypt, Block, KeyInit, KeyIvInit, StreamCipher,
+    AlgorithmName, Array, Block, BlockCipherDecrypt, BlockCipherEncrypt, BlockModeDecrypt,
+    BlockModeEncrypt, KeyInit, KeyIvInit, StreamCipher,
 };
 use cmac::{Cmac, Mac};
 use sparx64::{Sparx64, Sparx64OnTheFly};
