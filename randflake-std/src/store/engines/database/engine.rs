@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::catalog::forget;
 use super::values::{count, time};
-use super::{Database, Driver, Failure, Only, Session, Value, emptied, pooled};
+use super::{
+    Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, Value, emptied, pooled,
+};
 use crate::rules::{Committed, Continuity, Key, Keys, Write};
 use crate::store::url::Server;
 use crate::store::{Engine, Ledger, Reading};
@@ -152,7 +154,10 @@ impl<D: Driver> Engine for Database<D> {
 }
 
 /// Reads texts in one round trip.
-async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
+async fn read<S: DatabaseSession>(
+    session: &mut S,
+    keys: &[Keys],
+) -> Result<Reading, DatabaseFailure> {
     let is_record = |keys: &Keys| matches!(keys, Keys::One(Key::Namespace | Key::Counter));
     if !keys.iter().any(is_record) {
         // More of a search, whose first look has found how things stand; its write looks again.
@@ -165,18 +170,21 @@ async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
     look(session, keys).await
 }
 
-async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
+async fn look<S: DatabaseSession>(
+    session: &mut S,
+    keys: &[Keys],
+) -> Result<Reading, DatabaseFailure> {
     let (state, texts) = session.look(keys).await?;
-    let state = state.and_then(|state| <[String; 5]>::try_from(state).ok());
-    let [unix_us, is_same, known, id, fault] = state.ok_or_else(emptied)?;
-    if is_same != "1" {
-        return Err(Failure::of_the_connection(pooled()));
+    let state = state.ok_or_else(emptied)?;
+    // First: what another session says is of no use.
+    if !state.is_same_session {
+        return Err(DatabaseFailure::of_the_connection(pooled()));
     }
     Ok(Reading {
-        now: time(unix_us.parse().unwrap_or(0)),
+        now: state.now,
         continuity: Continuity {
-            fingerprint: format!("{known}/{id}"),
-            fault: (!fault.is_empty()).then(|| {
+            fingerprint: state.fingerprint(),
+            fault: state.fault.map(|fault| {
                 format!("the server would forget leases in a crash: it runs with {fault}")
             }),
             ..Continuity::default()
@@ -185,8 +193,11 @@ async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
     })
 }
 
-async fn commit<S: Session>(session: &mut S, write: &Write) -> Result<Committed, Failure> {
-    let now = match session.write(write, Only::of(&write.entries)).await {
+async fn commit<S: DatabaseSession>(
+    session: &mut S,
+    write: &Write,
+) -> Result<Committed, DatabaseFailure> {
+    let now = match session.write(write, SingleUpdate::of(&write.entries)).await {
         Err(failure) if failure.is_overtaken() => {
             session.roll_back().await?;
             None

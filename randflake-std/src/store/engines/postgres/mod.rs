@@ -12,7 +12,7 @@ use core::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
-use self::session::Session;
+use self::session::PostgresSession;
 use super::database::{Database, Driver};
 #[cfg(doc)]
 use crate::store::LeaseStore;
@@ -116,7 +116,7 @@ fn connect_timeout(server: &Server) -> Result<Option<Duration>, StoreError> {
 }
 
 impl Driver for Postgres {
-    type Session = Session;
+    type Session = PostgresSession;
 
     const SCHEME: Scheme = Scheme::Postgres;
     const PLACE: &'static str = "the PostgreSQL server";

@@ -19,7 +19,7 @@ use crate::store::{Engine, NAMES_LISTED, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 /// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
-type Answer = Vec<RedisResult<Value>>;
+type RedisAnswers = Vec<RedisResult<Value>>;
 
 /// Beside the texts of a namespace: the master that the server took over from, which it forgets after a while.
 const PROMOTED: &str = "promoted";
@@ -106,7 +106,7 @@ impl Engine for Redis {
                 asked.cmd("INFO").arg(sections);
             }
             asked.ignore_errors();
-            let answer: Answer = asked.query(&mut InTime(&mut open.redis))?;
+            let answer: RedisAnswers = asked.query(&mut InTime(&mut open.redis))?;
             let mut answer = answer.into_iter();
             let mut next = || answer.next().unwrap_or(Ok(Value::Nil));
             let texts: Vec<Option<String>> = from_redis_value(next()?)?;
