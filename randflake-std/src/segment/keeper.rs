@@ -8,7 +8,8 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::SharedSegments;
-use crate::store::SegmentStore;
+use crate::backoff::{doubled, with_jitter};
+use crate::store::LeaseStore;
 use crate::vocabulary::CounterError;
 use crate::vocabulary::EngineError;
 
@@ -19,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct SegmentKeeper<P> {
     shared: Arc<SharedSegments<P>>,
-    store: Box<dyn SegmentStore>,
+    store: LeaseStore,
     length: SegmentLength,
     /// When the length was adapted, and how many numbers had been taken then.
     adapted: (Instant, u64),
@@ -29,7 +30,7 @@ pub(super) struct SegmentKeeper<P> {
 impl<P> SegmentKeeper<P> {
     pub(super) fn new(
         shared: Arc<SharedSegments<P>>,
-        store: Box<dyn SegmentStore>,
+        store: LeaseStore,
         length: SegmentLength,
     ) -> Self {
         Self {
@@ -53,11 +54,9 @@ impl<P> SegmentKeeper<P> {
                 Ok(()) => self.failures = 0,
                 Err(error) => {
                     self.shared.note(error);
-                    // Doubles from the first pause; capped in the exponent, so that it cannot overflow in a long
-                    // outage.
-                    let pause = FIRST_PAUSE * 2_u32.saturating_pow(self.failures.min(16));
+                    let pause = doubled(FIRST_PAUSE, self.failures).min(LONGEST_PAUSE);
                     self.failures = self.failures.saturating_add(1);
-                    self.pause(pause.min(LONGEST_PAUSE));
+                    self.pause(with_jitter(pause));
                 }
             }
         }

@@ -166,7 +166,7 @@ impl LeaseDocument {
     /// The same leases after a renewal that lasts for `ttl` from now: those that are lost are named, with the reason.
     pub(crate) fn renewed(
         self,
-        store: &mut dyn LeaseStore,
+        store: &mut LeaseStore,
         request: &RequestId,
         ttl: Option<Duration>,
     ) -> Result<Self, Failure> {
@@ -196,7 +196,7 @@ impl LeaseDocument {
     /// A lease that a copy of the document has renewed stays as it is: its holder goes on.
     pub(crate) fn release(
         &self,
-        store: &mut dyn LeaseStore,
+        store: &mut LeaseStore,
         request: &RequestId,
         unused_from: Option<Duration>,
     ) -> Result<(), Failure> {
@@ -245,7 +245,7 @@ impl LeaseDocument {
     }
 
     /// The namespace's store, which must be there and be of the same layout.
-    pub(super) fn open(&self, store: &StoreArgs) -> Result<Box<dyn LeaseStore>, Failure> {
+    pub(super) fn open(&self, store: &StoreArgs) -> Result<LeaseStore, Failure> {
         let opened = store.open_named(&self.namespace)?;
         self.check_layout(opened.namespace())?;
         Ok(opened)

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use randflake_std::randflake_core::Permutation;
-use randflake_std::segment::SegmentStore;
 use randflake_std::{Id, Plain};
 
 use crate::command::format::{Format, FormatArgs};

@@ -66,7 +66,7 @@ impl Boards {
             return board.clone();
         }
         let trends = Arc::clone(&kept.trends);
-        let take = move |store: &mut dyn LeaseStore| {
+        let take = move |store: &mut LeaseStore| {
             let mut trends = trends.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(Board::take(store, &mut trends)?)
         };
@@ -78,7 +78,7 @@ impl Boards {
 }
 
 impl Board {
-    fn take(store: &mut dyn LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
+    fn take(store: &mut LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
         let before = here();
         let theirs = store.now()?;
         let middle = before.midpoint(here());
