@@ -8,7 +8,7 @@ use std::sync::Arc;
 use randflake_core::Clock;
 use serde_json::{Value, json};
 
-use super::client::{Client, not_understood};
+use super::client::{EtcdClient, not_understood};
 use super::keys::Prefix;
 use super::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
@@ -24,7 +24,7 @@ const TRIES: usize = 100;
 
 /// One namespace of a cluster.
 pub(in crate::store) struct Etcd {
-    client: Client,
+    client: EtcdClient,
     prefix: Prefix,
     /// In the place of the member's.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -40,7 +40,7 @@ impl Etcd {
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
-            client: Client::new(server)?,
+            client: EtcdClient::new(server)?,
             prefix: Prefix::of(namespace.name()),
             clock,
             revision: 0,

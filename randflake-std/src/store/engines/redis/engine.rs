@@ -20,7 +20,7 @@ use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 /// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
-type Answer = Vec<RedisResult<Value>>;
+type RedisAnswers = Vec<RedisResult<Value>>;
 
 /// A field of a hash, and its value. Not all that others have put there is text.
 type Field = (Vec<u8>, Vec<u8>);
@@ -146,7 +146,7 @@ impl Engine for Redis {
                 asked.cmd("INFO").arg(sections);
             }
             asked.ignore_errors();
-            let answer: Answer = asked.query(&mut InTime(&mut open.redis))?;
+            let answer: RedisAnswers = asked.query(&mut InTime(&mut open.redis))?;
             let mut answer = answer.into_iter();
             let mut next = || answer.next().unwrap_or(Ok(Value::Nil));
             let texts: Vec<Option<Vec<u8>>> = from_redis_value(next()?)?;
