@@ -246,7 +246,7 @@ impl Engine for Redis {
             }
             asked.ignore_errors();
             let found: Vec<Option<Vec<u8>>> = self.connection.run(|open| {
-                let answer: Answer = asked.query(&mut open.redis)?;
+                let answer: RedisAnswers = asked.query(&mut open.redis)?;
                 let found = answer.into_iter().map(|text| match text {
                     // A key that is no hash is another program's.
                     Err(error) if error.code() == Some("WRONGTYPE") => Ok(Some(Vec::new())),
