@@ -178,6 +178,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         while !rest.is_empty() {
             let run = match take_run(u32::try_from(rest.len()).unwrap_or(u32::MAX)) {
                 Ok(run) => run,
+                // An error after some ids is dropped: they are good, and the next call meets the error again.
                 Err(error) if rest.len() == wanted => return Err(error),
                 Err(_) => break,
             };
@@ -188,6 +189,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
 
     /// Fills a buffer with the ids of a run of the same length.
     pub(crate) fn encode_raws(&self, run: Run<L>, ids: &mut [u64]) {
+        // The step is a bit pattern, since the sequence need not be the lowest field (Sonyflake).
         let step = self.spec().pack(0, 0, 1);
         let mut next = run.first();
         for id in &mut *ids {

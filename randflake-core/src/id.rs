@@ -35,6 +35,7 @@ impl Id {
     #[must_use]
     #[inline]
     pub const fn from_u64(bits: u64) -> Self {
+        // Kept as `i64`, so that the order is that of a database column.
         Self(bits.cast_signed())
     }
 

@@ -134,6 +134,7 @@ pub fn first_ready_within<M, W: AtomicWord, T>(
     tolerance: u32,
     mut ask: impl FnMut(&M, u32) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
+    // Two passes: an id ahead of the clock is borrowed only when no member has one at the time of the clock.
     match first_ready(members, cursor, |member| ask(member, 0)) {
         Err(_) if tolerance > 0 => borrow(members, cursor, |member| ask(member, tolerance)),
         answer => answer,
@@ -164,6 +165,7 @@ pub fn first_ready<M, W: AtomicWord, T>(
     mut ask: impl FnMut(&M) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
     let last = cursor.load();
+    // The cursor is only a hint. Any value is valid, so it needs no order with the members.
     let index = usize::try_from(last.into()).unwrap_or(usize::MAX);
     let error = match members.get(index).map(&mut ask) {
         Some(Ok(answer)) => return Ok(answer),
@@ -185,6 +187,8 @@ fn next_ready<M, W: AtomicWord, T>(
     let last_index = usize::try_from(last.into())
         .unwrap_or(usize::MAX)
         .min(members.len());
+    // From the member after the last one and around, so that load spreads and one exhausted member is not asked
+    // first each time.
     let after = members
         .iter()
         .enumerate()

@@ -138,6 +138,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             // The word is read before the clock. A thread that was suspended with an old time finds the word moved
             // on by others and reads both again, so an old reading is never mistaken for a clock that went back.
             let next = self.next.load();
+            // A sealed sequencer says so even without a clock: waiting for the clock would be in vain.
             let Some(now) = clock.now() else {
                 return Err(if next == sealed() {
                     GenerateError::Sealed
@@ -145,6 +146,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                     GenerateError::ClockUnknown
                 });
             };
+            // Fast path: if the tick of the word is the tick of the clock, or within the tolerance, the word itself
+            // is the position. Everything else is decided out of line by `step`.
             let mut position = next;
             let mut elapsed = next.shr(spec.sequence_bits());
             if !Start::IS_KNOWN
@@ -156,6 +159,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                 position = self.step(next, now, tolerance.ticks())?;
                 elapsed = position.shr(spec.sequence_bits());
             }
+            // A run never crosses a tick: the carry out of the sequence would be the next tick, which may be ahead
+            // of the clock.
             let sequence = sequence(spec, position);
             let left = spec.max_sequence().wrapping_sub(sequence);
             // Written so that a run of one costs what one id costs.
@@ -226,6 +231,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         let new_length = W::Value::low_bits_of(extended.ticks());
         loop {
             let length = self.length.load();
+            // Checked in each round: `seal` may come between two tries, and a sealed lease may be released and
+            // granted to another holder.
             if self.next.load() == sealed() {
                 return Err(ExtendError::Sealed);
             }
@@ -238,6 +245,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                     since_ms: spec.ms_since(end, now),
                 });
             }
+            // The expiry was checked against the length that is exchanged here, so an expired lease is never
+            // extended by a late caller.
             if new_length <= length || self.length.compare_exchange(length, new_length) {
                 return Ok(());
             }
@@ -255,6 +264,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                 return None;
             }
             if self.next.compare_exchange(next, sealed()) {
+                // The tick of the last id counts as used, even if only one id of it was issued.
                 let used = next.previous().map_or(0, |last| {
                     let elapsed: u64 = last.shr(self.spec().sequence_bits()).into();
                     elapsed.saturating_add(1)
@@ -280,6 +290,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         let next = self.next.load();
         let elapsed = tick.wrapping_sub(self.start());
         match elapsed.cmp(&next.shr(spec.sequence_bits()).into()) {
+            // An older tick has nothing left; a later one is complete.
             Ordering::Less => 0,
             Ordering::Equal => spec.max_sequence().wrapping_sub(sequence(spec, next)),
             Ordering::Greater => spec.max_sequence(),
@@ -338,6 +349,7 @@ pub(crate) fn explain<V: Word>(
             since_ms: spec.ms_since(tick(terms.length), now),
         };
     }
+    // The word may run ahead of the clock by the tolerance, so waiting can end that much earlier.
     let due = tick(next.shr(terms.sequence_bits)).saturating_sub(terms.tolerance.into());
     let ms = spec.ms_until(due, now);
     if refusal == StepRefusal::SequenceExhausted {

@@ -64,6 +64,7 @@ pub(crate) fn step<V: Word>(
         elapsed = current;
         position = current.shl(terms.sequence_bits);
     }
+    // Compared last: an expired lease is reported whatever the clock and the word show.
     if elapsed < terms.length {
         Ok(position)
     } else {

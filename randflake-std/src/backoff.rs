@@ -79,7 +79,7 @@ impl Backoff {
     /// A store knows when leases expire, not when a holder releases one early: so it is asked more often than it
     /// says.
     pub fn pause(&mut self, retry: Retry) -> Option<Duration> {
-        let doubled = FIRST_PAUSE * 2_u32.saturating_pow(self.tries.min(16));
+        let doubled = doubled(FIRST_PAUSE, self.tries);
         self.tries = self.tries.saturating_add(1);
         let left = self.left();
         let (latest, most) = match retry {
@@ -101,6 +101,12 @@ impl Backoff {
 pub fn renewed_within(longest_ttl: Duration) -> Duration {
     let pauses = longest_ttl / RENEWALS_PER_TTL + longest_ttl / LONGEST_PAUSE_PER_TTL;
     pauses.mul_f64(LEAST_JITTER + JITTER)
+}
+
+/// Exponential backoff: the pause after one more failure, twice the one before.
+pub(crate) fn doubled(first: Duration, former_failures: u32) -> Duration {
+    // Capped in the exponent, so that it cannot overflow in a long outage.
+    first * 2_u32.saturating_pow(former_failures.min(16))
 }
 
 /// Varies a pause by up to a tenth, so that the holders of a fleet do not ask in step.

@@ -1,4 +1,4 @@
-//! The 16 bytes on which unpredictability rests.
+//! Secrets: the 16 bytes that make ids unpredictable.
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
@@ -225,7 +225,7 @@ impl Debug for Secret {
     }
 }
 
-/// Why a secret could not be read, made or written.
+/// Error of reading, making or writing a secret.
 #[non_exhaustive]
 pub enum SecretError {
     /// The text is not 32 hexadecimal digits.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
 
-use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
+use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::segment::{SegmentError, Segments};
 use randflake_std::{BuildError, ExactSystemClock, GenerateError, Handle, Randflake, Secret};
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use randflake_core::Clock;
-use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, occupancy};
+use randflake_std::lease::{MemoryStore, Namespace, occupancy};
 use randflake_std::{
     BuildError, Builder, DEFAULT_TTL, ExactSystemClock, Health, Id, Plain, Snowflake,
 };

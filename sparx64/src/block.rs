@@ -20,27 +20,27 @@ pub(crate) fn store(((a, b), (c, d)): Branches<u16>) -> u64 {
 /// A type that slices of blocks may have: `[u8; 8]`, or the `u64` whose little-endian bytes they are.
 ///
 /// Implemented for `[u8; 8]` and `u64`, and for nothing else.
-pub trait Block: sealed::Block {}
+pub trait CipherBlock: sealed::CipherBlock {}
 
-impl Block for [u8; 8] {}
+impl CipherBlock for [u8; 8] {}
 
-impl Block for u64 {}
+impl CipherBlock for u64 {}
 
 pub(crate) mod sealed {
     #[expect(unnameable_types, reason = "nobody else is to implement it")]
-    pub trait Block: Sized {
+    pub trait CipherBlock: Sized {
         /// Lends the blocks as bytes.
         fn with_bytes(blocks: &mut [Self], run: impl FnOnce(&mut [[u8; 8]]));
     }
 
-    impl Block for [u8; 8] {
+    impl CipherBlock for [u8; 8] {
         #[inline]
         fn with_bytes(blocks: &mut [Self], run: impl FnOnce(&mut [[u8; 8]])) {
             run(blocks);
         }
     }
 
-    impl Block for u64 {
+    impl CipherBlock for u64 {
         /// The passes over the slice do nothing, and are removed, on a little-endian target.
         #[inline]
         fn with_bytes(blocks: &mut [Self], run: impl FnOnce(&mut [[u8; 8]])) {

@@ -24,7 +24,7 @@ use armv6m::table::encrypt;
 #[doc(hidden)] // For tests and benchmarks, which compare them.
 pub use backend::Backend;
 #[doc(hidden)] // Sealed: the documentation says which two types it is.
-pub use block::Block;
+pub use block::CipherBlock;
 #[cfg(not(all(target_arch = "arm", target_has_atomic = "32")))]
 use block::{load, store};
 pub use on_the_fly::Sparx64OnTheFly;
@@ -147,7 +147,7 @@ impl Sparx64 {
     /// cipher.encrypt_blocks(&mut bytes);
     /// assert_eq!(bytes[99], ids[0].to_le_bytes());
     /// ```
-    pub fn encrypt_blocks<B: Block>(&self, blocks: &mut [B]) {
+    pub fn encrypt_blocks<B: CipherBlock>(&self, blocks: &mut [B]) {
         self.encrypt_blocks_with(Backend::best(), blocks);
     }
 
@@ -160,19 +160,19 @@ impl Sparx64 {
     /// cipher.decrypt_blocks(&mut ids);
     /// assert_eq!(ids, [1, 2, 3]);
     /// ```
-    pub fn decrypt_blocks<B: Block>(&self, blocks: &mut [B]) {
+    pub fn decrypt_blocks<B: CipherBlock>(&self, blocks: &mut [B]) {
         self.decrypt_blocks_with(Backend::best(), blocks);
     }
 
     /// [`encrypt_blocks`](Self::encrypt_blocks) with a backend of the caller's choice.
     #[doc(hidden)]
-    pub fn encrypt_blocks_with<B: Block>(&self, backend: Backend, blocks: &mut [B]) {
+    pub fn encrypt_blocks_with<B: CipherBlock>(&self, backend: Backend, blocks: &mut [B]) {
         B::with_bytes(blocks, |blocks| backend.encrypt(&self.schedule, blocks));
     }
 
     /// [`decrypt_blocks`](Self::decrypt_blocks) with a backend of the caller's choice.
     #[doc(hidden)]
-    pub fn decrypt_blocks_with<B: Block>(&self, backend: Backend, blocks: &mut [B]) {
+    pub fn decrypt_blocks_with<B: CipherBlock>(&self, backend: Backend, blocks: &mut [B]) {
         B::with_bytes(blocks, |blocks| backend.decrypt(&self.schedule, blocks));
     }
 }

@@ -97,6 +97,7 @@ impl TimeBounds {
             (Some(trusted), Some((start, _))) => Some(trusted.max(start)),
             (trusted, _) => trusted.or(self.origin()),
         };
+        // Cap first, then the window, then the floor: each later limit overrides the earlier ones.
         let capped = match from {
             Some(from) => received.min(from.saturating_add(self.max_step)),
             None => received,

@@ -84,6 +84,7 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
     ) -> Result<Duration, SetClockError> {
         // Read first: if the clock is set between here and the claim, the claim fails.
         let version = self.version.load();
+        // Version 0, or 1 during the first setting: there is no offset yet.
         let is_set = version & !1 != 0;
         let trusted = if is_set {
             Some(self.later(self.trusted.load()))
@@ -129,6 +130,8 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         offset: (u32, u32),
         trusted: Option<(u32, u32)>,
     ) -> Result<(), SetClockError> {
+        // An odd version means that a setting is in progress. A second setting, by an interrupt, is refused: it
+        // could not wait for what it interrupted.
         let claimed = version | 1;
         if version == claimed || !self.version.compare_exchange(version, claimed) {
             return Err(SetClockError::Busy);
@@ -138,6 +141,7 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         if let Some(trusted) = trusted {
             self.trusted.store(trusted);
         }
+        // Cannot fail: only the owner of the claim changes an odd version.
         self.version.compare_exchange(claimed, after);
         Ok(())
     }

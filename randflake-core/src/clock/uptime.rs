@@ -84,11 +84,14 @@ where
     fn uptime(&self) -> Duration {
         loop {
             let seconds = self.seconds.load();
+            // Wrapping on purpose: the difference of two counter values is right across a wrap, as long as it is
+            // less than a turn.
             let begun = self.origin.wrapping_add(seconds.wrapping_mul(HZ));
             let ticks = (self.count)().wrapping_sub(begun);
             let (whole, ticks) = Rate::<HZ>::SECOND.divide(ticks);
             let now = seconds.wrapping_add(whole);
             // A caller that was interrupted after the first load finds the word changed, and reads both again.
+            // Within the same second nothing is written: most calls only load.
             let is_current = if whole == 0 {
                 self.seconds.load() == seconds
             } else {

@@ -45,6 +45,7 @@ impl<S: HorizonStore> TicketCounter<S> {
 
     /// Counter of the last ticket, for [`TicketReader::new`](crate::TicketReader::new); 0 if there was none.
     pub fn last(&self) -> u32 {
+        // Rounded up, as the store does: so the counter read is the counter written.
         self.store.unix_s().div_ceil(UNIT)
     }
 

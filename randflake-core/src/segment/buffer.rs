@@ -90,6 +90,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
     fn at(&self, place: u64, end: u64) -> (&Half<W>, u64) {
         let [a, b] = &self.halves;
         let (a_begin, b_begin) = (a.begin.load(), b.begin.load());
+        // The half with the largest `begin` at or below the place contains it.
         let (half, other_begin) = if b_begin > place || (a_begin <= place && a_begin > b_begin) {
             (a, b_begin)
         } else {
@@ -100,6 +101,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         } else {
             end
         };
+        // A run ends with its segment, since the next one has another offset.
         (half, segment_end.min(end))
     }
 
@@ -138,6 +140,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
     /// [`PutError::Full`] unless at most one segment has numbers left, and [`PutError::WentBack`] when
     /// the segment begins before the end of an earlier one.
     pub fn put(&self, segment: Segment) -> Result<(), PutError> {
+        // A second caller is refused rather than made to wait: it would put a segment that was reserved in vain.
         if !self.putting.compare_exchange(0, 1) {
             return Err(PutError::Full);
         }
@@ -161,6 +164,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
                 reached,
             });
         }
+        // The older half may be overwritten only when all its places are taken; they never become free again.
         if self.taken.load() < newer.begin.load() {
             return Err(PutError::Full);
         }

@@ -10,8 +10,7 @@ use std::time::Duration;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use randflake_core::{
     AtomicWord, Clock, Codec, Generator, Id, Layout, LayoutSpec, Lease, LocalWord, Permutation,
-    Plain, Randflake, Snowflake, Text,
-};
+    Plain, Randflake, Snowflake, Text};
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, Handle};
 use sparx64::{Backend, Sparx64};

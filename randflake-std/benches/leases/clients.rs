@@ -18,13 +18,13 @@ const AT_ONCE: usize = 4_096;
 pub(crate) fn renewals(space: &Space<'_>, span: Duration) -> f64 {
     at_once(|| {
         let mut store = space.open();
-        let grants = acquire(&mut *store, CLIENTS, TTL);
+        let grants = acquire(&mut store, CLIENTS, TTL);
         let mut turns = grants.chunks(1).cycle();
         let rate = rate(span, || {
             let renewed = store.renew(turns.next().unwrap(), TTL).unwrap();
             assert!(renewed.ends[0].is_ok());
         });
-        release(&mut *store, &grants);
+        release(&mut store, &grants);
         rate
     })
 }
@@ -34,8 +34,8 @@ pub(crate) fn acquires(space: &Space<'_>, span: Duration) -> f64 {
     at_once(|| {
         let mut store = space.open();
         let mut grants: Vec<Grant> = Vec::new();
-        let rate = rate(span, || grants.extend(acquire(&mut *store, 1, TTL)));
-        release(&mut *store, &grants);
+        let rate = rate(span, || grants.extend(acquire(&mut store, 1, TTL)));
+        release(&mut store, &grants);
         rate
     })
 }

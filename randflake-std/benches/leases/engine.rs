@@ -263,12 +263,12 @@ pub(crate) struct Space<'e> {
 
 impl Space<'_> {
     /// As the first process opens it.
-    pub(crate) fn open(&self) -> Box<dyn LeaseStore> {
+    pub(crate) fn open(&self) -> LeaseStore {
         declared_new(&self.engine.url(), self.connect()).unwrap()
     }
 
     /// As a process opens it that finds the namespace there.
-    pub(crate) fn connect(&self) -> Box<dyn LeaseStore> {
+    pub(crate) fn connect(&self) -> LeaseStore {
         open(&self.engine.url(), &self.namespace).unwrap()
     }
 

@@ -7,11 +7,7 @@ use randflake_std::lease::{
     AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, StoreError, Token,
 };
 
-pub(crate) fn ask(
-    store: &mut dyn LeaseStore,
-    count: u32,
-    ttl: u64,
-) -> Result<Acquired, StoreError> {
+pub(crate) fn ask(store: &mut LeaseStore, count: u32, ttl: u64) -> Result<Acquired, StoreError> {
     store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "bench",
@@ -20,12 +16,12 @@ pub(crate) fn ask(
     })
 }
 
-pub(crate) fn acquire(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Vec<Grant> {
+pub(crate) fn acquire(store: &mut LeaseStore, count: u32, ttl: u64) -> Vec<Grant> {
     ask(store, count, ttl).unwrap().grants
 }
 
 /// Releases what nothing was issued from.
-pub(crate) fn release(store: &mut dyn LeaseStore, grants: &[Grant]) {
+pub(crate) fn release(store: &mut LeaseStore, grants: &[Grant]) {
     let unused = |grant: &Grant| Grant {
         end: grant.start,
         ..*grant
@@ -35,7 +31,7 @@ pub(crate) fn release(store: &mut dyn LeaseStore, grants: &[Grant]) {
 }
 
 /// Leases all node ids of a namespace, `most` with each operation.
-pub(crate) fn fill(store: &mut dyn LeaseStore, most: u32, ttl: u64) -> Vec<Grant> {
+pub(crate) fn fill(store: &mut LeaseStore, most: u32, ttl: u64) -> Vec<Grant> {
     let mut missing = u32::try_from(store.namespace().node_ids()).unwrap();
     let mut grants = Vec::new();
     while missing > 0 {
@@ -47,7 +43,7 @@ pub(crate) fn fill(store: &mut dyn LeaseStore, most: u32, ttl: u64) -> Vec<Grant
 }
 
 /// The time until a full namespace says so.
-pub(crate) fn refusal(store: &mut dyn LeaseStore, ttl: u64) -> Duration {
+pub(crate) fn refusal(store: &mut LeaseStore, ttl: u64) -> Duration {
     // A store may have to connect anew after an operation that was allowed to take longer.
     store.now().unwrap();
     let begin = Instant::now();

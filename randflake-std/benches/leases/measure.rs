@@ -27,7 +27,7 @@ const FEW: usize = 5;
 struct Part<'e> {
     name: &'static str,
     space: Space<'e>,
-    store: Box<dyn LeaseStore>,
+    store: LeaseStore,
     /// Since when its leases last.
     begun: Instant,
     acquires: Vec<Duration>,
@@ -44,9 +44,9 @@ pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
     let empty = engine.bytes();
     let full = engine.space("full");
     let mut store = full.open();
-    let held = fill_all(engine, &mut *store, figures);
+    let held = fill_all(engine, &mut store, figures);
     let ends = Instant::now() + engine.filling();
-    figures.times(name, "refusal/first", &[refusal(&mut *store, TTL)]);
+    figures.times(name, "refusal/first", &[refusal(&mut store, TTL)]);
     let leased = engine.bytes();
     clients::renew_all(&full, &held);
     // A log that is thrown away meanwhile makes it smaller.
@@ -78,8 +78,8 @@ pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
     figures.times(name, "list of all", &lists);
     // Every lease was renewed, so that none ends now that was to end first.
     thread::sleep(ends.saturating_duration_since(Instant::now()) + Duration::from_secs(1));
-    figures.times(name, "refusal/after renewals", &[refusal(&mut *store, TTL)]);
-    let refusals: Vec<_> = (0..rounds).map(|_| refusal(&mut *store, TTL)).collect();
+    figures.times(name, "refusal/after renewals", &[refusal(&mut store, TTL)]);
+    let refusals: Vec<_> = (0..rounds).map(|_| refusal(&mut store, TTL)).collect();
     figures.times(name, "refusal", &refusals);
 }
 
@@ -87,13 +87,13 @@ pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
 fn first_of_many(engine: &Engine) -> Duration {
     timed(|| {
         let mut store = engine.wide_space().open();
-        let grants = acquire(&mut *store, 1, 1_000);
-        release(&mut *store, &grants);
+        let grants = acquire(&mut store, 1, 1_000);
+        release(&mut store, &grants);
     })
 }
 
 /// Leases all node ids, for just as long as that may take.
-fn fill_all(engine: &Engine, store: &mut dyn LeaseStore, figures: &mut Figures) -> Vec<Grant> {
+fn fill_all(engine: &Engine, store: &mut LeaseStore, figures: &mut Figures) -> Vec<Grant> {
     // The namespace is there then.
     let grants = acquire(store, 1, TTL);
     release(store, &grants);
@@ -112,11 +112,11 @@ fn fill_in_part(engine: &Engine) -> Vec<Part<'_>> {
         let mut store = space.open();
         let begun = Instant::now();
         if per_mille > 0 {
-            let mut grants = fill(&mut *store, engine.kind.at_once(), TTL);
+            let mut grants = fill(&mut store, engine.kind.at_once(), TTL);
             let kept = grants.len() * per_mille / 1_000;
             // What is free may be anywhere.
             grants.sort_by_cached_key(|_| RandomState::new().hash_one(0));
-            release(&mut *store, &grants.split_off(kept));
+            release(&mut store, &grants.split_off(kept));
         }
         Part {
             name,
@@ -142,11 +142,11 @@ fn take_turns(name: &'static str, rounds: u32, parts: &mut [Part<'_>], figures: 
         appends.push(timed(|| disk.append()));
         for part in &mut *parts {
             let begin = Instant::now();
-            let grants = acquire(&mut *part.store, 1, TTL);
+            let grants = acquire(&mut part.store, 1, TTL);
             part.acquires.push(begin.elapsed());
             thread::sleep(2 * TICK);
             renewals.push(timed(|| _ = part.store.renew(&grants, TTL).unwrap()));
-            releases.push(timed(|| release(&mut *part.store, &grants)));
+            releases.push(timed(|| release(&mut part.store, &grants)));
         }
         clocks.push(timed(|| _ = parts[0].store.now().unwrap()));
     }
@@ -174,11 +174,11 @@ fn many_at_once(kind: Kind, part: &mut Part<'_>, figures: &mut Figures) {
         let (mut acquires, mut renewals) = (Vec::new(), Vec::new());
         for _ in 0..FEW {
             let begin = Instant::now();
-            let grants = acquire(&mut *part.store, count, TTL);
+            let grants = acquire(&mut part.store, count, TTL);
             acquires.push(begin.elapsed());
             thread::sleep(2 * TICK);
             renewals.push(timed(|| _ = part.store.renew(&grants, TTL).unwrap()));
-            release(&mut *part.store, &grants);
+            release(&mut part.store, &grants);
         }
         figures.times(name, &format!("acquire/{count} at once"), &acquires);
         figures.times(name, &format!("renewal/{count} at once"), &renewals);

@@ -32,9 +32,9 @@ fn start(space: &Space<'_>, starters: usize) -> Duration {
             .map(|_| {
                 scope.spawn(|| {
                     let mut store = space.connect();
-                    let grants = acquire(&mut *store, 1, TTL);
+                    let grants = acquire(&mut store, 1, TTL);
                     let waited = begin.elapsed();
-                    release(&mut *store, &grants);
+                    release(&mut store, &grants);
                     waited
                 })
             })

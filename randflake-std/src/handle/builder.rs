@@ -34,7 +34,7 @@ const MIN_TTL_TICKS: u64 = 3;
 #[must_use = "a builder does nothing until `build`"]
 pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> {
     codec: Codec<L, P>,
-    store: Box<dyn LeaseStore>,
+    store: LeaseStore,
     node_ids: NodeIdCount,
     chosen: Option<Box<[u32]>>,
     ttl: Duration,
@@ -46,7 +46,7 @@ pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> 
 
 impl Handle<Randflake> {
     /// Returns a builder of a handle for Randflake ids under a secret, with leases from a store.
-    pub fn builder(secret: &Secret, store: impl LeaseStore + 'static) -> Builder {
+    pub fn builder(secret: &Secret, store: impl Into<LeaseStore>) -> Builder {
         Builder::new(Randflake, secret.cipher(), store)
     }
 }
@@ -55,10 +55,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// Returns a builder for any layout and permutation. `Builder::new(Snowflake, Plain, store)` makes a
     /// `Handle<Snowflake>` of plain ids, `Builder::new(Snowflake, secret.cipher(), store)` a `Handle<Snowflake,
     /// Sparx64>` of encrypted ones.
-    pub fn new(layout: L, permutation: P, store: impl LeaseStore + 'static) -> Self {
+    pub fn new(layout: L, permutation: P, store: impl Into<LeaseStore>) -> Self {
         Self {
             codec: Codec::new(layout, permutation),
-            store: Box::new(store),
+            store: store.into(),
             node_ids: 1.into(),
             chosen: None,
             ttl: DEFAULT_TTL,
@@ -200,7 +200,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// When the time is up, the error is [`BuildError::Waited`], with the last reason.
     ///
     /// ```
-    /// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
+    /// use randflake_std::lease::{MemoryStore, Namespace, StoreError};
     /// use randflake_std::{BuildError, Handle, Randflake, Secret};
     /// use std::time::Duration;
     ///

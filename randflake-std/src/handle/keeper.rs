@@ -14,7 +14,7 @@ use super::scale::Scale;
 use super::shared::SharedHandle;
 use super::slots::Slot;
 use super::store_client::StoreClient;
-use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, with_jitter};
+use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, with_jitter};
 use crate::clock::wall_exact;
 use crate::observability::{events, metrics};
 use crate::store::forecast;
@@ -340,7 +340,7 @@ pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Durat
     let longest = ttl / LONGEST_PAUSE_PER_TTL;
     let pause = match error {
         StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => *retry_in,
-        _ => FIRST_PAUSE * 2_u32.saturating_pow(former_failures.min(16)),
+        _ => doubled(FIRST_PAUSE, former_failures),
     };
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }

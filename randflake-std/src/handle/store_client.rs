@@ -12,7 +12,7 @@ use crate::vocabulary::{
 };
 
 pub(super) struct StoreClient {
-    store: Box<dyn LeaseStore>,
+    store: LeaseStore,
     holder: String,
     /// A copy of the process uses the same name.
     is_name_shared: bool,
@@ -36,7 +36,7 @@ struct StoreAnswer {
 const STEP: Duration = Duration::from_secs(1);
 
 impl StoreClient {
-    pub(super) fn new(store: Box<dyn LeaseStore>, holder: String, ttl: Duration) -> Self {
+    pub(super) fn new(store: LeaseStore, holder: String, ttl: Duration) -> Self {
         let ttl_ticks = store.namespace().ticks(ttl);
         metrics::begin(store.namespace().name(), ttl, &Loss::ALL.map(Loss::name));
         Self {

@@ -11,34 +11,16 @@
 
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 #[doc(hidden)]
-pub use crate::store::engines::Database;
-#[cfg(feature = "etcd")]
-#[doc(hidden)]
-pub use crate::store::engines::Etcd;
 #[cfg(feature = "etcd")]
 pub use crate::store::engines::EtcdStore;
 #[cfg(feature = "mysql")]
-#[doc(hidden)]
-pub use crate::store::engines::Mysql;
-#[cfg(feature = "mysql")]
 pub use crate::store::engines::MysqlStore;
-#[cfg(feature = "postgres")]
-#[doc(hidden)]
-pub use crate::store::engines::Postgres;
 #[cfg(feature = "postgres")]
 pub use crate::store::engines::PostgresStore;
 #[cfg(feature = "redis")]
-#[doc(hidden)]
-pub use crate::store::engines::Redis;
-#[cfg(feature = "redis")]
 pub use crate::store::engines::RedisStore;
 #[cfg(feature = "sqlite")]
-#[doc(hidden)]
-pub use crate::store::engines::Sqlite;
-#[cfg(feature = "sqlite")]
 pub use crate::store::engines::SqliteStore;
-#[doc(hidden)] // The engines under the stores.
-pub use crate::store::engines::{Memory, StaticFile};
 pub use crate::store::engines::{MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
 pub use crate::store::{DeviceLease, DeviceLeaseError};
 pub use crate::store::{

@@ -1,4 +1,4 @@
-//! Where files have no owner and mode of Unix's kind.
+//! Other systems: files without owner and mode in the sense of Unix.
 
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;

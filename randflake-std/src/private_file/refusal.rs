@@ -1,11 +1,11 @@
-//! Why a file or directory is not used.
+//! Error of a file or directory that breaks the rule.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why a file or directory is not used.
+/// Error of a file or directory that is not used.
 pub struct FileRefusal {
     /// Which one: the file, a link to it, or their directory.
     pub path: PathBuf,
@@ -15,7 +15,7 @@ pub struct FileRefusal {
 
 randflake_core::readable_debug!(FileRefusal);
 
-/// What is wrong with it.
+/// Reason why a file or directory is not used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum RefusalReason {

@@ -69,31 +69,35 @@ fn grants(
     check(asked, standing)?;
     let now = standing.now;
     let wanted = asked.nodes.count() as usize;
-    // An engine may offer what was tried before.
+    // An engine may offer a node id both as requested and as free.
     let mut known = BTreeSet::new();
     let mut nodes: Vec<_> = view.nodes.iter().collect();
     nodes.retain(|node| known.insert(node.node_id));
     if view.is_sole && nodes.len() < wanted {
-        // No release and no end of a lease ever makes another one free.
+        // Waiting cannot help here, so this is no `Exhausted`.
         let why = "this store has one node id, which is assigned to it: no other and no more can be leased";
         return Err(StoreError::Invalid(why.to_owned()));
     }
+    // First what an earlier try of this acquire was granted: its answer may have been lost.
     let mut changes: Vec<_> = nodes
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))
         .collect();
     if !view.is_sole && !changes.is_empty() {
-        // The store may have forgotten that a copy has claimed it.
+        // In a quarantine the store may have forgotten that a copy claimed it.
         standing.check_quarantine()?;
     }
     if changes.len() >= wanted {
         changes.truncate(wanted);
         return Ok(changes);
     }
+    // Fewer than requested: an acquire grants everything or nothing, and unclaimed leases end by themselves.
     changes.clear();
     if !view.is_sole {
         standing.check_quarantine()?;
     }
+    // A node id that no other process can hold is free when the last lease of this process has ended, released or
+    // not: nobody else can have issued from it.
     let free = nodes.iter().filter(|node| {
         let has_ended = node
             .record
@@ -116,7 +120,11 @@ fn grants(
                 node_id: node.node_id,
                 start,
                 end: now.end_after(start - now.tick + asked.ttl)?,
+                // Above every earlier token, and at least `start`: so it grows even if the record of the former
+                // lease was lost.
                 fencing_token: start.max(former.map_or(0, |former| former.fencing_token + 1)),
+                // `serial` and `nonce` tell the writer of this lease from a copy of its process at the next
+                // renewal.
                 serial: 1,
                 token: asked.token,
                 nonce: asking.fresh.1,
@@ -131,6 +139,7 @@ fn grants(
         });
     }
     if changes.len() < wanted {
+        // Says when to try again: the soonest end for any node ids, the latest one for chosen ones.
         let ends = nodes
             .iter()
             .filter_map(|node| Some(node.record.as_ref()?.end));
@@ -156,6 +165,8 @@ fn claim(
     asked: &Acquire<'_>,
     asking: &Caller<'_>,
 ) -> Option<NodeChange> {
+    // All of it must hold: the token names the acquire, the nonce the try of this very process; a lease that has
+    // ended may be granted to others at any moment.
     let is_ours = record.held
         && record.token == asked.token
         && asked.tried.contains(&record.nonce)
@@ -180,7 +191,7 @@ impl NamespaceState {
             .map_or(0, |former| former.end)
             .max(self.record.quarantine);
         let span = self.span();
-        // A lease may also follow on one that waits for the end of a quarantine.
+        // A lease may follow one that itself waits for the end of a quarantine.
         let begins = now
             .tick
             .max(self.record.quarantine.min(now.tick.saturating_add(span)));
@@ -224,6 +235,7 @@ fn check(asked: &Acquire<'_>, standing: &NamespaceState) -> Result<(), StoreErro
         )));
     }
     if let NodeIds::These(chosen) = asked.nodes {
+        // Chosen node ids are checked against both ranges, so that the message names the one that is meant.
         let is_within = |node_id: &u32| (first..=last).contains(node_id);
         if let Some(node_id) = chosen.iter().find(|id| **id <= max && !is_within(id)) {
             return Err(StoreError::Invalid(format!(

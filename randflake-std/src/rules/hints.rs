@@ -62,6 +62,7 @@ impl Hints {
     /// Tick until which no node id becomes free by itself, if known.
     pub(super) fn full_until(&self) -> Option<u64> {
         let (until, state) = self.full.as_deref()?.split_once(':')?;
+        // A note about other hints than those that are there now is stale: something was released since.
         (number(state)? == self.state()).then(|| number(until))?
     }
 
@@ -71,6 +72,7 @@ impl Hints {
         let mut entries = Vec::new();
         for (place, hint) in &mut self.places {
             if hint.leads_to(|node_id| gone.contains(&node_id)) {
+                // Conditional: another client may have put a node id there meanwhile.
                 let before = Before::Text(hint.text());
                 *hint = Hint { nonce, node: None };
                 let after = Some(hint.text());
@@ -86,6 +88,7 @@ impl Hints {
     /// Checksum of the places. Every change has its own nonce, so it differs after each.
     fn state(&self) -> u64 {
         let nonces = self.places.values().map(|hint| hint.nonce);
+        // A sum, so that the order of the places does not matter.
         nonces.fold(0, u64::wrapping_add)
     }
 
@@ -119,12 +122,14 @@ pub(super) fn released<'r>(records: impl Iterator<Item = &'r NodeRecord>) -> Vec
 
 fn left(node_id: u32, text: Option<String>, nonce: u64) -> (u32, Hint) {
     let node = Some((node_id, text));
+    // The place follows from the node id, so that two clients rarely overwrite each other and need not read first.
     (node_id % PLACES, Hint { nonce, node })
 }
 
 fn put(place: u32, text: impl Display) -> Entry {
     Entry {
         key: Key::Hint(place),
+        // Unconditional: a lost hint costs a search, a failed write would cost the lease.
         before: Before::Anything,
         after: Some(text.to_string()),
     }

@@ -40,6 +40,8 @@ pub(crate) fn hash(node_id: u32, text: &str) -> u128 {
         .chain_update(node_id.to_be_bytes())
         .chain_update(text)
         .finalize();
+    // 128 bits are enough: the hash reveals tampering and faults, and two leases with one hash would have to be
+    // found on purpose.
     let (half, _) = digest.split_at(size_of::<u128>());
     half.iter()
         .fold(0, |number, byte| number << u8::BITS | u128::from(*byte))
@@ -57,6 +59,7 @@ pub(crate) fn place(count: u64) -> u16 {
 /// Entry that stores the lease which a change replaces.
 pub(crate) fn entry(change: &NodeChange) -> Option<Entry> {
     let former = change.before.as_ref()?;
+    // A renewal keeps the count and leaves no entry; an acquire raises it.
     (former.past.count != change.after.past.count).then(|| Entry {
         key: key(former.node_id, former.past.count),
         // Unconditional: a store that has forgotten later leases may still have one of them in this place.

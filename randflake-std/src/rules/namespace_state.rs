@@ -155,6 +155,7 @@ impl NamespaceState {
                     && view.nodes.iter().all(|node| node.record.is_none())
             }
         };
+        // Two independent witnesses: the fingerprint of the engine, and what this process has observed.
         let has_forgotten = !is_known || asking.seen.contradicts(view.namespace.as_ref());
         if let Some(dropped) = dropped {
             standing.begin_after(dropped);
@@ -227,10 +228,12 @@ impl NamespaceState {
             .now
             .tick
             .saturating_add(terms.quarantine_ticks(longest));
+        // A running quarantine keeps its start when it is extended.
         if self.quarantine_left().is_zero() {
             self.record.reason.since = self.now.tick;
         }
         self.record.reason.cause = cause;
+        // Also past the leases of this process: it knows their ends even if the store does not.
         self.record.quarantine = self.record.quarantine.max(over).max(seen.latest_end());
         self.quarantine_until(Duration::from_millis(view.continuity.known_end_unix_ms));
         self.record

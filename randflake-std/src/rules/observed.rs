@@ -34,6 +34,7 @@ impl Observed {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(seen), Some(record)) => {
+                // `writes` only grows: fewer of them is a restored backup or a stale replica.
                 record.origin != seen.origin || record.writes < seen.writes
             }
         }

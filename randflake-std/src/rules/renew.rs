@@ -27,6 +27,8 @@ pub struct HeldLease {
 impl HeldLease {
     /// Whether this holder made the record's last write.
     pub(super) fn wrote(&self, record: &NodeRecord) -> bool {
+        // A server that continues for another holder has not written the lease: any last write of this grant counts
+        // as its own.
         let Some((serial, nonce)) = self.written else {
             return true;
         };
@@ -43,7 +45,10 @@ impl HeldLease {
     /// Reason why the lease is lost, if that can be said without a clock.
     pub(super) fn loss(&self, view: &View) -> Option<Loss> {
         let (grant, record) = (&self.grant, view.record(self.grant.node_id)?);
+        // A serial at or above ours with an unknown nonce: somebody with the same grant has written, so a copy of
+        // this process exists.
         let is_another_s = |(serial, _)| record.serial >= serial && !self.wrote(record);
+        // The tokens agree: the record is of this very grant, whoever wrote it last.
         if record.is_of(grant) {
             if !record.held {
                 return Some(Loss::Released);
@@ -68,26 +73,27 @@ pub fn renew(
     asking: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     if view.is_dropped() {
-        // To open it anew is for who acquires.
+        // A renewal never reopens a dropped namespace; that is for an acquire.
         return Decision {
             change: Change::none(view),
             answer: Ok(vec![Err(Loss::Released); leases.len()]),
         };
     }
+    // The namespace was recreated: leases of the former one must not be renewed in it.
     let is_missed = asking.seen.misses(view.namespace.as_ref());
     if let Some(another) = view.namespace.as_ref().filter(|_| is_missed) {
         return superseded(view, another, leases, asking);
     }
     let mut standing = match NamespaceState::of_a_holder(view, asking) {
         Ok(standing) => standing,
-        // Nothing is written by a wrong clock. The leases are lost by any.
+        // A wrong clock writes nothing, but the leases are lost under any clock.
         Err(StoreError::ClockSkew { .. }) if is_missed => {
             return Decision {
                 change: Change::none(view),
                 answer: Ok(vec![Err(Loss::Forgotten); leases.len()]),
             };
         }
-        // The clock of a resumed machine is late until somebody sets it. By a wrong clock no end is written.
+        // The clock of a resumed machine is late until somebody sets it. No end is written by a wrong clock.
         Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),
         Err(refusal) => return Decision::refused(refusal),
     };
@@ -108,9 +114,11 @@ pub fn renew(
             }
         });
         let outcome = match found {
+            // The repetition of a request that was written gets the same answer, without another write.
             Ok(record) if lease.repeats(record) => Ok(record.clone()),
             Ok(record) => {
                 let after = NodeRecord {
+                    // Never back: an earlier end could free ticks that the holder has already used.
                     end: record.end.max(standing.now.extended(ttl)),
                     serial: record.serial + 1,
                     nonce: lease.next.unwrap_or(asking.fresh.1),
@@ -171,6 +179,7 @@ fn lost(
     leases: &[HeldLease],
     refusal: StoreError,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    // All or nothing: an answer for some leases would let the caller take the refusal for the others.
     let losses: Option<Vec<Loss>> = leases.iter().map(|lease| lease.loss(view)).collect();
     let Some(losses) = losses.filter(|losses| !losses.is_empty()) else {
         return Decision::refused(refusal);
@@ -187,6 +196,7 @@ fn lost(
 
 /// A contested lease is marked, for those who look at the list.
 pub(super) fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange> {
+    // Marked once: a second mark would only cost a write.
     let record = record.filter(|record| loss == Loss::Contested && !record.contested)?;
     Some(NodeChange {
         before: Some(record.clone()),
@@ -207,12 +217,13 @@ fn look<'v>(
     let now = standing.now;
     let record = view.record(grant.node_id);
     let lost = |loss| Err((loss, record));
-    // As the holder knows it; so the store must know it too.
+    // By the end that the holder knows. If the store does not have the lease before that, it has forgotten it.
     let should_live = now.tick < grant.end;
     if let Some(loss) = lease.loss(view) {
         return lost(loss);
     }
     match record {
+        // A record with an earlier end than the holder was told has been set back, and counts as forgotten below.
         Some(record) if record.is_of(grant) && lease.wrote(record) && record.end >= grant.end => {
             if now.tick >= record.end || !standing.trusts(record, now) {
                 lost(Loss::Expired)

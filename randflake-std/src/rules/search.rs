@@ -68,6 +68,7 @@ impl Search {
     ) -> Self {
         let last = within.1.min(max_node_id);
         let within = (within.0.min(last), last);
+        // Pages are those of the whole namespace, so that clients with different ranges share notes.
         let from = within.0 / PAGE;
         let pages = last / PAGE - from + 1;
         Self {
@@ -150,6 +151,8 @@ impl Search {
         let window = self.window();
         self.take(window.clone(), texts);
         self.hints = Hints::read(texts);
+        // Hints are followed only when the window has too few: a hint that several clients follow makes all but one
+        // try again.
         if self.missing() == 0 || self.is_full() {
             return;
         }
@@ -158,6 +161,7 @@ impl Search {
         };
         let is_leased = |node_id| seen.is_some_and(|seen| seen.end_of(node_id) > now);
         for (node_id, text) in self.hints.nodes() {
+            // What was read just now is known better than by a hint.
             let is_looked_at = window.contains(&node_id) || self.known.contains(&node_id);
             let is_wrong = is_looked_at || doubted.contains(&node_id) || is_leased(node_id);
             let is_within = (self.within.0..=self.within.1).contains(&node_id);
@@ -186,6 +190,7 @@ impl Search {
     /// The notes of pages, which are counted from the first one on and around to it.
     pub(crate) fn note_keys(&self, places: Range<u32>) -> Vec<Keys> {
         let (first, last) = (self.page_at(places.start), self.page_at(places.end - 1));
+        // The range may wrap around the end of the namespace, which takes two reads.
         if first <= last {
             return vec![Keys::Pages(first..=last)];
         }
@@ -214,6 +219,8 @@ impl Search {
             .map(|place| self.page_at(place))
             .filter(|page| !self.ends.contains_key(page) && self.noted(*page) <= self.now)
             .collect();
+        // Cleared pages first: somebody has just released there. Pages whose tick has come last: their leases were
+        // probably renewed.
         ready.sort_by_key(|page| match self.notes.get(page) {
             Some(note) if said(note) == 0 => 0,
             None => 1,
@@ -262,6 +269,7 @@ impl Search {
     /// As many as are wanted of those found, from a random one on.
     pub(crate) fn chosen(&self) -> impl Iterator<Item = (u32, Option<&str>)> {
         let spare = self.free.len().saturating_sub(self.wanted);
+        // From a random one on: clients that see the same free node ids should not all take the first.
         let skipped = self.first.1 as usize % (spare + 1);
         let chosen = self.free.iter().skip(skipped).take(self.wanted);
         chosen.map(|(node_id, text)| (*node_id, text.as_deref()))
@@ -312,6 +320,7 @@ impl Search {
     /// The hints that change when some node ids are taken: those that lead to them, or in vain; and if a search was
     /// needed, it leaves what else it has found.
     pub(crate) fn changed_hints(&self, is_gone: impl Fn(u32) -> bool, nonce: u64) -> Vec<Entry> {
+        // Only after a search: what one window has found, any client finds as fast.
         let is_searched = self.ends.len() > 1 && !self.is_small();
         let spare = self.free.iter().filter(|_| is_searched);
         let spare = spare.filter(|(node_id, _)| !is_gone(**node_id));
@@ -335,6 +344,7 @@ pub(crate) fn freed(max_node_id: u32, change: &Change, nonce: u64) -> Vec<Entry>
     if max_node_id / PAGE < SMALL {
         return Vec::new();
     }
+    // A lease that ends as it was granted is already in the notes.
     let is_early = |before: &NodeRecord, after: &NodeRecord| after.end < before.end;
     let freed = change.nodes.iter().filter(|node| {
         let before = node.before.as_ref();

@@ -1,4 +1,4 @@
-//! How a handle of segments is made.
+//! Builder of handles of segments.
 
 use core::error::Error;
 use core::fmt::{self, Debug, Display, Formatter};
@@ -15,7 +15,7 @@ use super::shared::SharedSegments;
 use super::{Segments, SegmentsOwner};
 use crate::backoff::{Backoff, Retry};
 use crate::secret::Secret;
-use crate::store::SegmentStore;
+use crate::store::LeaseStore;
 use crate::vocabulary::CounterError;
 
 /// How long numbers last without the store by default: 60 s.
@@ -27,7 +27,7 @@ pub const DEFAULT_LENGTHS: RangeInclusive<u32> = 1_000..=1_000_000;
 /// Makes [`Segments`]: see [`Segments::builder`].
 #[must_use = "a builder does nothing until `build`"]
 pub struct SegmentsBuilder<P = Plain> {
-    store: Box<dyn SegmentStore>,
+    store: LeaseStore,
     permutation: P,
     survive: Duration,
     lengths: RangeInclusive<u32>,
@@ -36,9 +36,9 @@ pub struct SegmentsBuilder<P = Plain> {
 
 impl Segments {
     /// A builder of a handle for the counter of a store.
-    pub fn builder(store: impl SegmentStore + 'static) -> SegmentsBuilder {
+    pub fn builder(store: impl Into<LeaseStore>) -> SegmentsBuilder {
         SegmentsBuilder {
-            store: Box::new(store),
+            store: store.into(),
             permutation: Plain,
             survive: DEFAULT_SURVIVE,
             lengths: DEFAULT_LENGTHS,
@@ -101,7 +101,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
         self.check()?;
         let target = self.survive.saturating_mul(100) / self.refill_at_percent;
         let length = SegmentLength::new(*self.lengths.start(), *self.lengths.end(), target);
-        let first = reserve_first(&mut *self.store, length.get().into())?;
+        let first = reserve_first(&mut self.store, length.get().into())?;
         let shared = SharedSegments::new(
             first,
             self.permutation,
@@ -132,10 +132,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     }
 }
 
-fn reserve_first(
-    store: &mut dyn SegmentStore,
-    length: u64,
-) -> Result<super::Segment, CounterError> {
+fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<super::Segment, CounterError> {
     let mut backoff = Backoff::new(Duration::ZERO);
     loop {
         let error = match store.reserve(length) {

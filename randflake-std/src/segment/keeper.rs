@@ -1,4 +1,4 @@
-//! The thread that reserves segments.
+//! Keeper of segments: the thread that reserves them.
 
 use core::time::Duration;
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::SharedSegments;
-use crate::store::SegmentStore;
+use crate::backoff::{doubled, with_jitter};
+use crate::store::LeaseStore;
 use crate::vocabulary::CounterError;
 use crate::vocabulary::EngineError;
 
@@ -19,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct SegmentKeeper<P> {
     shared: Arc<SharedSegments<P>>,
-    store: Box<dyn SegmentStore>,
+    store: LeaseStore,
     length: SegmentLength,
     /// When the length was adapted, and how many numbers had been taken then.
     adapted: (Instant, u64),
@@ -29,7 +30,7 @@ pub(super) struct SegmentKeeper<P> {
 impl<P> SegmentKeeper<P> {
     pub(super) fn new(
         shared: Arc<SharedSegments<P>>,
-        store: Box<dyn SegmentStore>,
+        store: LeaseStore,
         length: SegmentLength,
     ) -> Self {
         Self {
@@ -53,16 +54,16 @@ impl<P> SegmentKeeper<P> {
                 Ok(()) => self.failures = 0,
                 Err(error) => {
                     self.shared.note(error);
-                    let pause = FIRST_PAUSE * 2_u32.saturating_pow(self.failures.min(16));
+                    let pause = doubled(FIRST_PAUSE, self.failures).min(LONGEST_PAUSE);
                     self.failures = self.failures.saturating_add(1);
-                    self.pause(pause.min(LONGEST_PAUSE));
+                    self.pause(with_jitter(pause));
                 }
             }
         }
     }
 
     fn refill(&mut self) -> Result<(), CounterError> {
-        // Once for each segment: in an outage the rate is not seen anew with each try.
+        // Adapted once per segment: in an outage the rate must not be measured again with each try.
         if self.failures == 0 {
             let (then, taken_then) = self.adapted;
             self.adapted = (Instant::now(), self.shared.taken());
@@ -81,7 +82,7 @@ impl<P> SegmentKeeper<P> {
             })
     }
 
-    /// Whoever finds nothing left wakes the keeper, and shall not hurry it.
+    /// A caller that finds no number unparks this thread: that must not cut the pause short.
     fn pause(&self, pause: Duration) {
         let started = Instant::now();
         loop {

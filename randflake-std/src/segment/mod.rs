@@ -8,6 +8,21 @@
 //!
 //! Numbers of one handle ascend; across handles they do not. Numbers that a handle has not issued when it ends are
 //! lost: there may be gaps, never duplicates.
+//!
+//! # What a store promises
+//!
+//! 1. **Disjoint.** All segments ever reserved of a counter are pairwise disjoint, over all clients and all restarts:
+//!    the counter never goes back. Gaps are allowed.
+//! 2. **Sequential.** A reservation begins where the previous one ended, unless a reply was lost or the counter was
+//!    [resumed](LeaseStore::resume_counter) further on.
+//! 3. **Durable.** An acknowledged reservation survives a crash of the store.
+//! 4. **Amnesia.** The store keeps a fingerprint of its continuity. If that changed or is unexpectedly missing, the
+//!    counter may have gone back. Leases are safe again once they have expired; a counter never is. So reservations are
+//!    refused as [`CounterError::Lost`] until an operator says, with `resume_counter`, where to continue. Each store's
+//!    documentation lists what it detects.
+//! 5. A missing counter begins at 1 if the store can tell that it never existed, as one in a file can. On a server it may
+//!    have been lost, so it is `Lost` until an operator declares it new ([`create_counter`](LeaseStore::create_counter)) or resumes it.
+//! 6. No clock is involved, and a reservation costs the same for any length.
 
 mod builder;
 mod keeper;
@@ -21,7 +36,9 @@ use std::time::Instant;
 
 use randflake_core::{Id, Permutation, Plain};
 
-pub use crate::store::{SegmentStore, open_counter as open};
+#[cfg(doc)]
+use crate::store::LeaseStore;
+pub use crate::store::open_counter as open;
 pub use crate::vocabulary::{CounterError, CounterErrorKind, CounterStatus};
 pub use builder::{DEFAULT_LENGTHS, DEFAULT_SURVIVE, SegmentsBuildError, SegmentsBuilder};
 pub use randflake_core::segment::{MAX_NUMBER, Segment};

@@ -1,4 +1,4 @@
-//! What a handle's threads share with its keeper.
+//! State that the threads of [`Segments`](super::Segments) share with their keeper.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;

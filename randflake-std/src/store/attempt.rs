@@ -2,8 +2,7 @@
 
 use core::time::Duration;
 
-use super::Engine;
-use super::Ledger;
+use super::LeaseStore;
 use super::carried::{Carried, Compared, Machine};
 use super::fresh::fresh;
 use crate::rules::{
@@ -38,7 +37,7 @@ impl<F: Into<StoreError>> From<F> for Undone {
     }
 }
 
-impl<E: Engine> Ledger<E> {
+impl LeaseStore {
     /// This machine's wall clock, and its monotonic one.
     pub(super) fn machine_now(&self) -> Option<(Duration, Duration)> {
         let machine = self.machine.as_ref()?;
@@ -54,6 +53,7 @@ impl<E: Engine> Ledger<E> {
         is_renewal: bool,
         rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
     ) -> Result<Done<T>, Undone> {
+        self.ready()?;
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
             let before = self.machine_now();
@@ -78,7 +78,7 @@ impl<E: Engine> Ledger<E> {
             if let Err(error @ StoreError::ClockSkew { .. }) = answer {
                 // A leap counts as a failure once; then this machine's clock has to agree.
                 self.last = None;
-                self.records.engine.abandon();
+                self.records.engine().abandon();
                 return Err(error.into());
             }
             if change.opens_anew() && self.clears_dropped(&change)? {
@@ -88,7 +88,7 @@ impl<E: Engine> Ledger<E> {
                 self.claim(check)?;
             }
             let now = if change.is_empty() {
-                self.records.engine.abandon();
+                self.records.engine().abandon();
                 view.now
             } else {
                 match self.records.commit(&change) {
@@ -118,7 +118,7 @@ impl<E: Engine> Ledger<E> {
     fn claim(&mut self, check: u32) -> Result<(), StoreError> {
         let claimed = self.records.claim(check, &SecretClaim::of(&self.namespace));
         let allowed = claimed.and_then(|claim| claim.check(&self.namespace));
-        allowed.inspect_err(|_| self.records.engine.abandon())
+        allowed.inspect_err(|_| self.records.engine().abandon())
     }
 
     /// Removes what a drop has left that was interrupted: leases in ticks of a layout that may be another. Says whether
@@ -127,11 +127,11 @@ impl<E: Engine> Ledger<E> {
         let Some(dropped) = &change.namespace_before else {
             return Ok(false);
         };
-        if self.records.engine.list(0, 1)?.is_empty() {
+        if !self.records.has_leases()? {
             return Ok(false);
         }
-        self.records.engine.abandon();
-        self.records.engine.clear(&dropped.to_text())?;
+        self.records.engine().abandon();
+        self.records.engine().clear(&dropped.to_text())?;
         Ok(true)
     }
 

@@ -7,7 +7,7 @@
 //! order, and have the right hash where the one after them is read too. Those that are not read are not checked:
 //! [`LeaseStore::history`](crate::lease::LeaseStore::history) follows the whole chain.
 
-use super::{Engine, Records};
+use super::{Ask, Records};
 use crate::rules::history::{KEPT, hash, is_over, key, only};
 use crate::rules::{Keys, NodeRecord, StoreTime};
 use crate::vocabulary::{EngineError, Gap, NodeHistory, UnknownCause};
@@ -25,7 +25,7 @@ enum Former {
     Replaced,
 }
 
-impl<E: Engine> Records<E> {
+impl Records {
     /// The leases of a node id that tell who held it at a tick.
     pub(super) fn history_at(
         &mut self,
@@ -51,7 +51,7 @@ impl<E: Engine> Records<E> {
         tick: u64,
         now: StoreTime,
     ) -> Result<NodeHistory, EngineError> {
-        if latest.start <= tick || self.engine.assigned().is_some() {
+        if latest.start <= tick || self.is_assigned() {
             return Ok(only(latest));
         }
         let node_id = latest.node_id;
@@ -65,7 +65,7 @@ impl<E: Engine> Records<E> {
                 .iter()
                 .map(|count| Keys::One(key(node_id, *count)))
                 .collect();
-            let texts = self.engine.read(&keys)?.texts;
+            let texts = self.engine().read(&Ask::texts(&keys))?.texts;
             // The highest ones come first, so that one which is missing hides those before it.
             for count in counts.into_iter().rev() {
                 let there = match texts.get(&key(node_id, count)) {

@@ -2,8 +2,7 @@
 
 use core::fmt::Display;
 
-use super::Engine;
-use super::Ledger;
+use super::{Engine, LeaseStore};
 use crate::rules::{NamespaceRecord, VERSION};
 use crate::vocabulary::{Namespace, NamespaceList, StoreError};
 
@@ -51,7 +50,7 @@ pub(crate) fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespa
         return Ok(None);
     };
     let refused = |why: &dyn Display| {
-        let place = engine.place();
+        let place = engine.profile().place;
         StoreError::unusable(format!("{place}: the namespace {name:?}: {why}"))
     };
     let record = NamespaceRecord::from_text(&text, VERSION).map_err(|why| refused(&why))?;
@@ -62,7 +61,7 @@ pub(crate) fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespa
     stored.map(Some).map_err(|error| refused(&error))
 }
 
-impl<E: Engine> Ledger<E> {
+impl LeaseStore {
     /// The names of all namespaces in this store, as [`namespaces`](crate::lease::namespaces) says them; `None` if there
     /// is no store yet.
     ///
@@ -70,7 +69,8 @@ impl<E: Engine> Ledger<E> {
     ///
     /// Those of the engine.
     pub fn namespaces(&mut self) -> Result<Option<NamespaceList>, StoreError> {
-        names(&mut self.records.engine)
+        self.ready()?;
+        names(self.records.engine())
     }
 
     /// A namespace of this store as it is stored, as [`find`](crate::lease::find) says it; `None` if it is not there.
@@ -79,6 +79,7 @@ impl<E: Engine> Ledger<E> {
     ///
     /// Those of the engine, and [`StoreError::Unusable`] when its record cannot be read.
     pub fn find(&mut self, name: &str) -> Result<Option<Namespace>, StoreError> {
-        find(&mut self.records.engine, name)
+        self.ready()?;
+        find(self.records.engine(), name)
     }
 }

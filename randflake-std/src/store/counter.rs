@@ -2,8 +2,8 @@
 
 use randflake_core::segment::Segment;
 
+use super::LeaseStore;
 use super::fresh::fresh;
-use super::{Engine, Ledger, SegmentStore};
 use crate::rules::counter::{create, reserve, status};
 use crate::rules::{Committed, CounterRecord, CounterView, Form};
 use crate::vocabulary::{CounterError, CounterStatus, EngineError};
@@ -11,19 +11,73 @@ use crate::vocabulary::{CounterError, CounterStatus, EngineError};
 /// How often an operation begins anew because others were faster.
 const TRIES: usize = 1_000;
 
-impl<E: Engine> Ledger<E> {
+/// The namespace's counter: see [`segment`](crate::segment).
+impl LeaseStore {
+    /// Reserves the next `count` numbers. Not idempotent: after an unknown outcome, reserve again, which may leave a
+    /// gap.
+    ///
+    /// # Errors
+    ///
+    /// [`CounterError::Invalid`] when `count` is 0 or the counter has fewer left, [`CounterError::Lost`], and the
+    /// engine's errors.
+    pub fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
+        self.count(|view| {
+            let segment = reserve(status(view), count)?;
+            Ok((segment.end(), segment))
+        })
+    }
+
+    /// Returns the counter's position.
+    ///
+    /// # Errors
+    ///
+    /// What any operation meets.
+    pub fn counter(&mut self) -> Result<CounterStatus, CounterError> {
+        self.ready()?;
+        let view = self.records.read_counter()?;
+        self.records.engine().abandon();
+        Ok(status(&view))
+    }
+
+    /// Declares that the counter is new, so that it begins at 1. For an operator who knows that no number of it was ever
+    /// reserved. Does nothing if it was declared so and nothing was reserved since.
+    ///
+    /// # Errors
+    ///
+    /// [`CounterError::Invalid`] when the counter has reserved numbers, was resumed or may have gone back; and the engine's
+    /// errors.
+    pub fn create_counter(&mut self) -> Result<(), CounterError> {
+        self.count(|view| Ok((create(view)?, ())))
+    }
+
+    /// Continues at `number`, or at the counter's position if that is higher; returns which. For an operator: to begin
+    /// at a number other than 1, and after a data loss, when `number` must be higher than every number ever reserved.
+    ///
+    /// # Errors
+    ///
+    /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](crate::segment::MAX_NUMBER), and the engine's
+    /// errors.
+    pub fn resume_counter(&mut self, number: u64) -> Result<u64, CounterError> {
+        self.count(|view| {
+            CounterError::segment(number, 1)?;
+            let next = status(view).next.max(number);
+            Ok((next, next))
+        })
+    }
+
     /// Moves the counter to where a rule says, which also gives the answer.
     fn count<T>(
         &mut self,
         rule: impl Fn(&CounterView) -> Result<(u64, T), CounterError>,
     ) -> Result<T, CounterError> {
+        self.ready()?;
         for _ in 0..TRIES {
             let view = self.records.read_counter()?;
             let checked = match &view.continuity.fault {
                 Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
                 None => rule(&view),
             };
-            let (next, answer) = checked.inspect_err(|_| self.records.engine.abandon())?;
+            let (next, answer) = checked.inspect_err(|_| self.records.engine().abandon())?;
             let vouched = view.continuity.fingerprint;
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
             let before = view.record.as_ref();
@@ -39,32 +93,5 @@ impl<E: Engine> Ledger<E> {
             }
         }
         Err(EngineError::unavailable("other clients of the counter were faster each time").into())
-    }
-}
-
-impl<E: Engine> SegmentStore for Ledger<E> {
-    fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
-        self.count(|view| {
-            let segment = reserve(status(view), count)?;
-            Ok((segment.end(), segment))
-        })
-    }
-
-    fn counter(&mut self) -> Result<CounterStatus, CounterError> {
-        let view = self.records.read_counter()?;
-        self.records.engine.abandon();
-        Ok(status(&view))
-    }
-
-    fn create(&mut self) -> Result<(), CounterError> {
-        self.count(|view| Ok((create(view)?, ())))
-    }
-
-    fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
-        self.count(|view| {
-            CounterError::segment(number, 1)?;
-            let next = status(view).next.max(number);
-            Ok((next, next))
-        })
     }
 }

@@ -1,7 +1,7 @@
 //! The operations on a device's record.
 
 use super::fresh::fresh;
-use super::{Engine, Ledger, Reading};
+use super::{Ask, LeaseStore, Reading};
 use crate::rules::device::decide;
 use crate::rules::{Before, Committed, DeviceRecord, Entry, Key, Keys, NamespaceRecord, Write};
 use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
@@ -9,20 +9,26 @@ use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreEr
 /// How often an operation begins anew because others were faster.
 const TRIES: usize = 100;
 
-impl<E: Engine> Ledger<E> {
-    /// Does what is asked of a device's record, until nobody else was faster.
-    pub(super) fn device_record(
+impl LeaseStore {
+    /// Reads or writes the record of a device that gets its leases by tickets: whose it is, and the counter of its last
+    /// ticket. Returns it as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`DeviceError`]; after [`StoreError::Unavailable`] the counter may have been taken: take the next one.
+    pub fn device(
         &mut self,
         device_id: u64,
         asked: &DeviceRequest<'_>,
     ) -> Result<Device, DeviceError> {
+        self.ready()?;
         for _ in 0..TRIES {
             let (namespace, before, fingerprint) = self.read_device(device_id)?;
             let device = before.as_ref().map(|record| &record.device);
             let decided = decide(device_id, device, asked);
-            let device = decided.inspect_err(|_| self.records.engine.abandon())?;
+            let device = decided.inspect_err(|_| self.records.engine().abandon())?;
             if *asked == DeviceRequest::Look {
-                self.records.engine.abandon();
+                self.records.engine().abandon();
                 return Ok(device);
             }
             let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
@@ -32,7 +38,7 @@ impl<E: Engine> Ledger<E> {
                 nonce,
                 form: form.unwrap_or_default(),
             };
-            let committed = self.records.engine.write(&Write {
+            let committed = self.records.engine().write(&Write {
                 fingerprint,
                 entries: vec![
                     Entry {
@@ -65,8 +71,8 @@ impl<E: Engine> Ledger<E> {
             continuity,
             mut texts,
             ..
-        } = self.records.engine.read(&keys)?;
-        let place = self.records.engine.place();
+        } = self.records.engine().read(&Ask::with_state(&keys))?;
+        let place = self.records.profile.place.clone();
         let checked = match (continuity.fault, texts.remove(&Key::Namespace)) {
             (Some(fault), _) => Err(EngineError::unusable(fault)),
             (None, None) => Err(EngineError::unusable(format!(
@@ -74,9 +80,9 @@ impl<E: Engine> Ledger<E> {
                 self.records.namespace.name()
             ))),
             (None, Some(namespace)) => {
+                let record = texts.remove(&Key::Device(device_id));
                 let known = self.records.knows;
                 let name = self.records.namespace.name();
-                let record = texts.remove(&Key::Device(device_id));
                 let record = record.map(|text| DeviceRecord::from_text(&text, known));
                 // Whoever may not read the namespace's record writes nothing in it.
                 match (
@@ -93,6 +99,6 @@ impl<E: Engine> Ledger<E> {
                 }
             }
         };
-        Ok(checked.inspect_err(|_| self.records.engine.abandon())?)
+        Ok(checked.inspect_err(|_| self.records.engine().abandon())?)
     }
 }

@@ -4,8 +4,9 @@ use core::fmt::Debug;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use super::LeaseStore;
 use crate::rules::{Committed, Continuity, Key, Keys, Write};
-use crate::vocabulary::{EngineError, Finding};
+use crate::vocabulary::{EngineError, Finding, StoreError};
 
 /// Where the records of one namespace are kept: texts under [`Key`]s. It decides nothing, and reads none of them.
 ///
@@ -19,39 +20,39 @@ use crate::vocabulary::{EngineError, Finding};
 /// 3. Records appear when they are first written: opening costs the same with 2 and with 2^32 node ids.
 /// 4. The cost of a read and a write depends on what is read and written, not on what else is there.
 /// 5. An engine that holds a lock from a read to its write lets go of it in `abandon`.
+///
+/// The first four methods are what the rules need. The others are here because a read and a write of one namespace
+/// cannot say them: what concerns all namespaces, removals too large for a transaction, and the connection.
 pub trait Engine: Send + Debug {
-    /// What it is and where, for errors: `the Redis server at 10.0.0.1:6379`.
-    fn place(&self) -> String;
+    /// What it is, and what it can do.
+    fn profile(&self) -> Profile;
 
-    /// Reads the texts that are there under some keys. If neither the namespace nor the counter is one of them, only texts
-    /// are looked at, not the time or the continuity.
+    /// Reads the texts that are there under some keys.
     ///
     /// # Errors
     ///
     /// [`EngineError`].
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError>;
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError>;
 
-    /// Writes what was decided from the last read, or, where [`renews_unread`](Engine::renews_unread) says so, from
-    /// what was written last.
+    /// Writes what was decided from the last read, or, with a [blind renewal](Profile::blind_renewal), from what was
+    /// written last.
     ///
     /// # Errors
     ///
     /// [`EngineError`]: if it is `Unavailable`, whether it was written is not known.
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError>;
 
-    /// Nothing follows from the last read.
-    fn abandon(&mut self) {}
-
-    /// The texts of node ids from one on, in their order: the first `most`, or all that there are. An engine that has no
-    /// order gives all.
+    /// What the engine says of itself, but for the quarantine.
     ///
     /// # Errors
     ///
     /// As for `read`.
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError>;
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        Ok(Vec::new())
+    }
 
     /// The text of [`Key::Namespace`] of each namespace that is kept here, or of one only, by name. Creates nothing: `None`
-    /// if there is no store yet.
+    /// if there is no store yet. A read is of one namespace, and may create tables.
     ///
     /// # Errors
     ///
@@ -63,47 +64,30 @@ pub trait Engine: Send + Debug {
 
     /// Puts a text where the store keeps the claim of a secret's check value, beside all namespaces, unless there is one;
     /// returns the text that is there then. It lasts at the latest when the write that follows is done. Of two clients
-    /// that do so at once, both get the text of one.
+    /// that do so at once, both get the text of one. In a Redis Cluster another node may have it than the namespace.
     ///
     /// # Errors
     ///
     /// As for `write`.
     fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError>;
 
-    /// Removes what is there under some keys of the history.
+    /// Removes what is there under some keys of the history. They may be more than one transaction takes.
     ///
     /// # Errors
     ///
     /// As for `write`.
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError>;
 
-    /// Removes the namespace's texts of node ids, pages, hints, the history and devices, if the text of [`Key::Namespace`] is this
-    /// one.
+    /// Removes the namespace's texts of node ids, pages, hints, the history and devices, if the text of [`Key::Namespace`]
+    /// is this one. They may be more than one transaction takes.
     ///
     /// # Errors
     ///
     /// As for `write`.
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError>;
 
-    /// What the engine says of itself, but for the quarantine.
-    ///
-    /// # Errors
-    ///
-    /// As for `read`.
-    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        Ok(Vec::new())
-    }
-
-    /// The only node id that there is here, if it is proven that no other process has a lease of it, as a lock on its
-    /// only file does.
-    fn assigned(&self) -> Option<u32> {
-        None
-    }
-
-    /// Whether its clock is another machine's, as a server's is.
-    fn has_own_clock(&self) -> bool {
-        false
-    }
+    /// Nothing follows from the last read.
+    fn abandon(&mut self) {}
 
     /// Whether the connection that it kept has broken since it was last used or asked, as far as is known without a round
     /// trip.
@@ -111,24 +95,92 @@ pub trait Engine: Send + Debug {
         false
     }
 
-    /// Whether clients look for free node ids at the same time, so that each should begin elsewhere.
-    fn is_shared(&self) -> bool {
-        true
-    }
-
-    /// Whether a renewal is written without a read before.
-    fn renews_unread(&self) -> bool {
-        false
-    }
-
-    /// How many node ids one write may have: an acquire of more is refused, renewals and releases are split.
-    fn at_once(&self) -> usize {
-        usize::MAX
-    }
-
     /// An operation follows that should be answered within a part of this TTL.
     fn limit_for(&mut self, ttl: Duration) {
         _ = ttl;
+    }
+
+    /// The store that takes this one's place at the first use, if this only [opens](super::deferred) another.
+    ///
+    /// # Errors
+    ///
+    /// Those of the other store.
+    fn opened(&mut self) -> Result<Option<LeaseStore>, StoreError> {
+        Ok(None)
+    }
+}
+
+/// What an engine is, and what it can do.
+#[derive(Clone, Debug)]
+pub struct Profile {
+    /// What it is and where, for errors: `the Redis server at 10.0.0.1:6379`.
+    pub place: String,
+    /// The only node id that there is here, if it is proven that no other process has a lease of it, as a lock on its
+    /// only file does.
+    pub assigned: Option<u32>,
+    /// Its clock is another machine's, as a server's is.
+    pub has_own_clock: bool,
+    /// Clients look for free node ids at the same time, so that each should begin elsewhere.
+    pub is_shared: bool,
+    /// A renewal is written without a read before.
+    pub blind_renewal: bool,
+    /// How many node ids one write may have: an acquire of more is refused, renewals and releases are split.
+    pub max_batch: usize,
+}
+
+impl Profile {
+    /// An engine at a place that many clients share, by the clock of this machine.
+    #[must_use]
+    pub fn at(place: impl Into<String>) -> Self {
+        Self {
+            place: place.into(),
+            assigned: None,
+            has_own_clock: false,
+            is_shared: true,
+            blind_renewal: false,
+            max_batch: usize::MAX,
+        }
+    }
+}
+
+/// What an engine is to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask<'a> {
+    /// The keys.
+    pub keys: &'a [Keys],
+    /// How many texts of each range, the first ones in the order of keys; an engine without an order gives all.
+    pub limit: Option<usize>,
+    /// Whether the time and the continuity are wanted too; else the answer need not have them, and nothing is locked.
+    pub with_state: bool,
+}
+
+impl<'a> Ask<'a> {
+    /// Texts, the time and the continuity: what a decision is made from.
+    #[must_use]
+    pub fn with_state(keys: &'a [Keys]) -> Self {
+        Self {
+            keys,
+            limit: None,
+            with_state: true,
+        }
+    }
+
+    /// Texts alone: more for a decision that has its state.
+    #[must_use]
+    pub fn texts(keys: &'a [Keys]) -> Self {
+        Self {
+            with_state: false,
+            ..Self::with_state(keys)
+        }
+    }
+
+    /// The first texts of each range.
+    #[must_use]
+    pub fn first(keys: &'a [Keys], limit: usize) -> Self {
+        Self {
+            limit: Some(limit),
+            ..Self::texts(keys)
+        }
     }
 }
 
@@ -141,4 +193,16 @@ pub struct Reading {
     pub continuity: Continuity,
     /// The texts that are there.
     pub texts: BTreeMap<Key, String>,
+}
+
+impl Reading {
+    /// Texts alone.
+    #[must_use]
+    pub fn of_texts(texts: BTreeMap<Key, String>) -> Self {
+        Self {
+            now: Duration::ZERO,
+            continuity: Continuity::default(),
+            texts,
+        }
+    }
 }

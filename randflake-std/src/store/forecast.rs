@@ -76,7 +76,7 @@ impl Growth {
     /// # Errors
     ///
     /// As for [`LeaseStore::live_at`].
-    pub fn of(store: &mut dyn LeaseStore) -> Result<Option<Self>, StoreError> {
+    pub fn of(store: &mut LeaseStore) -> Result<Option<Self>, StoreError> {
         let now = store.now()?;
         let before = now.saturating_sub(LOOK_BACK);
         let live = store.live_at(before)?;

@@ -1,57 +1,61 @@
 //! The operations on leases.
 
 use core::ops::RangeInclusive;
-use core::time::Duration;
 
-use super::Engine;
-use super::LeaseStore;
 use super::attempt::{Done, Undone};
 use super::steps::presented;
-use super::{Ledger, Pending};
-use crate::rules::{
-    Acquire, NodeRecord, Wanted, acquire, create, drop_namespace, end_quarantine,
-    override_quarantine, quarantine, reopen,
-};
+use super::{LeaseStore, Pending};
+use crate::rules::{Acquire, NodeRecord, Wanted, acquire};
 use crate::vocabulary::{
-    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Explained, Finding, Grant,
-    History, Namespace, NodeIds, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
-    RequestId, StoreError, Upgrade,
+    AcquireRequest, Acquired, Grant, KeyCheck, Loss, NodeIds, PresentedGrant, PresentedRenewal,
+    Renewed, RequestId, StoreError,
 };
-use crate::vocabulary::{KeyCheck, Loss};
 
-impl<E: Engine> LeaseStore for Ledger<E> {
-    fn namespace(&self) -> &Namespace {
-        &self.namespace
-    }
-
-    fn seal(&mut self, seal: KeyCheck) {
+impl LeaseStore {
+    /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
+    pub fn seal(&mut self, seal: KeyCheck) {
         self.namespace.set_seal(seal);
     }
 
-    fn act_as_proxy(&mut self) {
+    /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
+    /// no lease, since each may be renewed and released through another server in between; and none that the store does not
+    /// know is proof that the store has forgotten it.
+    pub fn act_as_proxy(&mut self) {
         self.seen.act_as_proxy();
     }
 
-    fn is_on_server(&self) -> bool {
-        self.records.engine.has_own_clock()
-    }
-
-    fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
+    /// From now on it is granted only these node ids. Renewals and releases are as before. A server keeps some node ids from
+    /// its clients in this way; processes that do not do so may be granted any.
+    pub fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
         self.within = Some(node_ids.into_inner());
     }
 
-    fn has_disconnected(&mut self) -> bool {
-        self.records.engine.has_disconnected()
+    /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
+    #[must_use]
+    pub fn is_on_server(&self) -> bool {
+        self.records.profile.has_own_clock
     }
 
-    fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+    /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round
+    /// trip. The clients of MySQL and etcd do not tell.
+    pub fn has_disconnected(&mut self) -> bool {
+        self.records.engine().has_disconnected()
+    }
+
+    /// Whether the store still has these leases: by one read, where the store can. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// As for `renew`.
+    pub fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+        self.ready()?;
         let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
         let wanted = Wanted {
             nodes: &nodes,
             ..Wanted::default()
         };
         let view = self.records.read(&wanted)?;
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         let is_there = |grant: &Grant| {
             let record = view.record(grant.node_id);
             record.is_some_and(|record| record.is_of(grant))
@@ -59,15 +63,24 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         Ok(grants.iter().all(is_there))
     }
 
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+    /// Grants all that the request asks for at once, or nothing.
+    ///
+    /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the same request,
+    /// repeated here, gets what the lost one was granted.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError`].
+    pub fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+        self.ready()?;
         let AcquireRequest {
             token,
             holder,
             nodes,
             ttl,
         } = *request;
-        self.records.engine.limit_for(self.namespace.span(ttl));
-        let at_once = self.records.engine.at_once();
+        self.records.engine().limit_for(self.namespace.span(ttl));
+        let at_once = self.records.profile.max_batch;
         if nodes.count() as usize > at_once {
             return Err(StoreError::Invalid(format!(
                 "{} node ids asked for at once: this store grants at most {at_once}",
@@ -131,8 +144,16 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         }
     }
 
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.records.engine.limit_for(self.namespace.span(ttl));
+    /// Moves the end of each grant to `ttl` ticks from now, never back.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the TTL is over the namespace's longest, [`StoreError::ClockSkew`] when the
+    /// store's clock has leapt since its last answer, and [`StoreError::Unavailable`]; the same renewal may be
+    /// made again.
+    pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+        self.ready()?;
+        self.records.engine().limit_for(self.namespace.span(ttl));
         let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
         let renewed = self.renew_all(&leases, ttl, Self::wrote)?;
         let ends = renewed.answer.into_iter();
@@ -144,8 +165,15 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         })
     }
 
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        let mut chunks = grants.chunks(self.records.engine.at_once());
+    /// Ends each grant at its `end`, which the caller has set to the first unused tick. Grants that are no longer held
+    /// stay as they are.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`]; the same release may be made again.
+    pub fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        self.ready()?;
+        let mut chunks = grants.chunks(self.records.profile.max_batch);
         let mut release_chunk = |grants: &[Grant]| {
             let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
             for record in self.release_some(&leases)?.iter().flatten() {
@@ -157,13 +185,23 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         chunks.try_for_each(release_chunk)
     }
 
-    fn renew_presented(
+    /// Renews grants whose holder is elsewhere, as [`renew`](Self::renew) does: a server calls it for its clients.
+    ///
+    /// Each grant comes with what its last write gave. The holder that made the record's last write goes on; a copy of it,
+    /// which presents an older one, gets [`Loss::Contested`]. The same request, repeated here or through another store of
+    /// the namespace, gets the same answer.
+    ///
+    /// # Errors
+    ///
+    /// As for `renew`; and [`StoreError::Invalid`] when the request made the last write of one of the grants.
+    pub fn renew_presented(
         &mut self,
         grants: &[PresentedGrant],
         ttl: u64,
         request: &RequestId,
     ) -> Result<PresentedRenewal, StoreError> {
-        self.records.engine.limit_for(self.namespace.span(ttl));
+        self.ready()?;
+        self.records.engine().limit_for(self.namespace.span(ttl));
         // All of them before anything is written.
         let leases = grants.iter().map(|grant| presented(grant, request));
         let leases = leases.collect::<Result<Vec<_>, _>>()?;
@@ -177,133 +215,25 @@ impl<E: Engine> LeaseStore for Ledger<E> {
         })
     }
 
-    fn release_presented(
+    /// Ends grants whose holder is elsewhere, as [`release`](Self::release) does. Returns for each, in the order given, why
+    /// nothing was released: a copy of the holder gets [`Loss::Contested`], and the lease stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As for `release`; and [`StoreError::Invalid`] when the request made the last write of one of the grants.
+    pub fn release_presented(
         &mut self,
         grants: &[PresentedGrant],
         request: &RequestId,
     ) -> Result<Vec<Result<(), Loss>>, StoreError> {
+        self.ready()?;
         let leases = grants.iter().map(|grant| presented(grant, request));
         let leases = leases.collect::<Result<Vec<_>, _>>()?;
         let mut outcomes = Vec::with_capacity(leases.len());
-        for leases in leases.chunks(self.records.engine.at_once()) {
+        for leases in leases.chunks(self.records.profile.max_batch) {
             let released = self.release_some(leases)?.into_iter();
             outcomes.extend(released.map(|outcome| outcome.map(drop)));
         }
         Ok(outcomes)
-    }
-
-    fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
-        let records = self.records.list(first..=u32::MAX, most)?.into_iter();
-        Ok(records.map(Record::from).collect())
-    }
-
-    fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
-        let standing = self.look()?;
-        let mut history = standing.history();
-        let read = self.read_history(&mut history, node_ids, standing.now);
-        self.records.engine.abandon();
-        read?;
-        Ok(history)
-    }
-
-    fn device(
-        &mut self,
-        device_id: u64,
-        request: &DeviceRequest<'_>,
-    ) -> Result<Device, DeviceError> {
-        self.device_record(device_id, request)
-    }
-
-    fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
-        let standing = self.look()?;
-        let leases = self.records.history_at(node_id, tick, standing.now);
-        self.records.engine.abandon();
-        Ok(standing.history().explained(&leases?, tick))
-    }
-
-    fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
-        let standing = self.look()?;
-        let tick = standing.record.terms.spec.tick_at(unix);
-        let mut history = standing.history();
-        let Some(tick) = tick.filter(|tick| !history.begins_after(*tick)) else {
-            return Ok(None);
-        };
-        let read = self.read_history_at(&mut history, tick, standing.now);
-        self.records.engine.abandon();
-        read?;
-        Ok(history.live_at(unix))
-    }
-
-    fn quarantine(&mut self) -> Result<Duration, StoreError> {
-        self.administer(quarantine)
-    }
-
-    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        self.administer(create)
-    }
-
-    fn end_quarantine(&mut self) -> Result<(), StoreError> {
-        let has_leases = self.records.engine.list(0, 1);
-        self.records.engine.abandon();
-        // Whoever leases one after this look has ended the quarantine itself.
-        let has_leases = !has_leases?.is_empty();
-        self.administer(|view, asking| end_quarantine(view, asking, has_leases))
-    }
-
-    fn override_quarantine(&mut self) -> Result<(), StoreError> {
-        self.administer(override_quarantine)
-    }
-
-    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        Ok(self.look()?.quarantined())
-    }
-
-    fn drop_namespace(&mut self) -> Result<(), StoreError> {
-        // A right that is missing is told before anything is written: this is no namespace's text.
-        self.records.engine.clear("-")?;
-        let ends = self
-            .records
-            .list(0..=u32::MAX, usize::MAX)?
-            .into_iter()
-            .map(|record| record.end);
-        let latest_end = ends.max().unwrap_or(0);
-        let done = self.run(&Wanted::default(), false, |view, asking| {
-            drop_namespace(view, asking, latest_end)
-        });
-        let dropped = done.map_err(|undone| undone.error)?.answer;
-        if let Some(record) = dropped {
-            self.records.engine.clear(&record.to_text())?;
-        }
-        Ok(())
-    }
-
-    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        self.administer(reopen)
-    }
-
-    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
-        self.upgrade(force)
-    }
-
-    fn version(&mut self) -> Result<u8, StoreError> {
-        Ok(self.look()?.record.versions.written)
-    }
-
-    fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
-        Some((&mut self.records.engine, &mut self.records.knows))
-    }
-
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        let view = self.records.read(&Wanted::default())?;
-        self.records.engine.abandon();
-        Ok(view.now)
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        let mut findings = self.records.engine.diagnose()?;
-        let standing = self.look()?;
-        let left = standing.quarantine_left();
-        findings.push(Finding::quarantine(standing.quarantined(), left));
-        Ok(findings)
     }
 }

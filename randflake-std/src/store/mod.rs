@@ -1,5 +1,6 @@
 //! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
 
+mod administration;
 mod attempt;
 mod bisection;
 mod carried;
@@ -18,13 +19,12 @@ mod engine;
 pub(crate) mod engines;
 pub mod forecast;
 mod fresh;
-mod lease_store;
 mod leases;
 mod locked;
 mod occupancy;
 mod past;
 mod records;
-mod segment_store;
+mod reports;
 mod steps;
 mod ticket;
 mod upgrade;
@@ -41,11 +41,9 @@ use self::attempt::Undone;
 use self::carried::{Carried, Machine};
 pub use self::catalog::NAMES_LISTED;
 pub use self::deferred::deferred;
-pub use self::engine::{Engine, Reading};
-pub use self::lease_store::LeaseStore;
+pub use self::engine::{Ask, Engine, Profile, Reading};
 pub use self::occupancy::{Occupancy, occupancy};
-pub use self::records::Records;
-pub use self::segment_store::SegmentStore;
+use self::records::Records;
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;
@@ -57,15 +55,19 @@ use crate::rules::{
 use crate::vocabulary::MAX_SKEW;
 use crate::vocabulary::{Namespace, StoreError, Token};
 
-/// The leases of one namespace in an engine.
+/// The leases and the counter of one namespace.
 ///
-/// Every store is one: an [`Engine`] keeps the records, the rules say what becomes of them, and this remembers what
-/// its process has seen and written.
-pub struct Ledger<E> {
-    pub(crate) records: Records<E>,
+/// There is one store type for all engines: [`open`] makes one from a URL, each engine has constructors of its own, and
+/// [`deferred`] makes one that opens at its first use. The engine keeps texts; the rules say what becomes of them; the
+/// store remembers what its process has seen and written.
+///
+/// It is synchronous: one thread of a process, its keeper, calls it. Every method that returns a `Result` blocks while the
+/// engine works; its time limit is well below the TTL: see [how long calls block](crate::lease#how-long-calls-block).
+pub struct LeaseStore {
+    records: Records,
     namespace: Namespace,
     /// This machine's clocks, which the store's is compared with; none where the store has no clock of its own.
-    pub(crate) machine: Option<Machine>,
+    machine: Option<Machine>,
     seen: Observed,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
@@ -91,11 +93,12 @@ struct Written {
     tried: Vec<u64>,
 }
 
-impl<E: Engine> Ledger<E> {
-    /// The leases of a namespace, which the first acquire creates.
-    pub fn over(engine: E, namespace: Namespace) -> Self {
+impl LeaseStore {
+    /// The leases of a namespace in an engine; the first acquire creates the namespace. Nothing is asked yet.
+    #[doc(hidden)] // For tests and simulations.
+    pub fn over(engine: impl Engine + 'static, namespace: Namespace) -> Self {
         Self {
-            records: Records::new(engine, &namespace),
+            records: Records::new(Box::new(engine), &namespace),
             namespace,
             machine: None,
             seen: Observed::default(),
@@ -106,38 +109,31 @@ impl<E: Engine> Ledger<E> {
         }
     }
 
-    /// The leases of a namespace, unless an acquire would be [refused](Ledger::check). A server's clock is
-    /// [compared](Ledger::compared_with) with the operating system's.
-    ///
-    /// # Errors
-    ///
-    /// As for [`check`](Ledger::check).
-    pub fn opened(engine: E, namespace: Namespace) -> Result<Self, StoreError> {
-        let has_own_clock = engine.has_own_clock();
+    /// The leases of a namespace, unless an acquire would be [refused](LeaseStore::check). A server's clock is
+    /// [compared](LeaseStore::compared_with) with the operating system's.
+    pub(crate) fn opened(
+        engine: impl Engine + 'static,
+        namespace: Namespace,
+    ) -> Result<Self, StoreError> {
+        let has_own_clock = engine.profile().has_own_clock;
         let mut store = Self::over(engine, namespace);
         store.machine = has_own_clock.then(|| Machine::new(Arc::new(ExactSystemClock)));
         store.check()?;
         Ok(store)
     }
 
-    /// Another client of the same namespace, which has seen nothing.
-    pub(crate) fn another(&self) -> Self
-    where
-        E: Clone,
-    {
+    /// Another client of the same namespace, which has seen nothing, over the same engine.
+    pub(crate) fn another(&self, engine: impl Engine + 'static) -> Self {
         Self {
             machine: self.machine.clone(),
-            ..Self::over(self.records.engine.clone(), self.namespace.clone())
+            ..Self::over(engine, self.namespace.clone())
         }
     }
 
-    /// All that it remembers, as a copy of the process has it.
-    pub(crate) fn copy(&self) -> Self
-    where
-        E: Clone,
-    {
+    /// All that it remembers, as a copy of the process has it, over the same engine.
+    pub(crate) fn copied(&self, engine: impl Engine + 'static) -> Self {
         Self {
-            records: self.records.clone(),
+            records: self.records.copied(Box::new(engine)),
             namespace: self.namespace.clone(),
             machine: self.machine.clone(),
             seen: self.seen.clone(),
@@ -148,17 +144,48 @@ impl<E: Engine> Ledger<E> {
         }
     }
 
+    /// The same store with its engine inside of another, which watches or disturbs it.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn wrapped<E: Engine + 'static>(self, wrap: impl FnOnce(Box<dyn Engine>) -> E) -> Self {
+        let records = self.records.wrapped(wrap);
+        Self { records, ..self }
+    }
+
+    /// Opens what is [deferred], with what this store was told before.
+    fn ready(&mut self) -> Result<(), StoreError> {
+        if let Some(mut opened) = self.records.engine().opened()? {
+            if let Some(seal) = self.namespace.terms().seal {
+                opened.seal(seal);
+            }
+            if self.seen.is_proxy() {
+                opened.act_as_proxy();
+            }
+            opened.within = self.within.or(opened.within);
+            *self = opened;
+        }
+        Ok(())
+    }
+
+    /// The namespace that this store was opened for.
+    #[must_use]
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
     /// Compares the store's clock with this machine's, as is right where the store has a clock of its own: an acquire
     /// is refused as [`StoreError::ClockSkew`] where they differ by more than [`MAX_SKEW`], and so is
     /// a renewal over a leap of the store's clock.
+    #[doc(hidden)] // For tests and simulations.
     #[must_use]
     pub fn compared_with(mut self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
         self.machine = Some(Machine::new(machine));
         self
     }
 
-    /// [`compared_with`](Ledger::compared_with) in a simulation: the second clock stands for this machine's monotonic
+    /// [`compared_with`](LeaseStore::compared_with) in a simulation: the second clock stands for this machine's monotonic
     /// one.
+    #[doc(hidden)] // For tests and simulations.
     #[must_use]
     pub fn simulated_on<C>(mut self, machine: Arc<C>, monotonic: Arc<C>) -> Self
     where
@@ -173,6 +200,7 @@ impl<E: Engine> Ledger<E> {
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when the engine has the namespace with other terms; and those of the engine.
+    #[doc(hidden)] // For tests and simulations.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
         // A quarantine begins when it is noticed. To make a record is for who knows its terms.
@@ -201,8 +229,9 @@ impl<E: Engine> Ledger<E> {
 
     /// The namespace as it stands; nothing is written.
     fn look(&mut self) -> Result<NamespaceState, StoreError> {
+        self.ready()?;
         let view = self.records.read(&Wanted::default())?;
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         NamespaceState::of(&view, &self.asking(None, (0, 0)))
     }
 
@@ -217,10 +246,10 @@ impl<E: Engine> Ledger<E> {
     }
 }
 
-impl<E: Engine> Debug for Ledger<E> {
+impl Debug for LeaseStore {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ledger")
-            .field("engine", &self.records.engine)
+        f.debug_struct("LeaseStore")
+            .field("engine", &self.records)
             .field("namespace", &self.namespace)
             .finish_non_exhaustive()
     }

@@ -23,7 +23,7 @@ pub struct Occupancy {
 /// [`StoreError::Unavailable`].
 ///
 /// ```
-/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token, occupancy};
+/// use randflake_std::lease::{AcquireRequest, MemoryStore, Namespace, NodeIds, Token, occupancy};
 /// use randflake_std::randflake_core::ManualClock;
 /// use randflake_std::Randflake;
 /// use std::sync::Arc;
@@ -36,7 +36,7 @@ pub struct Occupancy {
 /// assert_eq!((occupancy.live, occupancy.total), (3, 131_072));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn occupancy(store: &mut dyn LeaseStore) -> Result<Occupancy, StoreError> {
+pub fn occupancy(store: &mut LeaseStore) -> Result<Occupancy, StoreError> {
     // The time first: a lease that is granted in between has not begun then, and is live.
     let now = store.now()?;
     let records = store.list()?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Engine, Records};
+use super::{Ask, Records};
 use crate::rules::history::{KEPT, hash, is_over, key, only, place};
 use crate::rules::{HistoryLink, Keys, NodeRecord, StoreTime};
 use crate::vocabulary::{EngineError, Gap, HISTORY_KEPT, NodeHistory, UnknownCause};
@@ -14,7 +14,12 @@ const PRUNED_EVERY: u64 = 64;
 /// Places that are emptied together.
 const PRUNED_AT_ONCE: u64 = 1_024;
 
-impl<E: Engine> Records<E> {
+impl Records {
+    /// Whether there is one node id, whose file has room for one lease.
+    pub(super) fn is_assigned(&self) -> bool {
+        self.profile.assigned.is_some()
+    }
+
     /// The leases of a node id that are kept, from the oldest one to this one; and where one of them should be there
     /// and is not, or is another. Each is compared with the hash in the one after it.
     pub(super) fn history_of(
@@ -22,7 +27,7 @@ impl<E: Engine> Records<E> {
         latest: &NodeRecord,
         now: StoreTime,
     ) -> Result<NodeHistory, EngineError> {
-        if self.engine.assigned().is_some() {
+        if self.is_assigned() {
             return Ok(only(latest));
         }
         let node_id = latest.node_id;
@@ -45,7 +50,7 @@ impl<E: Engine> Records<E> {
                 // Those of one read have places that follow on each other.
                 let first = (count - count % READ_AT_ONCE).max(oldest);
                 let keys = Keys::History(node_id, place(first)..=place(count));
-                texts = self.engine.read(&[keys])?.texts;
+                texts = self.engine().read(&Ask::texts(&[keys]))?.texts;
             }
             let record = match texts.get(&key) {
                 Some(text) if hash(node_id, text) == next.past.hash => {
@@ -84,7 +89,7 @@ impl<E: Engine> Records<E> {
         latest: Option<&NodeRecord>,
     ) -> Result<bool, EngineError> {
         let count = latest.map_or(0, |latest| latest.past.count);
-        if count >= KEPT || self.engine.assigned().is_some() {
+        if count >= KEPT || self.is_assigned() {
             return Ok(false); // An earlier one has that place.
         }
         if self.text_of(node_id, count)?.is_none() {
@@ -104,9 +109,9 @@ impl<E: Engine> Records<E> {
     /// one.
     pub(super) fn prune(&mut self, granted: &NodeRecord) {
         let HistoryLink { count, .. } = granted.past;
-        if count > 0 && count.is_multiple_of(PRUNED_EVERY) && self.engine.assigned().is_none() {
+        if count > 0 && count.is_multiple_of(PRUNED_EVERY) && !self.is_assigned() {
             _ = self.try_prune(granted);
-            self.engine.abandon();
+            self.engine().abandon();
         }
     }
 
@@ -133,14 +138,14 @@ impl<E: Engine> Records<E> {
             }
             gone = (last - last % PRUNED_AT_ONCE).max(oldest);
             let keys = Keys::History(node_id, place(gone)..=place(last));
-            self.engine.forget(&keys)?;
+            self.engine().forget(&keys)?;
         }
         Ok(())
     }
 
     fn text_of(&mut self, node_id: u32, count: u64) -> Result<Option<String>, EngineError> {
         let key = key(node_id, count);
-        let mut texts = self.engine.read(&[Keys::One(key)])?.texts;
+        let mut texts = self.engine().read(&Ask::texts(&[Keys::One(key)]))?.texts;
         Ok(texts.remove(&key))
     }
 }

@@ -1,9 +1,11 @@
 //! An engine's texts as records.
 
+use core::fmt::{self, Debug, Formatter};
 use core::ops::RangeInclusive;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, PoisonError};
 
-use super::{Engine, Reading};
+use super::{Ask, Engine, Profile, Reading};
 use crate::rules::history;
 use crate::rules::search::{LOOKS, SPANS, Search, freed};
 use crate::rules::{
@@ -20,46 +22,83 @@ const NOTES: usize = 16;
 const NOTES_AT_ONCE: usize = 4_096;
 
 /// The records of one namespace in an engine.
-#[derive(Clone, Debug)]
-pub struct Records<E> {
-    pub(crate) engine: E,
+pub(super) struct Records {
+    /// Only ever reached by who has all of this: it makes a store one that threads may share, whatever its engine is.
+    engine: Mutex<Box<dyn Engine>>,
+    pub(super) profile: Profile,
     pub(super) namespace: Namespace,
+    /// The highest version of records that this program knows.
+    pub(super) knows: u8,
     /// What the engine was known by when it was read last.
     fingerprint: String,
     /// The last read's, for the notes of its commit.
     search: Option<Search>,
     /// Node ids that hints called free, where the write found otherwise.
     doubted: BTreeSet<u32>,
-    /// The highest version of records that this program knows.
-    pub(crate) knows: u8,
 }
 
-impl<E: Engine> Records<E> {
+impl Records {
     /// The records of a namespace, of which nothing was read yet.
-    pub fn new(engine: E, namespace: &Namespace) -> Self {
+    pub(super) fn new(engine: Box<dyn Engine>, namespace: &Namespace) -> Self {
         Self {
-            engine,
+            profile: engine.profile(),
+            engine: Mutex::new(engine),
             namespace: namespace.clone(),
+            knows: VERSION,
             fingerprint: String::new(),
             search: None,
             doubted: BTreeSet::new(),
-            knows: VERSION,
+        }
+    }
+
+    pub(super) fn engine(&mut self) -> &mut dyn Engine {
+        let engine = self.engine.get_mut();
+        &mut **engine.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The engine, and the version of records that this program knows.
+    pub(super) fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        let engine = self.engine.get_mut().ok()?;
+        Some((&mut **engine, &mut self.knows))
+    }
+
+    /// The same with its engine inside of another.
+    pub(super) fn wrapped<E: Engine + 'static>(
+        self,
+        wrap: impl FnOnce(Box<dyn Engine>) -> E,
+    ) -> Self {
+        let engine = self.engine.into_inner();
+        let engine: Box<dyn Engine> =
+            Box::new(wrap(engine.unwrap_or_else(PoisonError::into_inner)));
+        Self {
+            profile: engine.profile(),
+            engine: Mutex::new(engine),
+            ..self
+        }
+    }
+
+    /// All that it remembers, over the same engine.
+    pub(super) fn copied(&self, engine: Box<dyn Engine>) -> Self {
+        Self {
+            profile: self.profile.clone(),
+            engine: Mutex::new(engine),
+            namespace: self.namespace.clone(),
+            knows: self.knows,
+            fingerprint: self.fingerprint.clone(),
+            search: self.search.clone(),
+            doubted: self.doubted.clone(),
         }
     }
 
     /// Reads what is wanted.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`].
-    pub fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
+    pub(super) fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
         let view = self.view(wanted);
-        view.inspect_err(|_| self.engine.abandon())
+        view.inspect_err(|_| self.engine().abandon())
     }
 
     fn view(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
         self.search = None;
-        let assigned = self.engine.assigned();
+        let assigned = self.profile.assigned;
         let mut asked = wanted.nodes.to_vec();
         asked.extend(assigned.filter(|_| wanted.free > 0));
         // No other node id is there.
@@ -69,7 +108,7 @@ impl<E: Engine> Records<E> {
         let mut keys = vec![Keys::One(Key::Namespace)];
         keys.extend(asked.iter().map(|node_id| Keys::One(Key::Node(*node_id))));
         let search = if wanted.free > 0 && assigned.is_none() {
-            let random = if self.engine.is_shared() {
+            let random = if self.profile.is_shared {
                 [random()?, random()?]
             } else {
                 [0, 0]
@@ -87,13 +126,13 @@ impl<E: Engine> Records<E> {
             now,
             mut continuity,
             texts,
-        } = self.engine.read(&keys)?;
+        } = self.engine().read(&Ask::with_state(&keys))?;
         self.fingerprint.clone_from(&continuity.fingerprint);
         let namespace = texts.get(&Key::Namespace);
         let namespace = namespace.map(|text| self.namespace_of(text)).transpose()?;
         if namespace.is_none() && continuity.is_absence_certain {
             // Leases without it show that it was deleted.
-            continuity.is_absence_certain = self.engine.list(0, 1)?.is_empty();
+            continuity.is_absence_certain = !self.has_leases()?;
         }
         let mut nodes = Vec::with_capacity(asked.len() + wanted.free);
         for node_id in asked {
@@ -133,7 +172,7 @@ impl<E: Engine> Records<E> {
         let mut keys = search.page_keys(&[first]);
         loop {
             keys.extend(search.note_keys(from..to));
-            let texts = self.engine.read(&keys)?.texts;
+            let texts = self.engine().read(&Ask::texts(&keys))?.texts;
             search.take_notes(&texts);
             if from == 0 {
                 search.take_page(first, &texts);
@@ -141,7 +180,10 @@ impl<E: Engine> Records<E> {
             let mut ready = search.ready(from..to);
             while search.missing() > 0 && !ready.is_empty() {
                 let pages: Vec<_> = ready.drain(..looks.min(ready.len())).collect();
-                let texts = self.engine.read(&search.page_keys(&pages))?.texts;
+                let texts = self
+                    .engine()
+                    .read(&Ask::texts(&search.page_keys(&pages)))?
+                    .texts;
                 for page in pages {
                     search.take_page(page, &texts);
                 }
@@ -163,25 +205,22 @@ impl<E: Engine> Records<E> {
         let nonce = getrandom::u64().map_err(EngineError::unavailable)?;
         let notes = search.notes(&BTreeMap::new(), nonce);
         let full = search.full_hint(&self.doubted, nonce);
-        let notes = notes.chunks(self.engine.at_once().min(NOTES_AT_ONCE));
+        let notes = notes.chunks(self.profile.max_batch.min(NOTES_AT_ONCE));
         for entries in notes.chain(full.chunks(full.len().max(1))) {
             // If one of them has changed meanwhile, the next search is slower.
-            self.engine.write(&Write {
+            let write = Write {
                 fingerprint: self.fingerprint.clone(),
                 entries: entries.to_vec(),
                 ..Write::default()
-            })?;
+            };
+            self.engine().write(&write)?;
         }
         self.doubted.clear();
         Ok(())
     }
 
     /// Writes a change that was decided from the last read, or from what was written last.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`].
-    pub fn commit(&mut self, change: &Change) -> Result<Committed, EngineError> {
+    pub(super) fn commit(&mut self, change: &Change) -> Result<Committed, EngineError> {
         let before = change.namespace_before.as_ref();
         let after = change.namespace_after.as_ref();
         let mut entries = vec![Entry {
@@ -215,12 +254,13 @@ impl<E: Engine> Records<E> {
             Some(before) => &before.fingerprint,
             None => &self.fingerprint,
         };
-        let committed = self.engine.write(&Write {
+        let write = Write {
             fingerprint: fingerprint.clone(),
             window: change.window,
             entries,
             latest_end_unix_ms: latest_end.map_or(0, |end| self.namespace.spec().unix_ms(end)),
-        })?;
+        };
+        let committed = self.engine().write(&write)?;
         match (committed, &search) {
             (Committed::Stale, Some(search)) => self.doubted.extend(search.hinted()),
             (Committed::Done { .. }, Some(_)) => self.doubted.clear(),
@@ -230,27 +270,39 @@ impl<E: Engine> Records<E> {
     }
 
     /// Puts a claim unless there is one; returns the one that is there then.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`], also for a text that cannot be read.
     pub(super) fn claim(
         &mut self,
         check: u32,
         claim: &SecretClaim,
     ) -> Result<SecretClaim, StoreError> {
-        let text = self.engine.claim(check, &claim.to_text())?;
-        let place = || self.engine.place();
+        let text = self.engine().claim(check, &claim.to_text())?;
+        let place = &self.profile.place;
         SecretClaim::from_text(&text, self.knows)
-            .map_err(|why| SecretClaim::refused(&place(), check, &why))
+            .map_err(|why| SecretClaim::refused(place, check, &why))
+    }
+
+    /// Whether any node id was ever leased.
+    pub(super) fn has_leases(&mut self) -> Result<bool, EngineError> {
+        Ok(!self.texts_from(0, 1)?.is_empty())
+    }
+
+    /// The texts of node ids from one on, in their order: the first ones, or all of an engine without an order.
+    fn texts_from(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
+        let keys = [Keys::Nodes(first..=u32::MAX)];
+        let texts = self
+            .engine()
+            .read(&Ask::first(&keys, most))?
+            .texts
+            .into_iter();
+        let nodes = texts.filter_map(|(key, text)| match key {
+            Key::Node(node_id) => Some((node_id, text)),
+            _ => None,
+        });
+        Ok(nodes.collect())
     }
 
     /// The first records of some node ids, in their order.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`].
-    pub fn list(
+    pub(super) fn list(
         &mut self,
         node_ids: RangeInclusive<u32>,
         limit: usize,
@@ -261,7 +313,7 @@ impl<E: Engine> Records<E> {
         let mut records = Vec::new();
         let mut next = Some(first);
         while let Some(from) = next.filter(|from| *from <= last && records.len() < limit) {
-            let texts = self.engine.list(from, most)?;
+            let texts = self.texts_from(from, most)?;
             let latest = texts.last().map(|(node_id, _)| *node_id);
             next = latest
                 .filter(|_| texts.len() == most)
@@ -275,19 +327,17 @@ impl<E: Engine> Records<E> {
     }
 
     /// Reads the counter.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`].
-    pub fn read_counter(&mut self) -> Result<CounterView, EngineError> {
+    pub(super) fn read_counter(&mut self) -> Result<CounterView, EngineError> {
         let view = self.counter();
-        view.inspect_err(|_| self.engine.abandon())
+        view.inspect_err(|_| self.engine().abandon())
     }
 
     fn counter(&mut self) -> Result<CounterView, EngineError> {
         let Reading {
             continuity, texts, ..
-        } = self.engine.read(&[Keys::One(Key::Counter)])?;
+        } = self
+            .engine()
+            .read(&Ask::with_state(&[Keys::One(Key::Counter)]))?;
         self.fingerprint.clone_from(&continuity.fingerprint);
         let record = texts.get(&Key::Counter).map(|text| {
             CounterRecord::from_text(text, self.knows).map_err(|why| {
@@ -301,11 +351,7 @@ impl<E: Engine> Records<E> {
     }
 
     /// Writes the counter if it still is what was read.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`].
-    pub fn commit_counter(
+    pub(super) fn commit_counter(
         &mut self,
         before: Option<&CounterRecord>,
         after: &CounterRecord,
@@ -315,11 +361,12 @@ impl<E: Engine> Records<E> {
             before: Before::read(before.map(CounterRecord::to_text)),
             after: Some(after.to_text()),
         };
-        self.engine.write(&Write {
+        let write = Write {
             fingerprint: self.fingerprint.clone(),
             entries: vec![entry],
             ..Write::default()
-        })
+        };
+        self.engine().write(&write)
     }
 
     fn node(&self, node_id: u32, text: Option<&str>) -> Result<Node, EngineError> {
@@ -342,8 +389,18 @@ impl<E: Engine> Records<E> {
     }
 
     fn refused(&self, what: &str, why: &str) -> EngineError {
-        let place = self.engine.place();
+        let place = &self.profile.place;
         EngineError::unusable(format!("{place}: {what}: {why}"))
+    }
+}
+
+/// Shows the engine.
+impl Debug for Records {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self.engine.try_lock() {
+            Ok(engine) => Debug::fmt(&**engine, f),
+            Err(_) => f.write_str(&self.profile.place),
+        }
     }
 }
 

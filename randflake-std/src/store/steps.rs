@@ -1,20 +1,13 @@
 //! What the operations on leases are made of.
 
-use core::ops::RangeInclusive;
-
-use super::Engine;
 use super::attempt::{Done, Renewals, Undone};
-use super::{Ledger, Written};
-use crate::rules::{
-    Caller, Decision, HeldLease, NodeRecord, StoreTime, View, Wanted, release, renew,
-};
+use super::{LeaseStore, Written};
+use crate::rules::{HeldLease, NodeRecord, Wanted, release, renew};
 use crate::vocabulary::Loss;
 use crate::vocabulary::holder::DEVICE;
-use crate::vocabulary::{
-    EngineError, Grant, History, LastWrite, PresentedGrant, RequestId, StoreError,
-};
+use crate::vocabulary::{Grant, LastWrite, PresentedGrant, RequestId, StoreError};
 
-impl<E: Engine> Ledger<E> {
+impl LeaseStore {
     /// What this process knows of a grant.
     pub(super) fn held(&self, grant: &Grant) -> HeldLease {
         let written = self.written.get(&grant.node_id);
@@ -63,7 +56,7 @@ impl<E: Engine> Ledger<E> {
             ..Wanted::default()
         };
         let mut outcome = Ok(None);
-        if self.records.engine.renews_unread() {
+        if self.records.profile.blind_renewal {
             outcome = self.renew_unread(leases, ttl);
         }
         let outcome = match outcome {
@@ -84,7 +77,7 @@ impl<E: Engine> Ledger<E> {
         note: impl Fn(&mut Self, &NodeRecord),
     ) -> Result<Done<Renewals>, StoreError> {
         let origin = self.seen.origin();
-        let mut chunks = leases.chunks(self.records.engine.at_once());
+        let mut chunks = leases.chunks(self.records.profile.max_batch);
         let mut renewed = self.renew_some(chunks.next().unwrap_or_default(), ttl)?;
         renewed
             .answer
@@ -107,49 +100,6 @@ impl<E: Engine> Ledger<E> {
             renewed.now = more.now;
         }
         Ok(renewed)
-    }
-
-    /// Decides on the namespace alone.
-    pub(super) fn administer<T>(
-        &mut self,
-        rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
-    ) -> Result<T, StoreError> {
-        let done = self.run(&Wanted::default(), false, rule);
-        done.map(|done| done.answer).map_err(|undone| undone.error)
-    }
-
-    /// Adds all leases of some node ids to a history.
-    pub(super) fn read_history(
-        &mut self,
-        history: &mut History,
-        node_ids: RangeInclusive<u32>,
-        now: StoreTime,
-    ) -> Result<(), EngineError> {
-        let one = Some(*node_ids.start()).filter(|first| first == node_ids.end());
-        let latest = self.records.list(node_ids, usize::MAX)?;
-        for latest in &latest {
-            history.add(latest.node_id, self.records.history_of(latest, now)?);
-        }
-        // Of all node ids that would be a read for each.
-        if let Some(node_id) = one
-            && self.records.is_latest_lost(node_id, latest.first())?
-        {
-            history.lose_latest(node_id, now.tick);
-        }
-        Ok(())
-    }
-
-    /// Adds the leases around a tick, of all node ids.
-    pub(super) fn read_history_at(
-        &mut self,
-        history: &mut History,
-        tick: u64,
-        now: StoreTime,
-    ) -> Result<(), EngineError> {
-        for latest in self.records.list(0..=u32::MAX, usize::MAX)? {
-            history.add(latest.node_id, self.records.around(&latest, tick, now)?);
-        }
-        Ok(())
     }
 
     pub(super) fn release_some(&mut self, leases: &[HeldLease]) -> Result<Renewals, StoreError> {

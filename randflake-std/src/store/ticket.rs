@@ -69,7 +69,7 @@ impl DeviceLease {
     ///
     /// The store refused or failed. After [`Unavailable`](StoreError::Unavailable) an unused node id may stay leased until it expires.
     pub fn acquire(
-        store: &mut dyn LeaseStore,
+        store: &mut LeaseStore,
         device_id: u64,
         ttl: Duration,
     ) -> Result<Self, StoreError> {
@@ -99,7 +99,7 @@ impl DeviceLease {
     ///
     /// - [`NotLeased`](DeviceLeaseError::NotLeased): it has no live lease;
     /// - [`Store`](DeviceLeaseError::Store).
-    pub fn find(store: &mut dyn LeaseStore, device_id: u64) -> Result<Self, DeviceLeaseError> {
+    pub fn find(store: &mut LeaseStore, device_id: u64) -> Result<Self, DeviceLeaseError> {
         let leases = Self::all(store)?.into_iter();
         let leases = leases.filter(|lease| lease.device_id == device_id);
         let last = leases.max_by_key(|lease| (lease.grant.start, lease.grant.fencing_token));
@@ -111,7 +111,7 @@ impl DeviceLease {
     /// # Errors
     ///
     /// The store refused or failed.
-    pub fn all(store: &mut dyn LeaseStore) -> Result<Vec<Self>, StoreError> {
+    pub fn all(store: &mut LeaseStore) -> Result<Vec<Self>, StoreError> {
         // The time first: a lease that is granted in between has not begun then, and is not over.
         let now = store.now()?;
         let spec = store.namespace().spec();
@@ -143,11 +143,7 @@ impl DeviceLease {
     ///
     /// - [`Lost`](DeviceLeaseError::Lost): it has expired or was released, so the device needs another one;
     /// - [`Store`](DeviceLeaseError::Store).
-    pub fn renew(
-        &mut self,
-        store: &mut dyn LeaseStore,
-        ttl: Duration,
-    ) -> Result<(), DeviceLeaseError> {
+    pub fn renew(&mut self, store: &mut LeaseStore, ttl: Duration) -> Result<(), DeviceLeaseError> {
         let ticks = store.namespace().ticks(ttl);
         let renewed = store.renew(&[self.grant], ticks)?;
         let Some(Ok(end)) = renewed.ends.first() else {
@@ -172,11 +168,7 @@ impl DeviceLease {
     /// # Errors
     ///
     /// The store's; the same release may be repeated.
-    pub fn release(
-        self,
-        store: &mut dyn LeaseStore,
-        unused_from: Duration,
-    ) -> Result<(), StoreError> {
+    pub fn release(self, store: &mut LeaseStore, unused_from: Duration) -> Result<(), StoreError> {
         let spec = self.layout.spec();
         let tick = spec.tick_at(unused_from).unwrap_or(0);
         // A tick that began before may have been used.

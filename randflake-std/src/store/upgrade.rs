@@ -1,15 +1,23 @@
 //! An upgrade of the namespace, in the order that its rules ask for.
 
-use super::Engine;
-use super::Ledger;
+use super::{Engine, LeaseStore};
 use crate::rules::{announce, raise, withdraw};
 use crate::vocabulary::{Record, StoreError, Upgrade};
 
 /// How often an upgrade begins anew because the namespace's record was changed meanwhile.
 const TRIES: usize = 10;
 
-impl<E: Engine> Ledger<E> {
-    pub(super) fn upgrade(&mut self, force: bool) -> Result<Upgrade, StoreError> {
+impl LeaseStore {
+    /// Lets records of this namespace be written in the highest version that this program knows, which older programs
+    /// cannot read. Needed once after an update that says so: until then both work side by side.
+    ///
+    /// Refused as [`Upgrade::OlderHolders`] while a holder lives that does not know the version, unless `force` is set. An
+    /// older program that meets an upgraded namespace writes nothing, issues until its lease ends, and says why.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when there is no such namespace, [`StoreError::Dropped`], and those of the engine.
+    pub fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
         let version = self.records.knows;
         let before = self.look()?.record.versions.written;
         if before >= version {
@@ -48,11 +56,27 @@ impl<E: Engine> Ledger<E> {
         ))
     }
 
+    /// Returns the version that records of this namespace may be written in.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine.
+    pub fn version(&mut self) -> Result<u8, StoreError> {
+        Ok(self.look()?.record.versions.written)
+    }
+
+    /// What tests of fleets of two versions look behind: the engine, and the version that this client knows. `None` from a
+    /// store that has not been opened yet.
+    #[doc(hidden)]
+    pub fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        self.records.internals()
+    }
+
     /// The leases that live whose holders do not know this program's version.
     fn older_holders(&mut self) -> Result<Vec<Record>, StoreError> {
         let now = self.look()?.now;
         let records = self.records.list(0..=u32::MAX, usize::MAX);
-        self.records.engine.abandon();
+        self.records.engine().abandon();
         let version = self.records.knows;
         let older = records?.into_iter();
         let older = older.filter(|record| record.is_older_holder_s(version, now.tick));

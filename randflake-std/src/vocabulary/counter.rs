@@ -5,16 +5,16 @@ use core::fmt::{self, Display, Formatter};
 
 use randflake_core::segment::Segment;
 
-use super::{EngineError, EngineErrorKind};
+use super::{EngineError, EngineErrorKind, StoreError};
 use crate::backoff::Retry;
 #[cfg(doc)]
-use crate::store::SegmentStore;
+use crate::store::LeaseStore;
 
 /// Error of an operation on a counter.
 #[non_exhaustive]
 pub enum CounterError {
     /// The store lost its continuity, so its counter may have gone back or be forgotten: see
-    /// [`SegmentStore::resume`].
+    /// [`LeaseStore::resume_counter`].
     Lost {
         /// The highest known position of the counter; 1 if the store knows nothing about it.
         reached: u64,
@@ -75,6 +75,17 @@ impl From<EngineError> for CounterError {
     }
 }
 
+/// What a store refuses that is only now opened.
+impl From<StoreError> for CounterError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Unusable(error) => Self::Unusable(error),
+            StoreError::Unavailable(error) => Self::Unavailable(error),
+            refusal => Self::Invalid(refusal.to_string()),
+        }
+    }
+}
+
 impl Display for CounterError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
@@ -121,6 +132,6 @@ impl From<&CounterError> for Retry {
 pub struct CounterStatus {
     /// The first number not reserved yet, as far as the store knows.
     pub next: u64,
-    /// The store may have forgotten reservations, and refuses until an operator [resumes](SegmentStore::resume) it.
+    /// The store may have forgotten reservations, and refuses until an operator [resumes](LeaseStore::resume_counter) it.
     pub lost: bool,
 }

@@ -30,7 +30,7 @@ use crate::date::{span, utc};
 /// them. No value contains a password.
 ///
 /// ```
-/// use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Verdict};
+/// use randflake_std::lease::{MemoryStore, Namespace, Verdict};
 /// use randflake_std::randflake_core::ManualClock;
 /// use randflake_std::Randflake;
 /// use std::sync::Arc;

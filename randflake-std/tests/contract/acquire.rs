@@ -25,7 +25,7 @@ pub(crate) fn a_grant_begins_now(backend: &impl Backend) {
     assert_eq!(store.namespace(), &eight("orders"));
     assert_eq!(store.list().unwrap(), []);
 
-    let acquired = acquire(&mut *store, 1, 1).unwrap();
+    let acquired = acquire(&mut store, 1, 1).unwrap();
     let [grant] = acquired.grants[..] else {
         panic!("one was asked for: {acquired:?}")
     };
@@ -43,8 +43,8 @@ pub(crate) fn a_grant_begins_now(backend: &impl Backend) {
 
 pub(crate) fn several_node_ids_at_once(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let first = acquire(&mut *store, 1, 3).unwrap().grants;
-    let second = acquire(&mut *store, 2, 5).unwrap().grants;
+    let first = acquire(&mut store, 1, 3).unwrap().grants;
+    let second = acquire(&mut store, 2, 5).unwrap().grants;
     let all = [&first[..], &second].concat();
     assert_eq!((first.len(), second.len()), (3, 5));
     assert!(first.is_sorted_by_key(|grant| grant.node_id));
@@ -72,13 +72,13 @@ pub(crate) fn several_node_ids_at_once(backend: &impl Backend) {
 
 pub(crate) fn all_or_nothing(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    acquire(&mut *store, 1, 3).unwrap();
+    acquire(&mut store, 1, 3).unwrap();
     backend.pass(ticks(10));
-    acquire(&mut *store, 2, 3).unwrap();
+    acquire(&mut store, 2, 3).unwrap();
     let before = store.list().unwrap();
 
     // Two are free; for a third the first lease has to end.
-    let refused = acquire(&mut *store, 3, 3).unwrap_err();
+    let refused = acquire(&mut store, 3, 3).unwrap_err();
     let StoreError::Exhausted { retry_in } = refused else {
         panic!("{refused:?}")
     };
@@ -90,15 +90,15 @@ pub(crate) fn all_or_nothing(backend: &impl Backend) {
     assert_eq!(store.list().unwrap(), before);
 
     // For a sixth a lease of the second acquire has to.
-    let refused = acquire(&mut *store, 3, 6).unwrap_err();
+    let refused = acquire(&mut store, 3, 6).unwrap_err();
     let StoreError::Exhausted { retry_in: longer } = refused else {
         panic!("{refused:?}")
     };
     assert_eq!(longer, retry_in + ticks(10));
 
     backend.pass(retry_in);
-    assert_eq!(acquire(&mut *store, 3, 5).unwrap().grants.len(), 5);
-    assert!(acquire(&mut *store, 4, 1).is_err());
+    assert_eq!(acquire(&mut store, 3, 5).unwrap().grants.len(), 5);
+    assert!(acquire(&mut store, 4, 1).is_err());
 }
 
 pub(crate) fn node_ids_are_used_again(backend: &impl Backend) {
@@ -106,7 +106,7 @@ pub(crate) fn node_ids_are_used_again(backend: &impl Backend) {
     let mut referee = Referee::default();
     for round in 1..=5 {
         for node in 0..8 {
-            let grant = acquire_one(&mut *store, round * 8 + node);
+            let grant = acquire_one(&mut store, round * 8 + node);
             referee.granted(&[grant]);
         }
         backend.pass(ticks(TTL));
@@ -165,8 +165,8 @@ pub(crate) fn what_cannot_be_granted_is_refused(backend: &impl Backend) {
 pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
     let mut orders = backend.open(&eight("orders")).unwrap();
     let mut users = backend.open(&eight("users")).unwrap();
-    let grants = acquire(&mut *orders, 1, 8).unwrap().grants;
-    let others = acquire(&mut *users, 1, 8).unwrap().grants;
+    let grants = acquire(&mut orders, 1, 8).unwrap().grants;
+    let others = acquire(&mut users, 1, 8).unwrap().grants;
     assert_eq!(node_ids(&grants), node_ids(&others));
 
     let released = Grant {
@@ -175,7 +175,7 @@ pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
     };
     users.release(&[released]).unwrap();
     users.quarantine().unwrap();
-    assert!(acquire(&mut *orders, 2, 1).is_err());
+    assert!(acquire(&mut orders, 2, 1).is_err());
     assert!(
         orders
             .list()
@@ -184,9 +184,9 @@ pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
             .all(|record| record.grant.end == grants[0].end)
     );
     backend.pass(ticks(TTL));
-    acquire(&mut *orders, 2, 8).unwrap();
+    acquire(&mut orders, 2, 8).unwrap();
     assert!(matches!(
-        acquire(&mut *users, 2, 1),
+        acquire(&mut users, 2, 1),
         Err(StoreError::Quarantined { .. })
     ));
 }
@@ -195,7 +195,7 @@ pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
 pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     store.seal(KeyCheck::Key(7));
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     let refused = |error: StoreError, what: &str| {
         assert!(matches!(error, StoreError::Terms { .. }), "{error:?}");
         assert!(error.to_string().contains(what), "{error}");
@@ -213,11 +213,11 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     for seal in [KeyCheck::Key(8), KeyCheck::Plain] {
         let mut other = backend.open(&eight("orders")).unwrap();
         other.seal(seal);
-        refused(acquire(&mut *other, 2, 1).unwrap_err(), "00000007");
+        refused(acquire(&mut other, 2, 1).unwrap_err(), "00000007");
     }
     let mut other = backend.open(&eight("orders")).unwrap();
     other.seal(KeyCheck::Key(7));
-    acquire_one(&mut *other, 2);
+    acquire_one(&mut other, 2);
     assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
     assert_eq!(store.list().unwrap().len(), 2);
 }
@@ -227,10 +227,10 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
 pub(crate) fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl Backend) {
     let hour = eight("orders").with_max_ttl(Duration::from_secs(3_600));
     let mut store = backend.open(&hour).unwrap();
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     let mut other = backend.open(&eight("orders")).unwrap();
     for refused in [
-        acquire(&mut *other, 2, 1).map(drop),
+        acquire(&mut other, 2, 1).map(drop),
         other.renew(&[grant], TTL).map(drop),
         other.create_namespace().map(drop),
         other.end_quarantine(),
@@ -251,15 +251,15 @@ pub(crate) fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl 
 
     // A default that is named is the same as one that is not.
     let mut store = backend.open(&eight("default")).unwrap();
-    acquire_one(&mut *store, 1);
+    acquire_one(&mut store, 1);
     let named = eight("default").with_max_ttl(DEFAULT_MAX_TTL);
-    acquire_one(&mut *backend.open(&named).unwrap(), 2);
+    acquire_one(&mut backend.open(&named).unwrap(), 2);
 }
 
 /// Who chooses and who takes any exclude each other.
 pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let choose = |store: &mut dyn LeaseStore, chosen: &[u32]| {
+    let choose = |store: &mut LeaseStore, chosen: &[u32]| {
         store.acquire(&AcquireRequest {
             token: Token::random().unwrap(),
             holder: "chooser",
@@ -267,18 +267,18 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
             ttl: TTL,
         })
     };
-    let chosen = choose(&mut *store, &[5, 2]).unwrap().grants;
+    let chosen = choose(&mut store, &[5, 2]).unwrap().grants;
     assert_eq!(node_ids(&chosen), [2, 5].into());
     backend.pass(ticks(10));
-    let free = acquire(&mut *store, 1, 6).unwrap().grants;
+    let free = acquire(&mut store, 1, 6).unwrap().grants;
     assert!(node_ids(&free).is_disjoint(&node_ids(&chosen)));
     assert!(matches!(
-        acquire(&mut *store, 2, 1),
+        acquire(&mut store, 2, 1),
         Err(StoreError::Exhausted { .. })
     ));
 
     // Both or none, and until when they are taken.
-    let refused = choose(&mut *store, &[5, 3]).unwrap_err();
+    let refused = choose(&mut store, &[5, 3]).unwrap_err();
     let StoreError::Exhausted { retry_in } = refused else {
         panic!("{refused:?}")
     };
@@ -287,11 +287,11 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
         "{retry_in:?}"
     );
     backend.pass(ticks(TTL - 10));
-    assert!(choose(&mut *store, &[5, 3]).is_err());
-    let again = choose(&mut *store, &[5]).unwrap().grants[0];
+    assert!(choose(&mut store, &[5, 3]).is_err());
+    let again = choose(&mut store, &[5]).unwrap().grants[0];
     assert!(again.start >= chosen[1].end);
     for not_so in [&[8][..], &[u32::MAX], &[4, 4]] {
-        let refused = choose(&mut *store, not_so);
+        let refused = choose(&mut store, not_so);
         assert!(
             matches!(refused, Err(StoreError::Invalid(_))),
             "{refused:?}"
@@ -310,11 +310,11 @@ pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backe
         while missing > 0 {
             let count = missing.min(backend.at_once());
             number += 1;
-            taken.extend(node_ids(&acquire_some(&mut *store, number, count)));
+            taken.extend(node_ids(&acquire_some(&mut store, number, count)));
             missing -= count;
         }
         number += 1;
-        let grant = acquire_one(&mut *store, number);
+        let grant = acquire_one(&mut store, number);
         assert!(
             !taken.contains(&grant.node_id),
             "{grant:?} at {up_to} taken"
@@ -326,7 +326,7 @@ pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backe
         });
     }
     let mut other = backend.open(&namespace).unwrap();
-    refuses(&mut *store, number + 1);
+    refuses(&mut store, number + 1);
     // What is released is found by others, once.
     for count in [3, 2] {
         last.truncate(count);
@@ -334,12 +334,12 @@ pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backe
         let found: Vec<_> = (0..count)
             .map(|_| {
                 number += 1;
-                acquire_one(&mut *other, number)
+                acquire_one(&mut other, number)
             })
             .collect();
         assert_eq!(node_ids(&found), node_ids(&last));
-        refuses(&mut *store, number + 1);
-        refuses(&mut *other, number + 2);
+        refuses(&mut store, number + 1);
+        refuses(&mut other, number + 2);
         number += 2;
         let unused = found.iter().map(|grant| Grant {
             end: grant.start,
@@ -351,7 +351,7 @@ pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backe
 }
 
 /// All is leased, for a TTL at most.
-fn refuses(store: &mut dyn LeaseStore, number: u128) {
+fn refuses(store: &mut LeaseStore, number: u128) {
     let refused = acquire(store, number, 1).unwrap_err();
     let StoreError::Exhausted { retry_in } = refused else {
         panic!("{refused:?}")
@@ -365,10 +365,10 @@ pub(crate) fn many_clients_at_once(backend: &impl Backend) {
     let clients = (0..CLIENTS).map(|_| patiently(|| backend.open(&namespace)).unwrap());
     let clients: Vec<_> = clients.enumerate().collect();
     let grants = thread::scope(|scope| {
-        let work = |(client, mut store): (usize, Box<dyn LeaseStore>)| {
+        let work = |(client, mut store): (usize, LeaseStore)| {
             scope.spawn(move || {
                 let numbers = (0..8).map(|n| (client as u128) << 64 | n);
-                let grants = numbers.map(|n| acquire_one(&mut *store, n));
+                let grants = numbers.map(|n| acquire_one(&mut store, n));
                 grants.collect::<Vec<_>>()
             })
         };

@@ -16,7 +16,7 @@ pub(crate) fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
     let shortest = eight("orders").with_max_ttl(Duration::from_secs(100));
     let mut store = backend.open(&shortest).unwrap();
     store.seal(KeyCheck::Plain);
-    acquire_one(&mut *store, 1);
+    acquire_one(&mut store, 1);
     drop(store);
 
     let found = backend.find("orders").unwrap();
@@ -37,7 +37,7 @@ pub(crate) fn several_namespaces_are_told_apart(backend: &impl Backend) {
     let names = ["a", "a-b", "a0", "a_", "b"];
     for name in names {
         let mut store = backend.open(&eight(name)).unwrap();
-        acquire_one(&mut *store, 1);
+        acquire_one(&mut store, 1);
     }
     assert_eq!(backend.names(), names);
     let mut store = backend.open(&eight("a")).unwrap();
@@ -47,7 +47,7 @@ pub(crate) fn several_namespaces_are_told_apart(backend: &impl Backend) {
         let mut store = backend.open(&eight(name)).unwrap();
         assert_eq!(store.list().unwrap().len(), 1, "{name}");
         // It grants still.
-        acquire_one(&mut *store, 2);
+        acquire_one(&mut store, 2);
     }
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
     let not_dropped = store.reopen_namespace();
     let is_refused = matches!(not_dropped, Err(StoreError::Invalid(_)));
     assert!(is_refused, "{not_dropped:?}");
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     store.drop_namespace().unwrap();
     assert_eq!((backend.names(), backend.find("orders")), (vec![], None));
     assert_eq!(store.list().unwrap(), []);
@@ -67,7 +67,7 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
     let renewed = store.renew(&[grant], TTL).unwrap();
     assert_eq!(renewed.ends, [Err(Loss::Released)]);
     store.release(&[grant]).unwrap();
-    is_refused_as_dropped(&mut *store, grant.end);
+    is_refused_as_dropped(&mut store, grant.end);
     drop(store);
 
     // Another layout, another secret, another longest TTL: nobody opens it by leasing.
@@ -76,7 +76,7 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
     let mut store = backend.open(&namespace).unwrap();
     assert_eq!(store.list().unwrap(), []);
     store.seal(KeyCheck::Key(2));
-    is_refused_as_dropped(&mut *store, grant.end);
+    is_refused_as_dropped(&mut store, grant.end);
     assert_eq!(backend.names(), Vec::<String>::new());
 
     let old_end = Duration::from_millis(Eight::SPEC.unix_ms(grant.end));
@@ -93,7 +93,7 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
         matches!(refused, Err(StoreError::Invalid(_))),
         "{refused:?}"
     );
-    let acquired = match acquire(&mut *store, 2, 1) {
+    let acquired = match acquire(&mut store, 2, 1) {
         Err(StoreError::Quarantined {
             retry_in,
             quarantine: seen,
@@ -101,12 +101,12 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
             assert_eq!(seen, quarantine);
             assert_eq!(quarantine.until, store.now().unwrap() + retry_in);
             backend.pass(retry_in);
-            acquire(&mut *store, 3, 1).unwrap()
+            acquire(&mut store, 3, 1).unwrap()
         }
         // With one node id, a lease may begin when the quarantine ends, if that is near.
         Err(StoreError::Exhausted { retry_in }) => {
             backend.pass(retry_in);
-            acquire(&mut *store, 3, 1).unwrap()
+            acquire(&mut store, 3, 1).unwrap()
         }
         outcome => outcome.unwrap(),
     };
@@ -121,10 +121,10 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
     store.drop_namespace().unwrap();
     backend.pass(Duration::from_secs(3_600));
     assert_eq!(store.reopen_namespace().unwrap(), None);
-    acquire_one(&mut *store, 4);
+    acquire_one(&mut store, 4);
 }
 
-fn is_refused_as_dropped(store: &mut dyn LeaseStore, end: u64) {
+fn is_refused_as_dropped(store: &mut LeaseStore, end: u64) {
     let old_end = Duration::from_millis(Eight::SPEC.unix_ms(end));
     for refused in [
         acquire(store, 2, 1).map(drop),

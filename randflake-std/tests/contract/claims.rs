@@ -8,14 +8,14 @@ use randflake_std::rules::KeyCheck;
 
 use super::{Backend, acquire, acquire_one, eight, patiently};
 
-fn open(backend: &impl Backend, namespace: &Namespace, seal: KeyCheck) -> Box<dyn LeaseStore> {
+fn open(backend: &impl Backend, namespace: &Namespace, seal: KeyCheck) -> LeaseStore {
     let mut store = patiently(|| backend.open(namespace)).unwrap();
     store.seal(seal);
     store
 }
 
 #[track_caller]
-fn is_taken(store: &mut dyn LeaseStore, by: &str) {
+fn is_taken(store: &mut LeaseStore, by: &str) {
     let own = store.namespace().name().to_owned();
     let refused = patiently(|| acquire(store, 9, 1)).unwrap_err();
     let StoreError::SecretTaken { namespace, asked } = &refused else {
@@ -35,44 +35,44 @@ fn is_taken(store: &mut dyn LeaseStore, by: &str) {
 
 pub(crate) fn a_secret_is_of_one_namespace(backend: &impl Backend) {
     let mut orders = open(backend, &eight("orders"), KeyCheck::Key(1));
-    acquire_one(&mut *orders, 1);
+    acquire_one(&mut orders, 1);
 
     let mut users = open(backend, &eight("users"), KeyCheck::Key(1));
-    is_taken(&mut *users, "orders");
+    is_taken(&mut users, "orders");
     assert_eq!(users.list().unwrap(), []);
-    acquire_one(&mut *orders, 2);
+    acquire_one(&mut orders, 2);
     // Another secret, and none.
     let mut users = open(backend, &eight("users"), KeyCheck::Key(2));
-    acquire_one(&mut *users, 1);
+    acquire_one(&mut users, 1);
     for name in ["plain", "bits"] {
-        acquire_one(&mut *open(backend, &eight(name), KeyCheck::Plain), 1);
+        acquire_one(&mut open(backend, &eight(name), KeyCheck::Plain), 1);
     }
 
     // Whoever has no key makes the namespace, and who brings one is refused all the same.
     let mut keyless = backend.open(&eight("devices")).unwrap();
-    acquire_one(&mut *keyless, 1);
+    acquire_one(&mut keyless, 1);
     is_taken(
-        &mut *open(backend, &eight("devices"), KeyCheck::Key(2)),
+        &mut open(backend, &eight("devices"), KeyCheck::Key(2)),
         "users",
     );
-    acquire_one(&mut *open(backend, &eight("devices"), KeyCheck::Key(3)), 2);
+    acquire_one(&mut open(backend, &eight("devices"), KeyCheck::Key(3)), 2);
     is_taken(
-        &mut *open(backend, &eight("more"), KeyCheck::Key(3)),
+        &mut open(backend, &eight("more"), KeyCheck::Key(3)),
         "devices",
     );
 
     // A drop keeps it.
     orders.drop_namespace().unwrap();
     is_taken(
-        &mut *open(backend, &eight("more"), KeyCheck::Key(1)),
+        &mut open(backend, &eight("more"), KeyCheck::Key(1)),
         "orders",
     );
 
     // It is meant.
     let more = eight("more").with_shared_secret();
-    acquire_one(&mut *open(backend, &more, KeyCheck::Key(1)), 1);
+    acquire_one(&mut open(backend, &more, KeyCheck::Key(1)), 1);
     // Its record has the secret now.
-    acquire_one(&mut *open(backend, &eight("more"), KeyCheck::Key(1)), 2);
+    acquire_one(&mut open(backend, &eight("more"), KeyCheck::Key(1)), 2);
 }
 
 pub(crate) fn of_two_that_race_one_gets_the_secret(backend: &impl Backend) {
@@ -82,10 +82,10 @@ pub(crate) fn of_two_that_race_one_gets_the_secret(backend: &impl Backend) {
         let barrier = Barrier::new(stores.len());
         let barrier = &barrier;
         let granted = thread::scope(|scope| {
-            let race = |mut store: Box<dyn LeaseStore>| {
+            let race = |mut store: LeaseStore| {
                 scope.spawn(move || {
                     barrier.wait();
-                    match patiently(|| acquire(&mut *store, 1, 1)) {
+                    match patiently(|| acquire(&mut store, 1, 1)) {
                         Ok(_) => true,
                         Err(StoreError::SecretTaken { .. }) => false,
                         Err(error) => panic!("{error:?}"),

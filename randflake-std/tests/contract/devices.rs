@@ -30,7 +30,7 @@ fn accept(reader: &mut TicketReader, ticket: &[u8]) -> Result<Lease<Eight>, Tick
 
 pub(crate) fn a_device_is_served_by_one_server_after_the_other(backend: &impl Backend) {
     let mut first = backend.open(&eight("meters")).unwrap();
-    let not_leased = DeviceLease::find(&mut *first, DEVICE).unwrap_err();
+    let not_leased = DeviceLease::find(&mut first, DEVICE).unwrap_err();
     assert!(
         matches!(
             not_leased,
@@ -38,25 +38,25 @@ pub(crate) fn a_device_is_served_by_one_server_after_the_other(backend: &impl Ba
         ),
         "{not_leased:?}"
     );
-    let acquired = DeviceLease::acquire(&mut *first, DEVICE, ticks(TTL)).unwrap();
-    acquire_one(&mut *first, 1);
-    let other = DeviceLease::acquire(&mut *first, DEVICE + 1, ticks(TTL)).unwrap();
+    let acquired = DeviceLease::acquire(&mut first, DEVICE, ticks(TTL)).unwrap();
+    acquire_one(&mut first, 1);
+    let other = DeviceLease::acquire(&mut first, DEVICE + 1, ticks(TTL)).unwrap();
     let mut reader = TicketReader::new(DEVICE, 0);
     let lease = accept(&mut reader, &acquired.ticket(1, &key()).unwrap()).unwrap();
 
     backend.pass(ticks(TTL / 2));
     let mut second = backend.open(&eight("meters")).unwrap();
-    let mut all = DeviceLease::all(&mut *second).unwrap();
+    let mut all = DeviceLease::all(&mut second).unwrap();
     all.sort_by_key(DeviceLease::device_id);
     let grants: Vec<_> = all.iter().map(DeviceLease::grant).collect();
     assert_eq!(grants, [acquired.grant(), other.grant()]);
 
-    let mut found = DeviceLease::find(&mut *second, DEVICE).unwrap();
+    let mut found = DeviceLease::find(&mut second, DEVICE).unwrap();
     assert_eq!(found.grant(), acquired.grant());
-    found.renew(&mut *second, ticks(TTL)).unwrap();
+    found.renew(&mut second, ticks(TTL)).unwrap();
     assert!(found.grant().end >= acquired.grant().end + TTL / 2);
     assert_eq!(
-        record_of(&mut *first, found.grant().node_id).grant,
+        record_of(&mut first, found.grant().node_id).grant,
         *found.grant()
     );
     let replayed = accept(&mut reader, &found.ticket(1, &key()).unwrap());
@@ -77,20 +77,20 @@ pub(crate) fn a_device_is_served_by_one_server_after_the_other(backend: &impl Ba
     // A lease that is over is not renewed, nor found.
     backend.pass(ticks(2 * TTL));
     let over = found.grant().end;
-    let lost = found.renew(&mut *second, ticks(TTL)).unwrap_err();
+    let lost = found.renew(&mut second, ticks(TTL)).unwrap_err();
     let node_id = found.grant().node_id;
     assert!(
         matches!(lost, DeviceLeaseError::Lost { node_id: id } if id == node_id),
         "{lost:?}"
     );
     assert_eq!(found.grant().end, over);
-    assert!(DeviceLease::find(&mut *second, DEVICE).is_err());
-    assert!(DeviceLease::all(&mut *second).unwrap().is_empty());
+    assert!(DeviceLease::find(&mut second, DEVICE).is_err());
+    assert!(DeviceLease::all(&mut second).unwrap().is_empty());
 }
 
 pub(crate) fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
     let mut store = backend.open(&eight("meters")).unwrap();
-    let leases = [(); 8].map(|()| DeviceLease::acquire(&mut *store, DEVICE, ticks(TTL)).unwrap());
+    let leases = [(); 8].map(|()| DeviceLease::acquire(&mut store, DEVICE, ticks(TTL)).unwrap());
     let Grant {
         node_id,
         start,
@@ -102,28 +102,28 @@ pub(crate) fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
     // The device's horizon is within a tick: that one may have been used.
     let [first, ..] = leases;
     let horizon = begin(start + 4) + ticks(1) / 2;
-    first.release(&mut *store, horizon).unwrap();
-    assert_eq!(record_of(&mut *store, node_id).grant.end, start + 5);
-    let next = DeviceLease::acquire(&mut *store, DEVICE + 1, ticks(TTL)).unwrap();
+    first.release(&mut store, horizon).unwrap();
+    assert_eq!(record_of(&mut store, node_id).grant.end, start + 5);
+    let next = DeviceLease::acquire(&mut store, DEVICE + 1, ticks(TTL)).unwrap();
     assert_eq!(next.grant().node_id, node_id);
     assert!(next.grant().start >= start + 10);
 
     // One that was released cannot be renewed, though its end is still to come.
-    let second = DeviceLease::find(&mut *store, DEVICE).unwrap();
-    let mut copy = DeviceLease::find(&mut *store, DEVICE).unwrap();
-    second.release(&mut *store, begin(end - 20)).unwrap();
+    let second = DeviceLease::find(&mut store, DEVICE).unwrap();
+    let mut copy = DeviceLease::find(&mut store, DEVICE).unwrap();
+    second.release(&mut store, begin(end - 20)).unwrap();
     assert_eq!(
-        record_of(&mut *store, copy.grant().node_id).grant.end,
+        record_of(&mut store, copy.grant().node_id).grant.end,
         end - 20
     );
-    let lost = copy.renew(&mut *store, ticks(TTL)).unwrap_err();
+    let lost = copy.renew(&mut store, ticks(TTL)).unwrap_err();
     assert!(matches!(lost, DeviceLeaseError::Lost { .. }), "{lost:?}");
     let now = tick_at(store.now().unwrap());
     assert!(now < end - 20, "the store's clock stands in this test");
 }
 
 fn next(
-    store: &mut dyn LeaseStore,
+    store: &mut LeaseStore,
     device: u64,
     owner: &str,
     counter: Option<u32>,
@@ -134,7 +134,7 @@ fn next(
 }
 
 fn register(
-    store: &mut dyn LeaseStore,
+    store: &mut LeaseStore,
     device: u64,
     owner: Option<&str>,
     reported: Option<u32>,
@@ -144,34 +144,34 @@ fn register(
 
 pub(crate) fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
     let mut first = backend.open(&eight("meters")).unwrap();
-    acquire_one(&mut *first, 1);
+    acquire_one(&mut first, 1);
     let mut second = backend.open(&eight("meters")).unwrap();
     // Also numbers that a table's signed ones do not have.
     for device in [0, DEVICE, u64::MAX >> 1, 1 << 63, u64::MAX] {
         let unknown = first.device(device, &DeviceRequest::Look).unwrap_err();
         assert!(matches!(unknown, DeviceError::Unknown { .. }), "{unknown}");
         // Nobody takes a device by asking first.
-        let refused = next(&mut *first, device, "a", None).unwrap_err();
+        let refused = next(&mut first, device, "a", None).unwrap_err();
         assert!(matches!(refused, DeviceError::NotOwned { .. }), "{refused}");
-        register(&mut *first, device, Some("a"), Some(0)).unwrap();
-        assert_eq!(next(&mut *first, device, "a", None).unwrap(), 1);
-        assert_eq!(next(&mut *second, device, "a", Some(7)).unwrap(), 7);
+        register(&mut first, device, Some("a"), Some(0)).unwrap();
+        assert_eq!(next(&mut first, device, "a", None).unwrap(), 1);
+        assert_eq!(next(&mut second, device, "a", Some(7)).unwrap(), 7);
         // The counter that made the device refuse every ticket.
         for (owner, counter) in [("b", Some(1_073_741_823)), ("b", None), ("", None)] {
-            let refused = next(&mut *second, device, owner, counter).unwrap_err();
+            let refused = next(&mut second, device, owner, counter).unwrap_err();
             assert!(matches!(refused, DeviceError::NotOwned { .. }), "{refused}");
         }
         for counter in [7, 8 + MAX_COUNTER_STEP, 1_073_741_823] {
-            let refused = next(&mut *second, device, "a", Some(counter)).unwrap_err();
+            let refused = next(&mut second, device, "a", Some(counter)).unwrap_err();
             assert!(
                 matches!(refused, DeviceError::Counter { last: 7, .. }),
                 "{refused}"
             );
         }
-        let moved = register(&mut *second, device, Some("b"), None).unwrap();
+        let moved = register(&mut second, device, Some("b"), None).unwrap();
         assert_eq!((&*moved.owner, moved.last_counter), ("b", 7));
-        assert!(next(&mut *first, device, "a", None).is_err());
-        assert_eq!(next(&mut *first, device, "b", None).unwrap(), 8);
+        assert!(next(&mut first, device, "a", None).is_err());
+        assert_eq!(next(&mut first, device, "b", None).unwrap(), 8);
     }
     // Each is one.
     assert_eq!(
@@ -181,5 +181,5 @@ pub(crate) fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
             .last_counter,
         8
     );
-    assert!(register(&mut *first, DEVICE + 1, Some("a"), None).is_err());
+    assert!(register(&mut first, DEVICE + 1, Some("a"), None).is_err());
 }

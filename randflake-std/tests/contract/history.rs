@@ -47,7 +47,7 @@ struct World<'b, B> {
 }
 
 struct Client {
-    store: Box<dyn LeaseStore>,
+    store: LeaseStore,
     /// Where the backend counts it.
     number: usize,
     holder: String,

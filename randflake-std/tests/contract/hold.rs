@@ -10,14 +10,14 @@ use super::{
 
 pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let mut grants = acquire(&mut *store, 1, 3).unwrap().grants;
+    let mut grants = acquire(&mut store, 1, 3).unwrap().grants;
     backend.pass(ticks(20));
     grants.reverse();
     let renewed = store.renew(&grants, TTL).unwrap();
     let end = tick_at(renewed.now) + TTL;
     assert_eq!(renewed.ends, [Ok(end); 3]);
     assert!(end >= grants[0].end + 20);
-    assert_eq!(record_of(&mut *store, grants[0].node_id).grant.end, end);
+    assert_eq!(record_of(&mut store, grants[0].node_id).grant.end, end);
 
     // Repeated with what the holder knew before: no harm.
     assert!(
@@ -42,29 +42,29 @@ pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
 
 pub(crate) fn a_renewal_never_shortens(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     assert_eq!(store.renew(&[grant], 1).unwrap().ends, [Ok(grant.end)]);
     backend.step_clock(0, -10_000);
-    let renewed = renew_after_a_leap(&mut *store, &[grant]);
+    let renewed = renew_after_a_leap(&mut store, &[grant]);
     assert_eq!(renewed.ends, [Ok(grant.end)]);
 }
 
 pub(crate) fn a_lease_that_is_over_cannot_be_renewed(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grants = acquire(&mut *store, 1, 2).unwrap().grants;
+    let grants = acquire(&mut store, 1, 2).unwrap().grants;
     backend.pass(ticks(TTL - 5));
     let ends = store.renew(&grants[..1], TTL).unwrap().ends;
     backend.pass(ticks(5));
     // Nobody has taken the second one, and yet it is over.
     let both = store.renew(&grants, 1).unwrap().ends;
     assert_eq!(both, [ends[0], Err(Loss::Expired)]);
-    let next = acquire_one(&mut *store, 2);
+    let next = acquire_one(&mut store, 2);
     assert!(next.start >= grants[1].end);
 }
 
 pub(crate) fn a_release_frees_the_rest(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grants = acquire(&mut *store, 1, 8).unwrap().grants;
+    let grants = acquire(&mut store, 1, 8).unwrap().grants;
     backend.pass(ticks(5));
     let cut = |grant: Grant, after| Grant {
         end: grant.start + after,
@@ -74,33 +74,33 @@ pub(crate) fn a_release_frees_the_rest(backend: &impl Backend) {
     let released = [cut(grants[0], 5), cut(grants[1], 0), cut(grants[2], 20)];
     store.release(&released).unwrap();
     for grant in &released {
-        assert_eq!(record_of(&mut *store, grant.node_id).grant.end, grant.end);
+        assert_eq!(record_of(&mut store, grant.node_id).grant.end, grant.end);
     }
     assert_eq!(
         store.renew(&released, TTL).unwrap().ends,
         [Err(Loss::Released); 3]
     );
 
-    let next = acquire(&mut *store, 2, 2).unwrap();
+    let next = acquire(&mut store, 2, 2).unwrap();
     for grant in &next.grants {
         assert!(grant.node_id == grants[0].node_id || grant.node_id == grants[1].node_id);
         assert_eq!(grant.start, tick_at(next.now));
     }
     // The third is not free before its last tick is over.
-    assert!(acquire(&mut *store, 3, 1).is_err());
+    assert!(acquire(&mut store, 3, 1).is_err());
     backend.pass(ticks(15));
-    let grant = acquire_one(&mut *store, 3);
+    let grant = acquire_one(&mut store, 3);
     assert_eq!(grant.node_id, grants[2].node_id);
     assert!(grant.start >= released[2].end);
 
     // Released a second time, when others have it: no effect.
     store.release(&released).unwrap();
-    assert_eq!(record_of(&mut *store, grant.node_id).grant, grant);
+    assert_eq!(record_of(&mut store, grant.node_id).grant, grant);
 }
 
 pub(crate) fn a_release_counts_once(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     let used = Grant {
         end: grant.start + 20,
         ..grant
@@ -108,7 +108,7 @@ pub(crate) fn a_release_counts_once(backend: &impl Backend) {
     store.release(&[used]).unwrap();
     for end in [grant.start, grant.start + 30] {
         store.release(&[Grant { end, ..grant }]).unwrap();
-        assert_eq!(record_of(&mut *store, grant.node_id).grant, used);
+        assert_eq!(record_of(&mut store, grant.node_id).grant, used);
     }
 }
 
@@ -116,7 +116,7 @@ pub(crate) fn what_was_not_used_is_granted_in_the_same_tick(backend: &impl Backe
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut referee = Referee::default();
     for number in 1..10 {
-        let mut grants = acquire(&mut *store, number, 8).unwrap().grants;
+        let mut grants = acquire(&mut store, number, 8).unwrap().grants;
         referee.granted(&grants);
         for grant in &mut grants {
             grant.end = grant.start;
@@ -128,7 +128,7 @@ pub(crate) fn what_was_not_used_is_granted_in_the_same_tick(backend: &impl Backe
 
 pub(crate) fn a_release_never_lengthens(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grants = acquire(&mut *store, 1, 3).unwrap().grants;
+    let grants = acquire(&mut store, 1, 3).unwrap().grants;
     let [late, early, max] = grants[..] else {
         panic!("three were asked for")
     };
@@ -147,16 +147,16 @@ pub(crate) fn a_release_never_lengthens(backend: &impl Backend) {
         },
     ];
     store.release(&released).unwrap();
-    assert_eq!(record_of(&mut *store, late.node_id).grant.end, late.end);
-    assert_eq!(record_of(&mut *store, early.node_id).grant.end, early.start);
-    assert_eq!(record_of(&mut *store, max.node_id).grant.end, max.end);
+    assert_eq!(record_of(&mut store, late.node_id).grant.end, late.end);
+    assert_eq!(record_of(&mut store, early.node_id).grant.end, early.start);
+    assert_eq!(record_of(&mut store, max.node_id).grant.end, max.end);
 }
 
 pub(crate) fn only_the_holder_of_a_grant_can_change_it(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let stale = acquire_one(&mut *store, 1);
+    let stale = acquire_one(&mut store, 1);
     backend.pass(ticks(TTL));
-    let others = acquire(&mut *store, 2, 8).unwrap().grants;
+    let others = acquire(&mut store, 2, 8).unwrap().grants;
     let grant = others.iter().find(|other| other.node_id == stale.node_id);
     let grant = *grant.unwrap();
     let forged = [
@@ -189,7 +189,7 @@ pub(crate) fn only_the_holder_of_a_grant_can_change_it(backend: &impl Backend) {
     let renewed = store.renew(&forged, TTL).unwrap().ends;
     assert!(renewed.iter().all(Result::is_err), "{renewed:?}");
     store.release(&forged).unwrap();
-    assert_eq!(record_of(&mut *store, grant.node_id).grant, grant);
+    assert_eq!(record_of(&mut store, grant.node_id).grant, grant);
     assert_eq!(store.list().unwrap().len(), 8);
     assert_eq!(store.renew(&[], TTL).unwrap().ends, []);
     store.release(&[]).unwrap();
@@ -197,7 +197,7 @@ pub(crate) fn only_the_holder_of_a_grant_can_change_it(backend: &impl Backend) {
 
 pub(crate) fn what_was_answered_is_kept(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let first = acquire(&mut *store, 1, 3).unwrap().grants;
+    let first = acquire(&mut store, 1, 3).unwrap().grants;
     backend.pass(ticks(10));
     store.renew(&first[..1], TTL).unwrap();
     let released = Grant {
@@ -215,5 +215,5 @@ pub(crate) fn what_was_answered_is_kept(backend: &impl Backend) {
         matches!(renewed[..], [Ok(_), Err(Loss::Released), Ok(_)]),
         "{renewed:?}"
     );
-    acquire_one(&mut *store, 2);
+    acquire_one(&mut store, 2);
 }

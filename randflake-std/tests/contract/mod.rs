@@ -40,7 +40,7 @@ pub(crate) use versions::*;
 /// A store that starts empty, and its clients.
 pub(crate) trait Backend {
     /// Another client, of any namespace.
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError>;
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError>;
 
     /// Where it is, unless in memory.
     fn url(&self) -> String {
@@ -180,7 +180,7 @@ pub(crate) fn token(number: u128) -> Token {
 
 /// An acquire of `TTL` ticks.
 pub(crate) fn acquire(
-    store: &mut dyn LeaseStore,
+    store: &mut LeaseStore,
     number: u128,
     count: u32,
 ) -> Result<Acquired, StoreError> {
@@ -188,7 +188,7 @@ pub(crate) fn acquire(
 }
 
 pub(crate) fn acquire_as(
-    store: &mut dyn LeaseStore,
+    store: &mut LeaseStore,
     holder: &str,
     number: u128,
     count: u32,
@@ -212,7 +212,7 @@ pub(crate) fn patiently<T>(
 }
 
 /// An acquire which must succeed.
-pub(crate) fn acquire_some(store: &mut dyn LeaseStore, number: u128, count: u32) -> Vec<Grant> {
+pub(crate) fn acquire_some(store: &mut LeaseStore, number: u128, count: u32) -> Vec<Grant> {
     let request = AcquireRequest {
         token: token(number),
         holder: "holder",
@@ -222,19 +222,19 @@ pub(crate) fn acquire_some(store: &mut dyn LeaseStore, number: u128, count: u32)
     patiently(|| store.acquire(&request)).unwrap().grants
 }
 
-pub(crate) fn acquire_one(store: &mut dyn LeaseStore, number: u128) -> Grant {
+pub(crate) fn acquire_one(store: &mut LeaseStore, number: u128) -> Grant {
     acquire_some(store, number, 1)[0]
 }
 
 /// A renewal after the store's clock has leapt: where that is watched, it fails once.
-pub(crate) fn renew_after_a_leap(store: &mut dyn LeaseStore, grants: &[Grant]) -> Renewed {
+pub(crate) fn renew_after_a_leap(store: &mut LeaseStore, grants: &[Grant]) -> Renewed {
     match store.renew(grants, TTL) {
         Err(StoreError::ClockSkew { .. }) => store.renew(grants, TTL).unwrap(),
         outcome => outcome.unwrap(),
     }
 }
 
-pub(crate) fn record_of(store: &mut dyn LeaseStore, node_id: u32) -> Record {
+pub(crate) fn record_of(store: &mut LeaseStore, node_id: u32) -> Record {
     let records = store.list().unwrap();
     let record = records
         .into_iter()

@@ -8,7 +8,7 @@ use super::{Backend, TTL, eight, patiently, ticks, token};
 
 const NODE: u32 = 5;
 
-fn lease(store: &mut dyn LeaseStore, number: u128, holder: &str) -> Grant {
+fn lease(store: &mut LeaseStore, number: u128, holder: &str) -> Grant {
     let request = AcquireRequest {
         token: token(number),
         holder,
@@ -18,7 +18,7 @@ fn lease(store: &mut dyn LeaseStore, number: u128, holder: &str) -> Grant {
     patiently(|| store.acquire(&request)).unwrap().grants[0]
 }
 
-fn history(store: &mut dyn LeaseStore) -> History {
+fn history(store: &mut LeaseStore) -> History {
     let history = patiently(|| store.history(NODE..=NODE)).unwrap();
     assert_eq!(history.gaps(), []);
     history
@@ -33,7 +33,7 @@ fn holder(history: &History, tick: u64) -> String {
 
 pub(crate) fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let first = lease(&mut *store, 1, "released");
+    let first = lease(&mut store, 1, "released");
     backend.pass(ticks(10));
     let end = patiently(|| store.renew(&[first], TTL)).unwrap().ends[0].unwrap();
     assert_eq!(end, first.end + 10);
@@ -42,15 +42,15 @@ pub(crate) fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
         ..first
     };
     patiently(|| store.release(&[used])).unwrap();
-    let second = lease(&mut *store, 2, "renewed");
+    let second = lease(&mut store, 2, "renewed");
     backend.pass(ticks(10));
     let end = patiently(|| store.renew(&[second], TTL)).unwrap().ends[0].unwrap();
     backend.pass(ticks(2 * TTL));
     let mut another = backend.open(&eight("orders")).unwrap();
-    let third = lease(&mut *another, 3, "another");
+    let third = lease(&mut another, 3, "another");
 
     for store in [&mut store, &mut another] {
-        let history = history(&mut **store);
+        let history = history(store);
         let leases: Vec<&PastLease> = history.leases().collect();
         let ends: Vec<_> = leases.iter().map(|lease| lease.record.grant.end).collect();
         assert_eq!(ends, [used.end, end, third.end]);
@@ -87,8 +87,8 @@ pub(crate) fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
 
 pub(crate) fn a_tick_that_nobody_held_is_told(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grant = lease(&mut *store, 1, "holder");
-    let told = history(&mut *store);
+    let grant = lease(&mut store, 1, "holder");
+    let told = history(&mut store);
     assert_eq!(holder(&told, grant.end - 1), "holder");
     assert_eq!(told.explain(NODE, grant.end + 60), Explanation::Ahead);
 
@@ -97,8 +97,8 @@ pub(crate) fn a_tick_that_nobody_held_is_told(backend: &impl Backend) {
     store.create_namespace().unwrap();
     let wait = store.quarantine().unwrap();
     backend.pass(wait);
-    let later = lease(&mut *store, 2, "later");
-    let told = history(&mut *store);
+    let later = lease(&mut store, 2, "later");
+    let told = history(&mut store);
     assert_eq!(holder(&told, later.start), "later");
     let outcome = told.explain(NODE + 1, grant.start - 1);
     assert!(

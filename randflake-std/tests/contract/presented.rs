@@ -10,22 +10,22 @@ fn request(name: &str) -> RequestId {
     name.parse().unwrap()
 }
 
-fn renew(store: &mut dyn LeaseStore, grant: &PresentedGrant, name: &str) -> PresentedRenewal {
+fn renew(store: &mut LeaseStore, grant: &PresentedGrant, name: &str) -> PresentedRenewal {
     patiently(|| store.renew_presented(&[*grant], TTL, &request(name))).unwrap()
 }
 
-fn release(store: &mut dyn LeaseStore, grant: &PresentedGrant, name: &str) -> Result<(), Loss> {
+fn release(store: &mut LeaseStore, grant: &PresentedGrant, name: &str) -> Result<(), Loss> {
     patiently(|| store.release_presented(&[*grant], &request(name))).unwrap()[0]
 }
 
 /// Two servers of one namespace, and a grant of the first one.
-fn granted(backend: &impl Backend) -> ([Box<dyn LeaseStore>; 2], PresentedGrant) {
+fn granted(backend: &impl Backend) -> ([LeaseStore; 2], PresentedGrant) {
     let mut servers = [(); 2].map(|()| {
         let mut store = backend.open(&eight("orders")).unwrap();
         store.act_as_proxy();
         store
     });
-    let granted = acquire(&mut *servers[0], 1, 1).unwrap().presented();
+    let granted = acquire(&mut servers[0], 1, 1).unwrap().presented();
     (servers, granted[0])
 }
 
@@ -33,11 +33,11 @@ pub(crate) fn a_copied_grant_is_contested(backend: &impl Backend) {
     let ([mut first, mut second], original) = granted(backend);
     let copy = original;
     backend.pass(ticks(20));
-    let renewed = renew(&mut *first, &original, "original-1");
+    let renewed = renew(&mut first, &original, "original-1");
     let original = renewed.outcomes[0].unwrap();
     // At its first renewal, at each later one, and when it ends the lease.
     for (turn, store) in [&mut first, &mut second].into_iter().enumerate() {
-        let refused = renew(&mut **store, &copy, &format!("copy-{turn:04}"));
+        let refused = renew(store, &copy, &format!("copy-{turn:04}"));
         assert_eq!(refused.outcomes, [Err(Loss::Contested)]);
     }
     let unused = PresentedGrant {
@@ -47,16 +47,16 @@ pub(crate) fn a_copied_grant_is_contested(backend: &impl Backend) {
         },
         ..copy
     };
-    let refused = release(&mut *second, &unused, "copy-release");
+    let refused = release(&mut second, &unused, "copy-release");
     assert_eq!(refused, Err(Loss::Contested));
-    let record = record_of(&mut *first, copy.grant.node_id);
+    let record = record_of(&mut first, copy.grant.node_id);
     assert_eq!(record.grant.end, original.grant.end);
     assert!(record.contested);
     // The holder goes on, also through the other server, and ends it.
-    let renewed = renew(&mut *second, &original, "original-2");
+    let renewed = renew(&mut second, &original, "original-2");
     let original = renewed.outcomes[0].unwrap();
-    assert_eq!(release(&mut *first, &original, "original-3"), Ok(()));
-    let refused = renew(&mut *second, &copy, "copy-last");
+    assert_eq!(release(&mut first, &original, "original-3"), Ok(()));
+    let refused = renew(&mut second, &copy, "copy-last");
     assert_eq!(refused.outcomes, [Err(Loss::Released)]);
 }
 
@@ -64,14 +64,14 @@ pub(crate) fn a_copied_grant_is_contested(backend: &impl Backend) {
 pub(crate) fn a_repeated_request_gets_the_same_answer(backend: &impl Backend) {
     let ([mut first, mut second], granted) = granted(backend);
     backend.pass(ticks(10));
-    let renewed = renew(&mut *first, &granted, "renewal-1");
+    let renewed = renew(&mut first, &granted, "renewal-1");
     backend.pass(ticks(10));
     for store in [&mut first, &mut second] {
-        let again = renew(&mut **store, &granted, "renewal-1");
+        let again = renew(store, &granted, "renewal-1");
         assert_eq!(again.outcomes, renewed.outcomes);
     }
     let renewed = renewed.outcomes[0].unwrap();
-    let record = record_of(&mut *first, renewed.grant.node_id);
+    let record = record_of(&mut first, renewed.grant.node_id);
     assert_eq!(record.grant.end, renewed.grant.end);
     assert!(!record.contested);
     let unused = PresentedGrant {
@@ -82,9 +82,9 @@ pub(crate) fn a_repeated_request_gets_the_same_answer(backend: &impl Backend) {
         ..renewed
     };
     for store in [&mut first, &mut second] {
-        assert_eq!(release(&mut **store, &unused, "release-1"), Ok(()));
+        assert_eq!(release(store, &unused, "release-1"), Ok(()));
     }
-    let record = record_of(&mut *second, renewed.grant.node_id);
+    let record = record_of(&mut second, renewed.grant.node_id);
     assert_eq!(record.grant.end, unused.grant.end);
     assert!(!record.contested);
 }
@@ -92,7 +92,7 @@ pub(crate) fn a_repeated_request_gets_the_same_answer(backend: &impl Backend) {
 /// Copies that name all their renewals alike would be taken for one holder that repeats them.
 pub(crate) fn a_request_s_name_is_used_once(backend: &impl Backend) {
     let ([mut store, _], granted) = granted(backend);
-    let renewed = renew(&mut *store, &granted, "always-the-same");
+    let renewed = renew(&mut store, &granted, "always-the-same");
     let renewed = renewed.outcomes[0].unwrap();
     let same = request("always-the-same");
     let refused = store.renew_presented(&[renewed], TTL, &same).unwrap_err();
@@ -102,7 +102,7 @@ pub(crate) fn a_request_s_name_is_used_once(backend: &impl Backend) {
     );
     let refused = store.release_presented(&[renewed], &same).unwrap_err();
     assert!(matches!(refused, StoreError::Invalid(_)), "{refused}");
-    assert!(renew(&mut *store, &renewed, "another-name").outcomes[0].is_ok());
+    assert!(renew(&mut store, &renewed, "another-name").outcomes[0].is_ok());
     for wrong in ["", "short", "with space", &"long".repeat(20)] {
         assert!(wrong.parse::<RequestId>().is_err(), "{wrong}");
     }

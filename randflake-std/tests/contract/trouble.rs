@@ -12,7 +12,7 @@ use super::{
 };
 
 /// Sets the clock of the first client.
-fn step_to(backend: &impl Backend, store: &mut dyn LeaseStore, unix_ms: u64) {
+fn step_to(backend: &impl Backend, store: &mut LeaseStore, unix_ms: u64) {
     let now_ms = u64::try_from(store.now().unwrap().as_millis()).unwrap();
     backend.step_clock(0, unix_ms.cast_signed() - now_ms.cast_signed());
 }
@@ -27,10 +27,10 @@ fn quarantined_for(error: &StoreError) -> Duration {
 pub(crate) fn a_clock_that_steps_back_frees_nothing(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut referee = Referee::default();
-    let grants = acquire(&mut *store, 1, 8).unwrap().grants;
+    let grants = acquire(&mut store, 1, 8).unwrap().grants;
     referee.granted(&grants);
     backend.step_clock(0, -3_600_000);
-    let refused = acquire(&mut *store, 2, 1).unwrap_err();
+    let refused = acquire(&mut store, 2, 1).unwrap_err();
     let StoreError::Exhausted { retry_in } = refused else {
         panic!("{refused:?}")
     };
@@ -38,21 +38,21 @@ pub(crate) fn a_clock_that_steps_back_frees_nothing(backend: &impl Backend) {
 
     // An hour ahead, the leases seem to be over. Who takes them begins after their end.
     backend.step_clock(0, 7_200_000);
-    let taken = acquire(&mut *store, 2, 8).unwrap().grants;
+    let taken = acquire(&mut store, 2, 8).unwrap().grants;
     referee.granted(&taken);
     backend.step_clock(0, -3_600_000);
-    let renewed = renew_after_a_leap(&mut *store, &grants).ends;
+    let renewed = renew_after_a_leap(&mut store, &grants).ends;
     assert!(renewed.iter().all(Result::is_err), "{renewed:?}");
-    assert!(acquire(&mut *store, 3, 1).is_err());
+    assert!(acquire(&mut store, 3, 1).is_err());
 }
 
 pub(crate) fn a_clock_outside_the_layout_is_refused(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     let spec = Eight::SPEC;
-    step_to(backend, &mut *store, spec.epoch_unix_ms() - 1);
+    step_to(backend, &mut store, spec.epoch_unix_ms() - 1);
     for refused in [
-        acquire(&mut *store, 2, 1).map(drop),
+        acquire(&mut store, 2, 1).map(drop),
         store.renew(&[grant], TTL).map(drop),
     ] {
         assert!(
@@ -61,8 +61,8 @@ pub(crate) fn a_clock_outside_the_layout_is_refused(backend: &impl Backend) {
         );
     }
 
-    step_to(backend, &mut *store, spec.unix_ms(spec.max_tick() + 1));
-    let refused = acquire(&mut *store, 2, 1);
+    step_to(backend, &mut store, spec.unix_ms(spec.max_tick() + 1));
+    let refused = acquire(&mut store, 2, 1);
     assert!(
         matches!(refused, Err(StoreError::Unusable(_))),
         "{refused:?}"
@@ -76,8 +76,8 @@ pub(crate) fn a_clock_outside_the_layout_is_refused(backend: &impl Backend) {
 pub(crate) fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let spec = Eight::SPEC;
-    step_to(backend, &mut *store, spec.unix_ms(spec.max_tick() - 9));
-    let grant = acquire_one(&mut *store, 1);
+    step_to(backend, &mut store, spec.unix_ms(spec.max_tick() - 9));
+    let grant = acquire_one(&mut store, 1);
     assert_eq!(
         (grant.start, grant.end),
         (spec.max_tick() - 9, spec.max_tick() + 1)
@@ -88,7 +88,7 @@ pub(crate) fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
 
 pub(crate) fn a_quarantine_holds_until_everything_has_expired(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     let max_ttl = store.namespace().max_ttl();
     let wait = store.quarantine().unwrap();
     assert!(
@@ -96,7 +96,7 @@ pub(crate) fn a_quarantine_holds_until_everything_has_expired(backend: &impl Bac
         "{wait:?}"
     );
 
-    let left = quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    let left = quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
     assert!(left <= wait && left + ticks(1) > wait, "{left:?}");
     // What is held goes on.
     assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
@@ -104,10 +104,10 @@ pub(crate) fn a_quarantine_holds_until_everything_has_expired(backend: &impl Bac
     // A clock that went back holds longer, and a second quarantine does not end before the first.
     backend.step_clock(0, -100_000);
     store.quarantine().unwrap();
-    let left = quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    let left = quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
     assert!(left + ticks(1) > wait + ticks(100), "{left:?}");
     backend.pass(left);
-    acquire_one(&mut *store, 2);
+    acquire_one(&mut store, 2);
 }
 
 /// One that was set by a clock a year ahead, and one that was not needed.
@@ -115,30 +115,30 @@ pub(crate) fn a_quarantine_can_be_ended(backend: &impl Backend) {
     const YEAR_MS: i64 = 365 * 24 * 3_600_000;
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut referee = Referee::default();
-    referee.granted(&[acquire_one(&mut *store, 1)]);
+    referee.granted(&[acquire_one(&mut store, 1)]);
     backend.step_clock(0, YEAR_MS);
     store.quarantine().unwrap();
     backend.step_clock(0, -YEAR_MS);
-    quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
     // It is not new.
     let refused = store.end_quarantine();
     assert!(matches!(refused, Err(StoreError::NotNew(_))), "{refused:?}");
-    quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
     store.override_quarantine().unwrap();
-    referee.granted(&[acquire_one(&mut *store, 2)]);
+    referee.granted(&[acquire_one(&mut store, 2)]);
 }
 
 /// Two processes have one lease, as copies have: the second one to renew learns of the first.
 pub(crate) fn a_copy_of_a_holder_is_noticed(backend: &impl Backend) {
     let mut original = backend.open(&eight("orders")).unwrap();
-    let grant = acquire_one(&mut *original, 1);
+    let grant = acquire_one(&mut original, 1);
     // Any process may go on with a grant that it knows.
     let mut copy = backend.open(&eight("orders")).unwrap();
     let renewed = copy.renew(&[grant], TTL).unwrap().ends[0].unwrap();
     backend.pass(ticks(10));
     let contested = [Err(Loss::Contested)];
     assert_eq!(original.renew(&[grant], TTL).unwrap().ends, contested);
-    let record = record_of(&mut *copy, grant.node_id);
+    let record = record_of(&mut copy, grant.node_id);
     assert_eq!((record.contested, record.grant.end), (true, renewed));
     // What the second one says of the lease has no effect, and the first one goes on.
     original.release(&[grant]).unwrap();
@@ -150,7 +150,7 @@ pub(crate) fn a_copy_of_a_holder_is_noticed(backend: &impl Backend) {
 /// A live lease that the store does not know any more: others may be forgotten too.
 pub(crate) fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     let unknown = Grant {
         node_id: (grant.node_id + 1) % 8,
         ..grant
@@ -159,7 +159,7 @@ pub(crate) fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
         store.renew(&[unknown], TTL).unwrap().ends,
         [Err(Loss::Forgotten)]
     );
-    let left = quarantined_for(&acquire(&mut *store, 2, 1).unwrap_err());
+    let left = quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
     assert!(left > store.namespace().max_ttl(), "{left:?}");
     // One that had expired by then says nothing.
     store.override_quarantine().unwrap();
@@ -171,7 +171,7 @@ pub(crate) fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
         store.renew(&[expired], TTL).unwrap().ends,
         [Err(Loss::Expired)]
     );
-    acquire_one(&mut *store, 3);
+    acquire_one(&mut store, 3);
 }
 
 /// Lost, made anew by somebody with any terms, and granting: whoever has leased in the one before stops at the next renewal,
@@ -182,13 +182,13 @@ pub(crate) fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Bac
         ("another", Namespace::new("another", Randflake).unwrap()),
     ] {
         let mut holder = backend.open(&eight(name)).unwrap();
-        let grants = acquire(&mut *holder, 1, 3).unwrap().grants;
+        let grants = acquire(&mut holder, 1, 3).unwrap().grants;
         let mut administrator = backend.open(&eight(name)).unwrap();
         administrator.drop_namespace().unwrap();
         let mut anew = backend.open(&other).unwrap();
         anew.reopen_namespace().unwrap();
         anew.override_quarantine().unwrap();
-        acquire(&mut *anew, 2, 4).unwrap();
+        acquire(&mut anew, 2, 4).unwrap();
 
         let renewed = holder.renew(&grants, TTL).unwrap().ends;
         assert_eq!(renewed, [Err(Loss::Forgotten); 3], "{name}");
@@ -217,9 +217,9 @@ pub(crate) fn a_store_that_forgot_waits(backend: &impl Backend) {
     let mut referee = Referee::default();
     // A clock that was ahead has granted what ends later than any lease should.
     backend.step_clock(0, 3_600_000);
-    let ahead = acquire(&mut *store, 1, 2).unwrap().grants;
+    let ahead = acquire(&mut store, 1, 2).unwrap().grants;
     backend.step_clock(0, -3_600_000);
-    let grants = acquire(&mut *store, 2, 2).unwrap().grants;
+    let grants = acquire(&mut store, 2, 2).unwrap().grants;
     referee.granted(&ahead);
     referee.granted(&grants);
 
@@ -227,13 +227,13 @@ pub(crate) fn a_store_that_forgot_waits(backend: &impl Backend) {
     let renewed = store.renew(&grants, TTL).unwrap().ends;
     assert_eq!(renewed, [Err(Loss::Forgotten); 2]);
     assert_eq!(store.list().unwrap(), []);
-    let left = quarantined_for(&acquire(&mut *store, 3, 1).unwrap_err());
+    let left = quarantined_for(&acquire(&mut store, 3, 1).unwrap_err());
     assert!(left >= store.namespace().max_ttl(), "{left:?}");
     assert!(left >= ticks(3_600 + TTL - 1), "{left:?}");
 
     // Another client, and one of another namespace, wait as well.
     let mut other = backend.open(&eight("orders")).unwrap();
-    quarantined_for(&acquire(&mut *other, 3, 1).unwrap_err());
+    quarantined_for(&acquire(&mut other, 3, 1).unwrap_err());
     backend.pass(left);
-    referee.granted(&acquire(&mut *store, 3, 8).unwrap().grants);
+    referee.granted(&acquire(&mut store, 3, 8).unwrap().grants);
 }

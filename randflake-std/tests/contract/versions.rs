@@ -6,6 +6,7 @@ use randflake_std::lease::{
     Upgrade,
 };
 use randflake_std::rules::{Before, Entry, Key, Keys, Write};
+use randflake_std::store::Ask;
 
 use super::referee::Referee;
 use super::{Backend, TTL, acquire, acquire_one, eight, patiently, ticks, token};
@@ -15,29 +16,29 @@ pub(crate) const LATER: u8 = 2;
 const TAIL: &str = ":of a later version:7";
 
 /// A client that knows a version.
-fn open(backend: &impl Backend, namespace: &Namespace, version: u8) -> Box<dyn LeaseStore> {
+fn open(backend: &impl Backend, namespace: &Namespace, version: u8) -> LeaseStore {
     let mut store = backend.open(namespace).unwrap();
     *store.internals().unwrap().1 = version;
     store
 }
 
 /// The texts of some keys, with the rest of what was read.
-fn read(store: &mut dyn LeaseStore, keys: &[Keys]) -> Vec<String> {
+fn read(store: &mut LeaseStore, keys: &[Keys]) -> Vec<String> {
     let (engine, _) = store.internals().unwrap();
-    let reading = engine.read(keys);
+    let reading = engine.read(&Ask::with_state(keys));
     engine.abandon();
     reading.unwrap().texts.into_values().collect()
 }
 
-pub(crate) fn text(store: &mut dyn LeaseStore, key: Key) -> String {
+pub(crate) fn text(store: &mut LeaseStore, key: Key) -> String {
     read(store, &[Keys::One(key)]).remove(0)
 }
 
 /// Changes a text as a program of another version would.
-fn change(store: &mut dyn LeaseStore, key: Key, change: impl Fn(&str) -> String) {
+fn change(store: &mut LeaseStore, key: Key, change: impl Fn(&str) -> String) {
     let (engine, _) = store.internals().unwrap();
     let keys = [Keys::One(Key::Namespace), Keys::One(key)];
-    let reading = engine.read(&keys).unwrap();
+    let reading = engine.read(&Ask::with_state(&keys)).unwrap();
     let before = &reading.texts[&key];
     let entry = Entry {
         key,
@@ -53,7 +54,7 @@ fn change(store: &mut dyn LeaseStore, key: Key, change: impl Fn(&str) -> String)
 }
 
 /// Adds what readers need not know.
-pub(crate) fn plant(store: &mut dyn LeaseStore, key: Key) {
+pub(crate) fn plant(store: &mut LeaseStore, key: Key) {
     change(store, key, |text| format!("21{}{TAIL}", &text[2..]));
 }
 
@@ -61,7 +62,7 @@ pub(crate) fn is_planted(text: &str) -> bool {
     text.starts_with("21:") && text.ends_with(TAIL)
 }
 
-fn chosen(store: &mut dyn LeaseStore, number: u128, node_id: u32) -> Grant {
+fn chosen(store: &mut LeaseStore, number: u128, node_id: u32) -> Grant {
     let request = AcquireRequest {
         token: token(number),
         holder: "a:holder",
@@ -83,7 +84,7 @@ pub(crate) fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
     // With pages and hints.
     let namespace = Namespace::new("orders", Randflake).unwrap();
     let mut store = backend.open(&namespace).unwrap();
-    let store = &mut *store;
+    let store = &mut store;
     let node = Key::Node(NODE);
     let mut grant = chosen(store, 1, NODE);
     plant(store, node);
@@ -107,7 +108,7 @@ pub(crate) fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
 
     // Another lease takes its place, and keeps the text of the one before.
     let mut another = backend.open(&namespace).unwrap();
-    chosen(&mut *another, 2, NODE);
+    chosen(&mut another, 2, NODE);
     assert!(is_planted(&text(store, node)));
     assert_eq!(text(store, Key::History(NODE, 0)), released);
     let history = store.history(NODE..=NODE).unwrap();
@@ -130,10 +131,10 @@ pub(crate) fn two_versions_share_a_namespace(backend: &impl Backend) {
         let mut held: Vec<Grant> = Vec::new();
         for (number, store) in clients.iter_mut().enumerate() {
             let token = u128::from(round * 2 + number as u64 + 1);
-            let grants = acquire(&mut **store, token, 3).unwrap().grants;
+            let grants = acquire(store, token, 3).unwrap().grants;
             referee.granted(&grants);
             if number == 1 {
-                plant(&mut **store, Key::Node(grants[0].node_id));
+                plant(store, Key::Node(grants[0].node_id));
             }
             held.extend(grants);
         }
@@ -166,7 +167,7 @@ pub(crate) fn two_versions_share_a_namespace(backend: &impl Backend) {
 pub(crate) fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
     let namespace = eight("orders");
     let [mut old, mut new] = [1, LATER].map(|version| open(backend, &namespace, version));
-    let (old, new) = (&mut *old, &mut *new);
+    let (old, new) = (&mut old, &mut new);
     let ours = acquire_one(new, 1);
     let theirs = acquire_one(old, 2);
     assert_eq!(old.upgrade_namespace(false).unwrap(), done(1, 1));
@@ -216,7 +217,7 @@ pub(crate) fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
 pub(crate) fn an_older_holder_in_an_upgraded_namespace_writes_nothing(backend: &impl Backend) {
     let namespace = eight("orders");
     let [mut old, mut new] = [1, LATER].map(|version| open(backend, &namespace, version));
-    let (old, new) = (&mut *old, &mut *new);
+    let (old, new) = (&mut old, &mut new);
     let mut referee = Referee::default();
     let theirs = acquire_one(old, 1);
     referee.granted(&[theirs]);

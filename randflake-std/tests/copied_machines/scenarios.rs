@@ -21,7 +21,7 @@ struct Saved {
     image: Image,
     /// The machine, which is stopped.
     machine: Machine,
-    store: Box<dyn LeaseStore>,
+    store: LeaseStore,
     /// What it wrote until it was saved.
     original: Journal,
     /// What it was copied with.

@@ -2,11 +2,7 @@
 //! when the cluster forgets them.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "etcd/continuity.rs"]
 mod continuity;
@@ -27,7 +23,6 @@ use harness::etcd::EtcdCluster;
 use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
 use randflake_std::rules::{NamespaceRecord, VERSION};
-use randflake_std::segment::SegmentStore;
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use crate::namespaces::{NewCounters, declared_new};
@@ -52,7 +47,7 @@ impl Etcd {
 }
 
 impl Backend for Etcd {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let clock = Arc::clone(&self.clock);
         self.seen
             .lock()
@@ -60,7 +55,7 @@ impl Backend for Etcd {
             .insert(namespace.name().to_owned());
         let url = self.cluster.url();
         let store = EtcdStore::open_with_clock(&url, namespace, clock)?;
-        Ok(Box::new(declared_new(&url, store)?))
+        declared_new(&url, store)
     }
 
     fn url(&self) -> String {
@@ -118,9 +113,9 @@ contract!(Etcd::new());
 segment_contract!(Etcd::new());
 
 impl Counters for Etcd {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| EtcdStore::open(&self.cluster.url(), namespace)).unwrap();
-        Box::new(self.counters.declared(namespace.name(), store).unwrap())
+        self.counters.declared(namespace.name(), store).unwrap()
     }
 
     /// As a snapshot from before the first reservation that is restored into another cluster.

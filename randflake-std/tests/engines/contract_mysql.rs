@@ -19,7 +19,6 @@ use harness::Shared;
 use harness::mariadb::{Client, MariadbServer};
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
-use randflake_std::segment::SegmentStore;
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use crate::namespaces::{NewCounters, declared_new};
@@ -58,16 +57,16 @@ impl Mysql {
         }
     }
 
-    fn store(&self, namespace: &Namespace) -> Result<MysqlStore, StoreError> {
+    fn store(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let url = self.server.url(&self.database);
         MysqlStore::open_with_clock(&url, namespace, Arc::clone(&self.clock))
     }
 }
 
 impl Backend for Mysql {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let store = self.store(namespace)?;
-        Ok(Box::new(declared_new(&self.url(), store)?))
+        declared_new(&self.url(), store)
     }
 
     fn url(&self) -> String {
@@ -102,9 +101,9 @@ contract!(Mysql::new());
 segment_contract!(Mysql::new());
 
 impl Counters for Mysql {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| self.store(namespace)).unwrap();
-        Box::new(self.counters.declared(namespace.name(), store).unwrap())
+        self.counters.declared(namespace.name(), store).unwrap()
     }
 
     fn lose_counters(&self) {

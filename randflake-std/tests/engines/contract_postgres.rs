@@ -2,11 +2,7 @@
 //! clock is a row in a table: another function has taken the place of the server's own.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
@@ -15,11 +11,7 @@ use std::sync::{Arc, Mutex};
 use harness::Shared;
 use harness::postgres::PostgresServer;
 use postgres::Client;
-use randflake_std::lease::{
-    Database as Engine, LeaseStore, MAX_SKEW, Namespace, Postgres, PostgresStore, StoreError,
-};
-use randflake_std::segment::SegmentStore;
-use randflake_std::store::Ledger;
+use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, PostgresStore, StoreError};
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use crate::namespaces::{NewCounters, declared_new};
@@ -58,18 +50,15 @@ impl Database {
         }
     }
 
-    fn client(&self, namespace: &Namespace) -> Result<PostgresStore, StoreError> {
-        let engine = Engine::<Postgres>::new(&self.server.url(&self.name), namespace)?;
-        let mut store = Ledger::over(engine, namespace.clone());
-        store.check()?;
-        Ok(store)
+    fn client(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        PostgresStore::simulated(&self.server.url(&self.name), namespace)
     }
 }
 
 impl Backend for Database {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let store = self.client(namespace)?;
-        Ok(Box::new(declared_new(&self.url(), store)?))
+        declared_new(&self.url(), store)
     }
 
     fn url(&self) -> String {
@@ -99,9 +88,9 @@ contract!(Database::new());
 segment_contract!(Database::new());
 
 impl Counters for Database {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| self.client(namespace)).unwrap();
-        Box::new(self.counters.declared(namespace.name(), store).unwrap())
+        self.counters.declared(namespace.name(), store).unwrap()
     }
 
     fn lose_counters(&self) {

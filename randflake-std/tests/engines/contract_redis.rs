@@ -25,7 +25,6 @@ use std::sync::Arc;
 use harness::redis::RedisServer;
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
-use randflake_std::segment::SegmentStore;
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use crate::namespaces::{NewCounters, declared_new};
@@ -48,11 +47,11 @@ impl Redis {
 }
 
 impl Backend for Redis {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let clock = Arc::clone(&self.clock);
         let url = self.server.url();
         let store = RedisStore::open_with_clock(&url, namespace, clock)?;
-        Ok(Box::new(declared_new(&url, store)?))
+        declared_new(&url, store)
     }
 
     fn url(&self) -> String {
@@ -76,9 +75,9 @@ contract!(Redis::new());
 segment_contract!(Redis::new());
 
 impl Counters for Redis {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         let store = patiently(|| RedisStore::open(&self.server.url(), namespace)).unwrap();
-        Box::new(self.counters.declared(namespace.name(), store).unwrap())
+        self.counters.declared(namespace.name(), store).unwrap()
     }
 
     fn lose_counters(&self) {

@@ -2,11 +2,7 @@
 //! repeats.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "segment_faults/killed.rs"]
 mod killed;
@@ -21,8 +17,9 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use randflake_std::Randflake;
+use randflake_std::lease::LeaseStore;
 use randflake_std::lease::Namespace;
-use randflake_std::segment::{SegmentStore, open};
+use randflake_std::segment::open;
 use tempfile::TempDir;
 
 fn namespace() -> Namespace {
@@ -38,7 +35,7 @@ trait Engine {
 
     fn resume(&mut self);
 
-    fn open(&self) -> Box<dyn SegmentStore> {
+    fn open(&self) -> LeaseStore {
         open(&self.url(), &namespace()).unwrap()
     }
 }
@@ -82,7 +79,7 @@ struct Redis(RedisServer);
 impl Redis {
     fn new() -> Self {
         let redis = Self(RedisServer::start());
-        redis.open().create().unwrap();
+        redis.open().create_counter().unwrap();
         redis
     }
 }
@@ -107,7 +104,7 @@ struct Postgres(PostgresServer);
 impl Postgres {
     fn new() -> Self {
         let postgres = Self(PostgresServer::start());
-        postgres.open().create().unwrap();
+        postgres.open().create_counter().unwrap();
         postgres
     }
 }
@@ -136,7 +133,7 @@ impl Mysql {
             .query_drop("CREATE DATABASE ids")
             .unwrap();
         let mysql = Self(server);
-        mysql.open().create().unwrap();
+        mysql.open().create_counter().unwrap();
         mysql
     }
 }
@@ -160,7 +157,7 @@ struct Etcd(EtcdCluster);
 impl Etcd {
     fn new() -> Self {
         let etcd = Self(EtcdCluster::start(1));
-        etcd.open().create().unwrap();
+        etcd.open().create_counter().unwrap();
         etcd
     }
 }

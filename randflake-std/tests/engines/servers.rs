@@ -1,11 +1,6 @@
 //! The servers that other tests run against start, fall, come back and go away as those tests need it.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
 
 use core::time::Duration;
 use std::fs::{self, Permissions};

@@ -14,7 +14,7 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use libtest_mimic::Trial;
 use randflake_std::lease::{
-    self, AcquireRequest, Grant, LeaseStore, NodeIds, PostgresStore, StoreError, Token,
+    self, AcquireRequest, Grant, NodeIds, PostgresStore, StoreError, Token,
 };
 
 use crate::fleet::Fleet;

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use randflake_std::lease::{LeaseStore, StoreError};
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::segment::CounterError;
 
 /// Declares a namespace new when its store is opened for the first time at a URL: on a server, one that is not there may
 /// have been lost, and waits. Later stores find what the test has made of it.
-pub(crate) fn declared_new<S: LeaseStore>(url: &str, mut store: S) -> Result<S, StoreError> {
+pub(crate) fn declared_new(url: &str, mut store: LeaseStore) -> Result<LeaseStore, StoreError> {
     static DECLARED: Mutex<BTreeSet<(String, String)>> = Mutex::new(BTreeSet::new());
     let place = (url.to_owned(), store.namespace().name().to_owned());
     // Kept meanwhile: whoever starts at the same time waits for it.
@@ -30,14 +30,14 @@ pub(crate) struct NewCounters {
 
 impl NewCounters {
     /// Declares a counter new when it is opened for the first time.
-    pub(crate) fn declared<S: SegmentStore>(
+    pub(crate) fn declared(
         &self,
         name: &str,
-        mut store: S,
-    ) -> Result<S, CounterError> {
+        mut store: LeaseStore,
+    ) -> Result<LeaseStore, CounterError> {
         let mut names = self.names.lock().unwrap();
         if !self.is_lost.load(Ordering::Relaxed) && names.insert(name.to_owned()) {
-            store.create()?;
+            store.create_counter()?;
         }
         Ok(store)
     }

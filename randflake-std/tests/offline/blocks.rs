@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_core::{Clock, Field, Layout, LayoutFields, LayoutSpec, Plain};
-use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace};
+use randflake_std::lease::{Grant, MemoryStore, Namespace};
 use randflake_std::{
     Builder, ExactSystemClock, GenerateError, Handle, Id, Lease, Randflake, Secret, Snowflake,
     SystemClock,

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
-use randflake_std::segment::SegmentStore;
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, TTL, acquire, acquire_one, contract, eight, ticks};
 use crate::segment_contract::{Counters, segment_contract};
@@ -26,8 +25,8 @@ impl Memory {
 }
 
 impl Backend for Memory {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
-        Ok(Box::new(self.store.open(namespace.clone())?))
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        Ok(self.store.open(namespace.clone())?.into())
     }
 
     fn names(&self) -> Vec<String> {
@@ -53,8 +52,8 @@ impl Backend for Memory {
 }
 
 impl Counters for Memory {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        Box::new(self.store.open(namespace.clone()).unwrap())
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
+        self.store.open(namespace.clone()).unwrap().into()
     }
 
     fn counter_steps(&self) -> usize {
@@ -71,10 +70,10 @@ fn a_repeated_acquire_grants_each_node_id_once() {
     let backend = Memory::new();
     let mut store = backend.open(&eight("orders")).unwrap();
     backend.store.lose_replies(1);
-    acquire(&mut *store, 1, 2).unwrap_err();
+    acquire(&mut store, 1, 2).unwrap_err();
     backend.pass(ticks(TTL));
-    acquire_one(&mut *backend.open(&eight("orders")).unwrap(), 2);
-    let grants = acquire(&mut *store, 1, 2).unwrap().grants;
+    acquire_one(&mut backend.open(&eight("orders")).unwrap(), 2);
+    let grants = acquire(&mut store, 1, 2).unwrap().grants;
     assert_ne!(grants[0].node_id, grants[1].node_id);
 }
 
@@ -94,10 +93,10 @@ impl Unread {
 }
 
 impl Backend for Unread {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let store = self.memory.store.open(namespace.clone())?;
         let (wall, monotonic) = (Arc::clone(&self.memory.clock), Arc::clone(&self.monotonic));
-        Ok(Box::new(store.simulated_on(wall, monotonic)))
+        Ok(store.simulated_on(wall, monotonic).into())
     }
 
     fn pass(&self, span: Duration) {

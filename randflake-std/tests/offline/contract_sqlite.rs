@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
-use randflake_std::segment::SegmentStore;
 use tempfile::TempDir;
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
@@ -45,12 +44,12 @@ impl Sqlite {
 }
 
 impl Backend for Sqlite {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let mut clocks = self.clocks.lock().unwrap();
         let clock = Arc::new(ManualClock::at_unix_ms(clocks.begin_unix_ms));
         clocks.of_clients.push(Arc::clone(&clock));
         let store = SqliteStore::open_with_clock(self.path(), namespace, clock)?;
-        Ok(Box::new(store))
+        Ok(store)
     }
 
     fn url(&self) -> String {
@@ -81,8 +80,8 @@ impl Backend for Sqlite {
 }
 
 impl Counters for Sqlite {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
-        Box::new(patiently(|| SqliteStore::open(self.path(), namespace)).unwrap())
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
+        patiently(|| SqliteStore::open(self.path(), namespace)).unwrap()
     }
 }
 
@@ -109,7 +108,7 @@ impl Backend for Restored {
         self.sqlite.url()
     }
 
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         self.sqlite.open(namespace)
     }
 
@@ -136,7 +135,7 @@ impl Backend for Restored {
 }
 
 impl Counters for Restored {
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore> {
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         self.sqlite.open_counter(namespace)
     }
 }

@@ -20,7 +20,7 @@ use randflake_std::lease::{
     StaticStore, StoreError, Upgrade, Verdict,
 };
 use randflake_std::rules::Key;
-use randflake_std::segment::{CounterErrorKind, SegmentStore};
+use randflake_std::segment::CounterErrorKind;
 use tempfile::TempDir;
 
 use crate::contract::referee::Referee;
@@ -62,11 +62,11 @@ impl Place {
         self.folder.path().join("node")
     }
 
-    fn store(&self) -> StaticStore {
+    fn store(&self) -> LeaseStore {
         self.try_store(NODE, &eight("orders")).unwrap()
     }
 
-    fn try_store(&self, node_id: u32, namespace: &Namespace) -> Result<StaticStore, StoreError> {
+    fn try_store(&self, node_id: u32, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let source = NodeIdSource::Given(node_id);
         StaticStore::open_with_clock(self.path(), source, namespace, Arc::clone(&self.clock))
     }
@@ -77,8 +77,8 @@ impl Place {
 }
 
 impl Backend for Place {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
-        Ok(Box::new(self.try_store(NODE, namespace)?))
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        self.try_store(NODE, namespace)
     }
 
     fn url(&self) -> String {
@@ -281,7 +281,7 @@ fn it_keeps_one_node_id_and_no_counter() {
     }
     for refused in [
         store.reserve(1).unwrap_err(),
-        store.resume(1).unwrap_err(),
+        store.resume_counter(1).unwrap_err(),
         store.counter().unwrap_err(),
     ] {
         assert_eq!(refused.kind(), CounterErrorKind::Unusable);

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use randflake_core::{Field, LayoutFields, LayoutSpec, ManualClock};
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
+    AcquireRequest, Grant, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::{Layout, Plain};
 

@@ -4,9 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{
-    AcquireRequest, DeviceLease, LeaseStore, MemoryStore, Namespace, NodeIds, Token,
-};
+use randflake_std::lease::{AcquireRequest, DeviceLease, MemoryStore, Namespace, NodeIds, Token};
 use randflake_std::{BuildError, ExactSystemClock, Handle, Randflake, Secret};
 
 #[test]

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::thread;
 
-use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Record};
+use randflake_std::lease::{MemoryStore, Namespace, Record};
 use randflake_std::{
     Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Lease, Randflake, Secret,
 };

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, Plain};
-use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError, StoreErrorKind};
+use randflake_std::lease::{Grant, MemoryStore, Namespace, StoreError, StoreErrorKind};
 use randflake_std::{
     BuildError, Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Layout, Lease,
     Randflake, Secret, Snowflake,

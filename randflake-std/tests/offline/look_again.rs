@@ -2,19 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use randflake_std::lease::{
-    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
-    KeyCheck, LeaseStore, Loss, MemoryStore, Namespace, PresentedGrant, PresentedRenewal,
-    Quarantine, Record, Renewed, RequestId, StoreError, Upgrade,
-};
+use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::rules::{Committed, Key, Keys, Write};
+use randflake_std::store::{Ask, Profile, Reading};
 use randflake_std::{Builder, ExactSystemClock, Plain, Randflake};
+
+use crate::watched::{Watcher, watched};
 
 const HOLDERS: u64 = 1_000;
 const TTL: Duration = Duration::from_secs(24);
@@ -33,139 +32,73 @@ struct Watch {
     renewals_of_missing: AtomicU64,
 }
 
-/// A store on a server that closes every connection that is idle.
+/// A server that closes every connection that is idle.
 #[derive(Debug)]
 struct Closing {
-    store: MemoryStore,
     watch: Arc<Watch>,
+    operation: Operation,
     is_missing: bool,
 }
 
-impl LeaseStore for Closing {
-    fn namespace(&self) -> &Namespace {
-        self.store.namespace()
+/// What a holder does: an acquire and a renewal say that they begin, a look does not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Operation {
+    None,
+    Begun,
+    Running,
+}
+
+impl Watcher for Closing {
+    fn profile(&self, profile: Profile) -> Profile {
+        let has_own_clock = true;
+        Profile {
+            has_own_clock,
+            ..profile
+        }
     }
 
-    fn seal(&mut self, seal: KeyCheck) {
-        self.store.seal(seal);
-    }
-
-    fn act_as_proxy(&mut self) {
-        self.store.act_as_proxy();
-    }
-
-    fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
-        self.store.lease_within(node_ids);
-    }
-
-    fn is_on_server(&self) -> bool {
-        true
-    }
-
-    fn has_disconnected(&mut self) -> bool {
+    fn has_disconnected(&mut self, _: bool) -> bool {
         self.watch.checks.fetch_add(1, Ordering::SeqCst);
         true
     }
 
-    fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
-        self.watch.looks.fetch_add(1, Ordering::SeqCst);
-        let still_has = self.store.still_has(grants)?;
-        self.is_missing = !still_has;
-        Ok(still_has)
+    fn begins(&mut self) {
+        self.operation = Operation::Begun;
     }
 
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.store.acquire(request)
+    fn has_read(&mut self, ask: &Ask<'_>, reading: &Reading) {
+        let is_node = |keys: &&Keys| matches!(keys, Keys::One(Key::Node(_)));
+        let nodes = ask.keys.iter().filter(is_node).count();
+        let found = reading.texts.keys();
+        let found = found.filter(|key| matches!(key, Key::Node(_))).count();
+        match self.operation {
+            Operation::None if nodes > 0 => {
+                self.watch.looks.fetch_add(1, Ordering::SeqCst);
+                self.is_missing = found < nodes;
+            }
+            Operation::Begun => {
+                // An acquire names no node id.
+                let renewals = u64::from(nodes > 0);
+                let of_missing = renewals * u64::from(self.is_missing);
+                let watch = &self.watch;
+                watch.renewals.fetch_add(renewals, Ordering::SeqCst);
+                watch
+                    .renewals_of_missing
+                    .fetch_add(of_missing, Ordering::SeqCst);
+                self.operation = Operation::Running;
+            }
+            Operation::None | Operation::Running => {}
+        }
     }
 
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.watch.renewals.fetch_add(1, Ordering::SeqCst);
-        let of_missing = u64::from(self.is_missing);
-        self.watch
-            .renewals_of_missing
-            .fetch_add(of_missing, Ordering::SeqCst);
-        self.store.renew(grants, ttl)
+    fn has_written(&mut self, _: &Write, committed: Committed) {
+        if committed != Committed::Stale {
+            self.operation = Operation::None;
+        }
     }
 
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.store.release(grants)
-    }
-
-    fn renew_presented(
-        &mut self,
-        grants: &[PresentedGrant],
-        ttl: u64,
-        request: &RequestId,
-    ) -> Result<PresentedRenewal, StoreError> {
-        self.store.renew_presented(grants, ttl, request)
-    }
-
-    fn release_presented(
-        &mut self,
-        grants: &[PresentedGrant],
-        request: &RequestId,
-    ) -> Result<Vec<Result<(), Loss>>, StoreError> {
-        self.store.release_presented(grants, request)
-    }
-
-    fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
-        self.store.list_from(first, most)
-    }
-
-    fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
-        self.store.history(node_ids)
-    }
-
-    fn device(
-        &mut self,
-        device_id: u64,
-        request: &DeviceRequest<'_>,
-    ) -> Result<Device, DeviceError> {
-        self.store.device(device_id, request)
-    }
-
-    fn quarantine(&mut self) -> Result<Duration, StoreError> {
-        self.store.quarantine()
-    }
-
-    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        self.store.create_namespace()
-    }
-
-    fn end_quarantine(&mut self) -> Result<(), StoreError> {
-        self.store.end_quarantine()
-    }
-
-    fn override_quarantine(&mut self) -> Result<(), StoreError> {
-        self.store.override_quarantine()
-    }
-
-    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        self.store.quarantined()
-    }
-
-    fn drop_namespace(&mut self) -> Result<(), StoreError> {
-        self.store.drop_namespace()
-    }
-
-    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
-        self.store.upgrade_namespace(force)
-    }
-
-    fn version(&mut self) -> Result<u8, StoreError> {
-        self.store.version()
-    }
-
-    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        self.store.reopen_namespace()
-    }
-
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        self.store.now()
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.store.diagnose()
+    fn abandons(&mut self) {
+        self.operation = Operation::None;
     }
 }
 
@@ -177,11 +110,12 @@ fn server() -> (MemoryStore, Arc<Watch>) {
 }
 
 fn holder(store: &MemoryStore, watch: &Arc<Watch>) -> randflake_std::Handle<Randflake, Plain> {
-    let store = Closing {
-        store: store.clone(),
+    let closing = Closing {
         watch: Arc::clone(watch),
+        operation: Operation::None,
         is_missing: false,
     };
+    let store = watched(store.clone(), closing);
     Builder::new(Randflake, Plain, store)
         .ttl(TTL)
         .build()

@@ -37,6 +37,8 @@ mod upgrades;
 mod urls;
 #[cfg(feature = "sqlite")]
 mod waits;
+#[path = "../watched/mod.rs"]
+mod watched;
 
 // Their macros name each other by the crate.
 use contract::contract;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use randflake_core::{Clock, ManualClock};
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, MemoryStore, Namespace, NodeIds, StoreError, Token,
+    AcquireRequest, Grant, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{
     self, Acquire, Caller, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Observed,

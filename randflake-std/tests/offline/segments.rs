@@ -9,9 +9,11 @@ use std::time::Instant;
 
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::segment::{
-    CounterError, CounterErrorKind, SegmentError, SegmentStore, Segments, SegmentsBuildError,
+    CounterError, CounterErrorKind, SegmentError, Segments, SegmentsBuildError,
 };
 use randflake_std::{ExactSystemClock, Id, Plain, Randflake, Secret};
+
+use crate::watched::{Watcher, watched};
 
 /// Long enough for a busy machine.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -227,7 +229,7 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
     assert!(lost.to_string().contains("has forgotten it"), "{lost}");
 
     // Somebody says it wrongly: who still knows better does not follow.
-    store.resume(5).unwrap();
+    store.resume_counter(5).unwrap();
     eventually(|| {
         numbers
             .status()
@@ -237,7 +239,7 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
             .contains("at least 21")
     });
     assert!(numbers.next().is_err());
-    store.resume(1_000).unwrap();
+    store.resume_counter(1_000).unwrap();
     eventually(|| numbers.next().is_ok_and(|id| id.to_u64() >= 1_000));
 }
 
@@ -263,35 +265,14 @@ fn what_makes_no_handle_is_said() {
     assert!(said.ends_with("it was told to fail"), "{said}");
 }
 
+/// It is counted.
+impl Watcher for Arc<()> {}
+
 #[test]
 fn the_thread_ends_with_the_last_handle() {
-    #[derive(Debug)]
-    struct Watched(
-        MemoryStore,
-        #[expect(dead_code, reason = "it is counted")] Arc<()>,
-    );
-
-    impl SegmentStore for Watched {
-        fn reserve(&mut self, count: u64) -> Result<randflake_std::segment::Segment, CounterError> {
-            self.0.reserve(count)
-        }
-
-        fn counter(&mut self) -> Result<randflake_std::segment::CounterStatus, CounterError> {
-            self.0.counter()
-        }
-
-        fn create(&mut self) -> Result<(), CounterError> {
-            self.0.create()
-        }
-
-        fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
-            self.0.resume(number)
-        }
-    }
-
     let alive = Arc::new(());
-    let watched = Watched(store(), Arc::clone(&alive));
-    let numbers = Segments::builder(watched).build().unwrap();
+    let store = watched(store(), Arc::clone(&alive));
+    let numbers = Segments::builder(store).build().unwrap();
     let clone = numbers.clone();
     drop(numbers);
     clone.next().unwrap();

@@ -6,14 +6,16 @@ use std::thread;
 
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Upgrade};
 use randflake_std::rules::{Key, Keys};
+use randflake_std::store::Ask;
 use randflake_std::{Builder, Health, Plain, Snowflake};
 
 const LATER: u8 = 2;
 
-fn texts(store: &mut dyn LeaseStore) -> Vec<String> {
+fn texts(store: &mut LeaseStore) -> Vec<String> {
     let keys = [Keys::One(Key::Namespace), Keys::Nodes(0..=u32::MAX)];
     let (engine, _) = store.internals().unwrap();
-    engine.read(&keys).unwrap().texts.into_values().collect()
+    let reading = engine.read(&Ask::texts(&keys));
+    reading.unwrap().texts.into_values().collect()
 }
 
 #[test]

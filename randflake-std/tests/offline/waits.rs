@@ -43,7 +43,7 @@ impl Files {
         }
     }
 
-    fn store(&self) -> SqliteStore {
+    fn store(&self) -> LeaseStore {
         SqliteStore::open(&self.path, &namespace()).unwrap()
     }
 }
@@ -52,7 +52,7 @@ fn namespace() -> Namespace {
     Namespace::new("test", Two).unwrap()
 }
 
-fn builder(store: impl LeaseStore + 'static) -> Builder<Two> {
+fn builder(store: impl Into<LeaseStore>) -> Builder<Two> {
     Builder::new(Two, Plain, store)
 }
 

@@ -41,13 +41,13 @@ impl Layout for Quick {
 
 pub(crate) const NAME: &str = "outage";
 
-pub(crate) fn open(url: &str) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub(crate) fn open(url: &str) -> Result<LeaseStore, StoreError> {
     let namespace = Namespace::new(NAME, Quick).unwrap().with_max_ttl(LONG);
     lease::open(url, &namespace)
 }
 
 pub(crate) fn acquire(
-    store: &mut dyn LeaseStore,
+    store: &mut LeaseStore,
     token: Token,
     holder: &str,
     ttl: Duration,
@@ -122,7 +122,7 @@ impl Drop for StopOnDrop<'_> {
 
 struct Client {
     holder: String,
-    store: Box<dyn LeaseStore>,
+    store: LeaseStore,
     ttl: Duration,
     /// Of an acquire that was not answered.
     asked: Option<Token>,
@@ -161,7 +161,7 @@ impl Client {
 
     fn acquire(&mut self, ledger: &SharedLedger) -> Result<(), StoreError> {
         let token = *self.asked.get_or_insert_with(|| Token::random().unwrap());
-        let acquired = acquire(&mut *self.store, token, &self.holder, self.ttl)?;
+        let acquired = acquire(&mut self.store, token, &self.holder, self.ttl)?;
         ledger.answer(|ledger| {
             ledger.granted(&acquired.grants);
             (self.asked, self.held) = (None, Some(acquired.grants[0]));

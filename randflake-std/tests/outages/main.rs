@@ -5,7 +5,6 @@
 
 #![cfg(target_os = "linux")]
 #![expect(
-    clippy::expect_used,
     clippy::unwrap_used,
     clippy::panic,
     reason = "a test fails by panicking"

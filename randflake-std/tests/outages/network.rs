@@ -55,12 +55,12 @@ fn members_are_cut_off() {
             clients.work_while(urls.len(), |ledger| {
                 ledger.after(ANSWERS, |_| set(networks, member, "down"));
                 let began = Instant::now();
-                assert_eq!(granted(&mut *its_own), None, "{what}");
+                assert_eq!(granted(&mut its_own), None, "{what}");
                 assert!(began.elapsed() < PATIENCE, "{what}: {:?}", began.elapsed());
-                until(|| granted(&mut *asks_it_first));
+                until(|| granted(&mut asks_it_first));
                 ledger.after(ANSWERS, |_| set(networks, member, "up"));
             });
-            until(|| granted(&mut *its_own));
+            until(|| granted(&mut its_own));
         }
     }
     let kept = open(&cluster.url()).unwrap().list().unwrap();
@@ -68,7 +68,7 @@ fn members_are_cut_off() {
 }
 
 /// What a store grants, unless it is unavailable: nothing else may be wrong.
-fn granted(store: &mut dyn LeaseStore) -> Option<Acquired> {
+fn granted(store: &mut LeaseStore) -> Option<Acquired> {
     match acquire(store, Token::random().unwrap(), "holder", SHORT) {
         Ok(acquired) => Some(acquired),
         Err(StoreError::Unavailable(_)) => None,

@@ -13,7 +13,7 @@ use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use harness::server::{kill, working_in};
 use libtest_mimic::Trial;
-use randflake_std::lease::{Grant, LeaseStore, StoreError, Token};
+use randflake_std::lease::{Grant, StoreError, Token};
 use tempfile::TempDir;
 
 use crate::clients::{Clients, LONG, acquire, open};
@@ -166,7 +166,7 @@ fn not_synced_by_redis() {
         "this test sees no loss"
     );
     let mut store = open(&machine.engine.url()).unwrap();
-    match acquire(&mut *store, Token::random().unwrap(), "another", LONG) {
+    match acquire(&mut store, Token::random().unwrap(), "another", LONG) {
         Err(StoreError::Quarantined { retry_in, .. }) => assert!(retry_in > LONG, "{retry_in:?}"),
         other => panic!("{other:?}"),
     }

@@ -8,9 +8,7 @@ use std::time::Instant;
 
 use libtest_mimic::Failed;
 use randflake_std::ExactSystemClock;
-use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, NodeIdSource, NodeIds, StaticStore, Token,
-};
+use randflake_std::lease::{AcquireRequest, Grant, NodeIdSource, NodeIds, StaticStore, Token};
 use randflake_std::randflake_core::{Clock, ManualClock};
 
 use crate::issuer::{Order, assert_distinct, ids, namespace};

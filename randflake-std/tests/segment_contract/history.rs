@@ -31,7 +31,7 @@ pub(crate) fn random_histories_reserve_no_number_twice(backend: &impl Counters) 
             85..93 => *store = backend.open_counter(&namespace),
             93..98 if is_lost => {
                 let ends = reserved.iter().map(Segment::end);
-                store.resume(ends.max().unwrap_or(1)).unwrap();
+                store.resume_counter(ends.max().unwrap_or(1)).unwrap();
                 is_lost = false;
             }
             98 => {

@@ -19,14 +19,14 @@ pub(crate) fn a_counter_that_may_have_gone_back_waits_for_somebody(backend: &imp
 
     let mut administrator = backend.open_counter(&namespace("orders"));
     assert_eq!(
-        administrator.resume(reserved.end()).unwrap(),
+        administrator.resume_counter(reserved.end()).unwrap(),
         reserved.end()
     );
     assert!(!store.counter().unwrap().lost);
     assert_eq!(store.reserve(5).unwrap(), segment(reserved.end(), 5));
     // Nobody has vouched for the others.
     lost(never_used.reserve(1));
-    assert_eq!(never_used.resume(1).unwrap(), 1);
+    assert_eq!(never_used.resume_counter(1).unwrap(), 1);
     assert_eq!(never_used.reserve(1).unwrap(), segment(1, 1));
 }
 
@@ -36,7 +36,7 @@ pub(crate) fn a_second_loss_is_another_one(backend: &impl Counters) {
     for _ in 0..3 {
         backend.lose_counters();
         lost(store.reserve(1));
-        store.resume(next + 5).unwrap();
+        store.resume_counter(next + 5).unwrap();
         let reserved = store.reserve(10).unwrap();
         assert_eq!(reserved, segment(next + 5, 10));
         next = reserved.end();

@@ -9,9 +9,10 @@ mod reserve;
 
 use core::fmt::Debug;
 
+use randflake_std::lease::LeaseStore;
 use randflake_std::lease::Namespace;
 use randflake_std::segment::CounterError;
-use randflake_std::segment::{Segment, SegmentStore};
+use randflake_std::segment::Segment;
 
 use crate::contract::Backend;
 pub(crate) use crate::contract::eight as namespace;
@@ -22,7 +23,7 @@ pub(crate) use reserve::*;
 /// A store that starts empty, and its clients.
 pub(crate) trait Counters: Backend + Sync {
     /// Another client, for the counter of any namespace.
-    fn open_counter(&self, namespace: &Namespace) -> Box<dyn SegmentStore>;
+    fn open_counter(&self, namespace: &Namespace) -> LeaseStore;
 
     /// Lets the store lose all its records, in a way that it should notice.
     fn lose_counters(&self) {

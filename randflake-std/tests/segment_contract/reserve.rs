@@ -40,7 +40,7 @@ pub(crate) fn what_cannot_be_reserved_is_refused(backend: &impl Counters) {
         );
     }
     for none in [0, MAX_NUMBER + 1, u64::MAX] {
-        let said = invalid(store.resume(none));
+        let said = invalid(store.resume_counter(none));
         assert!(
             said.contains(&none.to_string()) || said.contains("0 left"),
             "{said}"
@@ -53,7 +53,7 @@ pub(crate) fn the_last_numbers_are_reserved(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     // Beyond 2^53 a double, which some languages count with, is not exact any more.
     for number in [(1 << 53) + 1, MAX_NUMBER - 3] {
-        assert_eq!(store.resume(number).unwrap(), number);
+        assert_eq!(store.resume_counter(number).unwrap(), number);
         assert_eq!(store.reserve(1).unwrap(), segment(number, 1));
     }
     assert_eq!(store.reserve(3).unwrap(), segment(MAX_NUMBER - 2, 3));
@@ -71,12 +71,12 @@ pub(crate) fn what_was_reserved_is_kept(backend: &impl Counters) {
 
 pub(crate) fn a_counter_goes_on_where_it_is_told(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
-    assert_eq!(store.resume(1_000_000).unwrap(), 1_000_000);
+    assert_eq!(store.resume_counter(1_000_000).unwrap(), 1_000_000);
     let mut other = backend.open_counter(&namespace("orders"));
     assert_eq!(other.reserve(2).unwrap(), segment(1_000_000, 2));
     // Also an empty one.
     let mut bills = backend.open_counter(&namespace("bills"));
-    assert_eq!(bills.resume(1).unwrap(), 1);
+    assert_eq!(bills.resume_counter(1).unwrap(), 1);
     assert_eq!(bills.reserve(1).unwrap(), segment(1, 1));
 }
 
@@ -84,10 +84,10 @@ pub(crate) fn a_counter_goes_on_where_it_is_told(backend: &impl Counters) {
 pub(crate) fn a_counter_is_declared_new_once(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     let mut other = backend.open_counter(&namespace("orders"));
-    store.create().unwrap();
-    other.create().unwrap();
+    store.create_counter().unwrap();
+    other.create_counter().unwrap();
     assert_eq!(store.reserve(2).unwrap(), segment(1, 2));
-    let said = invalid(other.create().map(drop));
+    let said = invalid(other.create_counter().map(drop));
     assert!(
         said.contains("not new") && said.contains(" 3 is its next"),
         "{said}"
@@ -95,11 +95,11 @@ pub(crate) fn a_counter_is_declared_new_once(backend: &impl Counters) {
     assert_eq!(other.reserve(1).unwrap(), segment(3, 1));
     // One that was told where to go on is not new, and neither is one that was lost.
     let mut bills = backend.open_counter(&namespace("bills"));
-    bills.resume(7).unwrap();
-    invalid(bills.create());
+    bills.resume_counter(7).unwrap();
+    invalid(bills.create_counter());
     backend.lose_counters();
     if store.counter().unwrap().next > 1 {
-        invalid(store.create());
+        invalid(store.create_counter());
     }
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn a_counter_is_never_told_to_go_back(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     store.reserve(100).unwrap();
     for number in [1, 100, 101] {
-        assert_eq!(store.resume(number).unwrap(), 101);
+        assert_eq!(store.resume_counter(number).unwrap(), 101);
     }
     assert_eq!(store.reserve(1).unwrap(), segment(101, 1));
 }

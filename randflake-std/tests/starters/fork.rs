@@ -8,7 +8,7 @@ use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
-use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, Token, open};
+use randflake_std::lease::{AcquireRequest, NodeIds, Token, open};
 
 use crate::{declare_new, namespace};
 

@@ -3,11 +3,7 @@
 //! The program starts itself again as these processes, which is why it has its own `main`.
 
 #![cfg(unix)]
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "the processes tell what they have")]
 
 mod fork;

@@ -14,7 +14,7 @@ use crate::output::Output;
 
 /// How an id is written: each is the same 64 bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum TextForm {
     /// Base32hex, 1 to 13 digits of 0-9a-v
     Text,
     /// Signed, as a database's bigint
@@ -41,7 +41,7 @@ pub(crate) enum Form {
     Uuid,
 }
 
-impl Form {
+impl TextForm {
     /// Reads an id, or says what is wrong, what is allowed, and which form the text has instead.
     pub(crate) fn read(self, text: &str) -> Result<Id, String> {
         self.read_plainly(text)
@@ -75,7 +75,7 @@ impl Form {
         }
     }
 
-    /// Reads a text that is plainly an id. For what is left, [`read`](Form::read) knows more ways to write it, and
+    /// Reads a text that is plainly an id. For what is left, [`read`](TextForm::read) knows more ways to write it, and
     /// what is wrong.
     #[inline]
     pub(crate) fn parse(self, text: &[u8]) -> Option<Id> {
@@ -161,10 +161,10 @@ mod tests {
     fn what_is_parsed_is_what_is_read() {
         let mut number: u64 = 0x9E37_79B9_7F4A_7C15;
         let mut out = Vec::new();
-        for form in Form::value_variants() {
+        for form in TextForm::value_variants() {
             for shift in 0..64 {
                 number = number.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
-                let texts = Form::value_variants()
+                let texts = TextForm::value_variants()
                     .iter()
                     .map(|form| form.shown(Id::from_u64(number >> shift)));
                 for text in texts {
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    impl Form {
+    impl TextForm {
         /// The usual form of an id, for messages.
         fn shown(self, id: Id) -> String {
             let base = match self {

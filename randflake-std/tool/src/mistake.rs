@@ -4,13 +4,13 @@ use std::path::Path;
 
 use clap::ValueEnum;
 
-use crate::form::Form;
+use crate::form::TextForm;
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The problem with a text, and what to do about it where the text shows what was meant.
 #[cold]
-pub(crate) fn explain(form: Form, text: &str, problem: String) -> String {
+pub(crate) fn explain(form: TextForm, text: &str, problem: String) -> String {
     if text.starts_with(BYTE_ORDER_MARK) {
         return "a byte order mark (U+FEFF) stands before it: save the file as UTF-8 without one, or \
                 remove it, as `sed '1s/^\\xEF\\xBB\\xBF//'` does"
@@ -33,7 +33,7 @@ pub(crate) fn explain(form: Form, text: &str, problem: String) -> String {
     }
 }
 
-fn advice(form: Form, text: &str) -> Option<String> {
+fn advice(form: TextForm, text: &str) -> Option<String> {
     if text.starts_with(['{', '[']) {
         return Some("of JSON only the id is allowed, as `jq -r .text` prints it".to_owned());
     }
@@ -41,7 +41,7 @@ fn advice(form: Form, text: &str) -> Option<String> {
     if bare.len() < text.len() && reads(form, bare) {
         return Some("quotes and commas are not allowed: remove them".to_owned());
     }
-    if form == Form::Text && reads(form, &text.to_ascii_lowercase()) {
+    if form == TextForm::Text && reads(form, &text.to_ascii_lowercase()) {
         return Some("a text id has lower-case letters only".to_owned());
     }
     if text.contains(char::is_whitespace) {
@@ -52,19 +52,19 @@ fn advice(form: Form, text: &str) -> Option<String> {
     }
     // What can be told by looking: most digits are digits in most bases.
     let (name, other) = if text.parse::<i64>().is_ok() {
-        ("a signed number", Form::Int)
+        ("a signed number", TextForm::Int)
     } else if text.parse::<u64>().is_ok() {
-        ("an unsigned number", Form::Uint)
-    } else if text.len() > 16 && reads(Form::Uuid, text) {
-        ("a UUID", Form::Uuid)
-    } else if text.starts_with("0x") && reads(Form::Hex, text) {
-        ("a hexadecimal number", Form::Hex)
-    } else if reads(Form::Text, text) {
-        ("a text id", Form::Text)
-    } else if text.len() == 16 && reads(Form::Hex, text) {
-        ("a hexadecimal number", Form::Hex)
-    } else if text.ends_with('=') && reads(Form::Base64, text) {
-        ("an id in base64", Form::Base64)
+        ("an unsigned number", TextForm::Uint)
+    } else if text.len() > 16 && reads(TextForm::Uuid, text) {
+        ("a UUID", TextForm::Uuid)
+    } else if text.starts_with("0x") && reads(TextForm::Hex, text) {
+        ("a hexadecimal number", TextForm::Hex)
+    } else if reads(TextForm::Text, text) {
+        ("a text id", TextForm::Text)
+    } else if text.len() == 16 && reads(TextForm::Hex, text) {
+        ("a hexadecimal number", TextForm::Hex)
+    } else if text.ends_with('=') && reads(TextForm::Base64, text) {
+        ("an id in base64", TextForm::Base64)
     } else {
         return None;
     };
@@ -72,7 +72,7 @@ fn advice(form: Form, text: &str) -> Option<String> {
     (other != form).then(|| format!("{name} needs --from {}", option.get_name()))
 }
 
-fn reads(form: Form, text: &str) -> bool {
+fn reads(form: TextForm, text: &str) -> bool {
     form.parse(text.as_bytes()).is_some()
 }
 
@@ -108,7 +108,7 @@ mod tests {
             format!("0x{:x}", id.to_u64()),
             uuid::Uuid::from(id).to_string(),
         ] {
-            for form in Form::value_variants() {
+            for form in TextForm::value_variants() {
                 if reads(*form, &text) {
                     continue;
                 }
@@ -116,7 +116,7 @@ mod tests {
                     continue;
                 };
                 let (_, named) = advice.split_once("--from ").unwrap();
-                let named = Form::from_str(named, false).unwrap();
+                let named = TextForm::from_str(named, false).unwrap();
                 assert_ne!(named, *form);
                 assert!(named.read(&text).is_ok(), "{text}: {advice}");
             }

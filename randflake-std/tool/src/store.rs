@@ -9,7 +9,7 @@ use randflake_std::lease::{
     self, LeaseStore, Namespace, NamespaceList, SqliteStore, StoreError, StoreUrl,
 };
 use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::segment::{self, SegmentStore};
+use randflake_std::segment;
 use randflake_std::{Randflake, private_file};
 
 use crate::date;
@@ -84,7 +84,7 @@ impl LeaseArgs {
         &self.layout.layout
     }
 
-    pub(crate) fn open(&self) -> Result<Box<dyn LeaseStore>, Failure> {
+    pub(crate) fn open(&self) -> Result<LeaseStore, Failure> {
         let namespace = self.store.namespace_of(self.layout())?;
         Ok(self.store.place()?.open(&namespace)?)
     }
@@ -97,24 +97,23 @@ impl LeaseArgs {
     pub(crate) fn opener(
         &self,
         namespace: Namespace,
-    ) -> Result<impl Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync + use<>, Failure>
-    {
+    ) -> Result<impl Fn() -> Result<LeaseStore, StoreError> + Send + Sync + use<>, Failure> {
         self.store.opener(namespace)
     }
 
     /// The store of a command that takes a lease. One that is waited for is opened by its first use.
-    pub(crate) fn open_within(&self, wait: &WaitArgs) -> Result<Box<dyn LeaseStore>, Failure> {
+    pub(crate) fn open_within(&self, wait: &WaitArgs) -> Result<LeaseStore, Failure> {
         if wait.limit().is_zero() {
             return self.open();
         }
         let namespace = self.store.namespace_of(self.layout())?;
         let place = self.store.place()?;
         let open = move |namespace: &Namespace| place.open(namespace);
-        Ok(Box::new(lease::deferred(&namespace, open)))
+        Ok(lease::deferred(&namespace, open))
     }
 
     /// The store of a namespace that is there.
-    pub(crate) fn open_existing(&self) -> Result<Box<dyn LeaseStore>, Failure> {
+    pub(crate) fn open_existing(&self) -> Result<LeaseStore, Failure> {
         let namespace = self.namespace()?;
         match self.store.find(namespace.name())? {
             Some(_) => self.open(),
@@ -166,17 +165,17 @@ impl StoreArgs {
         Ok(lease::namespaces(&self.url()?)?.unwrap_or_default())
     }
 
-    pub(crate) fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Failure> {
+    pub(crate) fn open(&self, namespace: &Namespace) -> Result<LeaseStore, Failure> {
         Ok(self.place()?.open(namespace)?)
     }
 
     /// The leases of the namespace, with the layout that is stored.
-    pub(crate) fn open_stored(&self) -> Result<Box<dyn LeaseStore>, Failure> {
+    pub(crate) fn open_stored(&self) -> Result<LeaseStore, Failure> {
         self.open_named(self.namespace.as_deref().unwrap_or("default"))
     }
 
     /// The same, of a name that stands elsewhere.
-    pub(crate) fn open_named(&self, name: &str) -> Result<Box<dyn LeaseStore>, Failure> {
+    pub(crate) fn open_named(&self, name: &str) -> Result<LeaseStore, Failure> {
         match self.find(name)? {
             Some(namespace) => self.open(&namespace),
             None => Err(self.missing(name)),
@@ -291,7 +290,7 @@ impl StoreArgs {
     }
 
     /// The store, for the namespace's counter.
-    pub(crate) fn open_counter(&self) -> Result<Box<dyn SegmentStore>, Failure> {
+    pub(crate) fn open_counter(&self) -> Result<LeaseStore, Failure> {
         Ok(self.place()?.open_counter(&self.namespace()?)?)
     }
 
@@ -299,8 +298,7 @@ impl StoreArgs {
     pub(crate) fn opener(
         &self,
         namespace: Namespace,
-    ) -> Result<impl Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync + use<>, Failure>
-    {
+    ) -> Result<impl Fn() -> Result<LeaseStore, StoreError> + Send + Sync + use<>, Failure> {
         let place = self.place()?;
         Ok(move || place.open(&namespace))
     }
@@ -308,7 +306,7 @@ impl StoreArgs {
     /// What opens the counter, for a command that may have to try more than once.
     pub(crate) fn counter_opener(
         &self,
-    ) -> Result<impl Fn() -> Result<Box<dyn SegmentStore>, StoreError>, Failure> {
+    ) -> Result<impl Fn() -> Result<LeaseStore, StoreError>, Failure> {
         let (place, namespace) = (self.place()?, self.namespace()?);
         Ok(move || place.open_counter(&namespace))
     }
@@ -346,17 +344,17 @@ enum StorePlace {
 }
 
 impl StorePlace {
-    fn open(&self, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         match self {
             Self::Url(url) => lease::open(url, namespace),
-            Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
+            Self::Default(path) => SqliteStore::open(path, namespace),
         }
     }
 
-    fn open_counter(&self, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, StoreError> {
+    fn open_counter(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         match self {
             Self::Url(url) => segment::open(url, namespace),
-            Self::Default(path) => Ok(Box::new(SqliteStore::open(path, namespace)?)),
+            Self::Default(path) => SqliteStore::open(path, namespace),
         }
     }
 }

@@ -11,7 +11,7 @@ use encrypt::encrypt;
 #[cfg(all(armv6m, not(miri)))]
 use crate::armv6m::on_the_fly::encrypt;
 use crate::{
-    Block,
+    CipherBlock,
     round::{add_key, arx_box_inverse},
     schedule::KeyState,
     wide::{Pair, load, mix, pack, store, unpack},
@@ -101,7 +101,7 @@ impl Sparx64OnTheFly {
     }
 
     /// Encrypts each block of a slice, in place, one after the other.
-    pub fn encrypt_blocks<B: Block>(&self, blocks: &mut [B]) {
+    pub fn encrypt_blocks<B: CipherBlock>(&self, blocks: &mut [B]) {
         B::with_bytes(blocks, |blocks| {
             for block in blocks {
                 self.encrypt_block(block);
@@ -111,7 +111,7 @@ impl Sparx64OnTheFly {
 
     /// Decrypts each block of a slice, in place: the inverse of
     /// [`encrypt_blocks`](Self::encrypt_blocks).
-    pub fn decrypt_blocks<B: Block>(&self, blocks: &mut [B]) {
+    pub fn decrypt_blocks<B: CipherBlock>(&self, blocks: &mut [B]) {
         B::with_bytes(blocks, |blocks| {
             for block in blocks {
                 self.decrypt_block(block);

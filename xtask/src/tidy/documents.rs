@@ -1,4 +1,4 @@
-//! Documents for people who change the code name only files and items that are there.
+//! Documents name only files and items that are there.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,11 +9,15 @@ use proc_macro2::{TokenStream, TokenTree};
 use super::workspace::Workspace;
 use crate::cargo::root;
 
-const DOCUMENTS: [&str; 6] = [
+const DOCUMENTS: [&str; 10] = [
     "ARCHITECTURE.md",
     "CONTRIBUTING.md",
     "DESIGN.md",
+    "README.md",
     "RELEASING.md",
+    "docs/security.md",
+    "docs/server.md",
+    "docs/testing.md",
     "randflake-core/DESIGN.md",
     "randflake-embedded/DESIGN.md",
 ];
@@ -22,7 +26,13 @@ const DOCUMENTS: [&str; 6] = [
 const PLACEHOLDERS: [&str; 2] = ["NAME", "NUMBER"];
 
 /// Words of other programs and of formats.
-const FOREIGN: [&str; 4] = ["Date", "Os", "Unreleased", "bwmarrin/snowflake"];
+const FOREIGN: [&str; 5] = [
+    "Date",
+    "Os",
+    "StatefulSet",
+    "Unreleased",
+    "bwmarrin/snowflake",
+];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut items = BTreeSet::new();

@@ -8,6 +8,7 @@ mod dependencies;
 mod documented;
 mod documents;
 mod features;
+mod floors;
 mod lean_tool;
 mod manifest;
 mod separate_tests;
@@ -22,6 +23,10 @@ type Rule = fn(&Workspace) -> Vec<String>;
 
 const RULES: &[(&str, Rule)] = &[
     ("arrows between crates point left", arrows::check),
+    (
+        "the floors of randflake-std: no arrow up, no circle",
+        floors::check,
+    ),
     ("every dependency is used", dependencies::check),
     ("every feature is explained", features::check),
     ("docs.rs shows every feature", documented::check),

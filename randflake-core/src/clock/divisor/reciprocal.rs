@@ -21,6 +21,8 @@ impl Divisor {
     )]
     pub(crate) const fn new(divisor: u32) -> Self {
         let (shift, passes) = match divisor {
+            // The smaller the divisor, the larger the quotient and the error of an estimate: so small divisors take
+            // more passes.
             0x1_0000.. => (16, 1),
             4.. => (divisor.ilog2(), 2),
             _ => (divisor.ilog2(), 3),

@@ -104,6 +104,7 @@ impl<L: Layout, S> Blocks<L, S> {
     ) -> Result<Claim, HorizonError<E>> {
         let horizon = L::SPEC.tick_from(known(horizon)?);
         let now = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
+        // Never before the horizon, whatever the clock shows: those ticks may be used.
         let start = self.start.max(horizon).max(now);
         self.claim(start, start)
     }
@@ -114,6 +115,7 @@ impl<L: Layout, S> Blocks<L, S> {
         horizon: u32,
         lease: Lease<L>,
     ) -> Result<Claim, HorizonError<E>> {
+        // An older block may be extended by nobody: ticks after it belong to later blocks.
         let is_last = lease.end() == self.end_below(known(horizon)?);
         if !is_last || lease.node_id() != self.node_id {
             return Err(HorizonError::Foreign);

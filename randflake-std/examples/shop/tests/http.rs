@@ -12,7 +12,7 @@ use std::time::UNIX_EPOCH;
 
 use harness::postgres::PostgresServer;
 use harness::server::Server;
-use randflake_std::lease::{LeaseStore, Namespace, PostgresStore};
+use randflake_std::lease::{Namespace, PostgresStore};
 use randflake_std::{AnyLayout, Randflake};
 use serde_json::Value;
 use tempfile::TempDir;

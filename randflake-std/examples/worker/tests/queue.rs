@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command};
 
 use randflake_std::Randflake;
-use randflake_std::lease::{LeaseStore, Namespace, SqliteStore};
+use randflake_std::lease::{Namespace, SqliteStore};
 use tempfile::TempDir;
 
 struct Worker {

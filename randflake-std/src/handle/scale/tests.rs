@@ -13,7 +13,6 @@ use crate::clock::ExactSystemClock;
 use crate::generation::Generation;
 use crate::handle::shared::SharedHandle;
 use crate::handle::store_client::StoreClient;
-use crate::store::LeaseStore;
 use crate::store::engines::MemoryStore;
 use crate::vocabulary::Namespace;
 
@@ -44,7 +43,7 @@ fn keeper<L: Layout>(
     codec: Codec<L>,
     most: u32,
 ) -> LeaseKeeper<L, L::Permutation> {
-    let mut client = StoreClient::new(Box::new(store), "test".to_owned(), TTL);
+    let mut client = StoreClient::new(store.into(), "test".to_owned(), TTL);
     let (acquired, sent) = client.acquire(NodeIds::Any(2)).unwrap();
     let generation = Generation::constant();
     let number = generation.now();
@@ -127,7 +126,7 @@ impl Layout for Few {
 fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
     let namespace = Namespace::new("test", Few).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let mut others = StoreClient::new(Box::new(store.clone()), "others".to_owned(), TTL);
+    let mut others = StoreClient::new(store.clone().into(), "others".to_owned(), TTL);
     others.acquire(NodeIds::Any(3)).unwrap();
     let mut keeper = keeper::<Few>(store, Codec::new(Few, Plain), 8);
     let mut scale = keeper.scale.take().unwrap();

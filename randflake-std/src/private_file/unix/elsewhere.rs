@@ -1,4 +1,4 @@
-//! Where there is no `statx`.
+//! Unix systems without `statx`.
 
 use std::fs::{File, Metadata};
 use std::path::Path;

@@ -12,20 +12,32 @@ mod mysql;
 mod postgres;
 #[cfg(feature = "redis")]
 mod redis;
+pub(super) mod registry;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-pub use self::assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticFile, StaticStore};
+pub(super) use self::assigned::StaticFile;
+pub use self::assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
 #[cfg(any(feature = "postgres", feature = "mysql"))]
-pub use self::database::Database;
+pub(super) use self::database::Database;
 #[cfg(feature = "etcd")]
-pub use self::etcd::{Etcd, EtcdStore};
-pub use self::memory::{Memory, MemoryStore};
+pub(super) use self::etcd::Etcd;
+#[cfg(feature = "etcd")]
+pub use self::etcd::EtcdStore;
+pub use self::memory::MemoryStore;
 #[cfg(feature = "mysql")]
-pub use self::mysql::{Mysql, MysqlStore};
+pub(super) use self::mysql::Mysql;
+#[cfg(feature = "mysql")]
+pub use self::mysql::MysqlStore;
 #[cfg(feature = "postgres")]
-pub use self::postgres::{Postgres, PostgresStore};
+pub(super) use self::postgres::Postgres;
+#[cfg(feature = "postgres")]
+pub use self::postgres::PostgresStore;
 #[cfg(feature = "redis")]
-pub use self::redis::{Redis, RedisStore};
+pub(super) use self::redis::Redis;
+#[cfg(feature = "redis")]
+pub use self::redis::RedisStore;
 #[cfg(feature = "sqlite")]
-pub use self::sqlite::{Sqlite, SqliteStore};
+pub(super) use self::sqlite::Sqlite;
+#[cfg(feature = "sqlite")]
+pub use self::sqlite::SqliteStore;

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 
-use super::rules::Engine as Scheme;
-use super::{Form, Server, StoreUrl};
+use super::{Form, StoreUrl};
 use crate::clock::SteadyClock;
-use crate::store::engines::StaticFile;
+use crate::store::engines::{StaticFile, registry};
 use crate::store::{Engine, catalog};
 use crate::vocabulary::Terms;
 use crate::vocabulary::{Namespace, NamespaceList, StoreError};
@@ -75,13 +74,8 @@ fn existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError
             let file = StaticFile::at(path.as_ref(), *node, &namespace, clock)?;
             Ok(Some(Box::new(file)))
         }
-        Form::Sqlite { path } => sqlite(path, &namespace),
-        Form::Server(server) => Ok(Some(match server.scheme.engine {
-            Scheme::Redis => redis(server, &namespace)?,
-            Scheme::Etcd => etcd(server, &namespace)?,
-            Scheme::Postgres => postgres(server, &namespace)?,
-            Scheme::Mysql => mysql(server, &namespace)?,
-        })),
+        Form::Sqlite { path } => registry::SQLITE.existing(path, &namespace),
+        Form::Server(server) => registry::of(server).existing(server, &namespace),
     }
 }
 
@@ -102,37 +96,3 @@ fn any(name: &str) -> Result<Namespace, StoreError> {
     };
     Namespace::stored(name, terms).map_err(|error| StoreError::Invalid(error.to_string()))
 }
-
-/// The function that makes an engine, or says that this build leaves it out.
-macro_rules! engine {
-    ($name:ident, $at:ident: $place:ty, $namespace:ident, $feature:tt, $engine:tt, $answer:ty, $make:expr) => {
-        #[cfg(feature = $feature)]
-        fn $name($at: $place, $namespace: &Namespace) -> Result<$answer, StoreError> {
-            Ok($make)
-        }
-
-        #[cfg(not(feature = $feature))]
-        fn $name(_: $place, _: &Namespace) -> Result<$answer, StoreError> {
-            Err(super::open::left_out($engine, $feature))
-        }
-    };
-}
-
-type Made = Box<dyn Engine>;
-
-engine!(sqlite, path: &str, namespace, "sqlite", "SQLite", Option<Made>, {
-    let file = crate::store::engines::Sqlite::existing(path.as_ref(), namespace)?;
-    file.map(|file| Box::new(file) as Made)
-});
-engine!(redis, server: &Server, namespace, "redis", "Redis", Made, {
-    Box::new(crate::store::engines::Redis::over(server, namespace, None)?)
-});
-engine!(etcd, server: &Server, namespace, "etcd", "etcd", Made, {
-    Box::new(crate::store::engines::Etcd::over(server, namespace, None)?)
-});
-engine!(postgres, server: &Server, namespace, "postgres", "PostgreSQL", Made, {
-    Box::new(crate::store::engines::PostgresStore::engine_at(server, namespace)?)
-});
-engine!(mysql, server: &Server, namespace, "mysql", "MySQL", Made, {
-    Box::new(crate::store::engines::MysqlStore::engine_at(server, namespace)?)
-});

@@ -22,12 +22,6 @@ use core::time::Duration;
 
 pub use self::catalog::{find, namespaces, stored};
 pub use self::open::{open, open_counter};
-#[cfg(any(
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "mysql"
-))]
 pub(crate) use self::rules::Engine;
 use self::rules::{KNOWN, Scheme};
 #[cfg(feature = "redis")]

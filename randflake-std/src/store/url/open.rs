@@ -1,10 +1,8 @@
 //! Opens what a URL leads to.
 
-use super::rules::Engine;
-use super::{Form, Server, StoreUrl};
+use super::{Form, StoreUrl};
 use crate::store::LeaseStore;
-use crate::store::SegmentStore;
-use crate::store::engines::StaticStore;
+use crate::store::engines::{StaticStore, registry};
 use crate::vocabulary::{Namespace, StoreError};
 
 /// Opens the store that a URL names.
@@ -100,13 +98,13 @@ use crate::vocabulary::{Namespace, StoreError};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, StoreError> {
+pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
     let url: StoreUrl = url.parse()?;
     let namespace = &url.terms_of(namespace)?;
-    Ok(match &url.form {
-        Form::Static { path, node } => Box::new(StaticStore::open(path, *node, namespace)?),
-        form => opened(form, namespace)?,
-    })
+    match &url.form {
+        Form::Static { path, node } => StaticStore::open(path, *node, namespace),
+        form => opened(form, namespace),
+    }
 }
 
 /// Opens the store that a URL names, for the counter of a namespace; otherwise like
@@ -116,76 +114,19 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<Box<dyn LeaseStore>, Sto
 ///
 /// As for [`lease::open`](crate::lease::open), and [`StoreError::Invalid`] for `static:PATH`, which keeps no
 /// counters.
-pub fn open_counter(url: &str, namespace: &Namespace) -> Result<Box<dyn SegmentStore>, StoreError> {
+pub fn open_counter(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
     let StoreUrl { form, .. } = url.parse()?;
-    Ok(opened(&form, namespace)?)
+    opened(&form, namespace)
 }
 
-/// A store of both leases and counters.
-trait Store: LeaseStore + SegmentStore {}
-
-impl<S: LeaseStore + SegmentStore> Store for S {}
-
-fn opened(form: &Form, namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
+fn opened(form: &Form, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
     match form {
         Form::Static { .. } => Err(StoreError::Invalid(
             "no counters are kept where this URL leads: take sqlite:PATH, redis://HOST, etcd://HOST, \
              postgres://HOST/DATABASE or mysql://HOST/DATABASE"
                 .to_owned(),
         )),
-        Form::Sqlite { path } => open_sqlite(path, namespace),
-        Form::Server(server) => match server.scheme.engine {
-            Engine::Redis => open_redis(server, namespace),
-            Engine::Etcd => open_etcd(server, namespace),
-            Engine::Postgres => open_postgres(server, namespace),
-            Engine::Mysql => open_mysql(server, namespace),
-        },
+        Form::Sqlite { path } => registry::SQLITE.open(path, namespace),
+        Form::Server(server) => registry::of(server).open(server, namespace),
     }
 }
-
-#[cfg_attr(
-    all(
-        feature = "sqlite",
-        feature = "redis",
-        feature = "etcd",
-        feature = "postgres",
-        feature = "mysql"
-    ),
-    expect(dead_code, reason = "nothing is left out")
-)]
-pub(super) fn left_out(engine: &str, feature: &str) -> StoreError {
-    StoreError::unusable(format!(
-        "this build has no {engine} store: build it with the cargo feature `{feature}`"
-    ))
-}
-
-/// The function that opens an engine, or says that this build leaves it out.
-macro_rules! opener {
-    ($name:ident, $at:ident: $place:ty, $namespace:ident, $feature:tt, $engine:tt, $open:expr) => {
-        #[cfg(feature = $feature)]
-        fn $name($at: $place, $namespace: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-            Ok(Box::new($open?))
-        }
-
-        #[cfg(not(feature = $feature))]
-        fn $name(_: $place, _: &Namespace) -> Result<Box<dyn Store>, StoreError> {
-            Err(left_out($engine, $feature))
-        }
-    };
-}
-
-opener!(open_sqlite, path: &str, namespace, "sqlite", "SQLite", {
-    crate::store::engines::SqliteStore::open(path, namespace)
-});
-opener!(open_redis, server: &Server, namespace, "redis", "Redis", {
-    crate::store::engines::RedisStore::at(server, namespace, None)
-});
-opener!(open_etcd, server: &Server, namespace, "etcd", "etcd", {
-    crate::store::engines::EtcdStore::at(server, namespace, None)
-});
-opener!(open_postgres, server: &Server, namespace, "postgres", "PostgreSQL", {
-    crate::store::engines::PostgresStore::at(server, namespace)
-});
-opener!(open_mysql, server: &Server, namespace, "mysql", "MySQL", {
-    crate::store::engines::MysqlStore::at(server, namespace)
-});

@@ -12,19 +12,19 @@ use base64::engine::general_purpose::STANDARD;
 use harness::etcd::EtcdCluster;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{DEFAULT_MAX_TTL, EtcdStore, Grant, LeaseStore, StoreError, open};
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::segment::CounterError;
 
 use crate::contract::{TTL, acquire, acquire_one, eight, record_of};
 use crate::namespaces::declared_new;
 
 const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 
-pub(crate) fn open_store(cluster: &EtcdCluster) -> EtcdStore {
+pub(crate) fn open_store(cluster: &EtcdCluster) -> LeaseStore {
     let url = cluster.url();
     declared_new(&url, EtcdStore::open(&url, &eight("orders")).unwrap()).unwrap()
 }
 
-pub(crate) fn assert_quarantined(store: &mut EtcdStore) {
+pub(crate) fn assert_quarantined(store: &mut LeaseStore) {
     let refused = acquire(store, 99, 1);
     assert!(
         matches!(refused, Err(StoreError::Quarantined { retry_in, .. }) if retry_in > MAX_TTL),
@@ -32,7 +32,7 @@ pub(crate) fn assert_quarantined(store: &mut EtcdStore) {
     );
 }
 
-fn goes_on(store: &mut EtcdStore, grant: Grant) -> bool {
+fn goes_on(store: &mut LeaseStore, grant: Grant) -> bool {
     store.renew(&[grant], TTL).unwrap().ends[0].is_ok_and(|end| end >= grant.end)
 }
 
@@ -242,7 +242,7 @@ fn no_error_shows_the_password() {
     )
     .unwrap();
     store.end_quarantine().unwrap();
-    acquire(&mut *store, 1, 1).unwrap();
+    acquire(&mut store, 1, 1).unwrap();
     let malformed = open("etcd://root:s3cret@host/path", &eight("orders")).unwrap_err();
     assert!(matches!(malformed, StoreError::Invalid(_)), "{malformed:?}");
     let away = open("etcd://root:s3cret@127.0.0.1:1", &eight("orders")).unwrap_err();
@@ -262,7 +262,7 @@ fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
         store.reserve(1),
         Err(CounterError::Lost { reached: 1 })
     ));
-    store.resume(1).unwrap();
+    store.resume_counter(1).unwrap();
     let backup = Backup::of(&mut cluster);
     for _ in 0..5 {
         store.reserve(10).unwrap();
@@ -273,6 +273,6 @@ fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
     // The others hear of it.
     let mut administrator = open_store(&cluster);
     assert!(administrator.counter().unwrap().lost);
-    assert_eq!(administrator.resume(51).unwrap(), 51);
+    assert_eq!(administrator.resume_counter(51).unwrap(), 51);
     assert_eq!(store.reserve(1).unwrap().first(), 51);
 }

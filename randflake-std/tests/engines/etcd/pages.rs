@@ -13,13 +13,13 @@ use randflake_std::{Layout, LayoutSpec, Snowflake};
 
 use crate::namespaces::declared_new;
 
-fn open(cluster: &EtcdCluster, namespace: &Namespace) -> EtcdStore {
+fn open(cluster: &EtcdCluster, namespace: &Namespace) -> LeaseStore {
     let url = cluster.url();
     declared_new(&url, EtcdStore::open(&url, namespace).unwrap()).unwrap()
 }
 
 /// Asks for node ids for a minute.
-fn ask(store: &mut EtcdStore, nodes: NodeIds<'_>) -> Result<Vec<Grant>, StoreError> {
+fn ask(store: &mut LeaseStore, nodes: NodeIds<'_>) -> Result<Vec<Grant>, StoreError> {
     let ttl = store.namespace().ticks(Duration::from_secs(60));
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),

@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use harness::etcd::EtcdCluster;
-use randflake_std::lease::{EtcdStore, LeaseStore, StoreError};
-use randflake_std::segment::SegmentStore;
+use randflake_std::lease::{EtcdStore, StoreError};
 
 use crate::contract::{TTL, acquire, acquire_one, eight};
 use crate::contract_etcd::continuity::{Backup, assert_quarantined};
@@ -119,7 +118,7 @@ fn a_write_whose_reply_is_lost_is_known_by_another_member() {
     assert!(!record.contested, "{record:?}");
 
     let mut store = open();
-    store.resume(1).unwrap();
+    store.resume_counter(1).unwrap();
     way.next_reply_is_lost();
     assert_eq!(store.reserve(10).unwrap(), segment(1, 10));
     assert_eq!(store.reserve(10).unwrap(), segment(11, 10));

@@ -27,7 +27,7 @@ fn a_full_database_is_refused_by_name_until_it_has_space_again() {
     let member = &cluster.members[0];
     let mut store = open(&cluster.url(), &eight("orders")).unwrap();
     store.end_quarantine().unwrap();
-    let before = acquire_one(&mut *store, 1);
+    let before = acquire_one(&mut store, 1);
 
     let value = STANDARD.encode(vec![b'x'; 200_000]);
     let fill = |number: u32| {
@@ -52,9 +52,9 @@ fn a_full_database_is_refused_by_name_until_it_has_space_again() {
     alarm["action"] = "DEACTIVATE".into();
 
     let refusals = [
-        acquire(&mut *store, 2, 1).unwrap_err(),
+        acquire(&mut store, 2, 1).unwrap_err(),
         store.renew(&[before], TTL).unwrap_err(),
-        acquire(&mut *open(&cluster.url(), &eight("new")).unwrap(), 1, 1).unwrap_err(),
+        acquire(&mut open(&cluster.url(), &eight("new")).unwrap(), 1, 1).unwrap_err(),
     ];
     for refusal in refusals {
         assert!(matches!(refusal, StoreError::Unusable(_)), "{refusal:?}");
@@ -82,14 +82,14 @@ fn a_full_database_is_refused_by_name_until_it_has_space_again() {
     }
     assert_eq!(store.list().unwrap()[0].grant, before);
     assert!(store.renew(&[before], TTL).unwrap().ends[0].is_ok());
-    let after = acquire_one(&mut *store, 3);
+    let after = acquire_one(&mut store, 3);
     assert_ne!(after.node_id, before.node_id);
 }
 
 const ROOT: &str = r#"{"name":"root","password":"s3cret"}"#;
 
 /// A store of a cluster that knows its users.
-fn logged_in(cluster: &EtcdCluster) -> Box<dyn LeaseStore> {
+fn logged_in(cluster: &EtcdCluster) -> LeaseStore {
     let member = &cluster.members[0];
     for (path, body) in [
         ("auth/user/add", ROOT),
@@ -124,7 +124,7 @@ fn a_signed_token_that_has_expired_is_replaced() {
 fn goes_on_with_new_tokens(settings: &[&str]) {
     let cluster = EtcdCluster::start_with(1, settings);
     let mut store = logged_in(&cluster);
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     // In use for longer than a token lasts, then not.
     for pause in [50; 30].into_iter().chain([2_500, 0]) {
         assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
@@ -139,7 +139,7 @@ fn a_token_from_before_a_change_of_users_is_replaced() {
     let signed = signed(key.path(), "1h");
     let cluster = EtcdCluster::start_with(1, &["--auth-token", &signed]);
     let mut store = logged_in(&cluster);
-    let grant = acquire_one(&mut *store, 1);
+    let grant = acquire_one(&mut store, 1);
     let member = &cluster.members[0];
     let login: Value = serde_json::from_str(&member.post("auth/authenticate", ROOT)).unwrap();
     let add = r#"{"name":"another","password":"s3cret"}"#;
@@ -148,5 +148,5 @@ fn a_token_from_before_a_change_of_users_is_replaced() {
     assert!(!reply.contains("error"), "{reply}");
 
     assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
-    acquire_one(&mut *store, 2);
+    acquire_one(&mut store, 2);
 }

@@ -11,7 +11,7 @@ use std::thread;
 use harness::clock::WallClock;
 use harness::mariadb::MariadbServer;
 use randflake_std::lease::Loss;
-use randflake_std::lease::{LeaseStore, StoreError};
+use randflake_std::lease::StoreError;
 
 use super::{Database, TTL, acquire, assert_quarantined, assert_unusable};
 

@@ -56,21 +56,21 @@ impl Database {
         format!("mysql://{user}@127.0.0.1:{}/{name}", server.port)
     }
 
-    fn open(&self) -> MysqlStore {
+    fn open(&self) -> LeaseStore {
         self.open_as("root").unwrap()
     }
 
-    fn open_as(&self, user: &str) -> Result<MysqlStore, StoreError> {
+    fn open_as(&self, user: &str) -> Result<LeaseStore, StoreError> {
         self.open_of(user, &namespace())
     }
 
-    fn open_of(&self, user: &str, namespace: &Namespace) -> Result<MysqlStore, StoreError> {
+    fn open_of(&self, user: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         // The place is the database, whoever comes.
         declared_new(&self.url(""), MysqlStore::open(&self.url(user), namespace)?)
     }
 
     /// A store with a lease that was renewed, and the lease.
-    fn holder(&self) -> (MysqlStore, Grant) {
+    fn holder(&self) -> (LeaseStore, Grant) {
         let mut store = self.open();
         let mut grant = acquire(&mut store, 1).unwrap()[0];
         grant.end = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
@@ -89,11 +89,11 @@ impl Database {
     }
 }
 
-fn acquire(store: &mut dyn LeaseStore, count: u32) -> Result<Vec<Grant>, StoreError> {
+fn acquire(store: &mut LeaseStore, count: u32) -> Result<Vec<Grant>, StoreError> {
     acquire_for(store, count, TTL)
 }
 
-fn acquire_for(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Result<Vec<Grant>, StoreError> {
+fn acquire_for(store: &mut LeaseStore, count: u32, ttl: u64) -> Result<Vec<Grant>, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
@@ -103,7 +103,7 @@ fn acquire_for(store: &mut dyn LeaseStore, count: u32, ttl: u64) -> Result<Vec<G
     acquired.map(|acquired| acquired.grants)
 }
 
-fn assert_quarantined(store: &mut dyn LeaseStore) {
+fn assert_quarantined(store: &mut LeaseStore) {
     let refused = acquire(store, 1).unwrap_err();
     let StoreError::Quarantined { retry_in, .. } = refused else {
         panic!("{refused:?}")

@@ -6,7 +6,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
-use randflake_std::lease::{LeaseStore, MysqlStore};
+use randflake_std::lease::MysqlStore;
 
 use super::{Database, TTL, acquire, assert_unusable, namespace};
 

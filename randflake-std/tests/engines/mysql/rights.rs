@@ -1,8 +1,8 @@
 //! Whose tables are used, and with which rights.
 
 use harness::mariadb::MariadbServer;
-use randflake_std::lease::{LeaseStore, StoreError};
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::lease::StoreError;
+use randflake_std::segment::CounterError;
 
 use super::{Database, TTL, acquire, assert_unusable};
 
@@ -28,7 +28,7 @@ fn uses(server: &Database, user: &str) -> Result<(), StoreError> {
     assert!(!store.list()?.is_empty());
     store.diagnose()?;
     if store.counter().map_err(as_store_error)?.lost {
-        store.create().map_err(as_store_error)?;
+        store.create_counter().map_err(as_store_error)?;
     }
     store.reserve(10).map_err(as_store_error)?;
     store.quarantine()?;

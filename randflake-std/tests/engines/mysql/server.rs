@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use harness::mariadb::MariadbServer;
 use randflake_std::lease::{Grant, LeaseStore, MysqlStore, Namespace, StoreError};
-use randflake_std::segment::SegmentStore;
 use randflake_std::{Layout, LayoutSpec, Randflake};
 
 use super::{Database, TTL, acquire, acquire_for, assert_unusable, namespace};
@@ -51,7 +50,7 @@ fn a_full_namespace_is_quick() {
     // None ends while a busy machine takes them all.
     let namespace = namespace().with_max_ttl(Duration::from_secs(LONG_TTL));
     let mut store = server.open_of("root", &namespace).unwrap();
-    let acquire = |store: &mut MysqlStore, count| acquire_for(store, count, LONG_TTL);
+    let acquire = |store: &mut LeaseStore, count| acquire_for(store, count, LONG_TTL);
     let all = u32::try_from(namespace.node_ids()).unwrap();
     let mut taken = Vec::new();
     while taken.len() + 1 < all as usize {
@@ -180,7 +179,7 @@ fn chained_transactions_lose_nothing() {
         let server = Database::of(MariadbServer::start());
         server.do_all(&[&format!("SET GLOBAL completion_type = {completion_type}")]);
         let (mut store, mut grant) = server.holder();
-        store.create().unwrap();
+        store.create_counter().unwrap();
         let reserved = [store.reserve(10).unwrap(), store.reserve(10).unwrap()];
         thread::sleep(Duration::from_secs(2));
         let renewed = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();

@@ -12,8 +12,8 @@ use harness::clock::WallClock;
 use harness::postgres::PostgresServer;
 use harness::program;
 use randflake_std::lease::Loss;
-use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::lease::{PostgresStore, StoreError};
+use randflake_std::segment::CounterError;
 
 use crate::postgresql::{acquire, as_store_error, is_quarantined, namespace, open};
 
@@ -58,7 +58,7 @@ fn w10_a_schema_dropped_under_open_connections_begins_in_quarantine() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
-    holder.create().unwrap();
+    holder.create_counter().unwrap();
     assert_eq!(holder.reserve(10).unwrap().first(), 1);
     execute(&server, "DROP SCHEMA randflake CASCADE");
     let mut next = open(&server);
@@ -217,7 +217,7 @@ fn w14_records_that_were_deleted_under_a_holder_begin_in_quarantine() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
-    holder.create().unwrap();
+    holder.create_counter().unwrap();
     assert_eq!(holder.reserve(10).unwrap().first(), 1);
     assert_eq!(holder.reserve(10).unwrap().first(), 11);
     execute(&server, "DELETE FROM randflake.record");

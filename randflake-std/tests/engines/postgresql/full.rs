@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use harness::postgres::PostgresServer;
 use randflake_std::LayoutSpec;
-use randflake_std::lease::{LeaseStore, Namespace, PostgresStore, StoreError};
+use randflake_std::lease::{Namespace, PostgresStore, StoreError};
 use randflake_std::randflake_core::{Field, LayoutFields};
 
 use crate::postgresql::{acquire, namespace, open, open_at, unused};

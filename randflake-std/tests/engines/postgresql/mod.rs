@@ -33,15 +33,15 @@ fn namespace() -> Namespace {
     namespace.with_max_ttl(Duration::from_secs(300))
 }
 
-fn open(server: &PostgresServer) -> PostgresStore {
+fn open(server: &PostgresServer) -> LeaseStore {
     open_at(&server.url("postgres"), &namespace())
 }
 
-fn open_at(url: &str, namespace: &Namespace) -> PostgresStore {
+fn open_at(url: &str, namespace: &Namespace) -> LeaseStore {
     declared_new(url, PostgresStore::open(url, namespace).unwrap()).unwrap()
 }
 
-fn acquire(store: &mut PostgresStore, count: u32) -> Result<Vec<Grant>, StoreError> {
+fn acquire(store: &mut LeaseStore, count: u32) -> Result<Vec<Grant>, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
@@ -59,7 +59,7 @@ fn unused(grant: Grant) -> Grant {
 }
 
 /// Until everything has expired that may have been forgotten.
-fn is_quarantined(store: &mut PostgresStore) {
+fn is_quarantined(store: &mut LeaseStore) {
     let refused = acquire(store, 1);
     let Err(StoreError::Quarantined { retry_in, .. }) = refused else {
         panic!("{refused:?}")

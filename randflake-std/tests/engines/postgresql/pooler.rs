@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 
 use harness::postgres::PostgresServer;
-use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
+use randflake_std::lease::{PostgresStore, StoreError};
 
 use crate::postgresql::namespace;
 

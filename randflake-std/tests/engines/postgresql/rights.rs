@@ -3,7 +3,6 @@
 
 use harness::postgres::PostgresServer;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
-use randflake_std::segment::SegmentStore;
 
 use crate::namespaces::declared_new;
 use crate::postgresql::{acquire, as_store_error, namespace, unused};
@@ -19,7 +18,7 @@ fn guide(heading: &str, block: usize) -> impl Iterator<Item = &'static str> {
     statements.map(str::trim).filter(|one| !one.is_empty())
 }
 
-fn open(url: &str) -> Result<PostgresStore, StoreError> {
+fn open(url: &str) -> Result<LeaseStore, StoreError> {
     declared_new(url, PostgresStore::open(url, &namespace())?)
 }
 
@@ -40,7 +39,7 @@ fn uses(url: &str) -> Result<(), StoreError> {
     store.release(&unused)?;
     store.diagnose()?;
     if store.counter().map_err(as_store_error)?.lost {
-        store.create().map_err(as_store_error)?;
+        store.create_counter().map_err(as_store_error)?;
     }
     store.reserve(10).map_err(as_store_error)?;
     store.quarantine()?;

@@ -12,31 +12,31 @@ use randflake_std::lease::{
     RedisStore, StoreError, open,
 };
 use randflake_std::rules::KeyCheck;
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::segment::CounterError;
 
 use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
 
 pub(crate) const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 
 /// Of a namespace that is declared new.
-pub(crate) fn open_at_once(redis: &RedisServer) -> RedisStore {
+pub(crate) fn open_at_once(redis: &RedisServer) -> LeaseStore {
     let mut store = open_again(redis);
     store.end_quarantine().unwrap();
     store
 }
 
-pub(crate) fn open_again(redis: &RedisServer) -> RedisStore {
+pub(crate) fn open_again(redis: &RedisServer) -> LeaseStore {
     RedisStore::open(&redis.url(), &eight("orders")).unwrap()
 }
 
-pub(crate) fn quarantined_for(store: &mut RedisStore) -> Duration {
+pub(crate) fn quarantined_for(store: &mut LeaseStore) -> Duration {
     match acquire(store, 99, 1) {
         Err(StoreError::Quarantined { retry_in, .. }) => retry_in,
         other => panic!("{other:?}"),
     }
 }
 
-fn goes_on(store: &mut RedisStore, grant: Grant) -> bool {
+fn goes_on(store: &mut LeaseStore, grant: Grant) -> bool {
     // The first one may only tell that the connection has ended.
     let renewed = store.renew(&[grant], TTL);
     let renewed = renewed.or_else(|_| store.renew(&[grant], TTL));
@@ -317,7 +317,7 @@ pub(crate) fn until(is_so: impl Fn() -> bool) {
     }
 }
 
-fn is_lost(store: &mut RedisStore) -> bool {
+fn is_lost(store: &mut LeaseStore) -> bool {
     match store.reserve(1) {
         Ok(_) => false,
         Err(CounterError::Lost { .. }) => true,
@@ -331,20 +331,23 @@ fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_se
     let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &redis.port.to_string()]);
     let mut store = RedisStore::open(&redis.url(), &eight("orders")).unwrap();
     assert!(is_lost(&mut store), "new, or forgotten");
-    assert_eq!(store.resume(1).unwrap(), 1);
+    assert_eq!(store.resume_counter(1).unwrap(), 1);
     let reserved = store.reserve(10).unwrap();
 
     // A restart: all is there, but nobody knows that.
     redis.server.restart();
     assert!(is_lost(&mut store));
     assert_eq!(store.counter().unwrap().next, reserved.end());
-    assert_eq!(store.resume(1).unwrap(), reserved.end());
+    assert_eq!(store.resume_counter(1).unwrap(), reserved.end());
     let reserved = store.reserve(10).unwrap();
 
     // A field that was deleted.
     redis.ask("HDEL randflake:{orders} counter");
     assert!(is_lost(&mut store));
-    assert_eq!(store.resume(reserved.end()).unwrap(), reserved.end());
+    assert_eq!(
+        store.resume_counter(reserved.end()).unwrap(),
+        reserved.end()
+    );
     store.reserve(1).unwrap();
 
     // A replica that takes over may lack the last reservation.

@@ -11,7 +11,7 @@ use std::thread;
 
 use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, Loss, RedisStore};
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::segment::CounterError;
 
 use super::continuity::{open_at_once, quarantined_for, until};
 use crate::contract::{TTL, acquire_one, eight};
@@ -40,7 +40,7 @@ impl Proxy {
         Self { port, clients }
     }
 
-    fn open(&self) -> RedisStore {
+    fn open(&self) -> LeaseStore {
         let url = format!("redis://127.0.0.1:{}", self.port);
         RedisStore::open(&url, &eight("orders")).unwrap()
     }
@@ -110,7 +110,7 @@ fn a_server_that_went_back_behind_a_proxy_is_noticed() {
     holder.end_quarantine().unwrap();
     let mut other = proxy.open();
     acquire_one(&mut other, 9);
-    holder.resume(1).unwrap();
+    holder.resume_counter(1).unwrap();
     let clients = proxy.clients.load(Ordering::Relaxed);
     let mut grant = None;
     forget(&mut redis, || {

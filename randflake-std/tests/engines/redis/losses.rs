@@ -1,8 +1,8 @@
 //! What comes back older than it was, and what is lost in part.
 
 use harness::redis::RedisServer;
-use randflake_std::lease::{LeaseStore, Loss, QuarantineCause, StoreError};
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::lease::{Loss, QuarantineCause, StoreError};
+use randflake_std::segment::CounterError;
 
 use crate::contract::{TTL, acquire_one};
 use crate::contract_redis::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};
@@ -79,7 +79,7 @@ fn w14_a_key_that_is_put_back_is_noticed() {
 fn w14_a_counter_that_is_put_back_is_noticed() {
     let redis = RedisServer::start();
     let mut store = open_again(&redis);
-    store.resume(1).unwrap();
+    store.resume_counter(1).unwrap();
     let old = dump(&redis);
     let reserved = store.reserve(10).unwrap();
     restore(&redis, &old);
@@ -91,7 +91,10 @@ fn w14_a_counter_that_is_put_back_is_noticed() {
         );
     }
     let mut store = open_again(&redis);
-    assert_eq!(store.resume(reserved.end()).unwrap(), reserved.end());
+    assert_eq!(
+        store.resume_counter(reserved.end()).unwrap(),
+        reserved.end()
+    );
     assert_eq!(store.reserve(1).unwrap().first(), reserved.end());
 }
 

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::thread;
 
 use harness::redis::RedisServer;
-use randflake_std::lease::{LeaseStore, RedisStore};
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::lease::RedisStore;
+use randflake_std::segment::CounterError;
 
 use crate::contract::{TTL, acquire_one, eight};
 use crate::contract_redis::continuity::open_at_once;
@@ -90,7 +90,7 @@ fn a_reservation_whose_reply_is_lost_is_nobodys() {
     let way = Way::to(redis.port);
     let url = format!("redis://127.0.0.1:{}", way.port);
     let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
-    store.resume(1).unwrap();
+    store.resume_counter(1).unwrap();
     way.lose_next();
     let refused = store.reserve(10).unwrap_err();
     assert!(way.has_lost());

@@ -1,9 +1,9 @@
 //! Users with the rights that the documentation lists, and with one of them missing.
 
 use harness::redis::RedisServer;
-use randflake_std::lease::{LeaseStore, RedisStore, StoreError, open};
+use randflake_std::lease::{RedisStore, StoreError, open};
 use randflake_std::rules::KeyCheck;
-use randflake_std::segment::{CounterError, SegmentStore};
+use randflake_std::segment::CounterError;
 
 use crate::contract::{TTL, acquire, eight};
 
@@ -70,7 +70,7 @@ fn the_documented_rights_are_enough() {
     store.list().unwrap();
     store.now().unwrap();
     store.diagnose().unwrap();
-    store.resume(5).unwrap();
+    store.resume_counter(5).unwrap();
     store.reserve(5).unwrap();
     store.counter().unwrap();
     store.quarantine().unwrap();
@@ -135,7 +135,7 @@ fn a_right_that_is_taken_away_loses_nothing() {
     other.end_quarantine().unwrap();
     let grants = acquire(&mut other, 1, 2).unwrap().grants;
     let mine = acquire(&mut store, 2, 2).unwrap().grants;
-    store.resume(1).unwrap();
+    store.resume_counter(1).unwrap();
     for right in rights() {
         forbid(&redis, right);
         if right == "hscan" {
@@ -149,7 +149,7 @@ fn a_right_that_is_taken_away_loses_nothing() {
                 store.release(&mine).err(),
                 store.quarantine().err(),
                 store.reserve(1).err().map(as_store_error),
-                store.resume(1).err().map(as_store_error),
+                store.resume_counter(1).err().map(as_store_error),
             ] {
                 names(&refused.unwrap(), right);
             }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use randflake_std::Health;
 use randflake_std::lease::StoreErrorKind;
 
-use crate::elastic::watched::{Watch, Watched};
+use crate::elastic::watched::{Watch, with_watch};
 use crate::elastic::{
     LONG_TTL, LONGER_TTL, NODE_IDS, Server, TTL, assert_distinct, builder, burst, held, is_ready,
     is_short, memory, pause, until,
@@ -22,10 +22,7 @@ pub(crate) fn full(open: &Server) {
     let others = builder(open(), count..=count);
     let others = others.ttl(LONG_TTL).build().unwrap();
     let watch = Arc::new(Watch::default());
-    let store = Watched {
-        store: open(),
-        watch: Arc::clone(&watch),
-    };
+    let store = with_watch(open(), &watch);
     let ids = builder(store, 1..=4).ttl(LONGER_TTL).build().unwrap();
     let started = Instant::now();
     let mut issued = Vec::new();

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 
 use randflake_std::Id;
-use randflake_std::lease::{Grant, LeaseStore, MemoryStore};
+use randflake_std::lease::{Grant, MemoryStore};
 
 use crate::elastic::{
     Ids, LONG_TTL, LONGER_TTL, PATIENCE, assert_distinct, builder, burst, held, memory, node_ids,

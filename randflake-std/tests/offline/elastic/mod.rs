@@ -46,7 +46,7 @@ impl Layout for Few {
 const NODE_IDS: u32 = 8;
 const PER_TICK: usize = 2_048;
 
-type Store = Box<dyn LeaseStore>;
+type Store = LeaseStore;
 type Ids = Handle<Few, Sparx64>;
 
 fn namespace() -> Namespace {
@@ -57,7 +57,7 @@ fn memory() -> MemoryStore {
     MemoryStore::new(namespace(), Arc::new(ExactSystemClock))
 }
 
-fn builder(store: impl LeaseStore + 'static, count: RangeInclusive<u32>) -> Builder<Few, Sparx64> {
+fn builder(store: impl Into<LeaseStore>, count: RangeInclusive<u32>) -> Builder<Few, Sparx64> {
     let cipher = Sparx64::new(&[7; 16]);
     let builder = Builder::new(Few, cipher, store);
     builder.ttl(TTL).node_ids(count)
@@ -130,7 +130,7 @@ macro_rules! on_each_store {
         mod on_memory {
             $(#[test] fn $name() {
                 let store = crate::elastic::memory();
-                $scenario(&move || Box::new(store.clone()));
+                $scenario(&move || store.clone().into());
             })*
         }
         #[cfg(feature = "sqlite")]
@@ -139,7 +139,7 @@ macro_rules! on_each_store {
                 let folder = tempfile::tempdir().unwrap();
                 let path = folder.path().join("leases.db");
                 let open = move || randflake_std::lease::SqliteStore::open(&path, &crate::elastic::namespace());
-                $scenario(&move || Box::new(open().unwrap()));
+                $scenario(&move || open().unwrap());
             })*
         }
     };

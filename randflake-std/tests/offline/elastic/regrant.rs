@@ -7,7 +7,7 @@ use std::thread;
 
 use randflake_std::{GenerateError, Id};
 
-use crate::elastic::watched::{Watch, Watched};
+use crate::elastic::watched::{Watch, with_watch};
 use crate::elastic::{Ids, PER_TICK, Server, assert_distinct, builder, held, pause, until};
 
 /// A handle, what it had, and whether its threads take all that there is.
@@ -20,10 +20,7 @@ struct Party {
 impl Party {
     fn new(open: &Server) -> Self {
         let watch = Arc::new(Watch::default());
-        let store = Watched {
-            store: open(),
-            watch: Arc::clone(&watch),
-        };
+        let store = with_watch(open(), &watch);
         Self {
             ids: builder(store, 1..=7).build().unwrap(),
             watch,

@@ -1,19 +1,16 @@
-//! A store that notes, for each node id, whether the handle has it.
+//! Notes, for each node id, whether the handle has it.
 
-use core::ops::RangeInclusive;
 use core::sync::atomic::{AtomicU64, Ordering};
-use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::Sparx64;
-use randflake_std::lease::{
-    AcquireRequest, Acquired, Device, DeviceError, DeviceRequest, Finding, Grant, History,
-    LeaseStore, Loss, Namespace, PresentedGrant, PresentedRenewal, Quarantine, Record, Renewed,
-    RequestId, StoreError, Upgrade,
-};
+use randflake_std::lease::{LeaseStore, Token};
+use randflake_std::rules::{Committed, Key, Keys, NodeRecord, VERSION, Write};
+use randflake_std::store::{Ask, Reading};
 use randflake_std::{Handle, Id};
 
 use crate::elastic::{Few, NODE_IDS, Store};
+use crate::watched::{Watcher, watched};
 
 /// What one handle had.
 #[derive(Debug, Default)]
@@ -51,133 +48,69 @@ impl Watch {
     }
 }
 
-#[derive(Debug)]
-pub(crate) struct Watched {
-    pub(crate) store: Store,
-    pub(crate) watch: Arc<Watch>,
+/// A store, and the watch of the handle that has it.
+pub(crate) fn with_watch(store: Store, watch: &Arc<Watch>) -> LeaseStore {
+    let watch = Arc::clone(watch);
+    let had = [None; NODE_IDS as usize];
+    watched(store, Noting { watch, had })
 }
 
-impl LeaseStore for Watched {
-    fn namespace(&self) -> &Namespace {
-        self.store.namespace()
+/// What the handle has of each node id, as its store reads and writes it.
+#[derive(Debug)]
+struct Noting {
+    watch: Arc<Watch>,
+    had: [Option<Token>; NODE_IDS as usize],
+}
+
+impl Noting {
+    /// The handle takes or loses a node id.
+    fn change(&mut self, node_id: u32, token: Option<Token>) {
+        let former = self.watch.changes[node_id as usize].fetch_add(1, Ordering::SeqCst);
+        assert_eq!(former.is_multiple_of(2), token.is_some(), "granted twice");
+        self.had[node_id as usize] = token;
     }
 
-    fn seal(&mut self, seal: randflake_std::lease::KeyCheck) {
-        self.store.seal(seal);
+    fn has(&self, record: &NodeRecord) -> bool {
+        self.had[record.node_id as usize] == Some(record.token)
     }
+}
 
-    fn act_as_proxy(&mut self) {
-        self.store.act_as_proxy();
-    }
-
-    fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
-        self.store.lease_within(node_ids);
-    }
-
-    fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.watch.acquires.fetch_add(1, Ordering::SeqCst);
-        let acquired = self.store.acquire(request)?;
-        for grant in &acquired.grants {
-            let former = self.watch.changes[grant.node_id as usize].fetch_add(1, Ordering::SeqCst);
-            assert_eq!(former % 2, 0, "granted twice");
+impl Watcher for Noting {
+    fn has_read(&mut self, ask: &Ask<'_>, reading: &Reading) {
+        if ask.keys.iter().any(|keys| matches!(keys, Keys::Nodes(_))) && ask.with_state {
+            self.watch.acquires.fetch_add(1, Ordering::SeqCst);
         }
-        Ok(acquired)
-    }
-
-    fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        let renewed = self.store.renew(grants, ttl)?;
-        let lost = grants
-            .iter()
-            .zip(&renewed.ends)
-            .filter(|(_, end)| end.is_err());
-        for (grant, _) in lost {
-            self.watch.changes[grant.node_id as usize].fetch_add(1, Ordering::SeqCst);
+        for (key, text) in &reading.texts {
+            let Key::Node(node_id) = *key else { continue };
+            let record = NodeRecord::from_text(node_id, text, VERSION).unwrap();
+            if self.had[node_id as usize].is_some() && !(self.has(&record) && record.held) {
+                self.change(node_id, None);
+            }
         }
-        Ok(renewed)
     }
 
-    fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        for grant in grants {
-            self.watch.changes[grant.node_id as usize].fetch_add(1, Ordering::SeqCst);
-            self.watch.released.fetch_add(1, Ordering::SeqCst);
+    fn writes(&mut self, write: &Write) {
+        for record in records(write) {
+            if !record.held && self.has(&record) {
+                self.change(record.node_id, None);
+                self.watch.released.fetch_add(1, Ordering::SeqCst);
+            }
         }
-        self.store.release(grants)
     }
 
-    fn renew_presented(
-        &mut self,
-        grants: &[PresentedGrant],
-        ttl: u64,
-        request: &RequestId,
-    ) -> Result<PresentedRenewal, StoreError> {
-        self.store.renew_presented(grants, ttl, request)
+    fn has_written(&mut self, write: &Write, committed: Committed) {
+        for record in records(write).filter(|_| committed != Committed::Stale) {
+            if record.held && !self.has(&record) {
+                self.change(record.node_id, Some(record.token));
+            }
+        }
     }
+}
 
-    fn release_presented(
-        &mut self,
-        grants: &[PresentedGrant],
-        request: &RequestId,
-    ) -> Result<Vec<Result<(), Loss>>, StoreError> {
-        self.store.release_presented(grants, request)
-    }
-
-    fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
-        self.store.list_from(first, most)
-    }
-
-    fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
-        self.store.history(node_ids)
-    }
-
-    fn device(
-        &mut self,
-        device_id: u64,
-        request: &DeviceRequest<'_>,
-    ) -> Result<Device, DeviceError> {
-        self.store.device(device_id, request)
-    }
-
-    fn quarantine(&mut self) -> Result<Duration, StoreError> {
-        self.store.quarantine()
-    }
-
-    fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        self.store.create_namespace()
-    }
-
-    fn end_quarantine(&mut self) -> Result<(), StoreError> {
-        self.store.end_quarantine()
-    }
-
-    fn override_quarantine(&mut self) -> Result<(), StoreError> {
-        self.store.override_quarantine()
-    }
-
-    fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        self.store.quarantined()
-    }
-
-    fn drop_namespace(&mut self) -> Result<(), StoreError> {
-        self.store.drop_namespace()
-    }
-
-    fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
-        self.store.upgrade_namespace(force)
-    }
-
-    fn version(&mut self) -> Result<u8, StoreError> {
-        self.store.version()
-    }
-
-    fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        self.store.reopen_namespace()
-    }
-
-    fn now(&mut self) -> Result<Duration, StoreError> {
-        self.store.now()
-    }
-
-    fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.store.diagnose()
-    }
+/// The leases of a write.
+fn records(write: &Write) -> impl Iterator<Item = NodeRecord> {
+    write.entries.iter().filter_map(|entry| match entry.key {
+        Key::Node(node_id) => NodeRecord::from_text(node_id, entry.after.as_deref()?, VERSION).ok(),
+        _ => None,
+    })
 }

@@ -7,7 +7,6 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::KeyCheck;
-use randflake_std::store::Ledger;
 
 use super::engine::Map;
 
@@ -19,7 +18,7 @@ fn map() -> Map {
     map
 }
 
-fn open(map: &Map, namespace: &Namespace) -> Ledger<Map> {
+fn open(map: &Map, namespace: &Namespace) -> LeaseStore {
     let mut store = map.open(namespace);
     store.seal(KeyCheck::Key(7));
     store
@@ -29,7 +28,7 @@ fn named(name: &str) -> Namespace {
     Namespace::new(name, Randflake).unwrap()
 }
 
-fn acquire(store: &mut Ledger<Map>) -> Result<Grant, StoreError> {
+fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
     let asked = AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

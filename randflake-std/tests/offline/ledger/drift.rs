@@ -9,7 +9,6 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::store::Ledger;
 
 use super::engine::Map;
 
@@ -44,7 +43,7 @@ impl World {
         }
     }
 
-    fn open(&self) -> Ledger<Map> {
+    fn open(&self) -> LeaseStore {
         let store = self.map.open(&self.namespace);
         store.simulated_on(Arc::clone(&self.wall), Arc::clone(&self.monotonic))
     }
@@ -56,7 +55,7 @@ impl World {
     }
 
     /// Renews as the store's clock drifts, until that is refused or the clock is half a minute ahead; gives the refusal.
-    fn drift(&self, store: &mut Ledger<Map>, grant: &mut Grant) -> Option<StoreError> {
+    fn drift(&self, store: &mut LeaseStore, grant: &mut Grant) -> Option<StoreError> {
         for _ in 0..40 {
             self.pass(PAUSE);
             self.map.state().now += DRIFT;
@@ -69,7 +68,7 @@ impl World {
     }
 }
 
-fn acquire(store: &mut Ledger<Map>, nodes: NodeIds<'_>) -> Result<Grant, StoreError> {
+fn acquire(store: &mut LeaseStore, nodes: NodeIds<'_>) -> Result<Grant, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

@@ -4,7 +4,6 @@ use core::time::Duration;
 
 use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, StoreError, Token};
 use randflake_std::rules::Key;
-use randflake_std::store::Ledger;
 use randflake_std::{Layout, Randflake, Snowflake};
 
 use super::engine::Map;
@@ -13,7 +12,7 @@ const TTL: u64 = 60;
 /// Longer than any lease and quarantine.
 const LONG: Duration = Duration::from_secs(1_000);
 
-fn acquire(store: &mut Ledger<Map>, ttl: u64) -> Result<u64, StoreError> {
+fn acquire(store: &mut LeaseStore, ttl: u64) -> Result<u64, StoreError> {
     let asked = AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

@@ -4,9 +4,9 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use randflake_std::lease::{EngineError, Namespace};
+use randflake_std::lease::{EngineError, LeaseStore, Namespace};
 use randflake_std::rules::{Committed, Continuity, Key, Keys, Write};
-use randflake_std::store::{Engine, Ledger, Reading};
+use randflake_std::store::{Ask, Engine, Profile, Reading};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map(Arc<Mutex<State>>);
@@ -40,25 +40,30 @@ impl Map {
     }
 
     /// A client of the engine's only namespace.
-    pub(crate) fn open(&self, namespace: &Namespace) -> Ledger<Self> {
-        Ledger::over(self.clone(), namespace.clone())
+    pub(crate) fn open(&self, namespace: &Namespace) -> LeaseStore {
+        LeaseStore::over(self.clone(), namespace.clone())
     }
 }
 
 impl Engine for Map {
-    fn place(&self) -> String {
-        "the map".to_owned()
+    fn profile(&self) -> Profile {
+        Profile {
+            blind_renewal: true,
+            ..Profile::at("the map")
+        }
     }
 
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
         let mut state = self.state();
-        state.reads += 1;
+        // A list is none of those that are counted.
+        state.reads += usize::from(ask.limit.is_none());
         let mut texts = BTreeMap::new();
-        for (first, last) in keys.iter().map(Keys::bounds) {
+        for (first, last) in ask.keys.iter().map(Keys::bounds) {
             let there = state.texts.range(first..=last);
+            let there = there.take(ask.limit.unwrap_or(usize::MAX));
             texts.extend(there.map(|(key, text)| (*key, text.clone())));
         }
-        state.texts_read += texts.len();
+        state.texts_read += if ask.limit.is_none() { texts.len() } else { 0 };
         Ok(Reading {
             now: state.now,
             continuity: Continuity {
@@ -86,16 +91,6 @@ impl Engine for Map {
         let after = |entry: &randflake_std::rules::Entry| Some((entry.key, entry.after.clone()?));
         state.texts.extend(write.entries.iter().filter_map(after));
         Ok(Committed::Done { now: state.now })
-    }
-
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let state = self.state();
-        let from = Key::Node(first)..=Key::Node(u32::MAX);
-        let nodes = state.texts.range(from).map(|(key, text)| match key {
-            Key::Node(node_id) => (*node_id, text.clone()),
-            _ => unreachable!("between node ids are others"),
-        });
-        Ok(nodes.take(most).collect())
     }
 
     fn namespaces(
@@ -128,9 +123,5 @@ impl Engine for Map {
             texts.retain(|key, _| matches!(key, Key::Namespace | Key::Counter));
         }
         Ok(())
-    }
-
-    fn renews_unread(&self) -> bool {
-        true
     }
 }

@@ -1,6 +1,6 @@
 //! What an operation asks for where nearly all, or all, is leased.
 
-use randflake_std::lease::{Grant, LeaseStore, NodeIds, StoreError};
+use randflake_std::lease::{Grant, NodeIds, StoreError};
 use randflake_std::rules::Key;
 
 use super::world::{PLACES, World, acquire};

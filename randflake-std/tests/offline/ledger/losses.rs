@@ -6,18 +6,17 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause, StoreError, Token,
 };
 use randflake_std::rules::{Key, Loss};
-use randflake_std::store::Ledger;
 use randflake_std::{Layout, Randflake, Snowflake};
 
 use super::engine::Map;
 
 const TTL: u64 = 60;
 
-fn open(map: &Map) -> Ledger<Map> {
+fn open(map: &Map) -> LeaseStore {
     map.open(&Namespace::new("orders", Randflake).unwrap())
 }
 
-fn acquire(store: &mut Ledger<Map>) -> Grant {
+fn acquire(store: &mut LeaseStore) -> Grant {
     let asked = AcquireRequest {
         token: Token::from_bytes([1; 16]),
         holder: "holder",
@@ -28,7 +27,7 @@ fn acquire(store: &mut Ledger<Map>) -> Grant {
 }
 
 /// A store without anything, and a lease that is in use.
-fn forgotten() -> (Map, Ledger<Map>, Grant) {
+fn forgotten() -> (Map, LeaseStore, Grant) {
     let map = Map::default();
     map.state().now = Duration::from_secs(1_800_000_000);
     let mut store = open(&map);

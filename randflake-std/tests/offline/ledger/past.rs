@@ -2,7 +2,7 @@
 
 use randflake_std::lease::forecast::{Growth, node_ids};
 use randflake_std::lease::{
-    Explanation, History, LeaseStore, NodeIds, Occupancy, PastLease, UnknownCause, Verdict,
+    Explanation, History, NodeIds, Occupancy, PastLease, UnknownCause, Verdict,
 };
 use randflake_std::rules::Key;
 

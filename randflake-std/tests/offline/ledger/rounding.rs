@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::LayoutSpec;
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, MAX_SKEW, Namespace, NodeIds, StoreError, Token,
+    AcquireRequest, Grant, MAX_SKEW, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::Key;
 

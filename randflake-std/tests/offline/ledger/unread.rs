@@ -9,7 +9,6 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{Key, Loss};
-use randflake_std::store::Ledger;
 
 use super::engine::Map;
 
@@ -19,7 +18,7 @@ const TTL: u64 = 60;
 /// A holder, its machine's wall and monotonic clock, and the engine with a clock of its own.
 struct World {
     map: Map,
-    store: Ledger<Map>,
+    store: LeaseStore,
     wall: Arc<ManualClock>,
     monotonic: Arc<ManualClock>,
     grant: Grant,
@@ -67,7 +66,7 @@ fn ms(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap()
 }
 
-fn acquire(store: &mut Ledger<Map>) -> Grant {
+fn acquire(store: &mut LeaseStore) -> Grant {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

@@ -7,7 +7,7 @@ use super::world::{TTL, World, acquire};
 const AT_ONCE: u32 = 50;
 
 /// All that a client gets.
-fn acquire_all(store: &mut impl LeaseStore) -> Vec<Grant> {
+fn acquire_all(store: &mut LeaseStore) -> Vec<Grant> {
     let mut grants = Vec::new();
     let mut count = AT_ONCE;
     while count > 0 {

@@ -6,7 +6,6 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{Form, HistoryLink, Key, NodeRecord, VERSION};
-use randflake_std::store::Ledger;
 
 use super::engine::Map;
 
@@ -22,7 +21,7 @@ pub(crate) const TTL: u64 = 60;
 pub(crate) struct World {
     pub(crate) namespace: Namespace,
     pub(crate) map: Map,
-    pub(crate) store: Ledger<Map>,
+    pub(crate) store: LeaseStore,
     pub(crate) tick: u64,
     /// When each node id's last lease ends; 0 if it has none.
     pub(crate) ends: Vec<u64>,
@@ -224,7 +223,7 @@ impl World {
 }
 
 pub(crate) fn acquire(
-    store: &mut impl LeaseStore,
+    store: &mut LeaseStore,
     nodes: NodeIds<'_>,
 ) -> Result<Vec<Grant>, StoreError> {
     let acquired = store.acquire(&AcquireRequest {

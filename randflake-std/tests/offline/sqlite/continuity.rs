@@ -29,12 +29,12 @@ fn restore_anew(path: &Path, backup: &[u8]) {
 const UNKNOWN: Duration = Duration::from_secs(300);
 
 /// The fence is as long as it must be; when it is over, all is well, and stays so.
-fn recovers(place: &Place, store: &mut SqliteStore) {
+fn recovers(place: &Place, store: &mut LeaseStore) {
     let longest = store.namespace().max_ttl();
     recovers_after(place, store, longest);
 }
 
-fn recovers_after(place: &Place, store: &mut SqliteStore, longest: Duration) {
+fn recovers_after(place: &Place, store: &mut LeaseStore, longest: Duration) {
     let wait = quarantined(store);
     let due = longest + 2 * MAX_SKEW;
     assert!(
@@ -53,7 +53,8 @@ fn a_new_store_grants_at_once() {
     let first = acquire(&mut store).unwrap();
     let second = acquire(&mut place.open()).unwrap();
     assert_ne!(first.node_id, second.node_id);
-    assert_eq!(store.path(), place.database().canonicalize().unwrap());
+    let path = place.database().canonicalize().unwrap();
+    assert!(format!("{store:?}").contains(&format!("{path:?}")));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::process::{Child, Command};
 use std::sync::Barrier;
 use std::thread;
 
-use randflake_std::lease::{Grant, LeaseStore, SqliteStore, StoreError};
+use randflake_std::lease::{Grant, SqliteStore, StoreError};
 
 use super::{Place, TTL, acquire, namespace, processes};
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use randflake_std::lease::{LeaseStore, Record, StoreError, Verdict};
+use randflake_std::lease::{Record, StoreError, Verdict};
 
 use super::system_calls::{Fault, with_fault};
 use super::{Place, TTL, acquire};

@@ -64,11 +64,11 @@ impl Place {
         self.path("leases.db.lock")
     }
 
-    fn open(&self) -> SqliteStore {
+    fn open(&self) -> LeaseStore {
         self.try_open(&self.database()).unwrap()
     }
 
-    fn try_open(&self, path: &Path) -> Result<SqliteStore, StoreError> {
+    fn try_open(&self, path: &Path) -> Result<LeaseStore, StoreError> {
         SqliteStore::open_with_clock(path, &namespace("orders"), Arc::clone(&self.clock))
     }
 
@@ -90,7 +90,7 @@ fn namespace(name: &str) -> Namespace {
     Namespace::new(name, Randflake).unwrap()
 }
 
-fn acquire(store: &mut SqliteStore) -> Result<Grant, StoreError> {
+fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
@@ -101,7 +101,7 @@ fn acquire(store: &mut SqliteStore) -> Result<Grant, StoreError> {
 }
 
 /// How long an acquire is refused for, which it must be.
-fn quarantined(store: &mut SqliteStore) -> Duration {
+fn quarantined(store: &mut LeaseStore) -> Duration {
     match acquire(store) {
         Err(StoreError::Quarantined { retry_in, .. }) => retry_in,
         other => panic!("{other:?}"),

@@ -2,9 +2,7 @@
 
 use std::fs;
 
-use randflake_std::lease::{
-    LeaseStore, Loss, Namespace, NodeIdSource, StaticStore, StoreErrorKind, Verdict,
-};
+use randflake_std::lease::{Loss, Namespace, NodeIdSource, StaticStore, StoreErrorKind, Verdict};
 
 use super::{NODE, Place, unusable};
 use crate::contract::{Backend, TTL, acquire, acquire_one, eight, ticks};

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use randflake_std::BuildError;
-use randflake_std::lease::{self, LeaseStore, StoreError, StoreErrorKind};
+use randflake_std::lease::{self, StoreError, StoreErrorKind};
 
 use crate::tasks::{
     PATIENCE, builder, current_thread, eventually, is_unused, records, store, ticks_until_it_opens,

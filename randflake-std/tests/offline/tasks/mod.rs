@@ -55,7 +55,7 @@ fn store() -> (MemoryStore, Arc<Gate>) {
     (MemoryStore::new(namespace, Arc::clone(&gate)), gate)
 }
 
-fn builder(store: impl LeaseStore + 'static) -> Builder<Slow> {
+fn builder(store: impl Into<LeaseStore>) -> Builder<Slow> {
     Builder::new(Slow, Plain, store).ttl(TTL)
 }
 

@@ -62,7 +62,7 @@ enum Command {
     Lease(lease::LeaseCommandArgs),
     Doctor(doctor::DoctorArgs),
     #[command(flatten)]
-    Serve(serve::Command),
+    Serve(serve::ServeCommand),
     Completions(completions::CompletionsArgs),
     Man(man::ManArgs),
 }

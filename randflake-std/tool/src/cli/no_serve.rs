@@ -7,7 +7,7 @@ use clap::Subcommand;
 use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ServeCommand {
     /// Not in this build
     #[command(hide = true)]
     Serve(Anything),
@@ -23,7 +23,7 @@ pub(crate) struct Anything {
     _arguments: Vec<OsString>,
 }
 
-impl Command {
+impl ServeCommand {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let name = match self {
             Self::Serve(_) => "serve",

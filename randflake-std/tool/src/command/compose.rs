@@ -10,7 +10,7 @@ use crate::command::format::FormatArgs;
 use crate::command::record::{FieldsWriter, Shape};
 use crate::date;
 use crate::failure::Failure;
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::layout::LayoutArgs;
 use crate::number::{check, wrong};
 use crate::output::stdout;
@@ -61,7 +61,7 @@ impl ComposeArgs {
             .map_err(Failure::usage)?;
         let mut out = stdout();
         let mut records = FieldsWriter::new(&codec, Shape::Json);
-        let format = self.format.or(Form::Text);
+        let format = self.format.or(TextForm::Text);
         format.write(&mut out, &mut records, &[id])?;
         Ok(out.flush()?)
     }

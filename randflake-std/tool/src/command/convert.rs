@@ -7,7 +7,7 @@ use randflake_std::{Id, Plain};
 
 use crate::command::input::{BLOCK, for_each_block};
 use crate::failure::Failure;
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::layout::Chosen;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
@@ -28,10 +28,10 @@ pub(crate) struct ConvertArgs {
     values: Vec<String>,
     /// How they are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    from: Form,
+    from: TextForm,
     /// How to write them
     #[arg(long, value_enum, value_name = "FORM")]
-    to: Form,
+    to: TextForm,
     /// Refuse ids that this layout does not have, before they are encrypted or after they are decrypted
     #[arg(long, value_name = "LAYOUT")]
     layout: Option<Chosen>,

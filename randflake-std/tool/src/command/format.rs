@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use randflake_std::Id;
 
 use crate::command::record::FieldsWriter;
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::output::Output;
 
 /// `--format` and `--json`, which mean the same with every command that makes ids.
@@ -22,7 +22,7 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    pub(crate) fn or(&self, default: Form) -> Format {
+    pub(crate) fn or(&self, default: TextForm) -> Format {
         match self.format {
             _ if self.json => Format::Json,
             Some(format) => format,
@@ -34,7 +34,7 @@ impl FormatArgs {
 /// An id in a form, or all of its fields.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Format {
-    Id(Form),
+    Id(TextForm),
     Json,
 }
 
@@ -56,19 +56,19 @@ impl Format {
 impl ValueEnum for Format {
     fn value_variants<'a>() -> &'a [Self] {
         const ALL: [Format; 13] = [
-            Format::Id(Form::Text),
-            Format::Id(Form::Int),
+            Format::Id(TextForm::Text),
+            Format::Id(TextForm::Int),
             Format::Json,
-            Format::Id(Form::Uint),
-            Format::Id(Form::Hex),
-            Format::Id(Form::Base2),
-            Format::Id(Form::Base32),
-            Format::Id(Form::Base36),
-            Format::Id(Form::Base58),
-            Format::Id(Form::Base62),
-            Format::Id(Form::Base64),
-            Format::Id(Form::Bytes),
-            Format::Id(Form::Uuid),
+            Format::Id(TextForm::Uint),
+            Format::Id(TextForm::Hex),
+            Format::Id(TextForm::Base2),
+            Format::Id(TextForm::Base32),
+            Format::Id(TextForm::Base36),
+            Format::Id(TextForm::Base58),
+            Format::Id(TextForm::Base62),
+            Format::Id(TextForm::Base64),
+            Format::Id(TextForm::Bytes),
+            Format::Id(TextForm::Uuid),
         ];
         &ALL
     }
@@ -92,7 +92,7 @@ mod tests {
         let mut formats: Vec<_> = formats
             .map(|format| named(format.to_possible_value()))
             .collect();
-        let forms = Form::value_variants().iter();
+        let forms = TextForm::value_variants().iter();
         let mut forms: Vec<_> = forms.map(|form| named(form.to_possible_value())).collect();
         forms.push("json".to_owned());
         forms.sort();

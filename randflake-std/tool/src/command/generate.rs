@@ -14,7 +14,7 @@ use crate::command::progress::Progress;
 use crate::command::record::{FieldsWriter, Shape};
 use crate::date;
 use crate::failure::{Failure, say};
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::number::{check, within, wrong};
 use crate::output::stdout;
 use crate::secret::SecretArgs;
@@ -165,7 +165,7 @@ impl GenerateArgs {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
         let mut records = FieldsWriter::new(handle.codec(), Shape::Json);
-        let format = self.format.or(Form::Text);
+        let format = self.format.or(TextForm::Text);
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;
         while done < self.count {

@@ -6,7 +6,7 @@ use memchr::{memchr_iter, memrchr};
 use randflake_std::Id;
 
 use crate::failure::{Failure, say};
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::mistake::not_utf8;
 
 /// So many ids are handed on together, or fewer.
@@ -24,7 +24,7 @@ pub(crate) struct IdArgs {
     pub(crate) ids: Vec<String>,
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    from: Form,
+    from: TextForm,
     /// Print a JSON object for each id
     #[arg(long)]
     pub(crate) json: bool,
@@ -46,7 +46,7 @@ impl IdArgs {
 /// that were read are handed on before more are, and all before the first that cannot be read.
 pub(crate) fn for_each_block(
     given: &[String],
-    form: Form,
+    form: TextForm,
     each: impl FnMut(&[Id]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if given.is_empty() {
@@ -61,7 +61,7 @@ pub(crate) fn for_each_block(
 }
 
 struct InputLines<E> {
-    form: Form,
+    form: TextForm,
     each: E,
     /// The number of the last line.
     number: u64,
@@ -71,7 +71,7 @@ struct InputLines<E> {
 }
 
 impl<E: FnMut(&[Id]) -> Result<(), Failure>> InputLines<E> {
-    fn new(form: Form, each: E) -> Self {
+    fn new(form: TextForm, each: E) -> Self {
         Self {
             form,
             each,

@@ -37,12 +37,12 @@ use crate::failure::Failure;
 use crate::number::within;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum ServeCommand {
     Serve(Box<ServeArgs>),
     Token(token::TokenArgs),
 }
 
-impl Command {
+impl ServeCommand {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match self {
             Self::Serve(args) => args.run(),

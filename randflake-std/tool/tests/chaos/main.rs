@@ -7,7 +7,6 @@
 #![cfg(unix)]
 #![expect(
     clippy::unwrap_used,
-    clippy::panic,
     clippy::print_stdout,
     reason = "a test fails by panicking, and tells how far it went"
 )]

@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::process::Stdio;
 
 use randflake_std::Randflake;
-use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, SqliteStore, Token};
+use randflake_std::lease::{AcquireRequest, Namespace, NodeIds, SqliteStore, Token};
 
 use crate::user::{Answer, KEY, User, objects, tells_of_a_quarantine, words};
 

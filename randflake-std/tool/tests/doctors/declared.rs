@@ -8,7 +8,7 @@ use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
-use randflake_std::lease::{LeaseStore as _, Namespace, open};
+use randflake_std::lease::{Namespace, open};
 use randflake_std::{Handle, Randflake, Secret};
 
 use crate::user::{Answer, KEY, User};

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
-use randflake_std::lease::{Explanation, LeaseStore, Namespace, SqliteStore};
+use randflake_std::lease::{Explanation, Namespace, SqliteStore};
 use randflake_std::randflake_core::Codec;
 use randflake_std::{Id, Randflake, Secret};
 

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 
 use harness::redis::RedisServer;
 use randflake_std::Randflake;
-use randflake_std::lease::{LeaseStore as _, Namespace, RedisStore};
+use randflake_std::lease::{Namespace, RedisStore};
 
 use crate::server::{Home, Server, wait_until};
 

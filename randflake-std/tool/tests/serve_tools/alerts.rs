@@ -11,7 +11,7 @@ use std::time::{Instant, SystemTime};
 use std::{fs, thread};
 
 use randflake_std::Randflake;
-use randflake_std::lease::{LeaseStore as _, Namespace, SqliteStore};
+use randflake_std::lease::{Namespace, SqliteStore};
 
 use crate::server::Server;
 use crate::told;

@@ -12,17 +12,17 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore, StoreError};
 
 use crate::{TTL, acquire, namespace, unusable};
 
-fn open(path: &Path) -> Result<SqliteStore, StoreError> {
+fn open(path: &Path) -> Result<LeaseStore, StoreError> {
     SqliteStore::open(path, &namespace("orders"))
 }
 
 /// One in a folder of its own.
-fn open_new(path: &Path) -> SqliteStore {
+fn open_new(path: &Path) -> LeaseStore {
     fs::create_dir(path.parent().unwrap()).unwrap();
     open(path).unwrap()
 }
 
-fn is_quarantined(store: &mut SqliteStore) {
+fn is_quarantined(store: &mut LeaseStore) {
     let refused = acquire(store);
     let Err(StoreError::Quarantined { retry_in, .. }) = refused else {
         panic!("{refused:?}");

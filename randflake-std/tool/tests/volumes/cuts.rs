@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Instant;
 
 use harness::disk::Disk;
-use randflake_std::lease::{LeaseStore, Record, SqliteStore};
+use randflake_std::lease::{Record, SqliteStore};
 
 use crate::{TTL, acquire, namespace};
 

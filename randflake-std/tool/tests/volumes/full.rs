@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Instant;
 
 use harness::disk::Disk;
-use randflake_std::lease::{LeaseStore, SqliteStore, StoreError};
+use randflake_std::lease::{SqliteStore, StoreError};
 
 use crate::{acquire, namespace};
 

@@ -6,7 +6,6 @@
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::unwrap_used,
-    clippy::expect_used,
     clippy::panic,
     reason = "a test fails by panicking"
 )]
@@ -31,7 +30,7 @@ fn namespace(name: &str) -> Namespace {
     namespace.with_max_ttl(Duration::from_secs(2 * TTL))
 }
 
-fn acquire(store: &mut impl LeaseStore) -> Result<Grant, StoreError> {
+fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

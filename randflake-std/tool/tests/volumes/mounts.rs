@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use harness::disk::{enter_private_mounts, succeeds};
-use randflake_std::lease::{LeaseStore, NodeIdSource, SqliteStore, StaticStore};
+use randflake_std::lease::{NodeIdSource, SqliteStore, StaticStore};
 use tempfile::TempDir;
 
 use crate::{acquire, namespace, unusable};

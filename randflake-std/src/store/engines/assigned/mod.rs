@@ -16,11 +16,9 @@ pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::rules::{Committed, Continuity, Key, Keys, VERSION, Write, read_clock};
-#[cfg(doc)]
-use crate::store::LeaseStore;
 use crate::store::locked::{self, Kind, LockedFile};
 use crate::store::volume;
-use crate::store::{Engine, Ledger, Reading};
+use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
@@ -36,6 +34,8 @@ const GRACE: Duration = Duration::from_millis(200);
 
 /// A lease store for one assigned node id: from configuration, from a variable, or the ordinal of a pod in a Kubernetes
 /// `StatefulSet`. See [`NodeIdSource`].
+///
+/// Its constructors return a [`LeaseStore`].
 ///
 /// A small file protects against restarts. It stores the end of the last lease, is on disk before a lease is answered, and
 /// is locked while a process holds a lease. A lease begins now or at the stored end, whichever is later: so no id of an
@@ -78,20 +78,25 @@ const GRACE: Duration = Duration::from_millis(200);
 ///
 /// While a process holds the file, its time does not go back.
 /// ```
-/// use randflake_std::lease::{LeaseStore, Namespace, NodeIdSource, StaticStore};
+/// use randflake_std::lease::{AcquireRequest, Namespace, NodeIdSource, NodeIds, StaticStore, Token};
 /// use randflake_std::Randflake;
 ///
 /// # let folder = tempfile::tempdir()?;
 /// let namespace = Namespace::new("orders", Randflake)?;
 /// let path = folder.path().join("node");
-/// let store = StaticStore::open(path, NodeIdSource::Given(7), &namespace)?;
-/// assert_eq!(store.node_id(), 7);
+/// let mut store = StaticStore::open(path, NodeIdSource::Given(7), &namespace)?;
+/// store.end_quarantine()?; // The file is new.
+/// let token = Token::random()?;
+/// let acquired = store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 })?;
+/// assert_eq!(acquired.grants[0].node_id, 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type StaticStore = Ledger<StaticFile>;
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct StaticStore;
 
 /// The file of one assigned node id.
-pub struct StaticFile {
+pub(in crate::store) struct StaticFile {
     path: PathBuf,
     node_id: u32,
     namespace: Namespace,
@@ -115,7 +120,7 @@ impl StaticStore {
         path: impl AsRef<Path>,
         source: NodeIdSource,
         namespace: &Namespace,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<LeaseStore, StoreError> {
         Self::open_with_clock(path, source, namespace, Arc::new(SteadyClock::new()))
     }
 
@@ -130,15 +135,9 @@ impl StaticStore {
         source: NodeIdSource,
         namespace: &Namespace,
         clock: Arc<impl Clock + Send + Sync + 'static>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<LeaseStore, StoreError> {
         let file = StaticFile::at(path.as_ref(), source, namespace, clock)?;
-        Self::opened(file, namespace.clone())
-    }
-
-    /// Node id that the file is for.
-    #[must_use]
-    pub fn node_id(&self) -> u32 {
-        self.records.engine.node_id
+        LeaseStore::opened(file, namespace.clone())
     }
 }
 
@@ -210,23 +209,26 @@ impl Debug for StaticFile {
 }
 
 impl Engine for StaticFile {
-    fn place(&self) -> String {
-        self.path.display().to_string()
+    fn profile(&self) -> Profile {
+        Profile {
+            assigned: Some(self.node_id),
+            ..Profile::at(self.path.display().to_string())
+        }
     }
 
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        if keys.contains(&Keys::One(Key::Counter)) {
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        if ask.keys.contains(&Keys::One(Key::Counter)) {
             return Err(self.has_no_such_key());
         }
         // Who asks for the namespace alone may look without the lock.
-        let is_for_write = keys.iter().any(|keys| *keys != Keys::One(Key::Namespace));
-        let content = if is_for_write {
+        let is_more = |keys: &Keys| *keys != Keys::One(Key::Namespace);
+        let content = if ask.with_state && ask.keys.iter().any(is_more) {
             self.locked()?.1
         } else {
             self.look()?.1
         };
         let mut texts = BTreeMap::new();
-        for (first, last) in keys.iter().map(Keys::bounds) {
+        for (first, last) in ask.keys.iter().map(Keys::bounds) {
             for (key, text) in [
                 (Key::Namespace, &content.namespace),
                 (Key::Node(self.node_id), &content.node),
@@ -269,12 +271,6 @@ impl Engine for StaticFile {
         })
     }
 
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let node = self.look()?.1.node.map(|text| (self.node_id, text));
-        let node = node.filter(|(node_id, _)| *node_id >= first);
-        Ok(node.into_iter().take(most).collect())
-    }
-
     fn namespaces(
         &mut self,
         only: Option<&str>,
@@ -312,10 +308,6 @@ impl Engine for StaticFile {
             file.write(content.to_text(), true)?;
         }
         Ok(())
-    }
-
-    fn assigned(&self) -> Option<u32> {
-        Some(self.node_id)
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 
 use super::{Failure, Only, Value};
 use crate::rules::{Key, Keys, Write};
-use crate::store::url::{Engine as Scheme, Server};
+use crate::store::url::Server;
 use crate::vocabulary::{EngineError, Finding, StoreError};
 
 /// How servers of one kind are reached, and what a process remembers of them.
 pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
     type Session: Session<Driver = Self>;
 
-    const SCHEME: Scheme;
     /// In front of an address, for errors.
     const PLACE: &'static str;
 

@@ -6,70 +6,35 @@ use std::collections::BTreeMap;
 use super::catalog::forget;
 use super::values::{count, time};
 use super::{Database, Driver, Failure, Only, Session, Value, emptied, pooled};
-use crate::rules::{Committed, Continuity, Key, Keys, Write};
+use crate::rules::{Committed, Continuity, Keys, Write};
 use crate::store::url::Server;
-use crate::store::{Engine, Ledger, Reading};
+use crate::store::{Ask, Engine, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
-impl<D: Driver> Ledger<Database<D>> {
-    /// Opens the store that a URL names, creating its tables if they are not there.
-    ///
-    /// It blocks: see [how long](crate::lease#how-long-calls-block).
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
-    /// [`StoreError::Unusable`] when
-    ///
-    /// - the server's certificate is not trusted, the server refuses user, password or database, or it is too old,
-    /// - it has a setting by which a crash loses leases,
-    /// - the tables were changed, or made by somebody who is not trusted, or a newer version made them,
-    /// - the namespace has other terms,
-    /// - a pooler gives each statement another session,
-    /// - this build cannot encrypt but should.
-    ///
-    /// [`StoreError::Unavailable`] when there is no answer, or only servers that cannot write. No error shows a password.
-    pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        Self::at(&Server::at(url, D::SCHEME)?, namespace)
-    }
-
-    pub(crate) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        let database = Self::engine_at(server, namespace)?;
-        Self::opened(database, namespace.clone())
-    }
-
-    /// Nothing is asked yet.
-    pub(crate) fn engine_at(
-        server: &Server,
-        namespace: &Namespace,
-    ) -> Result<Database<D>, StoreError> {
-        Ok(Database::over(D::of(server)?, server, namespace)?)
-    }
-}
-
 impl<D: Driver> Database<D> {
-    /// The namespace in the database that a URL names, for a [`Ledger`] that compares the server's clock with
-    /// none, as in simulations. Nothing is asked yet.
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
-    pub fn new(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
-        let server = Server::at(url, D::SCHEME)?;
-        Ok(Self::over(D::of(&server)?, &server, namespace)?)
+    /// The namespace in the database on a server. Nothing is asked yet.
+    pub(in crate::store) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
+        Ok(Self::over(D::of(server)?, server, namespace)?)
     }
 }
 
 impl<D: Driver> Engine for Database<D> {
-    fn place(&self) -> String {
-        self.place.clone()
+    fn profile(&self) -> Profile {
+        Profile {
+            has_own_clock: self.has_own_clock,
+            blind_renewal: true,
+            ..Profile::at(self.place.clone())
+        }
     }
 
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        let keys = keys.to_vec();
-        self.run(count(&keys), true, async move |session| {
-            read(session, &keys).await
-        })
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        let (keys, limit) = (ask.keys.to_vec(), ask.limit);
+        let texts = limit.unwrap_or_else(|| count(&keys));
+        if ask.with_state {
+            return self.run(texts, true, async move |session| look(session, &keys).await);
+        }
+        let read = async move |session: &mut D::Session| session.texts(&keys, limit).await;
+        self.run(texts, true, read).map(Reading::of_texts)
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
@@ -78,17 +43,6 @@ impl<D: Driver> Engine for Database<D> {
         self.run(texts, false, async move |session| {
             commit(session, &write).await
         })
-    }
-
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let keys = [Keys::Nodes(first..=u32::MAX)];
-        let list = async move |session: &mut D::Session| session.texts(&keys, Some(most)).await;
-        let texts = self.run(most, true, list)?.into_iter();
-        let nodes = texts.filter_map(|(key, text)| match key {
-            Key::Node(node_id) => Some((node_id, text)),
-            _ => None,
-        });
-        Ok(nodes.collect())
     }
 
     fn namespaces(
@@ -138,33 +92,12 @@ impl<D: Driver> Engine for Database<D> {
         self.has_closed_session()
     }
 
-    fn has_own_clock(&self) -> bool {
-        self.has_own_clock
-    }
-
-    fn renews_unread(&self) -> bool {
-        true
-    }
-
     fn limit_for(&mut self, ttl: Duration) {
         self.limit_for(ttl);
     }
 }
 
-/// Reads texts in one round trip.
-async fn read<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
-    let is_record = |keys: &Keys| matches!(keys, Keys::One(Key::Namespace | Key::Counter));
-    if !keys.iter().any(is_record) {
-        // More of a search, whose first look has found how things stand; its write looks again.
-        return Ok(Reading {
-            now: Duration::ZERO,
-            continuity: Continuity::default(),
-            texts: session.texts(keys, None).await?,
-        });
-    }
-    look(session, keys).await
-}
-
+/// Reads texts, and how things stand, in one round trip.
 async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
     let (state, texts) = session.look(keys).await?;
     let state = state.and_then(|state| <[String; 5]>::try_from(state).ok());

@@ -1,10 +1,5 @@
 //! What the stores in databases have in common: one session after the other, each operation within a time limit.
 
-#![expect(
-    private_bounds,
-    reason = "which databases there are is this crate's to say"
-)]
-
 mod catalog;
 mod driver;
 mod engine;
@@ -36,7 +31,7 @@ const SETUP_LIMIT: Duration = Duration::from_secs(20);
 
 /// One namespace in a database on a server: the engine of `PostgresStore` and `MysqlStore`. A connection that was lost is
 /// replaced by the next operation.
-pub struct Database<D: Driver> {
+pub(in crate::store) struct Database<D: Driver> {
     /// None during an operation.
     // Before the runtime, which its socket belongs to.
     client: Option<Client<D>>,

@@ -13,17 +13,17 @@ use super::keys::Prefix;
 use super::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
 use crate::store::url::Server;
-use crate::store::{Engine, NAMES_LISTED, Reading};
+use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 /// Node ids of one write: with the namespace's key and the setbacks they leave a fifth of a transaction for hints. Of
 /// those that follow on a release there may be one for each.
-const AT_ONCE: usize = 100;
+const MAX_BATCH: usize = 100;
 /// How often a setback is counted anew because others were faster.
 const TRIES: usize = 100;
 
 /// One namespace of a cluster.
-pub struct Etcd {
+pub(in crate::store) struct Etcd {
     client: Client,
     prefix: Prefix,
     /// In the place of the member's.
@@ -45,6 +45,10 @@ impl Etcd {
             clock,
             revision: 0,
         })
+    }
+
+    fn place(&self) -> String {
+        format!("the etcd cluster at {}", self.client)
     }
 
     /// The first namespace whose keys are not before one.
@@ -113,12 +117,27 @@ impl Etcd {
 }
 
 impl Engine for Etcd {
-    fn place(&self) -> String {
-        format!("the etcd cluster at {}", self.client)
+    fn profile(&self) -> Profile {
+        Profile {
+            has_own_clock: self.clock.is_none(),
+            max_batch: MAX_BATCH,
+            ..Profile::at(self.place())
+        }
     }
 
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        let ranges: Vec<_> = keys.iter().map(|keys| self.prefix.range(keys)).collect();
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        let ranges = ask.keys.iter().map(|keys| self.prefix.range(keys));
+        if let Some(limit) = ask.limit {
+            let ranges: Vec<_> = ranges.map(|range| range.limited(limit)).collect();
+            let (_, kvs) = self.client.read(&ranges)?;
+            let texts = kvs
+                .into_iter()
+                .map(|(key, text)| Ok((self.key_of(&key)?, text)));
+            return Ok(Reading::of_texts(
+                texts.collect::<Result<_, EngineError>>()?,
+            ));
+        }
+        let ranges: Vec<_> = ranges.collect();
         let (mut fingerprint, mut texts) = (String::new(), BTreeMap::new());
         for ranges in ranges.chunks(OPERATIONS - 1) {
             let (known_by, kvs) = self.look(ranges)?;
@@ -141,7 +160,7 @@ impl Engine for Etcd {
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let (cluster, setbacks) = write.fingerprint.split_once(':').unwrap_or_default();
         let counted = Some(setbacks.to_owned()).filter(|count| count != "0");
-        // Those that do not fit are earlier leases and hints: see `AT_ONCE`.
+        // Those that do not fit are earlier leases and hints: see `MAX_BATCH`.
         let fitting = write.entries.len().min(OPERATIONS - 1);
         let (entries, others) = write.entries.split_at(fitting);
         let is_past = |entry: &Entry| matches!(entry.key, Key::History(..));
@@ -186,16 +205,6 @@ impl Engine for Etcd {
             _ = self.client.write(&hints);
         }
         Ok(Committed::Done { now })
-    }
-
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let range = self.prefix.range(&Keys::Nodes(first..=u32::MAX));
-        let (_, kvs) = self.client.read(&[range.limited(most)])?;
-        let nodes = kvs.into_iter().map(|(key, text)| match self.key_of(&key)? {
-            Key::Node(node_id) => Ok((node_id, text)),
-            _ => Err(not_understood()),
-        });
-        nodes.collect()
     }
 
     fn namespaces(
@@ -281,14 +290,6 @@ impl Engine for Etcd {
                  quarantine` then; and compaction must be on",
             ),
         ])
-    }
-
-    fn has_own_clock(&self) -> bool {
-        self.clock.is_none()
-    }
-
-    fn at_once(&self) -> usize {
-        AT_ONCE
     }
 
     fn limit_for(&mut self, ttl: Duration) {

@@ -16,16 +16,14 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-pub use self::engine::Etcd;
-#[cfg(doc)]
+pub(in crate::store) use self::engine::Etcd;
 use crate::store::LeaseStore;
-use crate::store::Ledger;
-#[cfg(doc)]
-use crate::store::SegmentStore;
 use crate::store::url::{self, Server};
 use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in an etcd cluster, 3.4 or newer, shared by the processes of many machines.
+///
+/// Its constructors return a [`LeaseStore`].
 ///
 /// It uses the members' JSON gateways, and tries the next member if one does not answer. Each of these has one key: the
 /// namespace's record, its counter, each node id from its first lease on, each page of 64 node ids that was found full, and
@@ -62,14 +60,14 @@ use crate::vocabulary::{Namespace, StoreError};
 ///
 /// A [counter](crate::segment) is one more key. A counter that may have gone back cannot be repaired by waiting, and nothing
 /// tells a new cluster from one whose keys were deleted. So an operator declares each counter new with
-/// [`create`](SegmentStore::create) (`randflake segment init`). In a cluster of another id, or one that was set back while a process ran, it fails as
+/// [`create_counter`](LeaseStore::create_counter) (`randflake segment init`). In a cluster of another id, or one that was set back while a process ran, it fails as
 /// [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice
 ///
 /// - A snapshot restored with the same cluster token and members, which gives the same id, while no process runs that has
 ///   seen a later state: call [`quarantine`](LeaseStore::quarantine) (`randflake lease quarantine`) before any process uses
-///   it, and [`resume`](SegmentStore::resume) (`randflake segment resume`) each counter at a higher number.
+///   it, and [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`) each counter at a higher number.
 /// - The same with `--bump-revision`, by which a restored snapshot shows later revisions than the ones that were lost: only
 ///   the holder of a lease that it does not have notices, when it renews.
 /// - Keys of leases changed or deleted by hand, until their holder renews: until then the node id may be granted again.
@@ -83,7 +81,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type EtcdStore = Ledger<Etcd>;
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct EtcdStore;
 
 impl EtcdStore {
     /// Opens the store in the cluster of a URL, `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]`. `etcds://` is
@@ -97,7 +97,7 @@ impl EtcdStore {
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when a member's certificate is not
     /// trusted, or the cluster refuses the user, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when no member answers.
-    pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
+    pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Self::at(&Server::at(url, url::Engine::Etcd)?, namespace, None)
     }
 
@@ -110,7 +110,7 @@ impl EtcdStore {
         url: &str,
         namespace: &Namespace,
         clock: Arc<impl Clock + Send + Sync + 'static>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<LeaseStore, StoreError> {
         Self::at(&Server::at(url, url::Engine::Etcd)?, namespace, Some(clock))
     }
 
@@ -118,7 +118,7 @@ impl EtcdStore {
         server: &Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
-    ) -> Result<Self, StoreError> {
-        Self::opened(Etcd::over(server, namespace, clock)?, namespace.clone())
+    ) -> Result<LeaseStore, StoreError> {
+        LeaseStore::opened(Etcd::over(server, namespace, clock)?, namespace.clone())
     }
 }

@@ -1,6 +1,7 @@
 //! Leases and counters in the memory of one process, for tests and simulations.
 
 use core::fmt::{self, Debug, Formatter};
+use core::ops::{Deref, DerefMut};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -8,12 +9,12 @@ use randflake_core::Clock;
 
 use crate::clock::ExactSystemClock;
 use crate::rules::{Committed, Continuity, Key, Keys, Write, read_clock};
-use crate::store::{Engine, Ledger, Reading};
+use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 /// A store of leases and counters in memory, for tests and simulations.
 ///
-/// It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
+/// It is a [`LeaseStore`], and can do what a test needs beside that. It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
 /// another client of the same store. It fails on demand: see [`fail_next`](MemoryStore::fail_next),
 /// [`lose_replies`](MemoryStore::lose_replies) and [`forget`](MemoryStore::forget).
 ///
@@ -22,7 +23,7 @@ use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 /// [a clock of its own](MemoryStore::new) a test gets the same node ids in each run, beginning at 0.
 ///
 /// ```
-/// use randflake_std::lease::{AcquireRequest, LeaseStore, MemoryStore, Namespace, NodeIds, Token};
+/// use randflake_std::lease::{AcquireRequest, MemoryStore, Namespace, NodeIds, Token};
 /// use randflake_std::randflake_core::ManualClock;
 /// use randflake_std::Randflake;
 /// use std::sync::Arc;
@@ -38,11 +39,15 @@ use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 /// assert_eq!(store.renew(&[grant], 60)?.ends, [Ok(180)]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type MemoryStore = Ledger<Memory>;
+#[derive(Debug)]
+pub struct MemoryStore {
+    store: LeaseStore,
+    memory: Memory,
+}
 
 /// One namespace of a store, as a client reaches it.
 #[derive(Clone)]
-pub struct Memory {
+struct Memory {
     namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
     /// Whether the search for a free node id begins at a random one.
@@ -99,7 +104,8 @@ impl MemoryStore {
             begins_anywhere,
             state: Arc::default(),
         };
-        Self::over(memory, namespace)
+        let store = LeaseStore::over(memory.clone(), namespace);
+        Self { store, memory }
     }
 
     /// Another client of the same store, for any namespace of it.
@@ -110,35 +116,57 @@ impl MemoryStore {
     pub fn open(&self, namespace: Namespace) -> Result<Self, StoreError> {
         let memory = Memory {
             namespace: namespace.name().to_owned(),
-            ..self.records.engine.clone()
+            ..self.memory.clone()
         };
-        Self::opened(memory, namespace)
+        let store = LeaseStore::opened(memory.clone(), namespace)?;
+        Ok(Self { store, memory })
     }
 
     /// Copies this client with everything that it remembers, as a machine that is resumed twice from one snapshot. A
     /// clone, in contrast, is another client.
     #[must_use]
     pub fn resumed_twice(&self) -> Self {
-        self.copy()
+        let memory = self.memory.clone();
+        let store = self.store.copied(memory.clone());
+        Self { store, memory }
+    }
+
+    /// [`LeaseStore::compared_with`] for this client.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn compared_with(self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
+        let store = self.store.compared_with(machine);
+        Self { store, ..self }
+    }
+
+    /// [`LeaseStore::simulated_on`] for this client.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn simulated_on<C>(self, machine: Arc<C>, monotonic: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        let store = self.store.simulated_on(machine, monotonic);
+        Self { store, ..self }
     }
 
     /// Makes the next `n` operations of any client fail as [`StoreError::Unavailable`], without effect.
     pub fn fail_next(&self, n: u32) {
-        self.records.engine.state().failures = n;
+        self.memory.state().failures = n;
     }
 
     /// Makes the next `n` writes of any client take effect but fail as [`StoreError::Unavailable`], as when a reply is
     /// lost.
     pub fn lose_replies(&self, n: u32) {
-        self.records.engine.state().lost_replies = n;
+        self.memory.state().lost_replies = n;
     }
 
     /// Deletes all records, like a server that restarts empty. The store detects that, and is quarantined until every
     /// forgotten lease has expired.
     ///
-    /// Counters are refused until they are [resumed](crate::segment::SegmentStore::resume).
+    /// Counters are refused until they are [resumed](LeaseStore::resume_counter).
     pub fn forget(&self) {
-        let mut state = self.records.engine.state();
+        let mut state = self.memory.state();
         state.texts.clear();
         state.claims.clear();
         state.breaks = state.breaks.wrapping_add(1);
@@ -171,16 +199,21 @@ fn take_one(count: &mut u32) -> bool {
 }
 
 impl Engine for Memory {
-    fn place(&self) -> String {
-        "the store in memory".to_owned()
+    fn profile(&self) -> Profile {
+        Profile {
+            is_shared: self.begins_anywhere,
+            blind_renewal: true,
+            ..Profile::at("the store in memory")
+        }
     }
 
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
         let state = self.begin()?;
         let now = read_clock(&*self.clock)?;
         let mut texts = BTreeMap::new();
-        for (first, last) in keys.iter().map(Keys::bounds) {
+        for (first, last) in ask.keys.iter().map(Keys::bounds) {
             let there = state.texts.range(self.key(first)..=self.key(last));
+            let there = there.take(ask.limit.unwrap_or(usize::MAX));
             texts.extend(there.map(|((_, key), text)| (*key, text.clone())));
         }
         Ok(Reading {
@@ -217,17 +250,6 @@ impl Engine for Memory {
             return Err(EngineError::unavailable("it was told to lose the reply"));
         }
         Ok(Committed::Done { now })
-    }
-
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let state = self.begin()?;
-        let from = self.key(Key::Node(first))..=self.key(Key::Node(u32::MAX));
-        let there = state.texts.range(from).take(most);
-        let nodes = there.filter_map(|((_, key), text)| match key {
-            Key::Node(node_id) => Some((*node_id, text.clone())),
-            _ => None,
-        });
-        Ok(nodes.collect())
     }
 
     fn namespaces(
@@ -267,14 +289,6 @@ impl Engine for Memory {
         Ok(())
     }
 
-    fn is_shared(&self) -> bool {
-        self.begins_anywhere
-    }
-
-    fn renews_unread(&self) -> bool {
-        true
-    }
-
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let sentence = "every lease is forgotten when the process ends: for tests and simulations";
         Ok(vec![Finding::caution("durability", "none", sentence)])
@@ -289,11 +303,31 @@ impl Debug for Memory {
     }
 }
 
-/// Another client of the same store.
+/// Another client of the same store, which has seen nothing.
 impl Clone for MemoryStore {
     fn clone(&self) -> Self {
-        let mut client = self.another();
-        client.machine.clone_from(&self.machine);
-        client
+        let memory = self.memory.clone();
+        let store = self.store.another(memory.clone());
+        Self { store, memory }
+    }
+}
+
+impl Deref for MemoryStore {
+    type Target = LeaseStore;
+
+    fn deref(&self) -> &LeaseStore {
+        &self.store
+    }
+}
+
+impl DerefMut for MemoryStore {
+    fn deref_mut(&mut self) -> &mut LeaseStore {
+        &mut self.store
+    }
+}
+
+impl From<MemoryStore> for LeaseStore {
+    fn from(memory: MemoryStore) -> Self {
+        memory.store
     }
 }

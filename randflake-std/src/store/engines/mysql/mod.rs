@@ -15,16 +15,14 @@ use randflake_core::Clock;
 
 use self::session::Session;
 use super::database::{Database, Driver};
-#[cfg(doc)]
 use crate::store::LeaseStore;
-use crate::store::Ledger;
-#[cfg(doc)]
-use crate::store::SegmentStore;
 use crate::store::encryption::Files;
 use crate::store::url::{Engine as Scheme, Server};
 use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
+///
+/// Its constructors return a [`LeaseStore`].
 ///
 /// It needs `MySQL` 8.0.21 or `MariaDB` 10.6. It creates two tables, `randflake_record` and `randflake_store`, in the
 /// database that the URL names. The repository's `docs/databases.md` lists the rights that a user needs. Views in place of
@@ -64,14 +62,14 @@ use crate::vocabulary::{Namespace, StoreError};
 /// Also noticed, by its holder: a lease that vanished.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
-/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
+/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume_counter`](LeaseStore::resume_counter).
 ///
 /// # What it cannot notice
 ///
 /// - A disk or a data directory set back as a whole; a table's files exchanged (`DISCARD TABLESPACE`, `IMPORT TABLESPACE`);
 ///   binary logs undone (`--flashback`); rows of leases and counters changed or deleted by hand. A holder whose row is gone
 ///   learns it at its next renewal; until then its node id may be granted again. Stop all processes first.
-///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each counter at a higher number.
+///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each counter at a higher number.
 /// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
 ///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use
 ///   only one member of a Galera cluster.
@@ -85,10 +83,12 @@ use crate::vocabulary::{Namespace, StoreError};
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type MysqlStore = Ledger<Database<Mysql>>;
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct MysqlStore;
 
 /// How a `MySQL` or `MariaDB` server is reached.
-pub struct Mysql {
+pub(in crate::store) struct Mysql {
     options: Opts,
     /// For an encrypted connection.
     files: Option<Files>,
@@ -97,6 +97,34 @@ pub struct Mysql {
 }
 
 impl MysqlStore {
+    /// Opens the store that a URL names, creating its tables if they are not there.
+    ///
+    /// It blocks: see [how long](crate::lease#how-long-calls-block).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
+    /// [`StoreError::Unusable`] when
+    ///
+    /// - the server's certificate is not trusted, the server refuses user, password or database, or it is too old,
+    /// - it has a setting by which a crash loses leases,
+    /// - the tables were changed, or made by somebody who is not trusted, or a newer version made them,
+    /// - the namespace has other terms,
+    /// - a pooler gives each statement another session,
+    /// - this build cannot encrypt but should.
+    ///
+    /// [`StoreError::Unavailable`] when there is no answer, or only servers that cannot write. No error shows a password.
+    pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        Self::at(&Server::at(url, Scheme::Mysql)?, namespace)
+    }
+
+    pub(in crate::store) fn at(
+        server: &Server,
+        namespace: &Namespace,
+    ) -> Result<LeaseStore, StoreError> {
+        LeaseStore::opened(Database::<Mysql>::at(server, namespace)?, namespace.clone())
+    }
+
     /// [`open`](MysqlStore::open) with another clock than the server's, for tests and simulations.
     ///
     /// # Errors
@@ -106,19 +134,18 @@ impl MysqlStore {
         url: &str,
         namespace: &Namespace,
         clock: Arc<impl Clock + Send + Sync + 'static>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<LeaseStore, StoreError> {
         let server = Server::at(url, Scheme::Mysql)?;
         let mut mysql = Mysql::of(&server)?;
         mysql.clock = Some(clock);
         let database = Database::over(mysql, &server, namespace)?;
-        Self::opened(database, namespace.clone())
+        LeaseStore::opened(database, namespace.clone())
     }
 }
 
 impl Driver for Mysql {
     type Session = Session;
 
-    const SCHEME: Scheme = Scheme::Mysql;
     const PLACE: &'static str = "MySQL";
 
     fn of(server: &Server) -> Result<Self, StoreError> {

@@ -14,16 +14,14 @@ use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
 use self::session::Session;
 use super::database::{Database, Driver};
-#[cfg(doc)]
 use crate::store::LeaseStore;
-use crate::store::Ledger;
-#[cfg(doc)]
-use crate::store::SegmentStore;
 use crate::store::encryption::Files;
 use crate::store::url::{Engine as Scheme, Host, Server};
-use crate::vocabulary::StoreError;
+use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
+///
+/// Its constructors return a [`LeaseStore`].
 ///
 /// It needs PostgreSQL 12 or later. It creates the schema `randflake` in the database that the URL names: tables, no
 /// functions. If the role may not create a schema, a superuser or the role named in the URL (`owner=ROLE`) creates it
@@ -69,13 +67,13 @@ use crate::vocabulary::StoreError;
 /// counters too: use autovacuum only.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
-/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
+/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume_counter`](LeaseStore::resume_counter).
 ///
 /// # What it cannot notice
 ///
 /// - The files of the server, or its machine, set back while the server was down; its log thrown away (`pg_resetwal`); rows
 ///   of leases and counters changed or deleted by hand. A holder whose row is gone learns it at its next renewal; until
-///   then its node id may be granted again. Stop all processes first. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume`](SegmentStore::resume) each
+///   then its node id may be granted again. Stop all processes first. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each
 ///   counter at a higher number.
 /// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
 ///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from
@@ -90,11 +88,60 @@ use crate::vocabulary::StoreError;
 /// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type PostgresStore = Ledger<Database<Postgres>>;
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct PostgresStore;
+
+impl PostgresStore {
+    /// Opens the store that a URL names, creating its tables if they are not there.
+    ///
+    /// It blocks: see [how long](crate::lease#how-long-calls-block).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
+    /// [`StoreError::Unusable`] when
+    ///
+    /// - the server's certificate is not trusted, the server refuses user, password or database, or it is too old,
+    /// - it has a setting by which a crash loses leases,
+    /// - the tables were changed, or made by somebody who is not trusted, or a newer version made them,
+    /// - the namespace has other terms,
+    /// - a pooler gives each statement another session,
+    /// - this build cannot encrypt but should.
+    ///
+    /// [`StoreError::Unavailable`] when there is no answer, or only servers that cannot write. No error shows a password.
+    pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        Self::at(&Server::at(url, Scheme::Postgres)?, namespace)
+    }
+
+    pub(in crate::store) fn at(
+        server: &Server,
+        namespace: &Namespace,
+    ) -> Result<LeaseStore, StoreError> {
+        LeaseStore::opened(
+            Database::<Postgres>::at(server, namespace)?,
+            namespace.clone(),
+        )
+    }
+
+    /// [`open`](PostgresStore::open) for a simulation, which compares the server's clock with none.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](PostgresStore::open).
+    #[doc(hidden)]
+    pub fn simulated(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        let server = Server::at(url, Scheme::Postgres)?;
+        let database = Database::<Postgres>::at(&server, namespace)?;
+        let mut store = LeaseStore::over(database, namespace.clone());
+        store.check()?;
+        Ok(store)
+    }
+}
 
 /// How the PostgreSQL servers of one cluster are reached.
 #[derive(Debug)]
-pub struct Postgres {
+pub(in crate::store) struct Postgres {
     config: Config,
     /// For an encrypted connection.
     files: Option<Files>,
@@ -118,7 +165,6 @@ fn connect_timeout(server: &Server) -> Result<Option<Duration>, StoreError> {
 impl Driver for Postgres {
     type Session = Session;
 
-    const SCHEME: Scheme = Scheme::Postgres;
     const PLACE: &'static str = "the PostgreSQL server";
 
     fn of(server: &Server) -> Result<Self, StoreError> {

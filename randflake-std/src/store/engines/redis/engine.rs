@@ -15,7 +15,7 @@ use super::server::{REPLACING, SECTIONS, Server, field};
 use super::{claim, diagnosis, rights};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Write, read_clock};
 use crate::store::url as store_url;
-use crate::store::{Engine, NAMES_LISTED, Reading};
+use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 /// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
@@ -27,7 +27,7 @@ const PROMOTED: &str = "promoted";
 const LISTED_AT_ONCE: u32 = 1_000;
 
 /// One namespace on a server.
-pub struct Redis {
+pub(in crate::store) struct Redis {
     pub(super) connection: Connection,
     pub(super) script: Script,
     /// The namespace's hash. What stands in braces places it on a node of a cluster.
@@ -49,6 +49,30 @@ impl Redis {
             hash: hash_of(namespace.name()),
             clock,
         })
+    }
+
+    /// The texts of ranges of node ids, which may have any length: a hash has no order.
+    fn scan(&mut self, ranges: &[Keys]) -> Result<BTreeMap<Key, String>, EngineError> {
+        let is_asked = |key: Key| {
+            let mut bounds = ranges.iter().map(Keys::bounds);
+            bounds.any(|(first, last)| (first..=last).contains(&key))
+        };
+        let mut texts = BTreeMap::new();
+        let mut cursor = 0_u64;
+        loop {
+            let mut scan = redis::cmd("HSCAN");
+            scan.arg(&self.hash).arg(cursor);
+            scan.arg("COUNT").arg(LISTED_AT_ONCE);
+            let (next, fields): (u64, Vec<(String, String)>) =
+                self.connection.run(|open| scan.query(&mut open.redis))?;
+            let node = |(name, text): (String, String)| Some((Key::Node(name.parse().ok()?), text));
+            let nodes = fields.into_iter().filter_map(node);
+            texts.extend(nodes.filter(|(key, _)| is_asked(*key)));
+            cursor = next;
+            if cursor == 0 {
+                return Ok(texts);
+            }
+        }
     }
 
     /// The names of all namespaces.
@@ -84,12 +108,19 @@ impl Redis {
 }
 
 impl Engine for Redis {
-    fn place(&self) -> String {
-        self.connection.place()
+    fn profile(&self) -> Profile {
+        Profile {
+            has_own_clock: self.clock.is_none(),
+            blind_renewal: true,
+            ..Profile::at(self.connection.place())
+        }
     }
 
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
-        let keys: Vec<Key> = keys.iter().flat_map(Keys::each).collect();
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        if ask.limit.is_some() {
+            return self.scan(ask.keys).map(Reading::of_texts);
+        }
+        let keys: Vec<Key> = ask.keys.iter().flat_map(Keys::each).collect();
         let fields = keys.iter().map(|key| name(*key));
         let fields: Vec<_> = iter::once(PROMOTED.to_owned()).chain(fields).collect();
         let (texts, server, policy, time) = self.connection.run(|open| {
@@ -188,29 +219,6 @@ impl Engine for Redis {
         }
     }
 
-    fn list(&mut self, first: u32, _: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let mut nodes = BTreeMap::new();
-        let mut cursor = 0_u64;
-        loop {
-            let mut scan = redis::cmd("HSCAN");
-            scan.arg(&self.hash).arg(cursor);
-            scan.arg("COUNT").arg(LISTED_AT_ONCE);
-            let (next, fields): (u64, Vec<(String, String)>) =
-                self.connection.run(|open| scan.query(&mut open.redis))?;
-            let node = |(name, text): (String, String)| Some((name.parse().ok()?, text));
-            nodes.extend(
-                fields
-                    .into_iter()
-                    .filter_map(node)
-                    .filter(|(node_id, _)| *node_id >= first),
-            );
-            cursor = next;
-            if cursor == 0 {
-                return Ok(nodes.into_iter().collect());
-            }
-        }
-    }
-
     fn namespaces(
         &mut self,
         only: Option<&str>,
@@ -265,14 +273,6 @@ impl Engine for Redis {
 
     fn has_disconnected(&mut self) -> bool {
         self.connection.has_ended()
-    }
-
-    fn has_own_clock(&self) -> bool {
-        self.clock.is_none()
-    }
-
-    fn renews_unread(&self) -> bool {
-        true
     }
 
     fn limit_for(&mut self, ttl: Duration) {

@@ -19,16 +19,14 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-pub use self::engine::Redis;
-#[cfg(doc)]
+pub(in crate::store) use self::engine::Redis;
 use crate::store::LeaseStore;
-use crate::store::Ledger;
-#[cfg(doc)]
-use crate::store::SegmentStore;
 use crate::store::url::{self as store_url, Engine as Scheme};
 use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
+///
+/// Its constructors return a [`LeaseStore`].
 ///
 /// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
 /// its counter, each node id from its first lease on, each page of 64 node ids that was found full, and nine hints to free
@@ -88,7 +86,7 @@ use crate::vocabulary::{Namespace, StoreError};
 ///
 /// A [counter](crate::segment) is one more field. A counter that may have gone back cannot be repaired by waiting, and
 /// nothing tells a new server from one that has forgotten everything. So an operator starts each counter with
-/// [`resume`](SegmentStore::resume). After each restart and failover of the server, and when keys may have been put back,
+/// [`resume_counter`](LeaseStore::resume_counter). After each restart and failover of the server, and when keys may have been put back,
 /// it fails as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice
@@ -109,7 +107,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type RedisStore = Ledger<Redis>;
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct RedisStore;
 
 impl RedisStore {
     /// Opens the store on the server of a URL, `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
@@ -125,7 +125,7 @@ impl RedisStore {
     /// not trusted, or the server refuses the user, is the wrong node of a cluster,
     /// evicts keys, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
-    pub fn open(url: &str, namespace: &Namespace) -> Result<Self, StoreError> {
+    pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Self::at(&store_url::Server::at(url, Scheme::Redis)?, namespace, None)
     }
 
@@ -138,7 +138,7 @@ impl RedisStore {
         url: &str,
         namespace: &Namespace,
         clock: Arc<impl Clock + Send + Sync + 'static>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<LeaseStore, StoreError> {
         let server = store_url::Server::at(url, Scheme::Redis)?;
         Self::at(&server, namespace, Some(clock))
     }
@@ -148,7 +148,7 @@ impl RedisStore {
         server: &store_url::Server,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<LeaseStore, StoreError> {
         let mut redis = Redis::over(server, namespace, clock)?;
         let Redis {
             connection,
@@ -157,6 +157,6 @@ impl RedisStore {
             ..
         } = &mut redis;
         connection.run(|open| rights::check(&mut open.redis, script, hash))?;
-        Self::opened(redis, namespace.clone())
+        LeaseStore::opened(redis, namespace.clone())
     }
 }

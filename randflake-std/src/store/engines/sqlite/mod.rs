@@ -22,18 +22,16 @@ use self::place::Place;
 use self::session::{PATIENCE, Session};
 use crate::clock::ExactSystemClock;
 use crate::rules::{Committed, Keys, Write, read_clock};
-#[cfg(doc)]
-use crate::store::LeaseStore;
-#[cfg(doc)]
-use crate::store::SegmentStore;
 use crate::store::volume;
-use crate::store::{Engine, Ledger, Reading};
+use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 const VANISHES: &str = "the leases vanish with it, and each container of an image has its own: then two grant the same \
                         ids; mount a persistent volume that all of them share";
 
 /// A store of leases and counters in an SQLite database, shared by the processes of one machine.
+///
+/// Its constructors return a [`LeaseStore`].
 ///
 /// The store is a file, and two more with `.lock` and `-journal` at the end of its name. They are created for their owner
 /// only, with the directory if it is missing. The database has one row of text for each namespace, each counter, each node
@@ -80,12 +78,12 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// taken to be at least 300 s. A lease from before that the store still knows can be renewed.
 ///
 /// A counter that may have gone back cannot be repaired by waiting. Whatever starts a quarantine also makes counters, also
-/// those that the store does not know, fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume`](SegmentStore::resume).
+/// those that the store does not know, fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume_counter`](LeaseStore::resume_counter).
 ///
 /// # What it cannot notice
 ///
 /// - A machine, or its disk, set back as a whole, with the lock file: call [`quarantine`](LeaseStore::quarantine) then, and
-///   [`resume`](SegmentStore::resume) each counter at a higher number.
+///   [`resume_counter`](LeaseStore::resume_counter) each counter at a higher number.
 /// - Two machines or volumes from one image or snapshot of a disk: their files have the same numbers and times. Delete the
 ///   database and the lock file in the image.
 /// - A copy whose original is not at its path as seen from here: on another machine, or in another container. It is
@@ -101,7 +99,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///   network file system.
 /// - Linux before 5.8 and other systems do not report a file that is mounted alone.
 /// ```
-/// use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, SqliteStore, Token};
+/// use randflake_std::lease::{AcquireRequest, Namespace, NodeIds, SqliteStore, Token};
 /// use randflake_std::Randflake;
 ///
 /// # let folder = std::env::temp_dir().join(format!("randflake-doc-{}", std::process::id()));
@@ -116,10 +114,12 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub type SqliteStore = Ledger<Sqlite>;
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SqliteStore;
 
 /// An SQLite database with the leases and counters of one namespace, among others.
-pub struct Sqlite {
+pub(in crate::store) struct Sqlite {
     place: Place,
     namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
@@ -144,7 +144,7 @@ impl SqliteStore {
     /// another user, is missing, or others may write to it, when the file is mounted alone, and when it has the
     /// namespace with other terms. [`StoreError::Unavailable`] when the disk fails, or another process does not
     /// let go of the lock for 10 s.
-    pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<Self, StoreError> {
+    pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Self::open_with_clock(path, namespace, Arc::new(ExactSystemClock))
     }
 
@@ -158,7 +158,7 @@ impl SqliteStore {
         path: impl AsRef<Path>,
         namespace: &Namespace,
         clock: Arc<impl Clock + Send + Sync + 'static>,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<LeaseStore, StoreError> {
         let database = Sqlite {
             place: Place::resolve(path.as_ref())?,
             namespace: namespace.name().to_owned(),
@@ -167,13 +167,7 @@ impl SqliteStore {
             session: None,
             patience: PATIENCE,
         };
-        Self::opened(database, namespace.clone())
-    }
-
-    /// The database's path, without links.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.records.engine.place.database
+        LeaseStore::opened(database, namespace.clone())
     }
 }
 
@@ -211,7 +205,7 @@ impl Sqlite {
     /// What failed, with the database's name; the files beside it have theirs, which begins so.
     fn at<T>(&self, outcome: Result<T, impl Into<EngineError>>) -> Result<T, EngineError> {
         outcome.map_err(|error| {
-            let (error, place) = (error.into(), self.place());
+            let (error, place) = (error.into(), self.profile().place);
             if error.to_string().starts_with(&place) {
                 return error;
             }
@@ -229,17 +223,23 @@ impl Debug for Sqlite {
 }
 
 impl Engine for Sqlite {
-    fn place(&self) -> String {
-        self.place.database.display().to_string()
+    /// Under the lock nobody else looks: so those leased before are leased again, and the file does not grow.
+    fn profile(&self) -> Profile {
+        Profile {
+            is_shared: false,
+            ..Profile::at(self.place.database.display().to_string())
+        }
     }
 
-    fn read(&mut self, keys: &[Keys]) -> Result<Reading, EngineError> {
+    /// One without the state that no other precedes leaves no transaction open.
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        let is_kept = ask.with_state || self.session.is_some();
         let mut session = self.session()?;
         // Only now: a transaction that waited would grant from an old time.
         let now = read_clock(&*self.clock)?;
-        let texts = self.at(session.read(&self.namespace, keys))?;
+        let texts = self.at(session.read(&self.namespace, ask.keys, ask.limit))?;
         let continuity = session.stored.continuity();
-        self.session = Some(session);
+        self.session = Some(session).filter(|_| is_kept);
         Ok(Reading {
             now,
             continuity,
@@ -264,11 +264,6 @@ impl Engine for Sqlite {
         Ok(Committed::Done { now })
     }
 
-    /// Under the lock nobody else looks: so those leased before are leased again, and the file does not grow.
-    fn is_shared(&self) -> bool {
-        false
-    }
-
     fn abandon(&mut self) {
         self.session = None;
     }
@@ -278,14 +273,6 @@ impl Engine for Sqlite {
         const SHORTEST: Duration = Duration::from_secs(2);
         const TRIES_PER_TTL: u32 = 6;
         self.patience = (ttl / TRIES_PER_TTL).clamp(SHORTEST, PATIENCE);
-    }
-
-    fn list(&mut self, first: u32, most: usize) -> Result<Vec<(u32, String)>, EngineError> {
-        let is_within_a_read = self.session.is_some();
-        let session = self.session()?;
-        let texts = self.at(session.list(&self.namespace, first, most))?;
-        self.session = Some(session).filter(|_| is_within_a_read);
-        Ok(texts)
     }
 
     fn namespaces(

@@ -30,39 +30,35 @@ impl Session {
         &mut self,
         namespace: &str,
         keys: &[Keys],
+        limit: Option<usize>,
     ) -> rusqlite::Result<BTreeMap<Key, String>> {
         let sql = "SELECT number, value FROM record
-                   WHERE namespace = ?1 AND kind = ?2 AND number BETWEEN ?3 AND ?4";
+                   WHERE namespace = ?1 AND kind = ?2 AND number BETWEEN ?3 AND ?4
+                   ORDER BY number LIMIT ?5";
+        // A negative limit is none.
+        let most = limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
         let mut statement = self.connection.prepare(sql)?;
         let mut texts = BTreeMap::new();
         for (first, last) in keys.iter().map(Keys::bounds) {
-            let ((kind, first_number), (_, last_number)) = (numbers(first), numbers(last));
-            let mut rows = statement.query(params![namespace, kind, first_number, last_number])?;
-            while let Some(row) = rows.next()? {
-                let key = Key::of_numbers(kind, row.get::<_, i64>(0)?.cast_unsigned());
-                texts.extend(key.zip(row.get(1)?));
+            let ((kind, first_number), (_, mut last_number)) = (numbers(first), numbers(last));
+            // Behind the last node id nothing may be: it shows that somebody else has written here.
+            if last == Key::Node(u32::MAX) {
+                last_number = i64::MAX;
             }
-            self.known.keys.insert(first, last);
+            let range = params![namespace, kind, first_number, last_number, most];
+            let mut rows = statement.query(range)?;
+            while let Some(row) = rows.next()? {
+                let number: i64 = row.get(0)?;
+                let key = Key::of_numbers(kind, number.cast_unsigned());
+                let key = key.ok_or(rusqlite::Error::IntegralValueOutOfRange(0, number))?;
+                texts.insert(key, row.get(1)?);
+            }
+            if limit.is_none() {
+                self.known.keys.insert(first, last);
+            }
         }
         self.known.texts.extend(texts.clone());
         Ok(texts)
-    }
-
-    /// Those of node ids from one on.
-    pub(super) fn list(
-        &self,
-        namespace: &str,
-        first: u32,
-        most: usize,
-    ) -> rusqlite::Result<Vec<(u32, String)>> {
-        let sql = "SELECT number, value FROM record
-                   WHERE namespace = ?1 AND kind = ?2 AND number >= ?3 ORDER BY number LIMIT ?4";
-        let mut statement = self.connection.prepare(sql)?;
-        let (kind, first) = numbers(Key::Node(first));
-        let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let from = params![namespace, kind, first, most];
-        let rows = statement.query_map(from, |row| Ok((row.get(0)?, row.get(1)?)))?;
-        rows.collect()
     }
 
     /// The texts of namespaces, or of one, by name.
@@ -122,6 +118,7 @@ impl Session {
             self.read(
                 namespace,
                 &unknown.into_iter().map(Keys::One).collect::<Vec<_>>(),
+                None,
             )?;
         }
         let there = |key| self.known.texts.get(&key).map(String::as_str);

@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, Request};
 use clap::{Args as _, Command, FromArgMatches as _};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
-use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
+use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Id, Secret, SystemClock};
 use serde_json::Value;
 use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
@@ -110,7 +110,7 @@ fn space(name: &str) -> ServedNamespace {
     ServedNamespace::new(Configured {
         namespace,
         cipher: Some(key.cipher()),
-        open: Box::new(move || Ok(Box::new(store.clone()) as Box<dyn LeaseStore>)),
+        open: Box::new(move || Ok(store.clone().into())),
     })
 }
 

@@ -90,7 +90,7 @@ fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Strin
 }
 
 fn opened_store(
-    mut opened: Box<dyn LeaseStore>,
+    mut opened: LeaseStore,
     is_there: bool,
     secret: &SecretArgs,
     store: &LeaseArgs,
@@ -110,8 +110,8 @@ fn opened_store(
     );
     let mut findings = vec![
         CheckResult::new("namespace", Ok(described)),
-        skew(&mut *opened).unwrap_or_else(|error| CheckResult::new("store clock", Err(error))),
-        CheckResult::new("latency", latency(&mut *opened)),
+        skew(&mut opened).unwrap_or_else(|error| CheckResult::new("store clock", Err(error))),
+        CheckResult::new("latency", latency(&mut opened)),
     ];
     match opened.diagnose() {
         Ok(told) => findings.extend(told.into_iter().map(CheckResult::of_store)),
@@ -121,7 +121,7 @@ fn opened_store(
     if is_there {
         findings.push(CheckResult::new("lease", try_lease(secret, store)));
     }
-    let occupancy = occupancy(&mut *opened).map_err(problem);
+    let occupancy = occupancy(&mut opened).map_err(problem);
     findings.push(match occupancy {
         Ok(finding) => CheckResult::of_store(finding),
         Err(error) => CheckResult::new("occupancy", Err(error)),
@@ -179,7 +179,7 @@ fn equal_ids(
 }
 
 /// How long the store takes to answer.
-fn latency(store: &mut dyn LeaseStore) -> Result<String, String> {
+fn latency(store: &mut LeaseStore) -> Result<String, String> {
     const QUESTIONS: u32 = 10;
     let mut spans = Vec::new();
     for _ in 0..QUESTIONS {
@@ -196,7 +196,7 @@ fn latency(store: &mut dyn LeaseStore) -> Result<String, String> {
     ))
 }
 
-fn skew(store: &mut dyn LeaseStore) -> Result<CheckResult, String> {
+fn skew(store: &mut LeaseStore) -> Result<CheckResult, String> {
     let before = now();
     let store = store.now().map_err(problem)?;
     let ms = store.abs_diff(before).as_millis();
@@ -236,7 +236,7 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
     ))
 }
 
-fn occupancy(store: &mut dyn LeaseStore) -> Result<lease::Finding, StoreError> {
+fn occupancy(store: &mut LeaseStore) -> Result<lease::Finding, StoreError> {
     /// What more node ids were leased for takes long to read.
     const FEW: usize = 1_000;
     let snapshot = Snapshot::take(store)?;

@@ -82,7 +82,7 @@ impl ExplainArgs {
 
 /// Source of explanations: the store, and histories read so far.
 struct LeaseSource {
-    store: Box<dyn LeaseStore>,
+    store: LeaseStore,
     /// The whole histories of node ids, where many ids are explained.
     histories: Option<Histories>,
     /// Gaps that were met without them, by node id.
@@ -90,7 +90,7 @@ struct LeaseSource {
 }
 
 impl LeaseSource {
-    fn new(store: Box<dyn LeaseStore>, are_many: bool) -> Self {
+    fn new(store: LeaseStore, are_many: bool) -> Self {
         Self {
             store,
             histories: are_many.then(Histories::default),
@@ -100,7 +100,7 @@ impl LeaseSource {
 
     fn read(&mut self, parts: &[Parts]) -> Result<(), StoreError> {
         match &mut self.histories {
-            Some(histories) => histories.read(&mut *self.store, parts),
+            Some(histories) => histories.read(&mut self.store, parts),
             None => Ok(()),
         }
     }
@@ -146,7 +146,7 @@ struct Histories {
 
 impl Histories {
     /// Those of some ids. Of many node ids, all are read at once.
-    fn read(&mut self, store: &mut dyn LeaseStore, parts: &[Parts]) -> Result<(), StoreError> {
+    fn read(&mut self, store: &mut LeaseStore, parts: &[Parts]) -> Result<(), StoreError> {
         const MANY: usize = 64;
         for parts in parts {
             let node_id = parts.node_id;

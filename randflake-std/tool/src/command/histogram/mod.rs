@@ -15,7 +15,7 @@ use randflake_std::{Id, Parts, Secret};
 
 use crate::command::input::{BLOCK, for_each_block};
 use crate::failure::Failure;
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::layout::Chosen;
 use crate::number::within;
 use crate::output::stdout;
@@ -51,7 +51,7 @@ pub(crate) struct HistogramArgs {
     layout: Option<Chosen>,
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    from: Form,
+    from: TextForm,
     /// Into how many ranges of equal length the numbers of 64 bits are divided
     #[arg(
         long,

@@ -4,7 +4,7 @@ use core::slice;
 use core::time::Duration;
 
 use randflake_std::DEFAULT_TTL;
-use randflake_std::lease::{AcquireRequest, Grant, LeaseStore as _, NodeIds, Token};
+use randflake_std::lease::{AcquireRequest, Grant, NodeIds, Token};
 
 use super::document::{LeaseDocument, caller};
 use crate::date;

@@ -28,7 +28,7 @@ use crate::store::StoreArgs;
 /// can renew and end the leases.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LeaseDocument {
-    version: Version,
+    version: DocumentVersion,
     pub(crate) namespace: String,
     holder: String,
     /// The store's clock when it answered.
@@ -44,19 +44,19 @@ pub(crate) struct LeaseDocument {
 /// Version of a document: another one is a newer program's.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(try_from = "u64", into = "u64")]
-struct Version;
+struct DocumentVersion;
 
-impl Version {
+impl DocumentVersion {
     const NUMBER: u64 = 1;
 }
 
-impl From<Version> for u64 {
-    fn from(_: Version) -> Self {
-        Version::NUMBER
+impl From<DocumentVersion> for u64 {
+    fn from(_: DocumentVersion) -> Self {
+        DocumentVersion::NUMBER
     }
 }
 
-impl TryFrom<u64> for Version {
+impl TryFrom<u64> for DocumentVersion {
     type Error = String;
 
     fn try_from(version: u64) -> Result<Self, String> {
@@ -152,7 +152,7 @@ impl LeaseDocument {
             nonce: format!("{:016x}", last_write.nonce),
         };
         Self {
-            version: Version,
+            version: DocumentVersion,
             namespace: namespace.name().to_owned(),
             holder,
             now_unix_ms: super::snapshot::ms(now),
@@ -166,7 +166,7 @@ impl LeaseDocument {
     /// The same leases after a renewal that lasts for `ttl` from now: those that are lost are named, with the reason.
     pub(crate) fn renewed(
         self,
-        store: &mut dyn LeaseStore,
+        store: &mut LeaseStore,
         request: &RequestId,
         ttl: Option<Duration>,
     ) -> Result<Self, Failure> {
@@ -196,7 +196,7 @@ impl LeaseDocument {
     /// A lease that a copy of the document has renewed stays as it is: its holder goes on.
     pub(crate) fn release(
         &self,
-        store: &mut dyn LeaseStore,
+        store: &mut LeaseStore,
         request: &RequestId,
         unused_from: Option<Duration>,
     ) -> Result<(), Failure> {
@@ -245,7 +245,7 @@ impl LeaseDocument {
     }
 
     /// The namespace's store, which must be there and be of the same layout.
-    pub(super) fn open(&self, store: &StoreArgs) -> Result<Box<dyn LeaseStore>, Failure> {
+    pub(super) fn open(&self, store: &StoreArgs) -> Result<LeaseStore, Failure> {
         let opened = store.open_named(&self.namespace)?;
         self.check_layout(opened.namespace())?;
         Ok(opened)

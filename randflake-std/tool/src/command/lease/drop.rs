@@ -38,7 +38,7 @@ pub(crate) struct LeaseDropArgs {
 impl LeaseDropArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_named(&self.name)?;
-        let snapshot = Snapshot::take(&mut *store)?;
+        let snapshot = Snapshot::take(&mut store)?;
         let live = snapshot.live().count();
         let (name, place) = (&self.name, self.store.shown_url()?);
         if live > 0 && !self.force {

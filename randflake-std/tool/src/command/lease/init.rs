@@ -57,17 +57,17 @@ impl LeaseInitArgs {
                 None => grants(),
             };
         }
-        let is_new = |store: &mut dyn LeaseStore| {
+        let is_new = |store: &mut LeaseStore| {
             let cause = store.quarantined()?.map(|quarantine| quarantine.cause);
             let is_new = cause == Some(QuarantineCause::New);
             Ok::<_, Failure>(is_new && store.list_from(0, 1)?.is_empty())
         };
-        if is_new(&mut *store)? {
-            self.confirm(&*store)?;
+        if is_new(&mut store)? {
+            self.confirm(&store)?;
             store.create_namespace()?;
             // Whoever had the node id of a file that is not there cannot show itself in a new one.
             if !self.no_wait && !self.store.store().is_assigned()? {
-                wait_for_holders(&mut *store)?;
+                wait_for_holders(&mut store)?;
             }
         } else {
             store.create_namespace()?;
@@ -77,7 +77,7 @@ impl LeaseInitArgs {
         grants()
     }
 
-    fn confirm(&self, store: &dyn LeaseStore) -> Result<(), Failure> {
+    fn confirm(&self, store: &LeaseStore) -> Result<(), Failure> {
         if self.yes {
             return Ok(());
         }
@@ -90,7 +90,7 @@ impl LeaseInitArgs {
 }
 
 /// Ends early if one has shown itself.
-fn wait_for_holders(store: &mut dyn LeaseStore) -> Result<(), Failure> {
+fn wait_for_holders(store: &mut LeaseStore) -> Result<(), Failure> {
     const LOOK: Duration = Duration::from_secs(2);
     let mut left = renewed_within(store.namespace().max_ttl());
     say(&format!(

@@ -46,7 +46,7 @@ pub(crate) struct LeaseRow<'a> {
 impl LeaseListArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
-        let snapshot = Snapshot::take(&mut *store)?;
+        let snapshot = Snapshot::take(&mut store)?;
         let records = snapshot.records().iter();
         let mut rows = records
             .filter(|record| self.all || snapshot.is_live(record))

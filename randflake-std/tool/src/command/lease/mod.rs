@@ -33,11 +33,11 @@ pub(crate) use ticket::{TicketKeyArgs, device_id};
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeaseCommandArgs {
     #[command(subcommand)]
-    command: Command,
+    command: LeaseCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum LeaseCommand {
     Acquire(acquire::LeaseAcquireArgs),
     Renew(renew::LeaseRenewArgs),
     Release(release::LeaseReleaseArgs),
@@ -56,19 +56,19 @@ enum Command {
 impl LeaseCommandArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
-            Command::Acquire(args) => args.run(),
-            Command::Renew(args) => args.run(),
-            Command::Namespaces(args) => args.run(),
-            Command::Drop(args) => args.run(),
-            Command::List(args) => args.run(),
-            Command::Status(args) => args.run(),
-            Command::Release(args) => args.run(),
-            Command::Quarantine(args) => args.run(),
-            Command::Init(args) => args.run(),
-            Command::Upgrade(args) => args.run(),
-            Command::Ticket(args) => args.run(),
-            Command::Device(args) => args.run(),
-            Command::Provision(args) => args.run(),
+            LeaseCommand::Acquire(args) => args.run(),
+            LeaseCommand::Renew(args) => args.run(),
+            LeaseCommand::Namespaces(args) => args.run(),
+            LeaseCommand::Drop(args) => args.run(),
+            LeaseCommand::List(args) => args.run(),
+            LeaseCommand::Status(args) => args.run(),
+            LeaseCommand::Release(args) => args.run(),
+            LeaseCommand::Quarantine(args) => args.run(),
+            LeaseCommand::Init(args) => args.run(),
+            LeaseCommand::Upgrade(args) => args.run(),
+            LeaseCommand::Ticket(args) => args.run(),
+            LeaseCommand::Device(args) => args.run(),
+            LeaseCommand::Provision(args) => args.run(),
         }
     }
 }

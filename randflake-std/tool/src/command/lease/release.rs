@@ -76,12 +76,12 @@ impl LeaseReleaseArgs {
         let mut store = self.store.open_stored()?;
         let nodes = self.read_nodes(store.namespace())?;
         if let (Some(device), Some(horizon)) = (self.device, self.horizon) {
-            let lease = DeviceLease::find(&mut *store, device)?;
+            let lease = DeviceLease::find(&mut store, device)?;
             let node = lease.grant().node_id;
-            lease.release(&mut *store, Duration::from_secs(horizon.into()))?;
-            return tell(&mut *store, &[node]);
+            lease.release(&mut store, Duration::from_secs(horizon.into()))?;
+            return tell(&mut store, &[node]);
         }
-        let snapshot = Snapshot::take(&mut *store)?;
+        let snapshot = Snapshot::take(&mut store)?;
         let live: Vec<_> = snapshot
             .live()
             .filter(|record| nodes.contains(&record.grant.node_id))
@@ -96,7 +96,7 @@ impl LeaseReleaseArgs {
             ..record.grant
         };
         store.release(&live.iter().map(ended).collect::<Vec<_>>())?;
-        tell(&mut *store, &nodes)
+        tell(&mut store, &nodes)
     }
 
     /// Those of `lease acquire`.
@@ -110,9 +110,9 @@ impl LeaseReleaseArgs {
         let document = self.grant.read()?;
         let mut store = document.open(&self.store)?;
         let unused_from = self.unused_from_ms.map(Duration::from_millis);
-        document.release(&mut *store, request, unused_from)?;
+        document.release(&mut store, request, unused_from)?;
         let nodes: Vec<_> = document.leases.iter().map(|lease| lease.node).collect();
-        tell(&mut *store, &nodes)
+        tell(&mut store, &nodes)
     }
 
     fn read_nodes(&self, namespace: &Namespace) -> Result<Vec<u32>, Failure> {
@@ -143,7 +143,7 @@ impl LeaseReleaseArgs {
     }
 }
 
-fn tell(store: &mut dyn LeaseStore, nodes: &[u32]) -> Result<(), Failure> {
+fn tell(store: &mut LeaseStore, nodes: &[u32]) -> Result<(), Failure> {
     let snapshot = Snapshot::take(store)?;
     let mut out = stdout();
     for node in nodes {

@@ -44,7 +44,7 @@ impl LeaseRenewArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let document = self.grant.read()?;
         let mut store = document.open(&self.store)?;
-        let document = document.renewed(&mut *store, &self.request, self.ttl)?;
+        let document = document.renewed(&mut store, &self.request, self.ttl)?;
         document.print(self.json)?;
         let lost = document.lost.iter();
         let lost: Vec<_> = lost

@@ -14,7 +14,7 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn take(store: &mut dyn LeaseStore) -> Result<Self, StoreError> {
+    pub(crate) fn take(store: &mut LeaseStore) -> Result<Self, StoreError> {
         // The time first: a lease that is granted in between has not begun then, and is live.
         let now = store.now()?;
         Ok(Self {
@@ -28,7 +28,7 @@ impl Snapshot {
     /// more. However many node ids there are, few records are in memory.
     #[cfg(feature = "serve")]
     pub(crate) fn part(
-        store: &mut dyn LeaseStore,
+        store: &mut LeaseStore,
         first: u32,
         most: usize,
         all: bool,

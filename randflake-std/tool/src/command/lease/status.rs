@@ -40,7 +40,7 @@ struct LeaseOccupancy {
 impl LeaseStatusArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
-        let snapshot = Snapshot::take(&mut *store)?;
+        let snapshot = Snapshot::take(&mut store)?;
         let quarantine = store.quarantined()?;
         let soonest = snapshot.live().map(|record| snapshot.end(record)).min();
         let status = LeaseOccupancy {

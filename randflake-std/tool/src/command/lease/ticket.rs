@@ -91,10 +91,10 @@ impl LeaseTicketArgs {
         let ttl = self.ttl_s.map_or(longest, Duration::from_secs);
         let lease = self.wait.until(wait::sleep, || {
             if !self.renew {
-                return Ok(DeviceLease::acquire(&mut *store, self.device, ttl)?);
+                return Ok(DeviceLease::acquire(&mut store, self.device, ttl)?);
             }
-            let mut lease = DeviceLease::find(&mut *store, self.device)?;
-            lease.renew(&mut *store, ttl)?;
+            let mut lease = DeviceLease::find(&mut store, self.device)?;
+            lease.renew(&mut store, ttl)?;
             Ok::<_, DeviceLeaseError>(lease)
         })?;
         let ticket = lease.ticket(counter, &key).map_err(Failure::failed)?;

@@ -1,7 +1,5 @@
 //! The command `randflake segment init`.
 
-use randflake_std::segment::SegmentStore;
-
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::store::StoreArgs;
@@ -20,7 +18,7 @@ pub(crate) struct SegmentInitArgs {
 
 impl SegmentInitArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        self.store.open_counter()?.create()?;
+        self.store.open_counter()?.create_counter()?;
         print_line("the counter begins at 1")
     }
 }

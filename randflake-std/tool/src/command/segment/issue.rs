@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use randflake_std::randflake_core::Permutation;
-use randflake_std::segment::SegmentStore;
 use randflake_std::{Id, Plain};
 
 use crate::command::format::{Format, FormatArgs};
@@ -11,7 +10,7 @@ use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::progress::Progress;
 use crate::failure::Failure;
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::number::within;
 use crate::output::{Output, stdout};
 use crate::secret::SecretArgs;
@@ -56,13 +55,16 @@ impl Issue {
             return Err(Failure::usage("--key-file: only --encrypt takes a secret"));
         }
         if self.encrypt {
-            self.print(Form::Text, &self.secret.read_or_make(&self.store)?.cipher())
+            self.print(
+                TextForm::Text,
+                &self.secret.read_or_make(&self.store)?.cipher(),
+            )
         } else {
-            self.print(Form::Int, &Plain)
+            self.print(TextForm::Int, &Plain)
         }
     }
 
-    fn print(&self, default: Form, permutation: &impl Permutation) -> Result<(), Failure> {
+    fn print(&self, default: TextForm, permutation: &impl Permutation) -> Result<(), Failure> {
         let format = self.format.or(default);
         let interrupt = Interrupt::watch()?;
         let pause = |time| interrupt.pause(time);

@@ -29,13 +29,13 @@ Examples:
 )]
 pub(crate) struct SegmentArgs {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<SegmentCommand>,
     #[command(flatten)]
     issue: issue::Issue,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum SegmentCommand {
     Init(init::SegmentInitArgs),
     Status(status::SegmentStatusArgs),
     Resume(resume::SegmentResumeArgs),
@@ -45,9 +45,9 @@ impl SegmentArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
             None => self.issue.run(),
-            Some(Command::Init(args)) => args.run(),
-            Some(Command::Status(args)) => args.run(),
-            Some(Command::Resume(args)) => args.run(),
+            Some(SegmentCommand::Init(args)) => args.run(),
+            Some(SegmentCommand::Status(args)) => args.run(),
+            Some(SegmentCommand::Resume(args)) => args.run(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The command `randflake segment resume`.
 
-use randflake_std::segment::{MAX_NUMBER, SegmentStore};
+use randflake_std::segment::MAX_NUMBER;
 
 use crate::failure::Failure;
 use crate::number::within;
@@ -25,7 +25,7 @@ pub(crate) struct SegmentResumeArgs {
 
 impl SegmentResumeArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let next = self.store.open_counter()?.resume(self.number)?;
+        let next = self.store.open_counter()?.resume_counter(self.number)?;
         print_line(format_args!("the counter goes on at {next}"))
     }
 }

@@ -2,8 +2,6 @@
 
 use std::io::Write;
 
-use randflake_std::segment::SegmentStore;
-
 use crate::failure::Failure;
 use crate::output::{stdout, visible};
 use crate::store::StoreArgs;

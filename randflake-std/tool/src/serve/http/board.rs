@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::sync::Mutex;
 
 use super::forecasts::{ShownForecast, Trends};
-use super::status::{NodeIdCounts, State};
+use super::status::{NodeIdCounts, NodeIdState};
 use crate::command::lease::Snapshot;
 use crate::serve::service::Service;
 use crate::serve::service::served_namespace::ServedNamespace;
@@ -66,7 +66,7 @@ impl Boards {
             return board.clone();
         }
         let trends = Arc::clone(&kept.trends);
-        let take = move |store: &mut dyn LeaseStore| {
+        let take = move |store: &mut LeaseStore| {
             let mut trends = trends.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(Board::take(store, &mut trends)?)
         };
@@ -78,7 +78,7 @@ impl Boards {
 }
 
 impl Board {
-    fn take(store: &mut dyn LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
+    fn take(store: &mut LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
         let before = here();
         let theirs = store.now()?;
         let middle = before.midpoint(here());
@@ -141,11 +141,11 @@ fn draw(snapshot: &Snapshot, total: u64) -> (NodeIdCounts, NodeMap) {
     let mut worst = vec![0_u8; cells];
     let mut counts = [0_u64; 4];
     for record in snapshot.records() {
-        let rank = match State::of(snapshot, record) {
-            State::Over => 0,
-            State::Held => 1,
-            State::Ending => 2,
-            State::Contested => 3,
+        let rank = match NodeIdState::of(snapshot, record) {
+            NodeIdState::Over => 0,
+            NodeIdState::Held => 1,
+            NodeIdState::Ending => 2,
+            NodeIdState::Contested => 3,
         };
         counts[usize::from(rank)] += 1;
         let cell = usize::try_from(u64::from(record.grant.node_id) / nodes_per_cell);

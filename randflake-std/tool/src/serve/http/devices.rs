@@ -84,7 +84,7 @@ async fn work(
     principal: &Principal,
     namespace: &str,
     device: u64,
-    work: impl FnOnce(&mut dyn LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
+    work: impl FnOnce(&mut LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
 ) -> Result<Json<DeviceAnswer>, Problem> {
     let space = app.service.space(&principal.0, Scope::Admin, namespace)?;
     principal.0.take_request(Weight::ONE)?;

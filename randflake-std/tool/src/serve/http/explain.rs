@@ -50,7 +50,7 @@ pub(super) async fn explain(
     let space = app.service.space(&principal.0, Scope::Inspect, namespace)?;
     principal.0.take_reads(1)?;
     let parts = space.codec().inspect(id);
-    let explain = move |store: &mut dyn LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
+    let explain = move |store: &mut LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
     let explained = space.read_store(explain).await?;
     let spec = space.namespace().spec();
     let answer = ExplainAnswer {

@@ -69,7 +69,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::form::Form;
+    use crate::form::TextForm;
     use crate::serve::service::{MAX_IDS, MAX_LEASES};
 
     #[test]
@@ -89,7 +89,7 @@ mod tests {
             let path = format!("/components/schemas/Acquire/properties/{leases}");
             assert_eq!(*at(&path), MAX_LEASES);
         }
-        let forms = Form::value_variants().iter();
+        let forms = TextForm::value_variants().iter();
         let names = forms.map(|form| form.to_possible_value().unwrap().get_name().to_owned());
         assert_eq!(
             *at("/components/schemas/Form/enum"),

@@ -29,7 +29,7 @@ impl Trends {
     /// In the order in which the page shows them.
     pub(super) fn look(
         &mut self,
-        store: &mut dyn LeaseStore,
+        store: &mut LeaseStore,
         occupancy: Occupancy,
         records: usize,
         (now, skew_s): (Duration, f64),

@@ -13,7 +13,7 @@ use super::body::{Json, JsonBody};
 use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{Inspected, read_id};
@@ -91,12 +91,12 @@ pub(super) async fn many(
     Ok(Json(InspectAnswer { namespace, ids }).into_response())
 }
 
-fn form_of(name: Option<&str>) -> Result<Form, Problem> {
+fn form_of(name: Option<&str>) -> Result<TextForm, Problem> {
     let Some(name) = name else {
-        return Ok(Form::Text);
+        return Ok(TextForm::Text);
     };
-    Form::from_str(name, false).map_err(|_| {
-        let forms = Form::value_variants().iter();
+    TextForm::from_str(name, false).map_err(|_| {
+        let forms = TextForm::value_variants().iter();
         let values = forms.filter_map(ValueEnum::to_possible_value);
         let names: Vec<_> = values.map(|value| value.get_name().to_owned()).collect();
         Problem::invalid(format!(

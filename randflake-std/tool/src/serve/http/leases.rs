@@ -11,7 +11,7 @@ use super::body::{Json, JsonBody};
 use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
-use super::status::State as NodeState;
+use super::status::NodeIdState as NodeState;
 use crate::command::lease::{LeaseDocument, LeaseRow};
 use crate::serve::service::{AcquireParameters, LeaseQuery, MAX_LEASES};
 

@@ -26,7 +26,7 @@ use crate::serve::service::served_namespace::ServedNamespace;
 /// What a node id is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum State {
+pub(super) enum NodeIdState {
     Over,
     Held,
     /// It was not renewed in time, and ends soon.
@@ -35,7 +35,7 @@ pub(super) enum State {
     Contested,
 }
 
-impl State {
+impl NodeIdState {
     pub(super) fn of(snapshot: &Snapshot, record: &Record) -> Self {
         /// Of a lease of a minute, the usual one: two renewals were missed.
         const SOON: Duration = Duration::from_secs(20);

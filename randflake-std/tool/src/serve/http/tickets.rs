@@ -67,7 +67,7 @@ pub(super) async fn tickets(
         .0
         .has_token()
         .then(|| principal.0.name().to_owned());
-    let work = move |store: &mut dyn randflake_std::lease::LeaseStore| {
+    let work = move |store: &mut randflake_std::lease::LeaseStore| {
         // First: a counter that was taken and not used does no harm.
         let next = DeviceRequest::NextTicket {
             owner: owner.as_deref(),

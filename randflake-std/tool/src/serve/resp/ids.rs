@@ -4,7 +4,7 @@ use randflake_std::Id;
 
 use super::reply::Replies;
 use super::session::{CommandArgs, RespSession};
-use crate::form::Form;
+use crate::form::TextForm;
 use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{check_count, digits, read_id};
@@ -166,8 +166,8 @@ pub(super) fn inspect(
     };
     let text = words.text(2)?;
     let form = match format {
-        ReplyFormat::Text => Form::Text,
-        ReplyFormat::Int => Form::Int,
+        ReplyFormat::Text => TextForm::Text,
+        ReplyFormat::Int => TextForm::Int,
         ReplyFormat::Raw => return Err(Refusal::invalid("FORMAT takes text or int")),
     };
     let id = read_id(form, text)?;

@@ -152,7 +152,7 @@ impl Service {
         &self,
         principal: &Identity,
         document: LeaseDocument,
-        work: impl FnOnce(LeaseDocument, &mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(LeaseDocument, &mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let space = Arc::clone(self.space(principal, Scope::Leases, &document.namespace)?);
         principal.take_request(Weight::ONE)?;

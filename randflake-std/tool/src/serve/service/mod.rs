@@ -23,7 +23,7 @@ use self::refusal::{Refusal, RefusalKind};
 use self::served_namespace::ServedNamespace;
 use super::access::{Access, Identity, Scope, Weight};
 use super::log::RequestLog;
-use crate::form::Form;
+use crate::form::TextForm;
 
 /// The largest number of ids of one request.
 pub(crate) const MAX_IDS: usize = 100_000;
@@ -157,7 +157,7 @@ pub(crate) fn digits(text: &str) -> Option<u64> {
 }
 
 /// An id as a client wrote it.
-pub(crate) fn read_id(form: Form, text: &str) -> Result<Id, Refusal> {
+pub(crate) fn read_id(form: TextForm, text: &str) -> Result<Id, Refusal> {
     form.read(text)
         .map_err(|problem| Refusal::invalid(format!("the id {text:?}: {problem}")))
 }

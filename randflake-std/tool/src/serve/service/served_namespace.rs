@@ -27,7 +27,7 @@ const SESSIONS: usize = 4;
 const READERS: usize = 2;
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
-type StoreOpener = Box<dyn Fn() -> Result<Box<dyn LeaseStore>, StoreError> + Send + Sync>;
+type StoreOpener = Box<dyn Fn() -> Result<LeaseStore, StoreError> + Send + Sync>;
 
 /// What is known of a namespace before its leases are acquired.
 pub(crate) struct Configured {
@@ -56,7 +56,7 @@ pub(crate) struct ServedNamespace {
 
 /// Sessions of the store for one kind of requests.
 struct StoreSessions {
-    idle: Mutex<Vec<Box<dyn LeaseStore>>>,
+    idle: Mutex<Vec<LeaseStore>>,
     at_once: Arc<Semaphore>,
 }
 
@@ -238,7 +238,7 @@ impl ServedNamespace {
     /// Changes leases, in a thread that may block.
     pub(crate) async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         self.in_lane(|space| &space.changes, work).await
     }
@@ -247,9 +247,9 @@ impl ServedNamespace {
     pub(crate) async fn grant_within<T: Send + 'static>(
         self: &Arc<Self>,
         node_ids: RangeInclusive<u32>,
-        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let within = move |store: &mut dyn LeaseStore| {
+        let within = move |store: &mut LeaseStore| {
             // Sessions are used in turns: who had this one before may have had others.
             store.lease_within(node_ids);
             work(store)
@@ -260,7 +260,7 @@ impl ServedNamespace {
     /// Looks at what the store has, in a thread that may block and in sessions of its own.
     pub(crate) async fn read_store<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         self.in_lane(|space| &space.reads, work).await
     }
@@ -268,7 +268,7 @@ impl ServedNamespace {
     async fn in_lane<T: Send + 'static>(
         self: &Arc<Self>,
         lane: fn(&Self) -> &StoreSessions,
-        work: impl FnOnce(&mut dyn LeaseStore) -> Result<T, Refusal> + Send + 'static,
+        work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let busy = |_| {
             let told = "the lease store is busy with other requests: try again";
@@ -284,7 +284,7 @@ impl ServedNamespace {
             let _permit = permit;
             let idle = lane(&space).idle().pop();
             let mut store = idle.map_or_else(|| space.session(), Ok)?;
-            let done = work(&mut *store);
+            let done = work(&mut store);
             lane(&space).idle().push(store);
             if let Err(Refusal {
                 detail: Some(detail),
@@ -328,7 +328,7 @@ impl ServedNamespace {
         *last = Some((detail.to_owned(), now));
     }
 
-    fn session(&self) -> Result<Box<dyn LeaseStore>, Refusal> {
+    fn session(&self) -> Result<LeaseStore, Refusal> {
         let mut store = (self.open)()?;
         store.seal(KeyCheck::of(self.codec.permutation()));
         store.act_as_proxy();
@@ -361,7 +361,7 @@ impl StoreSessions {
         }
     }
 
-    fn idle(&self) -> MutexGuard<'_, Vec<Box<dyn LeaseStore>>> {
+    fn idle(&self) -> MutexGuard<'_, Vec<LeaseStore>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -385,7 +385,7 @@ mod tests {
         let space = Arc::new(ServedNamespace::new(Configured {
             namespace,
             cipher: None,
-            open: Box::new(move || Ok(Box::new(store.clone()) as Box<dyn LeaseStore>)),
+            open: Box::new(move || Ok(store.clone().into())),
         }));
         // More often than there are sessions.
         for _ in 0..2 * SESSIONS {

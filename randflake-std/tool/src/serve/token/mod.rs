@@ -15,11 +15,11 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 pub(crate) struct TokenArgs {
     #[command(subcommand)]
-    command: Command,
+    command: TokenCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum TokenCommand {
     New(new::New),
     List(list::List),
     Rotate(rotate::Rotate),
@@ -29,10 +29,10 @@ enum Command {
 impl TokenArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
-            Command::New(new) => new.run(),
-            Command::List(list) => list.run(),
-            Command::Rotate(rotate) => rotate.run(),
-            Command::Revoke(revoke) => revoke.run(),
+            TokenCommand::New(new) => new.run(),
+            TokenCommand::List(list) => list.run(),
+            TokenCommand::Rotate(rotate) => rotate.run(),
+            TokenCommand::Revoke(revoke) => revoke.run(),
         }
     }
 }

@@ -1,0 +1,136 @@
+//! What an operator does with a namespace, and asks of its store.
+
+use core::time::Duration;
+
+use super::LeaseStore;
+use crate::rules::{
+    Caller, Decision, View, Wanted, create, drop_namespace, end_quarantine, override_quarantine,
+    quarantine, reopen,
+};
+use crate::vocabulary::{Finding, Quarantine, StoreError};
+
+impl LeaseStore {
+    /// Creates the namespace if it is not there, by this store's terms, without a lease. Returns the quarantine that it is in:
+    /// on a server a namespace that is not there may have been lost.
+    ///
+    /// # Errors
+    ///
+    /// As for [`acquire`](LeaseStore::acquire).
+    pub fn create_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.administer(create)
+    }
+
+    /// Starts a quarantine: grants nothing until every lease granted so far has expired, including any that the store
+    /// does not know. Returns how long that takes. For an operator who has restored a backup in a way that the store
+    /// cannot detect.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`]; [`StoreError::Invalid`] if the namespace is not there.
+    pub fn quarantine(&mut self) -> Result<Duration, StoreError> {
+        self.administer(quarantine)
+    }
+
+    /// Declares that the namespace is new, so that it grants at once: creates it if it is not there, and ends its
+    /// quarantine. For an operator, or a test, who knows that no lease was ever granted in it. Does nothing if there is no
+    /// quarantine.
+    ///
+    /// One conditional write: it takes place only if the quarantine's cause is [`QuarantineCause::New`](crate::lease::QuarantineCause::New),
+    /// no node id was leased, and no other process has made the namespace anew or moved its quarantine since this store
+    /// has seen it first. A holder of a lease from before the store lost its memory does that when it renews: so who is not
+    /// sure calls [`create_namespace`](LeaseStore::create_namespace) first, and this after a third of the longest TTL and
+    /// some seconds.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NotNew`], and as for [`acquire`](LeaseStore::acquire).
+    pub fn end_quarantine(&mut self) -> Result<(), StoreError> {
+        self.ready()?;
+        let has_leases = self.records.has_leases();
+        self.records.engine().abandon();
+        // Whoever leases one after this look has ended the quarantine itself.
+        let has_leases = has_leases?;
+        self.administer(|view, asking| end_quarantine(view, asking, has_leases))
+    }
+
+    /// Ends a quarantine whatever it is for, as one that was set by a wrong clock. Whoever ends one too early lets ids
+    /// repeat: no process may hold a lease that the store has forgotten.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`]; [`StoreError::Dropped`].
+    pub fn override_quarantine(&mut self) -> Result<(), StoreError> {
+        self.administer(override_quarantine)
+    }
+
+    /// The quarantine, if the namespace is in one. Nothing is written.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    pub fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        Ok(self.look()?.quarantined())
+    }
+
+    /// Removes the namespace's leases and terms; its counter stays. From then on every acquire is refused as
+    /// [`StoreError::Dropped`] until a person opens it again: [`reopen_namespace`](LeaseStore::reopen_namespace). Does nothing
+    /// where the namespace is not there.
+    ///
+    /// Live leases are removed too: their holders go on until these leases end, and cannot renew them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    pub fn drop_namespace(&mut self) -> Result<(), StoreError> {
+        self.ready()?;
+        // A right that is missing is told before anything is written: this is no namespace's text.
+        self.records.engine().clear("-")?;
+        let ends = self
+            .records
+            .list(0..=u32::MAX, usize::MAX)?
+            .into_iter()
+            .map(|record| record.end);
+        let latest_end = ends.max().unwrap_or(0);
+        let done = self.run(&Wanted::default(), false, |view, asking| {
+            drop_namespace(view, asking, latest_end)
+        });
+        let dropped = done.map_err(|undone| undone.error)?.answer;
+        if let Some(record) = dropped {
+            self.records.engine().clear(&record.to_text())?;
+        }
+        Ok(())
+    }
+
+    /// Opens a namespace again that was dropped, by this store's terms, which may be other ones than before. Returns the
+    /// quarantine in which it waits until every lease from before has expired, unless they have.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] if it was not dropped; [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    pub fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.administer(reopen)
+    }
+
+    /// Checks the store and its settings, for `randflake doctor` and similar tools: see [`Finding`].
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`]. A wrong setting is a finding, not an error.
+    pub fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
+        self.ready()?;
+        let mut findings = self.records.engine().diagnose()?;
+        let standing = self.look()?;
+        let left = standing.quarantine_left();
+        findings.push(Finding::quarantine(standing.quarantined(), left));
+        Ok(findings)
+    }
+
+    /// Decides on the namespace alone.
+    pub(super) fn administer<T>(
+        &mut self,
+        rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
+    ) -> Result<T, StoreError> {
+        let done = self.run(&Wanted::default(), false, rule);
+        done.map(|done| done.answer).map_err(|undone| undone.error)
+    }
+}

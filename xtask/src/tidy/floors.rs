@@ -1,0 +1,177 @@
+//! The floors of `randflake-std`: no module imports one above its own, and no two import each other.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+use super::source::is_word;
+use super::workspace::Workspace;
+
+const CRATE: &str = "randflake-std";
+
+/// From the lowest floor up. A room may use the rooms of lower floors, and of its own those before it: so there is no
+/// circle. The lowest one has the leaves, which know nothing of leases.
+const FLOORS: [&[&str]; 6] = [
+    &[
+        "backoff",
+        "clock",
+        "date",
+        "fork_guard",
+        "generation",
+        "observability",
+        "private_file",
+        "private_ip",
+        "secret",
+    ],
+    &["vocabulary"],
+    &["rules"],
+    &["store"],
+    &["segment", "handle"],
+    // The public face: it names items of the others.
+    &["lease"],
+];
+
+pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
+    let mut violations = Vec::new();
+    let members = workspace.members.iter();
+    for member in members.filter(|member| member.name == CRATE) {
+        for source in &member.sources {
+            let path = source.path.to_string_lossy();
+            let room = path.strip_prefix("src/").and_then(|path| {
+                let room = path.split('/').next()?;
+                Some(room.strip_suffix(".rs").unwrap_or(room))
+            });
+            // What stands in the root is the crate's own map.
+            let Some(room) = room.filter(|room| *room != "lib") else {
+                continue;
+            };
+            let Some(place) = place(room) else {
+                violations.push(format!("{path}: {room} is on no floor"));
+                continue;
+            };
+            let mut used = Vec::new();
+            find(&source.code, &mut used);
+            for (line, other) in used.iter().filter(|(_, other)| other != room) {
+                let is_below = self::place(other).is_some_and(|other| other < place);
+                if !is_below {
+                    violations.push(format!("{path}:{line}: {room} uses {other}"));
+                }
+            }
+        }
+    }
+    violations
+}
+
+/// The floor of a room, and its place there.
+fn place(room: &str) -> Option<(usize, usize)> {
+    FLOORS.iter().enumerate().find_map(|(floor, rooms)| {
+        let place = rooms.iter().position(|other| *other == room)?;
+        Some((floor, place))
+    })
+}
+
+/// The rooms that paths of the crate lead to, by line. What only the documentation refers to is no use.
+fn find(code: &TokenStream, used: &mut Vec<(usize, String)>) {
+    let tokens: Vec<TokenTree> = code.clone().into_iter().collect();
+    let mut is_for_docs = false;
+    for (at, token) in tokens.iter().enumerate() {
+        match token {
+            TokenTree::Group(group) => {
+                is_for_docs |= group.delimiter() == Delimiter::Bracket
+                    && group.stream().to_string() == "cfg (doc)";
+                if !is_for_docs {
+                    find(&group.stream(), used);
+                }
+            }
+            TokenTree::Punct(mark) if mark.as_char() == ';' => is_for_docs = false,
+            TokenTree::Ident(_) if is_word(token, &["crate"]) && !is_for_docs => {
+                if let Some(path) = tokens.get(at + 1..at + 4).and_then(behind_colons) {
+                    heads(path, used);
+                }
+            }
+            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+}
+
+/// What follows on `crate::`.
+fn behind_colons(tokens: &[TokenTree]) -> Option<&TokenTree> {
+    let is_colon =
+        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
+    match tokens {
+        [one, two, path] if is_colon(one) && is_colon(two) => Some(path),
+        _ => None,
+    }
+}
+
+/// The first names of a path, or of each path in braces.
+fn heads(path: &TokenTree, used: &mut Vec<(usize, String)>) {
+    match path {
+        TokenTree::Ident(name) => used.push((name.span().start().line, name.to_string())),
+        TokenTree::Group(group) => {
+            let mut is_head = true;
+            for token in group.stream() {
+                if is_head {
+                    heads(&token, used);
+                }
+                is_head = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == ',');
+            }
+        }
+        TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::workspace::Member;
+    use super::*;
+
+    fn violations(path: &str, text: &str) -> Vec<String> {
+        let member = Member::planted(CRATE, "", &[(path, text)]);
+        check(&Workspace::planted("", vec![member]))
+    }
+
+    #[test]
+    fn arrows_point_down() {
+        for text in [
+            "use crate::rules::Key;\nuse crate::{vocabulary::Grant, clock};",
+            "#[cfg(doc)]\nuse crate::lease::open;\nuse crate::store::Ask;",
+            "pub(in crate::store) fn a() { crate::backoff::with_jitter(b) }",
+            "/// See [`open`](crate::lease::open).\npub(crate) struct A;",
+        ] {
+            assert_eq!(violations("src/store/url/mod.rs", text), [""; 0], "{text}");
+        }
+        assert_eq!(violations("src/lib.rs", "use crate::handle::A;"), [""; 0]);
+        assert_eq!(violations("tests/a.rs", "use crate::b::C;"), [""; 0]);
+    }
+
+    #[test]
+    fn an_arrow_up_is_seen() {
+        let found = violations(
+            "src/rules/renew.rs",
+            "use super::Key;\nuse crate::store::A;",
+        );
+        assert_eq!(found, ["src/rules/renew.rs:2: rules uses store"]);
+        let found = violations("src/date.rs", "fn a() { b(crate::vocabulary::Token::c()) }");
+        assert_eq!(found, ["src/date.rs:1: date uses vocabulary"]);
+        let text = "#[cfg(doc)]\nuse crate::lease::open;\nuse crate::{\n    vocabulary::{A, B},\n    handle::C,\n};";
+        let found = violations("src/store/mod.rs", text);
+        assert_eq!(found, ["src/store/mod.rs:5: store uses handle"]);
+    }
+
+    #[test]
+    fn a_circle_within_a_floor_is_seen() {
+        assert_eq!(
+            violations("src/handle/a.rs", "use crate::segment::A;"),
+            [""; 0]
+        );
+        let found = violations("src/segment/a.rs", "use crate::handle::A;");
+        assert_eq!(found, ["src/segment/a.rs:1: segment uses handle"]);
+    }
+
+    #[test]
+    fn nobody_goes_through_the_root_or_is_nowhere() {
+        let found = violations("src/store/a.rs", "use crate::Secret;");
+        assert_eq!(found, ["src/store/a.rs:1: store uses Secret"]);
+        let found = violations("src/attic/mod.rs", "");
+        assert_eq!(found, ["src/attic/mod.rs: attic is on no floor"]);
+    }
+}
