@@ -156,7 +156,9 @@ impl NamespaceState {
             }
         };
         // Two independent witnesses: the fingerprint of the engine, and what this process has observed.
-        let has_forgotten = !is_known || asking.seen.contradicts(view.namespace.as_ref());
+        let is_contradicted = asking.seen.contradicts(view.namespace.as_ref())
+            && !(there.is_some() && standing.has_followed(asking.seen));
+        let has_forgotten = !is_known || is_contradicted;
         if let Some(dropped) = dropped {
             standing.begin_after(dropped);
             if has_forgotten {
@@ -173,6 +175,33 @@ impl NamespaceState {
             standing.quarantine(view, asking.seen, cause);
         }
         Ok(standing)
+    }
+
+    /// Whether the record is in the place of another one that this process has seen, and nothing of that one is in use: it was
+    /// dropped, or lost so long ago that all of its leases are over. Otherwise a process that has slept since then would close
+    /// a namespace that works.
+    fn has_followed(&self, seen: &Observed) -> bool {
+        let Some(former) = seen.former_of(&self.record) else {
+            return false;
+        };
+        let NamespaceRecord {
+            terms,
+            quarantine,
+            reason,
+            ..
+        } = &self.record;
+        let unix = |tick| Duration::from_millis(terms.spec.unix_ms(tick));
+        let is_over = match former.dropped_until {
+            Some(until) => until <= self.now.unix.max(unix(*quarantine)),
+            // Not an older one, as of a backup: that one may have forgotten what was granted since.
+            None if unix(reason.since) <= former.at.saturating_add(2 * MAX_SKEW) => false,
+            // The time until which the mark of a drop has leases is in its quarantine.
+            None => {
+                reason.cause == QuarantineCause::Dropped
+                    || self.now.tick >= reason.since.saturating_add(self.span())
+            }
+        };
+        is_over && seen.latest_end() <= self.now.tick
     }
 
     /// Waits for the leases of a dropped namespace: the drop mark says when the last one ends, in ticks of a layout

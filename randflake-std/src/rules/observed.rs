@@ -1,5 +1,6 @@
 //! Memory of a process about a namespace, which reveals that the store has forgotten something.
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::{NamespaceRecord, NodeRecord};
@@ -24,6 +25,19 @@ struct ObservedNamespace {
     writes: u64,
     /// First tick after the quarantine.
     quarantine: u64,
+    /// The store's clock then.
+    at: Duration,
+    /// If it was dropped: when all of its leases are over, as time since the Unix epoch.
+    dropped_until: Option<Duration>,
+}
+
+/// A record that this process has seen where another one is now.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Former {
+    /// The store's clock when it was seen last.
+    pub(super) at: Duration,
+    /// If it was dropped: when all of its leases are over.
+    pub(super) dropped_until: Option<Duration>,
 }
 
 impl Observed {
@@ -51,6 +65,15 @@ impl Observed {
         let is_another =
             |seen: ObservedNamespace| record.is_none_or(|record| record.origin != seen.origin);
         self.namespace.is_some_and(is_another)
+    }
+
+    /// What this process has seen in the place of a record of another origin.
+    pub(super) fn former_of(&self, record: &NamespaceRecord) -> Option<Former> {
+        let seen = self.namespace.filter(|seen| seen.origin != record.origin)?;
+        Some(Former {
+            at: seen.at,
+            dropped_until: seen.dropped_until,
+        })
     }
 
     /// Whether somebody else has recreated the record or moved its quarantine. A newly learnt key check does not
@@ -92,12 +115,15 @@ impl Observed {
         self.is_proxy
     }
 
-    /// Remembers the current record of the namespace.
-    pub fn note_namespace(&mut self, record: &NamespaceRecord) {
+    /// Remembers the current record of the namespace, at a time of the store's clock.
+    pub fn note_namespace(&mut self, record: &NamespaceRecord, at: Duration) {
+        let end = Duration::from_millis(record.terms.spec.unix_ms(record.quarantine));
         self.namespace = Some(ObservedNamespace {
             origin: record.origin,
             writes: record.writes,
             quarantine: record.quarantine,
+            at,
+            dropped_until: record.reason.is_dropped.then_some(end),
         });
     }
 

@@ -142,7 +142,7 @@ impl LeaseStore {
         sent: Option<(Duration, Compared)>,
     ) {
         if let Some(record) = &record {
-            self.seen.note_namespace(record);
+            self.seen.note_namespace(record, now);
         }
         let received = self.machine.as_ref().map(Machine::steady);
         let times = sent.zip(received);

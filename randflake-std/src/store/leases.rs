@@ -3,7 +3,7 @@
 use core::ops::RangeInclusive;
 
 use super::attempt::{Done, Undone};
-use super::steps::presented;
+use super::steps::all_presented;
 use super::{LeaseStore, Pending};
 use crate::rules::{Acquire, NodeRecord, Wanted, acquire};
 use crate::vocabulary::{
@@ -202,9 +202,7 @@ impl LeaseStore {
     ) -> Result<PresentedRenewal, StoreError> {
         self.ready()?;
         self.records.engine().limit_for(self.namespace.span(ttl));
-        // All of them before anything is written.
-        let leases = grants.iter().map(|grant| presented(grant, request));
-        let leases = leases.collect::<Result<Vec<_>, _>>()?;
+        let leases = all_presented(grants, request)?;
         let renewed = self.renew_all(&leases, ttl, |_, _| ())?;
         let outcomes = renewed.answer.into_iter();
         Ok(PresentedRenewal {
@@ -227,8 +225,7 @@ impl LeaseStore {
         request: &RequestId,
     ) -> Result<Vec<Result<(), Loss>>, StoreError> {
         self.ready()?;
-        let leases = grants.iter().map(|grant| presented(grant, request));
-        let leases = leases.collect::<Result<Vec<_>, _>>()?;
+        let leases = all_presented(grants, request)?;
         let mut outcomes = Vec::with_capacity(leases.len());
         for leases in leases.chunks(self.records.profile.max_batch) {
             let released = self.release_some(leases)?.into_iter();

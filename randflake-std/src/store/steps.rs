@@ -1,5 +1,7 @@
 //! What the operations on leases are made of.
 
+use std::collections::BTreeSet;
+
 use super::attempt::{Done, Renewals, Undone};
 use super::{LeaseStore, Written};
 use crate::rules::{HeldLease, NodeRecord, Wanted, release, renew};
@@ -114,11 +116,27 @@ impl LeaseStore {
     }
 }
 
-/// What the holder of a presented grant has to show for it.
-pub(super) fn presented(
-    grant: &PresentedGrant,
+/// What the holders of presented grants have to show for them. A node id that is named twice is refused before anything is
+/// written: no engine writes a key twice at once.
+pub(super) fn all_presented(
+    grants: &[PresentedGrant],
     request: &RequestId,
-) -> Result<HeldLease, StoreError> {
+) -> Result<Vec<HeldLease>, StoreError> {
+    let mut known = BTreeSet::new();
+    let node_ids = grants.iter().map(|presented| presented.grant.node_id);
+    if let Some(node_id) = node_ids.into_iter().find(|node_id| !known.insert(*node_id)) {
+        return Err(StoreError::Invalid(format!(
+            "the lease of node id {node_id} is named twice: once is allowed"
+        )));
+    }
+    grants
+        .iter()
+        .map(|grant| presented(grant, request))
+        .collect()
+}
+
+/// What the holder of a presented grant has to show for it.
+fn presented(grant: &PresentedGrant, request: &RequestId) -> Result<HeldLease, StoreError> {
     let LastWrite { serial, nonce } = grant.last_write;
     let next = request.nonce_after(grant)?;
     Ok(HeldLease {

@@ -124,6 +124,33 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
     acquire_one(&mut store, 4);
 }
 
+/// Idle sessions of servers, services whose leases the drop has ended: what they know of the namespace before is over. Each
+/// of them would close it again for the longest TTL, at whatever time it wakes.
+pub(crate) fn who_wakes_after_a_drop_closes_nothing(backend: &impl Backend) {
+    let open = || {
+        let mut store = backend.open(&eight("orders")).unwrap();
+        let grant = acquire_one(&mut store, 1);
+        store.release(&[grant]).unwrap();
+        store
+    };
+    let (mut awake, mut asleep, mut server, mut last) = (open(), open(), open(), open());
+    server.act_as_proxy();
+    backend.pass(Duration::from_secs(600));
+    awake.drop_namespace().unwrap();
+    backend.pass(Duration::from_secs(600));
+    is_refused_as_dropped(&mut awake, 0);
+    assert_eq!(awake.reopen_namespace().unwrap(), None);
+    for store in [&mut awake, &mut asleep, &mut server] {
+        acquire_one(store, 2);
+        assert_eq!(store.quarantined().unwrap(), None);
+    }
+    // Nor after a quarantine for another reason, once it is over.
+    let left = awake.quarantine().unwrap();
+    backend.pass(left);
+    acquire_one(&mut last, 3);
+    assert_eq!(last.quarantined().unwrap(), None);
+}
+
 fn is_refused_as_dropped(store: &mut LeaseStore, end: u64) {
     let old_end = Duration::from_millis(Eight::SPEC.unix_ms(end));
     for refused in [

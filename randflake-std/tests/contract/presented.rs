@@ -107,3 +107,21 @@ pub(crate) fn a_request_s_name_is_used_once(backend: &impl Backend) {
         assert!(wrong.parse::<RequestId>().is_err(), "{wrong}");
     }
 }
+
+/// It would be written twice at once, which no engine can.
+pub(crate) fn a_lease_that_is_named_twice_is_refused(backend: &impl Backend) {
+    let ([mut store, _], granted) = granted(backend);
+    let twice = [granted; 2];
+    let same = request("named-twice");
+    for refused in [
+        store.renew_presented(&twice, TTL, &same).map(drop),
+        store.release_presented(&twice, &same).map(drop),
+    ] {
+        let refused = refused.unwrap_err();
+        assert!(
+            matches!(&refused, StoreError::Invalid(why) if why.contains("is named twice")),
+            "{refused}"
+        );
+    }
+    assert!(renew(&mut store, &granted, "named-once").outcomes[0].is_ok());
+}

@@ -162,8 +162,8 @@ impl Process {
     fn seen(&self) -> Observed {
         let mut seen = Observed::default();
         if let Some((origin, writes)) = self.seen_name {
-            // Only these two are looked at.
-            seen.note_namespace(&NamespaceRecord {
+            // Only these two are looked at, and it is never too long ago.
+            let record = NamespaceRecord {
                 versions: Versions::FIRST,
                 terms: terms(0),
                 origin: origin.into(),
@@ -172,7 +172,8 @@ impl Process {
                 reason: QuarantineReason::default(),
                 fingerprint: String::new(),
                 form: Form::default(),
-            });
+            };
+            seen.note_namespace(&record, Duration::MAX);
         }
         for (node_id, end) in (0..).zip(self.seen_ends).filter(|(_, end)| *end > 0) {
             seen.note(&NodeRecord {

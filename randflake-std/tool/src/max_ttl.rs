@@ -13,12 +13,21 @@ const VARIABLE: &str = "RANDFLAKE_MAX_TTL";
 /// A place that says it, and what it says.
 pub(crate) type NamedTtl = (&'static str, Duration);
 
+/// A longest TTL as people type it.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let time = date::duration(text)?;
+    if time.is_zero() {
+        return Err("a time above 0 is allowed, such as 90s, 15m or 1h".to_owned());
+    }
+    Ok(time)
+}
+
 /// What the environment says.
 pub(crate) fn variable() -> Result<Option<NamedTtl>, Failure> {
     let Some(text) = env::var_os(VARIABLE) else {
         return Ok(None);
     };
-    let time = date::duration(&text.to_string_lossy());
+    let time = time(&text.to_string_lossy());
     let time = time.map_err(|why| Failure::usage(format!("{VARIABLE}: {why}")))?;
     Ok(Some((VARIABLE, time)))
 }

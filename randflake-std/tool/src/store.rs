@@ -12,7 +12,6 @@ use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::segment;
 use randflake_std::{Randflake, private_file};
 
-use crate::date;
 use crate::failure::Failure;
 use crate::layout::{Chosen, LayoutArgs};
 use crate::max_ttl::{self, NamedTtl};
@@ -60,7 +59,7 @@ pub(crate) struct StoreArgs {
     /// Every command and program that leases in it must say the same. The variable RANDFLAKE_MAX_TTL and the option max_ttl
     /// of the store's URL, redis://HOST?max_ttl=15m, say it too; two that differ are refused. After a loss of data the store
     /// grants nothing for this long and 20 s.
-    #[arg(long, value_name = "TIME", value_parser = date::duration)]
+    #[arg(long, value_name = "TIME", value_parser = max_ttl::time)]
     max_ttl: Option<Duration>,
     /// Let the namespace take a secret that another namespace of the store has: ids of both may be equal
     ///

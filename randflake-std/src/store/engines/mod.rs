@@ -41,3 +41,10 @@ pub use self::redis::RedisStore;
 pub(super) use self::sqlite::Sqlite;
 #[cfg(feature = "sqlite")]
 pub use self::sqlite::SqliteStore;
+
+/// Bytes as text. Those that are none are shown by a sign of their own, so that whoever reads them finds them damaged.
+#[cfg(any(feature = "etcd", feature = "redis"))]
+fn shown(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}

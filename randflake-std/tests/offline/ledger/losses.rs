@@ -71,6 +71,37 @@ fn nor_is_one_that_another_process_has_made_anew() {
     assert_eq!(cause(&map), Some(QuarantineCause::Lost));
 }
 
+/// What was granted since the backup is forgotten, however long ago that one was made.
+#[test]
+fn a_namespace_of_an_older_backup_is_a_loss() {
+    let map = Map::default();
+    map.state().now = Duration::from_secs(1_800_000_000);
+    open(&map).create_namespace().unwrap();
+    open(&map).quarantine().unwrap();
+    let backup = map.state().texts.clone();
+    map.state().now += Duration::from_secs(3_600);
+    open(&map).drop_namespace().unwrap();
+    map.state().now += Duration::from_secs(3_600);
+    let mut store = open(&map);
+    store.reopen_namespace().unwrap();
+    let grant = acquire(&mut store);
+    store.release(&[grant]).unwrap();
+    map.state().now += Duration::from_secs(3_600);
+    map.state().texts = backup;
+    let asked = AcquireRequest {
+        token: Token::from_bytes([2; 16]),
+        holder: "holder",
+        nodes: NodeIds::Any(1),
+        ttl: TTL,
+    };
+    let refused = store.acquire(&asked).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Quarantined { .. }),
+        "{refused:?}"
+    );
+    assert_eq!(cause(&map), Some(QuarantineCause::Lost));
+}
+
 /// As `randflake lease renew` does, whose process has seen nothing.
 #[test]
 fn a_lease_from_elsewhere_tells_it_too() {

@@ -7,7 +7,6 @@ use randflake_std::lease::KeyCheck;
 use super::key_values::{KeyValues, lines};
 use super::service::served_namespace::{Configured, ServedNamespace};
 use super::watched;
-use crate::date;
 use crate::failure::Failure;
 use crate::layout::Chosen;
 use crate::max_ttl;
@@ -90,7 +89,7 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
         .map_err(Failure::failed)?;
     let key = words.take("key-file");
     let longest = words.take("max-ttl");
-    let longest = longest.map(|text| date::duration(&text));
+    let longest = longest.map(|text| max_ttl::time(&text));
     let longest = longest
         .transpose()
         .map_err(|why| Failure::failed(format!("max-ttl: {why}")))?;

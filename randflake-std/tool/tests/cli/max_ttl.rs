@@ -45,6 +45,21 @@ fn it_is_fixed_when_the_namespace_is_created() {
 }
 
 #[test]
+fn it_is_above_zero_wherever_it_is_said() {
+    let user = User::new();
+    let url = format!("sqlite:{}?max_ttl=0s", user.argument("leases.db"));
+    for (variables, options) in [
+        (&[][..], &["--max-ttl", "0"][..]),
+        (&[("RANDFLAKE_MAX_TTL", "0s")], &[]),
+        (&[], &["--store", &url]),
+    ] {
+        let init = [&["lease", "init", "--yes"], options].concat();
+        let said = user.run_in(variables, &init).fails(2);
+        assert!(said.contains("above 0"), "{said}");
+    }
+}
+
+#[test]
 fn two_places_that_differ_are_refused_by_name() {
     let user = User::new();
     let url = format!("sqlite:{}?max_ttl=15m", user.argument("leases.db"));

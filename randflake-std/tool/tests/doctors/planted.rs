@@ -2,8 +2,10 @@
 //! what stands in them.
 
 use ::postgres::{Client as Postgres, NoTls};
+use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
 
 use crate::user::User;
 
@@ -130,4 +132,57 @@ fn a_row_in_mariadb_gives_nobody_a_right() {
         grants.contains("USAGE") && !grants.contains("ALL"),
         "{grants}"
     );
+}
+
+/// Keys that are no text, or no namespace's: a list that ended there would hide others.
+fn hides_nothing(url: &str, planted: &[&str]) {
+    let user = User::new();
+    let answer = user.run(&["lease", "namespaces", "--store", url]);
+    let damaged = "node id 7 of \"default\": it is";
+    assert!(answer.stderr.contains(damaged), "{answer:?}");
+    for name in planted {
+        let named = format!("it has a namespace {name:?}, a name that randflake never writes");
+        assert!(answer.stderr.contains(&named), "{named}: {answer:?}");
+    }
+    let said = user.run(&["lease", "list", "--namespace", "other", "--store", url]);
+    assert!(said.stderr.contains("it has \"default\""), "{said:?}");
+    let said = user.run(&["lease", "list", "--store", url]);
+    assert!(said.stderr.contains(damaged), "{said:?}");
+}
+
+#[test]
+fn keys_in_redis_hide_no_namespace() {
+    let server = RedisServer::start();
+    let url = server.url();
+    User::new()
+        .run(&["lease", "init", "--yes", "--no-wait", "--store", &url])
+        .ok();
+    for plant in [
+        r#"HSET "randflake:{\xff}" namespace x"#,
+        r#"SET "randflake:{no hash}" x"#,
+        r#"HSET "randflake:{default}" "\xff" x 7 "\xff" 007 x"#,
+    ] {
+        let answer = server.ask(plant);
+        assert!(!answer.starts_with('-'), "{answer}");
+    }
+    hides_nothing(&url, &["\u{fffd}", "no hash"]);
+}
+
+#[test]
+fn keys_in_etcd_hide_no_namespace() {
+    let cluster = EtcdCluster::start(1);
+    let url = cluster.url();
+    User::new()
+        .run(&["lease", "init", "--yes", "--no-wait", "--store", &url])
+        .ok();
+    // randflake/-a, randflake/a?/namespace and randflake/default/lease/00000007, with bytes that are no text.
+    for key in [
+        "cmFuZGZsYWtlLy1h",
+        "cmFuZGZsYWtlL2H/L25hbWVzcGFjZQ==",
+        "cmFuZGZsYWtlL2RlZmF1bHQvbGVhc2UvMDAwMDAwMDc=",
+    ] {
+        let put = format!(r#"{{"key":"{key}","value":"/w=="}}"#);
+        cluster.members[0].post("kv/put", &put);
+    }
+    hides_nothing(&url, &["a\u{fffd}"]);
 }

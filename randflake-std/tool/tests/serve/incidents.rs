@@ -1,6 +1,7 @@
 //! A running server whose store fails says so, once, and what to do.
 
-use std::io::{Read as _, Write as _};
+use core::time::Duration;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 
 use harness::redis::RedisServer;
@@ -84,6 +85,31 @@ fn a_store_that_is_away_past_the_ttl_is_said_once_and_so_is_its_return() {
     ] {
         assert_eq!(said(&server, what), 1, "{what}: {}", server.home().log());
     }
+}
+
+/// Each `INCR` would wait for as long as the first one: a pipeline of 20 for 100 s.
+#[test]
+fn a_pipeline_waits_once_for_ids_that_do_not_come() {
+    let redis = RedisServer::start();
+    let server = start(&redis);
+    redis.server.suspend();
+    server.home().wait_for("no ids are issued: ");
+    let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let pipeline = "INCR default\r\n".repeat(20) + "PING\r\n";
+    stream.write_all(pipeline.as_bytes()).unwrap();
+    let mut answers = BufReader::new(stream).lines();
+    for _ in 0..20 {
+        let answer = answers.next().unwrap().unwrap();
+        assert!(answer.starts_with("-LOADING "), "{answer}");
+    }
+    assert_eq!(answers.next().unwrap().unwrap(), "+PONG");
+    redis.server.resume();
+    server
+        .home()
+        .wait_for("the store answers, and ids are issued");
 }
 
 #[test]

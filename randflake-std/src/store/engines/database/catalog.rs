@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use tokio::time::timeout;
 
 use super::{
-    ANSWER_LIMIT, Client, Database, Driver, Failure, SETUP_LIMIT, Session, Value, is_made,
+    ANSWER_LIMIT, Database, DatabaseClient, DatabaseFailure, DatabaseSession, Driver, SETUP_LIMIT,
+    Value, is_made,
 };
 use crate::rules::Keys;
 use crate::store::NAMES_LISTED;
@@ -18,7 +19,7 @@ impl<D: Driver> Database<D> {
     /// On a connection of its own, because others make the tables where they are missing.
     pub(super) fn names(&mut self, only: Option<&str>) -> Result<Names, EngineError> {
         let only = only.map(str::to_owned);
-        self.work(async move |client: &mut Client<D>| {
+        self.work(async move |client: &mut DatabaseClient<D>| {
             let connect = D::Session::connect(&client.driver, &client.namespace);
             let mut session = timeout(ANSWER_LIMIT, connect).await??;
             let names = async {
@@ -30,7 +31,7 @@ impl<D: Driver> Database<D> {
                     Some(name) => one(&mut session, name).await?,
                     None => all(&mut session).await?,
                 };
-                Ok::<_, Failure>(Some(names))
+                Ok::<_, DatabaseFailure>(Some(names))
             };
             let names = timeout(SETUP_LIMIT, names).await??;
             // It may have gone already.
@@ -40,7 +41,10 @@ impl<D: Driver> Database<D> {
     }
 }
 
-async fn one<S: Session>(session: &mut S, name: &str) -> Result<BTreeMap<String, String>, Failure> {
+async fn one<S: DatabaseSession>(
+    session: &mut S,
+    name: &str,
+) -> Result<BTreeMap<String, String>, DatabaseFailure> {
     let row = session.ask(S::NAMESPACE, &[Value::Text(name)]).await?;
     let text = row.map(|row| row.concat());
     Ok(text
@@ -53,7 +57,9 @@ async fn one<S: Session>(session: &mut S, name: &str) -> Result<BTreeMap<String,
 ///
 /// Others may write rows too. So the list ends after so many, and each row must come after the one before, or it would
 /// never end.
-async fn all<S: Session>(session: &mut S) -> Result<BTreeMap<String, String>, Failure> {
+async fn all<S: DatabaseSession>(
+    session: &mut S,
+) -> Result<BTreeMap<String, String>, DatabaseFailure> {
     let mut names = BTreeMap::new();
     let mut place = String::new();
     while names.len() < NAMES_LISTED {
@@ -74,11 +80,11 @@ async fn all<S: Session>(session: &mut S) -> Result<BTreeMap<String, String>, Fa
 }
 
 /// Removes what is there under some keys.
-pub(super) async fn forget<S: Session>(
+pub(super) async fn forget<S: DatabaseSession>(
     session: &mut S,
     name: &str,
     keys: &Keys,
-) -> Result<(), Failure> {
+) -> Result<(), DatabaseFailure> {
     let (first, last) = keys.bounds();
     let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
     let numbers = [kind.into(), first, last].map(Value::Number);

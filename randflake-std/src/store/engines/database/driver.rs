@@ -1,16 +1,18 @@
 //! What one kind of database does in its own way.
 
 use core::fmt::Debug;
+use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::{Failure, Only, Value};
+use super::values::time;
+use super::{DatabaseFailure, SingleUpdate, Value};
 use crate::rules::{Key, Keys, Write};
 use crate::store::url::Server;
 use crate::vocabulary::{EngineError, Finding, StoreError};
 
 /// How servers of one kind are reached, and what a process remembers of them.
 pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
-    type Session: Session<Driver = Self>;
+    type Session: DatabaseSession<Driver = Self>;
 
     /// In front of an address, for errors.
     const PLACE: &'static str;
@@ -27,12 +29,43 @@ pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
 /// Texts by their keys.
 pub(in crate::store) type Texts = BTreeMap<Key, String>;
 
-/// The clock in microseconds; 1 if the server knows the session; what it is known by; the tables' number; and the setting by which answered writes are lost, with what to do. No row if the tables have none.
-pub(in crate::store) type State = Option<Vec<String>>;
+/// State of a server and of the tables, which each look reads together with the texts.
+#[derive(Debug)]
+pub(in crate::store) struct ServerState {
+    /// Clock of the server, as time since the Unix epoch.
+    pub(in crate::store) now: Duration,
+    /// Whether the session that answers is the one that was set up: a pooler may have exchanged it.
+    pub(in crate::store) is_same_session: bool,
+    /// Identity of the server, which another server does not have.
+    pub(in crate::store) server: String,
+    /// Random number made with the tables.
+    pub(in crate::store) tables: String,
+    /// Setting by which answered writes are lost, and what to do.
+    pub(in crate::store) fault: Option<String>,
+}
+
+impl ServerState {
+    /// Takes the columns of a look: clock in microseconds, session, server, tables and fault. `None` for other columns.
+    pub(in crate::store) fn of(columns: Vec<String>, session: &str) -> Option<Self> {
+        let [unix_us, found, server, tables, fault] = columns.try_into().ok()?;
+        Some(Self {
+            now: time(unix_us.parse().unwrap_or(0)),
+            is_same_session: found == session,
+            server,
+            tables,
+            fault: Some(fault).filter(|fault| !fault.is_empty()),
+        })
+    }
+
+    /// What the store is known by: the server and its tables.
+    pub(in crate::store) fn fingerprint(&self) -> String {
+        format!("{}/{}", self.server, self.tables)
+    }
+}
 
 /// A connection to a server, for one namespace. It is used for one operation after the other; after an error of its own it
 /// is dropped.
-pub(in crate::store) trait Session: Sized + Send + 'static {
+pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     type Driver;
 
     /// The question for the version of the tables. If they are not there, that is an
@@ -51,20 +84,20 @@ pub(in crate::store) trait Session: Sized + Send + 'static {
     /// The claim of a secret that is there: its check value.
     const CLAIMED: &'static str;
 
-    async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, Failure>;
+    async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, DatabaseFailure>;
 
     /// Makes it independent of the settings of the server, the database and the user.
-    async fn prepare(&mut self, driver: &Self::Driver) -> Result<(), Failure>;
+    async fn prepare(&mut self, driver: &Self::Driver) -> Result<(), DatabaseFailure>;
 
     /// A sentence on tables that no randflake has made, or nobody who is trusted. It is asked for before any is read: what
     /// stands in their place may run functions with the rights of whoever looks.
-    async fn distrust(&mut self) -> Result<Option<String>, Failure>;
+    async fn distrust(&mut self) -> Result<Option<String>, DatabaseFailure>;
 
     /// Makes the tables. One client does; the others wait, and find them made.
-    async fn make(&mut self) -> Result<(), Failure>;
+    async fn make(&mut self) -> Result<(), DatabaseFailure>;
 
     /// The tables are there: what is remembered of them.
-    async fn enter(&mut self) -> Result<(), Failure> {
+    async fn enter(&mut self) -> Result<(), DatabaseFailure> {
         Ok(())
     }
 
@@ -82,39 +115,43 @@ pub(in crate::store) trait Session: Sized + Send + 'static {
         &mut self,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Option<Vec<String>>, Failure>;
+    ) -> Result<Option<Vec<String>>, DatabaseFailure>;
 
     /// A row that must be there.
     async fn ask_for<const N: usize>(
         &mut self,
         statement: &'static str,
-    ) -> Result<[String; N], Failure> {
+    ) -> Result<[String; N], DatabaseFailure> {
         let row = self.ask(statement, &[]).await?.unwrap_or_default();
         Ok(row.try_into().map_err(|_| emptied())?)
     }
 
-    /// Reads the texts of some keys and how things stand, in one round trip.
-    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure>;
+    /// Reads the texts of some keys and the state of the server, in one round trip. No state if the tables have no row.
+    async fn look(
+        &mut self,
+        keys: &[Keys],
+    ) -> Result<(Option<ServerState>, Texts), DatabaseFailure>;
 
     /// Reads the texts of some keys, the first ones of each range if `most` says so.
-    async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure>;
+    async fn texts(&mut self, keys: &[Keys], most: Option<usize>)
+    -> Result<Texts, DatabaseFailure>;
 
     /// Writes in one round trip, unless it is large, and by one statement if it is the most frequent write. The server's
     /// time in microseconds, if it was done.
     async fn write(
         &mut self,
         write: &Write,
-        only: Option<Only<'_>>,
-    ) -> Result<Option<i64>, Failure>;
+        only: Option<SingleUpdate<'_>>,
+    ) -> Result<Option<i64>, DatabaseFailure>;
 
     /// Removes the texts of node ids, pages, hints and the history, if the namespace's is this one.
-    async fn clear(&mut self, namespace: &str) -> Result<(), Failure>;
+    async fn clear(&mut self, namespace: &str) -> Result<(), DatabaseFailure>;
 
     /// What the server says of itself, for people.
-    async fn findings(&mut self) -> Result<Vec<Finding>, Failure>;
+    async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure>;
 
     /// Others were faster: nothing of a write remains.
-    async fn roll_back(&mut self) -> Result<(), Failure> {
+    async fn roll_back(&mut self) -> Result<(), DatabaseFailure> {
         Ok(())
     }
 }

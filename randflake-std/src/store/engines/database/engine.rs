@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use super::catalog::forget;
 use super::values::{count, time};
-use super::{Database, Driver, Failure, Only, Session, Value, emptied, pooled};
+use super::{
+    Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, Value, emptied, pooled,
+};
 use crate::rules::{Committed, Continuity, Keys, Write};
 use crate::store::url::Server;
 use crate::store::{Ask, Engine, Profile, Reading};
@@ -98,18 +100,21 @@ impl<D: Driver> Engine for Database<D> {
 }
 
 /// Reads texts, and how things stand, in one round trip.
-async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Failure> {
+async fn look<S: DatabaseSession>(
+    session: &mut S,
+    keys: &[Keys],
+) -> Result<Reading, DatabaseFailure> {
     let (state, texts) = session.look(keys).await?;
-    let state = state.and_then(|state| <[String; 5]>::try_from(state).ok());
-    let [unix_us, is_same, known, id, fault] = state.ok_or_else(emptied)?;
-    if is_same != "1" {
-        return Err(Failure::of_the_connection(pooled()));
+    let state = state.ok_or_else(emptied)?;
+    // First: what another session says is of no use.
+    if !state.is_same_session {
+        return Err(DatabaseFailure::of_the_connection(pooled()));
     }
     Ok(Reading {
-        now: time(unix_us.parse().unwrap_or(0)),
+        now: state.now,
         continuity: Continuity {
-            fingerprint: format!("{known}/{id}"),
-            fault: (!fault.is_empty()).then(|| {
+            fingerprint: state.fingerprint(),
+            fault: state.fault.map(|fault| {
                 format!("the server would forget leases in a crash: it runs with {fault}")
             }),
             ..Continuity::default()
@@ -118,8 +123,11 @@ async fn look<S: Session>(session: &mut S, keys: &[Keys]) -> Result<Reading, Fai
     })
 }
 
-async fn commit<S: Session>(session: &mut S, write: &Write) -> Result<Committed, Failure> {
-    let now = match session.write(write, Only::of(&write.entries)).await {
+async fn commit<S: DatabaseSession>(
+    session: &mut S,
+    write: &Write,
+) -> Result<Committed, DatabaseFailure> {
+    let now = match session.write(write, SingleUpdate::of(&write.entries)).await {
         Err(failure) if failure.is_overtaken() => {
             session.roll_back().await?;
             None

@@ -9,7 +9,7 @@ use crate::vocabulary::{EngineError, EngineErrorKind};
 
 /// Why an operation failed; where it was is not said yet.
 #[derive(Debug)]
-pub(in crate::store) struct Failure {
+pub(in crate::store) struct DatabaseFailure {
     error: EngineError,
     origin: Origin,
     is_overtaken: bool,
@@ -36,7 +36,7 @@ pub(in crate::store) enum Sort {
     Overtaken,
 }
 
-impl Failure {
+impl DatabaseFailure {
     /// What the server or its client says, and its message without the client's words around it.
     pub(in crate::store) fn told(
         error: impl Error + Send + Sync + 'static,
@@ -93,7 +93,7 @@ pub(in crate::store) fn pooled() -> EngineError {
 }
 
 /// What the store itself refuses leaves the connection as it was.
-impl From<EngineError> for Failure {
+impl From<EngineError> for DatabaseFailure {
     fn from(error: EngineError) -> Self {
         Self {
             error,
@@ -103,7 +103,7 @@ impl From<EngineError> for Failure {
     }
 }
 
-impl From<Elapsed> for Failure {
+impl From<Elapsed> for DatabaseFailure {
     fn from(_: Elapsed) -> Self {
         Self {
             error: EngineError::unavailable("no answer in time"),

@@ -16,11 +16,11 @@ use std::panic;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-pub(super) use self::driver::{Driver, Session, State, Texts, emptied, whole_pages};
-pub(super) use self::failure::{Failure, Sort, pooled};
+pub(super) use self::driver::{DatabaseSession, Driver, ServerState, Texts, emptied, whole_pages};
+pub(super) use self::failure::{DatabaseFailure, Sort, pooled};
 use self::runtime::{Blocking, ended};
 use self::values::check_version;
-pub(super) use self::values::{Only, TABLES, Value, expected, key, window};
+pub(super) use self::values::{SingleUpdate, TABLES, Value, expected, key, window};
 use crate::store::url::Server;
 use crate::vocabulary::{EngineError, Namespace};
 
@@ -34,7 +34,7 @@ const SETUP_LIMIT: Duration = Duration::from_secs(20);
 pub(in crate::store) struct Database<D: Driver> {
     /// None during an operation.
     // Before the runtime, which its socket belongs to.
-    client: Option<Client<D>>,
+    client: Option<DatabaseClient<D>>,
     runtime: Blocking,
     place: String,
     namespace: String,
@@ -44,7 +44,7 @@ pub(in crate::store) struct Database<D: Driver> {
 }
 
 /// What an operation works with.
-struct Client<D: Driver> {
+struct DatabaseClient<D: Driver> {
     session: Option<D::Session>,
     driver: D,
     namespace: String,
@@ -58,7 +58,7 @@ impl<D: Driver> Database<D> {
         namespace: &Namespace,
     ) -> Result<Self, EngineError> {
         let has_own_clock = driver.has_own_clock();
-        let client = Client {
+        let client = DatabaseClient {
             session: None,
             driver,
             namespace: namespace.name().to_owned(),
@@ -90,7 +90,7 @@ impl<D: Driver> Database<D> {
         if !has_session || self.runtime.is_inherited() {
             return false;
         }
-        let look = async |client: &mut Client<D>| {
+        let look = async |client: &mut DatabaseClient<D>| {
             let Some(session) = &mut client.session else {
                 return Ok(false);
             };
@@ -109,11 +109,11 @@ impl<D: Driver> Database<D> {
         &mut self,
         texts: usize,
         only_reads: bool,
-        operation: impl AsyncFn(&mut D::Session) -> Result<T, Failure> + Send + 'static,
+        operation: impl AsyncFn(&mut D::Session) -> Result<T, DatabaseFailure> + Send + 'static,
     ) -> Result<T, EngineError> {
         let texts = u32::try_from(texts).unwrap_or(u32::MAX);
         let limit = self.limit + Duration::from_micros(100) * texts;
-        self.work(async move |client: &mut Client<D>| {
+        self.work(async move |client: &mut DatabaseClient<D>| {
             client.operate(limit, only_reads, &operation).await
         })
     }
@@ -121,7 +121,7 @@ impl<D: Driver> Database<D> {
     /// Waits for some work with the client.
     fn work<T: Send + 'static>(
         &mut self,
-        work: impl AsyncFnOnce(&mut Client<D>) -> Result<T, Failure> + Send + 'static,
+        work: impl AsyncFnOnce(&mut DatabaseClient<D>) -> Result<T, DatabaseFailure> + Send + 'static,
     ) -> Result<T, EngineError> {
         if self.runtime.is_inherited() {
             let runtime = Blocking::new()?;
@@ -144,13 +144,13 @@ impl<D: Driver> Database<D> {
     }
 }
 
-impl<D: Driver> Client<D> {
+impl<D: Driver> DatabaseClient<D> {
     async fn operate<T>(
         &mut self,
         limit: Duration,
         only_reads: bool,
-        operation: &impl AsyncFn(&mut D::Session) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        operation: &impl AsyncFn(&mut D::Session) -> Result<T, DatabaseFailure>,
+    ) -> Result<T, DatabaseFailure> {
         let mut open = self.session.take();
         if let Some(session) = &mut open
             && !session.is_open().await
@@ -170,7 +170,7 @@ impl<D: Driver> Client<D> {
                 outcome => {
                     let is_kept = outcome
                         .as_ref()
-                        .map_or_else(Failure::is_of_the_store, |_| true);
+                        .map_or_else(DatabaseFailure::is_of_the_store, |_| true);
                     self.session = is_kept.then_some(session);
                     return outcome;
                 }
@@ -179,14 +179,20 @@ impl<D: Driver> Client<D> {
     }
 }
 
-async fn open_session<D: Driver>(driver: &D, namespace: &str) -> Result<D::Session, Failure> {
+async fn open_session<D: Driver>(
+    driver: &D,
+    namespace: &str,
+) -> Result<D::Session, DatabaseFailure> {
     let mut session = timeout(ANSWER_LIMIT, D::Session::connect(driver, namespace)).await??;
     timeout(SETUP_LIMIT, set_up(&mut session, driver)).await??;
     Ok(session)
 }
 
 /// Makes what is missing, and checks what is there.
-async fn set_up<S: Session>(session: &mut S, driver: &S::Driver) -> Result<(), Failure> {
+async fn set_up<S: DatabaseSession>(
+    session: &mut S,
+    driver: &S::Driver,
+) -> Result<(), DatabaseFailure> {
     session.prepare(driver).await?;
     if !is_made(session).await? {
         session.make().await?;
@@ -199,7 +205,7 @@ async fn set_up<S: Session>(session: &mut S, driver: &S::Driver) -> Result<(), F
 }
 
 /// Whether there are tables, which can be used.
-async fn is_made<S: Session>(session: &mut S) -> Result<bool, Failure> {
+async fn is_made<S: DatabaseSession>(session: &mut S) -> Result<bool, DatabaseFailure> {
     if let Some(sentence) = session.distrust().await? {
         return Err(EngineError::unusable(sentence).into());
     }

@@ -42,36 +42,36 @@ pub(in crate::store) fn key(
 
 /// A write that puts one text in the place of another: the most frequent one.
 #[derive(Debug)]
-pub(in crate::store) struct Only<'w> {
+pub(in crate::store) struct SingleUpdate<'w> {
     pub(in crate::store) key: Key,
     pub(in crate::store) before: &'w str,
     pub(in crate::store) after: &'w str,
     /// The namespace's record, if that must still be so.
-    pub(in crate::store) kept: Option<&'w str>,
+    pub(in crate::store) guard: Option<&'w str>,
     /// What is put elsewhere with it, whatever is there: history and hints.
-    pub(in crate::store) beside: &'w [Entry],
+    pub(in crate::store) upserts: &'w [Entry],
 }
 
-impl<'w> Only<'w> {
+impl<'w> SingleUpdate<'w> {
     /// Of a write with these entries, if it replaces no other text.
     pub(in crate::store) fn of(entries: &'w [Entry]) -> Option<Self> {
-        let (kept, rest) = match entries {
-            [kept, rest @ ..] if kept.key == Key::Namespace && kept.after.is_none() => {
-                (Some(expected(kept)?), rest)
+        let (guard, rest) = match entries {
+            [guard, rest @ ..] if guard.key == Key::Namespace && guard.after.is_none() => {
+                (Some(expected(guard)?), rest)
             }
             rest => (None, rest),
         };
-        let (entry, beside) = rest.split_first()?;
+        let (entry, upserts) = rest.split_first()?;
         let is_blind = |entry: &Entry| entry.before == Before::Anything && entry.after.is_some();
-        if !beside.iter().all(is_blind) {
+        if !upserts.iter().all(is_blind) {
             return None;
         }
         Some(Self {
             key: entry.key,
             before: expected(entry)?,
             after: entry.after.as_deref()?,
-            kept,
-            beside,
+            guard,
+            upserts,
         })
     }
 }
@@ -108,30 +108,34 @@ mod tests {
             after: after.map(str::to_owned),
         };
         let text = || Before::Text("old".to_owned());
-        let kept = entry(Key::Namespace, text(), None);
+        let guard = entry(Key::Namespace, text(), None);
         let node = entry(Key::Node(7), text(), Some("new"));
         let past = entry(Key::History(7, 0), Before::Anything, Some("old"));
         let hint = entry(Key::Hint(1), Before::Anything, Some("7"));
         let first = entry(Key::Node(8), Before::Nothing, Some("new"));
         let page = entry(Key::Page(1), text(), Some("2"));
 
-        let beside = |entries: &[&Entry]| {
+        let upserts = |entries: &[&Entry]| {
             let entries: Vec<_> = entries.iter().map(|entry| (*entry).clone()).collect();
-            Only::of(&entries).map(|only| (only.key, only.kept.is_some(), only.beside.len()))
+            SingleUpdate::of(&entries)
+                .map(|only| (only.key, only.guard.is_some(), only.upserts.len()))
         };
         let key = node.key;
-        assert_eq!(beside(&[&node]), Some((key, false, 0)));
-        assert_eq!(beside(&[&kept, &node]), Some((key, true, 0)));
-        assert_eq!(beside(&[&kept, &node, &past, &hint]), Some((key, true, 2)));
+        assert_eq!(upserts(&[&node]), Some((key, false, 0)));
+        assert_eq!(upserts(&[&guard, &node]), Some((key, true, 0)));
+        assert_eq!(
+            upserts(&[&guard, &node, &past, &hint]),
+            Some((key, true, 2))
+        );
         for others in [
-            &[&kept][..],
-            &[&kept, &first],
-            &[&kept, &node, &first],
-            &[&kept, &node, &page],
-            &[&kept, &past, &hint],
+            &[&guard][..],
+            &[&guard, &first],
+            &[&guard, &node, &first],
+            &[&guard, &node, &page],
+            &[&guard, &past, &hint],
             &[],
         ] {
-            assert_eq!(beside(others), None);
+            assert_eq!(upserts(others), None);
         }
     }
 }

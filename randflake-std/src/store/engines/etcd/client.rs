@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use super::clock::MemberClock;
 use super::tls;
 use crate::store::encryption::Files;
+use crate::store::engines::shown;
 use crate::store::url::Server;
 use crate::vocabulary::{EngineError, StoreError};
 
@@ -32,7 +33,7 @@ const OLD_TOKEN: &str = "etcdserver: revision of auth store is old";
 /// The alarm NOSPACE: a database has reached `--quota-backend-bytes`.
 const FULL: &str = "etcdserver: mvcc: database space exceeded";
 
-pub(super) struct Client {
+pub(super) struct EtcdClient {
     agent: Agent,
     scheme: &'static str,
     members: Vec<String>,
@@ -53,14 +54,14 @@ struct User {
 }
 
 /// Why a member has not done what it was asked for.
-enum Refusal {
+enum MemberRefusal {
     /// Another may do it.
     Member(EngineError),
     Login,
     All(EngineError),
 }
 
-impl Client {
+impl EtcdClient {
     pub(super) fn new(server: &Server) -> Result<Self, StoreError> {
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -105,24 +106,24 @@ impl Client {
         for _ in 0..self.members.len() {
             let mut outcome = self.ask(path, body);
             for _ in 0..LOGINS {
-                if matches!(outcome, Err(Refusal::Login)) {
+                if matches!(outcome, Err(MemberRefusal::Login)) {
                     outcome = self.log_in().and_then(|()| self.ask(path, body));
                 }
             }
             match outcome {
                 Ok(answer) => return Ok(answer),
-                Err(Refusal::All(error)) => return Err(error),
-                Err(Refusal::Login) => return Err(unusable("user and password")),
-                Err(Refusal::Member(error)) => last = Some(error),
+                Err(MemberRefusal::All(error)) => return Err(error),
+                Err(MemberRefusal::Login) => return Err(unusable("user and password")),
+                Err(MemberRefusal::Member(error)) => last = Some(error),
             }
             self.at = (self.at + 1) % self.members.len();
         }
         Err(last.unwrap_or_else(not_understood))
     }
 
-    fn ask(&mut self, path: &str, body: &Value) -> Result<Value, Refusal> {
+    fn ask(&mut self, path: &str, body: &Value) -> Result<Value, MemberRefusal> {
         let token = match &self.user {
-            Some(user) => Some(user.token.as_deref().ok_or(Refusal::Login)?),
+            Some(user) => Some(user.token.as_deref().ok_or(MemberRefusal::Login)?),
             None => None,
         };
         let url = format!("{}://{}/v3/{path}", self.scheme, self.members[self.at]);
@@ -143,7 +144,7 @@ impl Client {
                 || EngineError::unavailable(format!("the etcd member {at}: {error}{hint}")),
                 |why| EngineError::unusable(format!("the etcd member {at}: {why}")),
             );
-            Refusal::Member(refused.because(error))
+            MemberRefusal::Member(refused.because(error))
         };
         let mut response = request.send(body.to_string()).map_err(member)?;
         let date = response
@@ -157,7 +158,7 @@ impl Client {
             .limit(LARGEST_REPLY)
             .read_to_string();
         let answer: Value = serde_json::from_str(&text.map_err(member)?)
-            .map_err(|_| Refusal::Member(not_understood()))?;
+            .map_err(|_| MemberRefusal::Member(not_understood()))?;
         if !response.status().is_success() {
             return Err(refusal(&answer));
         }
@@ -183,9 +184,9 @@ impl Client {
         }
     }
 
-    fn log_in(&mut self) -> Result<(), Refusal> {
+    fn log_in(&mut self) -> Result<(), MemberRefusal> {
         let Some(mut user) = self.user.take() else {
-            return Err(Refusal::All(unusable("requests without a user")));
+            return Err(MemberRefusal::All(unusable("requests without a user")));
         };
         // Without a user: the request for a token has none yet.
         let login = json!({"name": user.name, "password": user.password.as_str()});
@@ -198,14 +199,14 @@ impl Client {
         self.user = Some(user);
         match answer {
             Ok(_) if known => Ok(()),
-            Ok(_) => Err(Refusal::All(not_understood())),
+            Ok(_) => Err(MemberRefusal::All(not_understood())),
             Err(refusal) => Err(refusal),
         }
     }
 }
 
 /// What an error of the gateway means.
-fn refusal(answer: &Value) -> Refusal {
+fn refusal(answer: &Value) -> MemberRefusal {
     /// gRPC's codes for a wrong argument, a missing permission and a failed precondition.
     const LASTING: [u64; 3] = [3, 7, 9];
     let code = answer.get("code").and_then(Value::as_u64).unwrap_or(0);
@@ -214,14 +215,14 @@ fn refusal(answer: &Value) -> Refusal {
         .find_map(|name| answer.get(name)?.as_str())
         .unwrap_or("no reason given");
     match code {
-        UNAUTHENTICATED => Refusal::Login,
-        _ if message == OLD_TOKEN => Refusal::Login,
-        _ if message == FULL => Refusal::Member(unusable(
+        UNAUTHENTICATED => MemberRefusal::Login,
+        _ if message == OLD_TOKEN => MemberRefusal::Login,
+        _ if message == FULL => MemberRefusal::Member(unusable(
             "its database is full: compact and defragment it, or raise --quota-backend-bytes, then run \
              `etcdctl alarm disarm`",
         )),
-        _ if LASTING.contains(&code) => Refusal::All(unusable(message)),
-        _ => Refusal::Member(EngineError::unavailable(message)),
+        _ if LASTING.contains(&code) => MemberRefusal::All(unusable(message)),
+        _ => MemberRefusal::Member(EngineError::unavailable(message)),
     }
 }
 
@@ -237,17 +238,18 @@ pub(super) fn encoded(text: &str) -> String {
     STANDARD.encode(text)
 }
 
+/// Bytes that are no text, which another program has put there, are shown as such: what is not understood is named.
 pub(super) fn decoded(text: &str) -> Option<String> {
-    String::from_utf8(STANDARD.decode(text).ok()?).ok()
+    Some(shown(STANDARD.decode(text).ok()?))
 }
 
-impl Display for Client {
+impl Display for EtcdClient {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(&self.members.join(", "))
     }
 }
 
-impl Debug for Client {
+impl Debug for EtcdClient {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(&self.members).finish()
     }

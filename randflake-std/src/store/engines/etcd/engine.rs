@@ -8,7 +8,7 @@ use std::sync::Arc;
 use randflake_core::Clock;
 use serde_json::{Value, json};
 
-use super::client::{Client, not_understood};
+use super::client::{EtcdClient, not_understood};
 use super::keys::Prefix;
 use super::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
@@ -24,7 +24,7 @@ const TRIES: usize = 100;
 
 /// One namespace of a cluster.
 pub(in crate::store) struct Etcd {
-    client: Client,
+    client: EtcdClient,
     prefix: Prefix,
     /// In the place of the member's.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -40,7 +40,7 @@ impl Etcd {
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
-            client: Client::new(server)?,
+            client: EtcdClient::new(server)?,
             prefix: Prefix::of(namespace.name()),
             clock,
             revision: 0,
@@ -216,16 +216,34 @@ impl Engine for Etcd {
             Some(name) => Some(name.to_owned()),
             None => self.next_name(Prefix::FIRST)?,
         };
+        let mut looked = 0;
         while let Some(name) = next {
+            looked += 1;
+            if looked > 2 * NAMES_LISTED {
+                return Err(EngineError::unusable(format!(
+                    "{}: over {NAMES_LISTED} keys below randflake/ are another program's: delete them",
+                    self.place()
+                )));
+            }
+            // No name is asked for that is no text; names that are sort before those that begin like it.
+            let damaged = name.find(char::REPLACEMENT_CHARACTER);
             let prefix = Prefix::of(&name);
-            let (_, kvs) = self
-                .client
-                .read(&[prefix.range(&Keys::One(Key::Namespace))])?;
+            let behind = match damaged {
+                Some(at) => Prefix::behind(&name[..at]),
+                None => prefix.end(),
+            };
             next = match only {
                 Some(_) => None,
                 None if texts.len() >= NAMES_LISTED => None,
-                None => self.next_name(&prefix.end())?,
+                None => self.next_name(&behind)?,
             };
+            if damaged.is_some() {
+                texts.insert(name, String::new());
+                continue;
+            }
+            let (_, kvs) = self
+                .client
+                .read(&[prefix.range(&Keys::One(Key::Namespace))])?;
             texts.extend(kvs.into_iter().map(|(_, text)| (name.clone(), text)));
         }
         Ok(Some(texts))

@@ -43,9 +43,18 @@ impl Prefix {
         format!("{}0", self.0.trim_end_matches('/'))
     }
 
-    /// The namespace of a key.
+    /// The first key behind all whose name begins so.
+    pub(super) fn behind(start: &str) -> String {
+        let mut key = format!("{}{start}", Self::ROOT);
+        let last = key.pop().unwrap_or('/');
+        key.push(char::from_u32(u32::from(last) + 1).unwrap_or(char::MAX));
+        key
+    }
+
+    /// The namespace of a key, or what stands in its place.
     pub(super) fn name_in(key: &str) -> Option<String> {
-        let (name, _) = key.strip_prefix(Self::ROOT)?.split_once('/')?;
+        let rest = key.strip_prefix(Self::ROOT)?;
+        let (name, _) = rest.split_once('/').unwrap_or((rest, ""));
         Some(name.to_owned())
     }
 

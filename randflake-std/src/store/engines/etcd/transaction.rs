@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::client::{Client, decoded, encoded, not_understood};
+use super::client::{EtcdClient, decoded, encoded, not_understood};
 use crate::rules::Before;
 use crate::vocabulary::EngineError;
 
@@ -104,7 +104,7 @@ impl Transaction {
     }
 }
 
-impl Client {
+impl EtcdClient {
     /// Reads all of it at one moment, in the order of the ranges.
     pub(super) fn read(&mut self, ranges: &[Range]) -> Result<(Header, Vec<Kv>), EngineError> {
         let requests: Vec<_> = ranges.iter().map(Range::request).collect();

@@ -1,8 +1,8 @@
 //! What the server says of itself.
 
-use super::session::{Session, never_syncs};
+use super::session::{MysqlSession, never_syncs};
 use super::sql::Sql;
-use crate::store::engines::database::{Failure, TABLES, emptied, whole_pages};
+use crate::store::engines::database::{DatabaseFailure, TABLES, emptied, whole_pages};
 use crate::vocabulary::Finding;
 
 const QUESTION: &str = "
@@ -10,7 +10,7 @@ const QUESTION: &str = "
         CONCAT(@@GLOBAL.sync_binlog, IF(@@GLOBAL.log_bin, '', ', unused: log_bin is off')),
         @@GLOBAL.innodb_doublewrite, @@GLOBAL.innodb_flush_method, ";
 
-pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Failure> {
+pub(super) async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>, DatabaseFailure> {
     let question = Sql::new(QUESTION, &[]).with(session.known, &[]);
     let row = session.row(question).await?.unwrap_or_default();
     let row: [String; 6] = row.try_into().map_err(|_| emptied())?;

@@ -2,7 +2,7 @@
 
 use mysql_async::{Error, IoError};
 
-use crate::store::engines::database::{Failure, Sort};
+use crate::store::engines::database::{DatabaseFailure, Sort};
 
 const ACCESS_DENIED: u16 = 1045;
 
@@ -21,14 +21,14 @@ const SORTS: [(u16, Sort); 11] = [
     (1242, Sort::Overtaken), // two rows: what is not as expected ends a write by it
 ];
 
-impl From<Error> for Failure {
+impl From<Error> for DatabaseFailure {
     fn from(error: Error) -> Self {
         told(error, "")
     }
 }
 
 /// Of the connection's beginning.
-pub(super) fn of_login(error: Error, is_encrypted: bool) -> Failure {
+pub(super) fn of_login(error: Error, is_encrypted: bool) -> DatabaseFailure {
     // Which is all that `MariaDB` says to who does not encrypt and should.
     if code(&error) == Some(ACCESS_DENIED) && !is_encrypted {
         let hint = ": if the server takes encrypted connections only, take sslmode=verify-full";
@@ -37,7 +37,7 @@ pub(super) fn of_login(error: Error, is_encrypted: bool) -> Failure {
     told(error, "")
 }
 
-fn told(error: Error, hint: &str) -> Failure {
+fn told(error: Error, hint: &str) -> DatabaseFailure {
     let sort = SORTS.iter().find(|(known, _)| code(&error) == Some(*known));
     let message = match &error {
         Error::Server(told) => format!("{}{hint}", told.message),
@@ -45,7 +45,7 @@ fn told(error: Error, hint: &str) -> Failure {
         Error::Driver(error) => error.to_string(),
         error => error.to_string(),
     };
-    Failure::told(
+    DatabaseFailure::told(
         error,
         sort.map_or(Sort::Passing, |(_, sort)| *sort),
         message,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use mysql_async::{Opts, OptsBuilder};
 use randflake_core::Clock;
 
-use self::session::Session;
+use self::session::MysqlSession;
 use super::database::{Database, Driver};
 use crate::store::LeaseStore;
 use crate::store::encryption::Files;
@@ -144,7 +144,7 @@ impl MysqlStore {
 }
 
 impl Driver for Mysql {
-    type Session = Session;
+    type Session = MysqlSession;
 
     const PLACE: &'static str = "MySQL";
 

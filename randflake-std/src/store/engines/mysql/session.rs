@@ -18,7 +18,7 @@ use super::statements::{
 use super::{Mysql, diagnosis};
 use crate::rules::{Keys, Write, read_clock};
 use crate::store::engines::database::{
-    self, Failure, Only, State, TABLES, Texts, Value, key, window,
+    self, DatabaseFailure, ServerState, SingleUpdate, TABLES, Texts, Value, key, window,
 };
 use crate::vocabulary::{EngineError, Finding};
 
@@ -26,7 +26,7 @@ use crate::vocabulary::{EngineError, Finding};
 const PACKET: usize = 1 << 20;
 
 /// A connection that was found fit.
-pub(in crate::store) struct Session {
+pub(in crate::store) struct MysqlSession {
     connection: Conn,
     namespace: String,
     /// What the server must remember of this connection.
@@ -41,13 +41,13 @@ pub(in crate::store) struct Session {
 
 /// What the server says of one statement.
 #[derive(Debug)]
-struct Answer {
+struct StatementAnswer {
     rows: Vec<Row>,
     affected: u64,
     last_insert_id: u64,
 }
 
-impl database::Session for Session {
+impl database::DatabaseSession for MysqlSession {
     type Driver = Mysql;
 
     const VERSION: &'static str = "SELECT version FROM randflake_store";
@@ -57,7 +57,7 @@ impl database::Session for Session {
     const CLAIM: &'static str = CLAIM;
     const CLAIMED: &'static str = CLAIMED;
 
-    async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, Failure> {
+    async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, DatabaseFailure> {
         let connection = Conn::new(mysql.options()?).await;
         Ok(Self {
             connection: connection.map_err(|error| of_login(error, mysql.files.is_some()))?,
@@ -69,7 +69,7 @@ impl database::Session for Session {
         })
     }
 
-    async fn prepare(&mut self, _: &Mysql) -> Result<(), Failure> {
+    async fn prepare(&mut self, _: &Mysql) -> Result<(), DatabaseFailure> {
         let settings = Sql::new(
             "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
@@ -94,13 +94,13 @@ impl database::Session for Session {
         Ok(())
     }
 
-    async fn distrust(&mut self) -> Result<Option<String>, Failure> {
+    async fn distrust(&mut self) -> Result<Option<String>, DatabaseFailure> {
         let row = self.ask(CHECK, &[]).await?;
         Ok(row.map(|row| row.concat()))
     }
 
     /// If anything fails, the connection's end releases the lock.
-    async fn make(&mut self) -> Result<(), Failure> {
+    async fn make(&mut self) -> Result<(), DatabaseFailure> {
         let [is_held] = self.ask_for(LOCK).await?;
         if is_held != "1" {
             let why = "somebody else is making the tables of the lease store for too long";
@@ -128,33 +128,40 @@ impl database::Session for Session {
         &mut self,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Vec<String>>, DatabaseFailure> {
         Ok(self.row(Sql::new(statement, values)).await?)
     }
 
-    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
+    async fn look(
+        &mut self,
+        keys: &[Keys],
+    ) -> Result<(Option<ServerState>, Texts), DatabaseFailure> {
         let state = statements::state(&self.clock()?, self.number, self.known);
         let mut statements = statements::read(&self.namespace, keys, None);
         statements.insert(0, state);
         let mut answers = self.send(&statements).await?.into_iter();
-        let mut state = answers.next().and_then(|answer| answer.first());
-        let read_only = state.as_mut().and_then(Vec::pop);
+        let mut columns = answers.next().and_then(|answer| answer.first());
+        // The last column is of MySQL alone.
+        let read_only = columns.as_mut().and_then(Vec::pop);
         if read_only.is_some_and(|value| value != "0" && value != "OFF") {
             let why = "the server is read-only, as replicas are, and cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }
-        if let (Some(method), Some(fault)) = (
-            &self.unsynced,
-            state.as_mut().and_then(|state| state.last_mut()),
-        ) {
-            *fault = format!(
+        // The statement compares the session itself, and answers 1 or 0.
+        let mut state = columns.and_then(|columns| ServerState::of(columns, "1"));
+        if let (Some(method), Some(state)) = (&self.unsynced, &mut state) {
+            state.fault = Some(format!(
                 "innodb_flush_method={method}: set it to fsync or O_DIRECT, and restart the server"
-            );
+            ));
         }
         Ok((state, texts(answers)?))
     }
 
-    async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
+    async fn texts(
+        &mut self,
+        keys: &[Keys],
+        most: Option<usize>,
+    ) -> Result<Texts, DatabaseFailure> {
         let statements = statements::read(&self.namespace, keys, most);
         Ok(texts(self.send(&statements).await?)?)
     }
@@ -162,21 +169,21 @@ impl database::Session for Session {
     async fn write(
         &mut self,
         write: &Write,
-        only: Option<Only<'_>>,
-    ) -> Result<Option<i64>, Failure> {
+        update: Option<SingleUpdate<'_>>,
+    ) -> Result<Option<i64>, DatabaseFailure> {
         if self.unsynced.is_some() {
             // The look that follows says so.
             return Ok(None);
         }
         let clock = self.clock()?;
         let mut statements = Vec::new();
-        if let Some(only) = only.filter(|only| only.beside.is_empty()) {
+        if let Some(update) = update.filter(|update| update.upserts.is_empty()) {
             // What `LAST_INSERT_ID` is given comes with the answer.
             let may = self.may(
                 write,
                 &Sql::new("LAST_INSERT_ID(", &[]).then(&clock).with(")", &[]),
             );
-            statements.push(statements::update(&self.namespace, &only, &may));
+            statements.push(statements::update(&self.namespace, &update, &may));
             let answers = self.send(&statements).await?;
             let written = answers.last().filter(|written| written.affected == 1);
             return Ok(written.and_then(|written| written.last_insert_id.try_into().ok()));
@@ -189,29 +196,29 @@ impl database::Session for Session {
             &may,
         ));
         let answers = self.send(&statements).await?;
-        let now = answers.iter().find_map(Answer::first);
+        let now = answers.iter().find_map(StatementAnswer::first);
         Ok(now.and_then(|now| now.concat().parse().ok()))
     }
 
-    async fn clear(&mut self, namespace: &str) -> Result<(), Failure> {
+    async fn clear(&mut self, namespace: &str) -> Result<(), DatabaseFailure> {
         let name = Value::Text(&self.namespace);
         let statement = Sql::new(CLEAR, &[name, name, Value::Text(namespace)]);
         Ok(self.row(statement).await.map(drop)?)
     }
 
-    async fn roll_back(&mut self) -> Result<(), Failure> {
+    async fn roll_back(&mut self) -> Result<(), DatabaseFailure> {
         self.send(&[Sql::new("ROLLBACK", &[])]).await?;
         Ok(())
     }
 
-    async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
+    async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure> {
         diagnosis::findings(self).await
     }
 }
 
-impl Session {
+impl MysqlSession {
     /// Sends statements in as few packets as may be, and gives as many answers.
-    async fn send(&mut self, statements: &[Sql]) -> Result<Vec<Answer>, Error> {
+    async fn send(&mut self, statements: &[Sql]) -> Result<Vec<StatementAnswer>, Error> {
         let mut rest: Vec<_> = statements.iter().map(AsRef::as_ref).collect();
         let mut answers = Vec::with_capacity(rest.len());
         while !rest.is_empty() {
@@ -226,7 +233,7 @@ impl Session {
             for _ in rest {
                 let last_insert_id = result.last_insert_id();
                 let has_rows = !result.columns_ref().is_empty();
-                answers.push(Answer {
+                answers.push(StatementAnswer {
                     affected: if has_rows { 0 } else { result.affected_rows() },
                     last_insert_id: last_insert_id.unwrap_or(0),
                     rows: result.collect().await?,
@@ -240,7 +247,7 @@ impl Session {
     /// The first row of an answer.
     pub(super) async fn row(&mut self, statement: Sql) -> Result<Option<Vec<String>>, Error> {
         let answers = self.send(&[statement]).await?;
-        Ok(answers.first().and_then(Answer::first))
+        Ok(answers.first().and_then(StatementAnswer::first))
     }
 
     /// The store's clock, as SQL.
@@ -259,7 +266,7 @@ impl Session {
     }
 }
 
-fn texts(answers: impl IntoIterator<Item = Answer>) -> Result<Texts, EngineError> {
+fn texts(answers: impl IntoIterator<Item = StatementAnswer>) -> Result<Texts, EngineError> {
     let rows = answers.into_iter().flat_map(|answer| answer.rows);
     let texts = rows.map(|row| {
         let record = from_row_opt::<(u8, u64, String)>(row);
@@ -270,7 +277,7 @@ fn texts(answers: impl IntoIterator<Item = Answer>) -> Result<Texts, EngineError
     texts.collect()
 }
 
-impl Answer {
+impl StatementAnswer {
     /// Its first row, with nothing for `NULL`.
     fn first(&self) -> Option<Vec<String>> {
         self.rows.first().map(texts_of)

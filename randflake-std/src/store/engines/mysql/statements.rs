@@ -2,7 +2,7 @@
 
 use super::sql::Sql;
 use crate::rules::{Before, Entry, Key, Keys, Write};
-use crate::store::engines::database::{Only, Value, expected};
+use crate::store::engines::database::{SingleUpdate, Value, expected};
 
 /// Keys in one statement.
 const ROWS: usize = 500;
@@ -132,17 +132,17 @@ pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<Sql> {
 }
 
 /// The one statement of the most frequent write. `may` is what must hold besides.
-pub(super) fn update(name: &str, only: &Only<'_>, may: &Sql) -> Sql {
-    let kept = only.kept.map(|kept| there(Key::Namespace, kept));
-    let kept = kept.map_or_else(Sql::default, |kept| holds(name, &kept, 1));
+pub(super) fn update(name: &str, update: &SingleUpdate<'_>, may: &Sql) -> Sql {
+    let guard = update.guard.map(|guard| there(Key::Namespace, guard));
+    let guard = guard.map_or_else(Sql::default, |guard| holds(name, &guard, 1));
     Sql::new(
         "UPDATE randflake_record SET value = ? WHERE namespace = ? AND ",
-        &[Value::Text(only.after), Value::Text(name)],
+        &[Value::Text(update.after), Value::Text(name)],
     )
-    .then(&there(only.key, only.before))
+    .then(&there(update.key, update.before))
     .with(" AND ", &[])
     .then(may)
-    .then(&kept)
+    .then(&guard)
 }
 
 /// Any write as a transaction that fails as a whole unless all is as expected, and gives the time.

@@ -1,7 +1,7 @@
 //! What the server says of itself.
 
-use super::session::Session;
-use crate::store::engines::database::{Failure, Session as _, TABLES, whole_pages};
+use super::session::PostgresSession;
+use crate::store::engines::database::{DatabaseFailure, DatabaseSession as _, TABLES, whole_pages};
 use crate::vocabulary::Finding;
 
 const QUESTION: &str = "
@@ -11,7 +11,9 @@ const QUESTION: &str = "
         current_setting('synchronous_standby_names')
     FROM pg_settings s WHERE s.name = 'synchronous_commit'";
 
-pub(super) async fn findings(session: &mut Session) -> Result<Vec<Finding>, Failure> {
+pub(super) async fn findings(
+    session: &mut PostgresSession,
+) -> Result<Vec<Finding>, DatabaseFailure> {
     let row = session.ask_for(QUESTION).await?;
     let [server, commit, fsync, pages, fingerprint, standbys] = row;
     let is_whole = pages == "on";

@@ -5,7 +5,7 @@ use core::error::Error as _;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use crate::store::engines::database::{Failure, Sort, pooled};
+use crate::store::engines::database::{DatabaseFailure, Sort, pooled};
 
 /// Of a statement that was prepared, or a setting that was made, in another session.
 const OF_A_POOLER: [SqlState; 3] = [
@@ -30,7 +30,7 @@ const SORTS: [(SqlState, Sort); 11] = [
     (SqlState::INVALID_SCHEMA_NAME, Sort::Overtaken),
 ];
 
-impl From<Error> for Failure {
+impl From<Error> for DatabaseFailure {
     fn from(error: Error) -> Self {
         if error.code().is_some_and(|code| OF_A_POOLER.contains(code)) {
             return Self::of_the_connection(pooled().because(error));

@@ -12,7 +12,7 @@ use core::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
-use self::session::Session;
+use self::session::PostgresSession;
 use super::database::{Database, Driver};
 use crate::store::LeaseStore;
 use crate::store::encryption::Files;
@@ -163,7 +163,7 @@ fn connect_timeout(server: &Server) -> Result<Option<Duration>, StoreError> {
 }
 
 impl Driver for Postgres {
-    type Session = Session;
+    type Session = PostgresSession;
 
     const PLACE: &'static str = "the PostgreSQL server";
 

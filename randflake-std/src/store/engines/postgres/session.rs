@@ -15,13 +15,13 @@ use super::tls::connect;
 use super::{Postgres, diagnosis};
 use crate::rules::{Before, Entry, Key, Keys, Write};
 use crate::store::engines::database::{
-    self, Failure, Only, State, Texts, Value, emptied, expected, key, window,
+    self, DatabaseFailure, ServerState, SingleUpdate, Texts, Value, emptied, expected, key, window,
 };
 use crate::vocabulary::{EngineError, Finding};
 
 /// A connection that was found fit, and the store behind it.
 #[derive(Debug)]
-pub(in crate::store) struct Session {
+pub(in crate::store) struct PostgresSession {
     client: Client,
     driver: JoinHandle<()>,
     namespace: String,
@@ -37,7 +37,7 @@ pub(in crate::store) struct Session {
     tables: String,
 }
 
-impl database::Session for Session {
+impl database::DatabaseSession for PostgresSession {
     type Driver = Postgres;
 
     const VERSION: &'static str = "SELECT version::text FROM randflake.store";
@@ -47,7 +47,7 @@ impl database::Session for Session {
     const CLAIM: &'static str = CLAIM;
     const CLAIMED: &'static str = CLAIMED;
 
-    async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, Failure> {
+    async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, DatabaseFailure> {
         let (client, driver) = connect(&postgres.config, postgres.files.as_ref()).await?;
         Ok(Self {
             client,
@@ -63,7 +63,7 @@ impl database::Session for Session {
         })
     }
 
-    async fn prepare(&mut self, _: &Postgres) -> Result<(), Failure> {
+    async fn prepare(&mut self, _: &Postgres) -> Result<(), DatabaseFailure> {
         let answer = self.client.simple_query(SETTINGS).await?;
         let is_in_recovery = answer.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0),
@@ -76,18 +76,18 @@ impl database::Session for Session {
         Ok(())
     }
 
-    async fn distrust(&mut self) -> Result<Option<String>, Failure> {
+    async fn distrust(&mut self) -> Result<Option<String>, DatabaseFailure> {
         let owner = self.owner.clone();
         let row = self.ask(CHECK, &[Value::Text(&owner)]).await?;
         Ok(row.map(|row| row.concat()))
     }
 
-    async fn make(&mut self) -> Result<(), Failure> {
+    async fn make(&mut self) -> Result<(), DatabaseFailure> {
         let schema = complete(include_str!("schema.sql"));
         Ok(self.client.batch_execute(&schema).await?)
     }
 
-    async fn enter(&mut self) -> Result<(), Failure> {
+    async fn enter(&mut self) -> Result<(), DatabaseFailure> {
         let values = [(&self.number as _, Type::TEXT)];
         let row = self
             .client
@@ -109,7 +109,7 @@ impl database::Session for Session {
         &mut self,
         statement: &'static str,
         values: &[Value<'_>],
-    ) -> Result<Option<Vec<String>>, Failure> {
+    ) -> Result<Option<Vec<String>>, DatabaseFailure> {
         let bound = |value: &Value<'_>| -> (Box<dyn ToSql + Sync + '_>, Type) {
             match *value {
                 Value::Text(text) => (Box::new(text.to_owned()), Type::TEXT),
@@ -133,27 +133,36 @@ impl database::Session for Session {
         rows.first().map(texts).transpose()
     }
 
-    async fn look(&mut self, keys: &[Keys]) -> Result<(State, Texts), Failure> {
+    async fn look(
+        &mut self,
+        keys: &[Keys],
+    ) -> Result<(Option<ServerState>, Texts), DatabaseFailure> {
         let row = self.find(LOOK, keys, None).await?;
-        let mut state: Vec<String> = row.try_get(3)?;
-        let is_same = state[1] == self.number;
-        state[1] = u8::from(is_same).to_string();
-        if is_same && format!("{}/{}", state[2], state[3]) != self.fingerprint {
+        let state = ServerState::of(row.try_get(3)?, &self.number);
+        let is_replaced =
+            |state: &ServerState| state.is_same_session && state.fingerprint() != self.fingerprint;
+        if state.as_ref().is_some_and(is_replaced) {
             let why = "the schema randflake was replaced meanwhile";
-            return Err(Failure::of_the_connection(EngineError::unavailable(why)));
+            return Err(DatabaseFailure::of_the_connection(
+                EngineError::unavailable(why),
+            ));
         }
-        Ok((Some(state), texts(&row)?))
+        Ok((state, texts(&row)?))
     }
 
-    async fn texts(&mut self, keys: &[Keys], most: Option<usize>) -> Result<Texts, Failure> {
+    async fn texts(
+        &mut self,
+        keys: &[Keys],
+        most: Option<usize>,
+    ) -> Result<Texts, DatabaseFailure> {
         texts(&self.find(TEXTS, keys, most).await?)
     }
 
     async fn write(
         &mut self,
         write: &Write,
-        only: Option<Only<'_>>,
-    ) -> Result<Option<i64>, Failure> {
+        update: Option<SingleUpdate<'_>>,
+    ) -> Result<Option<i64>, DatabaseFailure> {
         if write.fingerprint != self.fingerprint {
             return Ok(None);
         }
@@ -161,20 +170,20 @@ impl database::Session for Session {
         let (from, to) = window(write);
         let number = self.number.clone();
         let head: [&(dyn ToSql + Sync); 4] = [&tables, &from, &to, &number];
-        let rows = if let Some(only) = only {
-            let (kind, number) = place(only.key);
-            let Only {
+        let rows = if let Some(update) = update {
+            let (kind, number) = place(update.key);
+            let SingleUpdate {
                 before,
                 after,
-                kept,
+                guard,
                 ..
-            } = only;
-            let change: [&(dyn ToSql + Sync); 5] = [&kind, &number, &before, &after, &kept];
+            } = update;
+            let change: [&(dyn ToSql + Sync); 5] = [&kind, &number, &before, &after, &guard];
             let values = [&head[..], &change].concat();
-            if only.beside.is_empty() {
+            if update.upserts.is_empty() {
                 self.execute(CHANGE, &values).await?
             } else {
-                let (_, kinds, numbers, texts) = columns(only.beside);
+                let (_, kinds, numbers, texts) = columns(update.upserts);
                 let put: [&(dyn ToSql + Sync); 3] = [&kinds, &numbers, &texts];
                 self.execute(CHANGE_AND_PUT, &[&values[..], &put].concat())
                     .await?
@@ -191,25 +200,25 @@ impl database::Session for Session {
         Ok(now.flatten())
     }
 
-    async fn clear(&mut self, namespace: &str) -> Result<(), Failure> {
+    async fn clear(&mut self, namespace: &str) -> Result<(), DatabaseFailure> {
         let name = self.namespace.clone();
         let values = [Value::Text(&name), Value::Text(namespace)];
         self.ask(CLEAR, &values).await.map(drop)
     }
 
-    async fn findings(&mut self) -> Result<Vec<Finding>, Failure> {
+    async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure> {
         diagnosis::findings(self).await
     }
 }
 
-impl Session {
+impl PostgresSession {
     /// The one row of a statement that looks for some keys.
     async fn find(
         &mut self,
         statement: &'static str,
         keys: &[Keys],
         most: Option<usize>,
-    ) -> Result<Row, Failure> {
+    ) -> Result<Row, DatabaseFailure> {
         let bounds = keys.iter().map(Keys::bounds);
         let (firsts, lasts): (Vec<_>, Vec<_>) = bounds.map(|(a, b)| (place(a), place(b))).unzip();
         let (kinds, firsts): (Vec<_>, Vec<_>) = firsts.into_iter().unzip();
@@ -240,7 +249,7 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for PostgresSession {
     fn drop(&mut self) {
         self.driver.abort();
     }
@@ -268,7 +277,7 @@ fn columns(entries: &[Entry]) -> (Vec<&Entry>, Vec<i16>, Vec<i64>, Vec<Option<&s
 }
 
 /// Those of a row, whose first columns are arrays of kinds, numbers and texts.
-fn texts(row: &Row) -> Result<Texts, Failure> {
+fn texts(row: &Row) -> Result<Texts, DatabaseFailure> {
     let kinds = row.try_get::<_, Vec<i16>>(0)?.into_iter();
     let places = kinds.zip(row.try_get::<_, Vec<i64>>(1)?);
     let texts = places.zip(row.try_get::<_, Vec<String>>(2)?);

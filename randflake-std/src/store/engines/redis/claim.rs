@@ -2,7 +2,7 @@
 
 use redis::{ErrorKind, RedisError, RedisResult, Script, ServerErrorKind};
 
-use super::connection::{Connection, Session};
+use super::connection::{Connection, RedisSession};
 use crate::vocabulary::EngineError;
 
 /// Puts the claim of a check value unless there is one; returns the one that is there then.
@@ -16,7 +16,7 @@ pub(super) fn claim(
     let script = Script::new(include_str!("claim.lua"));
     let mut call = script.key(format!("randflake:key:{check:08x}"));
     call.arg(text);
-    let invoke = |open: &mut Session| call.invoke(&mut open.redis);
+    let invoke = |open: &mut RedisSession| call.invoke(&mut open.redis);
     let there = connection.run(|open| match invoke(open) {
         Err(error) => moved_to(error).map(Err),
         claim => claim.map(Ok),

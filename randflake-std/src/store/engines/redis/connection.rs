@@ -26,11 +26,11 @@ const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 pub(super) struct Connection {
     client: Client,
     time_limit: Duration,
-    open: Option<Session>,
+    open: Option<RedisSession>,
 }
 
 /// A connection that is open.
-pub(super) struct Session {
+pub(super) struct RedisSession {
     pub(super) redis: redis::Connection,
     /// Whether the server takes several sections in one `INFO`.
     pub(super) takes_sections: bool,
@@ -88,12 +88,12 @@ impl Connection {
 
     /// Whether the server has closed the connection that is open, which is then dropped. Nothing is sent.
     pub(super) fn has_ended(&mut self) -> bool {
-        let own = |open: &&mut Session| open.process == process::id();
+        let own = |open: &&mut RedisSession| open.process == process::id();
         let has_ended = self
             .open
             .as_mut()
             .filter(own)
-            .is_some_and(Session::has_ended);
+            .is_some_and(RedisSession::has_ended);
         if has_ended {
             self.open = None;
         }
@@ -103,7 +103,7 @@ impl Connection {
     /// Runs commands that may be run twice.
     pub(super) fn run<T>(
         &mut self,
-        commands: impl Fn(&mut Session) -> RedisResult<T>,
+        commands: impl Fn(&mut RedisSession) -> RedisResult<T>,
     ) -> Result<T, EngineError> {
         self.run_noting(commands).map(|(answer, _)| answer)
     }
@@ -112,7 +112,7 @@ impl Connection {
     /// closed meanwhile, so then they are tried again on a new one.
     pub(super) fn run_noting<T>(
         &mut self,
-        commands: impl Fn(&mut Session) -> RedisResult<T>,
+        commands: impl Fn(&mut RedisSession) -> RedisResult<T>,
     ) -> Result<(T, bool), EngineError> {
         let was_open = self.open.is_some();
         let mut is_again = false;
@@ -128,7 +128,10 @@ impl Connection {
         Ok((answer, is_again))
     }
 
-    fn run_once<T>(&mut self, commands: impl Fn(&mut Session) -> RedisResult<T>) -> RedisResult<T> {
+    fn run_once<T>(
+        &mut self,
+        commands: impl Fn(&mut RedisSession) -> RedisResult<T>,
+    ) -> RedisResult<T> {
         let mut open = match self.open.take() {
             Some(open) if open.process == process::id() => open,
             _ => self.connect()?,
@@ -147,9 +150,9 @@ impl Connection {
         outcome
     }
 
-    fn connect(&self) -> RedisResult<Session> {
+    fn connect(&self) -> RedisResult<RedisSession> {
         let redis = self.client.get_connection_with_timeout(self.time_limit);
-        let mut open = Session {
+        let mut open = RedisSession {
             redis: redis.map_err(|error| self.hint(error))?,
             takes_sections: false,
             time_limit: Duration::MAX,
@@ -210,7 +213,7 @@ impl Connection {
     }
 }
 
-impl Session {
+impl RedisSession {
     /// Reads for a moment: there is nothing to read but the connection's end. A message that nobody asked for is read as one
     /// to subscribers, as a reply that comes late would count as the next one's.
     fn has_ended(&mut self) -> bool {

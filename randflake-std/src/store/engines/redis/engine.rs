@@ -14,12 +14,16 @@ use super::in_time::InTime;
 use super::server::{REPLACING, SECTIONS, Server, field};
 use super::{claim, diagnosis, rights};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Write, read_clock};
+use crate::store::engines::shown;
 use crate::store::url as store_url;
 use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 /// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
-type Answer = Vec<RedisResult<Value>>;
+type RedisAnswers = Vec<RedisResult<Value>>;
+
+/// A field of a hash, and its value. Not all that others have put there is text.
+type Field = (Vec<u8>, Vec<u8>);
 
 /// Beside the texts of a namespace: the master that the server took over from, which it forgets after a while.
 const PROMOTED: &str = "promoted";
@@ -63,9 +67,14 @@ impl Redis {
             let mut scan = redis::cmd("HSCAN");
             scan.arg(&self.hash).arg(cursor);
             scan.arg("COUNT").arg(LISTED_AT_ONCE);
-            let (next, fields): (u64, Vec<(String, String)>) =
+            let (next, fields): (u64, Vec<Field>) =
                 self.connection.run(|open| scan.query(&mut open.redis))?;
-            let node = |(name, text): (String, String)| Some((Key::Node(name.parse().ok()?), text));
+            let node = |(name, text): Field| {
+                let node_id: u32 = str::from_utf8(&name).ok()?.parse().ok()?;
+                // Not one that is spelled differently.
+                let is_own = node_id.to_string().as_bytes() == name;
+                is_own.then(|| (Key::Node(node_id), shown(text)))
+            };
             let nodes = fields.into_iter().filter_map(node);
             texts.extend(nodes.filter(|(key, _)| is_asked(*key)));
             cursor = next;
@@ -75,19 +84,19 @@ impl Redis {
         }
     }
 
-    /// The names of all namespaces.
-    fn names(&mut self) -> Result<Vec<String>, EngineError> {
+    /// The names of all namespaces. Not all that others have put there is text.
+    fn names(&mut self) -> Result<Vec<Vec<u8>>, EngineError> {
         let mut names = Vec::new();
         let mut cursor = 0_u64;
         loop {
             let mut scan = redis::cmd("SCAN");
             scan.arg(cursor).arg("MATCH").arg(hash_of("*"));
             scan.arg("COUNT").arg(LISTED_AT_ONCE);
-            let (next, hashes): (u64, Vec<String>) =
+            let (next, hashes): (u64, Vec<Vec<u8>>) =
                 self.connection.run(|open| scan.query(&mut open.redis))?;
-            let name = |hash: &String| {
-                let name = hash.strip_prefix("randflake:{")?.strip_suffix('}')?;
-                Some(name.to_owned())
+            let name = |hash: &Vec<u8>| {
+                let name = hash.strip_prefix(b"randflake:{")?.strip_suffix(b"}")?;
+                Some(name.to_vec())
             };
             names.extend(hashes.iter().filter_map(name));
             cursor = next;
@@ -137,10 +146,11 @@ impl Engine for Redis {
                 asked.cmd("INFO").arg(sections);
             }
             asked.ignore_errors();
-            let answer: Answer = asked.query(&mut InTime(&mut open.redis))?;
+            let answer: RedisAnswers = asked.query(&mut InTime(&mut open.redis))?;
             let mut answer = answer.into_iter();
             let mut next = || answer.next().unwrap_or(Ok(Value::Nil));
-            let texts: Vec<Option<String>> = from_redis_value(next()?)?;
+            let texts: Vec<Option<Vec<u8>>> = from_redis_value(next()?)?;
+            let texts = texts.into_iter().map(|text| text.map(shown));
             let time: (u64, u32) = from_redis_value(next()?)?;
             let info: Vec<String> = answer
                 .map(|part| Ok(from_redis_value(part?)?))
@@ -224,22 +234,31 @@ impl Engine for Redis {
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
         let names = match only {
-            Some(name) => vec![name.to_owned()],
+            Some(name) => vec![name.as_bytes().to_vec()],
             None => self.names()?,
         };
         let mut texts = BTreeMap::new();
         for part in names.chunks(LISTED_AT_ONCE as usize) {
             let mut asked = redis::pipe();
             for namespace in part {
-                asked
-                    .cmd("HMGET")
-                    .arg(hash_of(namespace))
-                    .arg(name(Key::Namespace));
+                let hash = [b"randflake:{", &**namespace, b"}"].concat();
+                asked.cmd("HMGET").arg(hash).arg(name(Key::Namespace));
             }
-            let found: Vec<[Option<String>; 1]> =
-                self.connection.run(|open| asked.query(&mut open.redis))?;
+            asked.ignore_errors();
+            let found: Vec<Option<Vec<u8>>> = self.connection.run(|open| {
+                let answer: Answer = asked.query(&mut open.redis)?;
+                let found = answer.into_iter().map(|text| match text {
+                    // A key that is no hash is another program's.
+                    Err(error) if error.code() == Some("WRONGTYPE") => Ok(Some(Vec::new())),
+                    text => {
+                        let [text]: [Option<Vec<u8>>; 1] = from_redis_value(text?)?;
+                        Ok(text)
+                    }
+                });
+                found.collect()
+            })?;
             let found = part.iter().cloned().zip(found);
-            texts.extend(found.filter_map(|(name, [text])| Some((name, text?))));
+            texts.extend(found.filter_map(|(name, text)| Some((shown(name), shown(text?)))));
         }
         Ok(Some(texts))
     }

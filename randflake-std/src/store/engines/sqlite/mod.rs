@@ -18,8 +18,8 @@ use std::sync::Arc;
 use randflake_core::Clock;
 
 use self::continuity::Mark;
-use self::place::Place;
-use self::session::{PATIENCE, Session};
+use self::place::SqlitePath;
+use self::session::{PATIENCE, SqliteSession};
 use crate::clock::ExactSystemClock;
 use crate::rules::{Committed, Keys, Write, read_clock};
 use crate::store::volume;
@@ -120,13 +120,13 @@ pub struct SqliteStore;
 
 /// An SQLite database with the leases and counters of one namespace, among others.
 pub(in crate::store) struct Sqlite {
-    place: Place,
+    place: SqlitePath,
     namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
     /// The database as this process left it: it tells of a store that lost its lock file too.
     seen: Mark,
     /// From a read to its write.
-    session: Option<Session>,
+    session: Option<SqliteSession>,
     /// How long to wait for others.
     patience: Duration,
 }
@@ -160,7 +160,7 @@ impl SqliteStore {
         clock: Arc<impl Clock + Send + Sync + 'static>,
     ) -> Result<LeaseStore, StoreError> {
         let database = Sqlite {
-            place: Place::resolve(path.as_ref())?,
+            place: SqlitePath::resolve(path.as_ref())?,
             namespace: namespace.name().to_owned(),
             clock,
             seen: Mark::default(),
@@ -184,7 +184,7 @@ impl Sqlite {
             _ => {}
         }
         Ok(Some(Self {
-            place: Place::resolve(path)?,
+            place: SqlitePath::resolve(path)?,
             namespace: namespace.name().to_owned(),
             clock: Arc::new(ExactSystemClock),
             seen: Mark::default(),
@@ -194,11 +194,11 @@ impl Sqlite {
     }
 
     /// That of the last read, as long as nothing was written since; else another.
-    fn session(&mut self) -> Result<Session, EngineError> {
+    fn session(&mut self) -> Result<SqliteSession, EngineError> {
         if let Some(session) = self.session.take() {
             return Ok(session);
         }
-        let session = Session::begin(&self.place, &mut self.seen, self.patience);
+        let session = SqliteSession::begin(&self.place, &mut self.seen, self.patience);
         self.at(session)
     }
 

@@ -15,12 +15,12 @@ const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Where the database and its lock file are, by names that all processes share.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct SqlitePath {
     pub(super) database: PathBuf,
     pub(super) lock: PathBuf,
 }
 
-impl Place {
+impl SqlitePath {
     /// Resolves links and relative paths.
     pub(super) fn resolve(path: &Path) -> Result<Self, EngineError> {
         let place = private_file::follow(path)?;

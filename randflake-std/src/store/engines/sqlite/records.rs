@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::params;
 
-use super::session::Session;
+use super::session::SqliteSession;
 use crate::rules::{CLAIM_KIND, Entry, Key, Keys};
 use crate::store::NAMES_LISTED;
 
@@ -24,7 +24,7 @@ impl Known {
     }
 }
 
-impl Session {
+impl SqliteSession {
     /// Those that are there.
     pub(super) fn read(
         &mut self,

@@ -7,7 +7,7 @@ use std::time::Instant;
 use rusqlite::{Connection, OpenFlags};
 
 use super::continuity::{Evidence, Mark, Stored};
-use super::place::Place;
+use super::place::SqlitePath;
 use super::records::Known;
 use super::schema;
 use crate::date::span;
@@ -35,7 +35,7 @@ const SYNCHRONOUS: i64 = 2;
 
 /// The lock, and a transaction that has begun. Whoever drops it without a commit has changed nothing.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct SqliteSession {
     // Closed before the lock is given back.
     pub(super) connection: Connection,
     lock: Lock,
@@ -43,11 +43,11 @@ pub(super) struct Session {
     pub(super) known: Known,
 }
 
-impl Session {
+impl SqliteSession {
     /// Opens the database, creates what is missing, and checks what is there. What it finds is kept even if the
     /// operation that follows is refused.
     pub(super) fn begin(
-        place: &Place,
+        place: &SqlitePath,
         seen: &mut Mark,
         patience: Duration,
     ) -> Result<Self, EngineError> {

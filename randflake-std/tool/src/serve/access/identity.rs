@@ -11,6 +11,7 @@ use randflake_std::date::{span, utc};
 use super::weight::{Weight, small_per_second};
 use super::{Hash, Limit, Pattern, Quota, Scope};
 use crate::serve::service::refusal::{Refusal, RefusalKind};
+use crate::serve::service::store_sessions::Turns;
 
 /// Identity of a client: the owner of a token, or anybody where none is needed.
 #[derive(Debug)]
@@ -27,6 +28,8 @@ pub(crate) struct Identity {
     small: Option<Arc<Quota>>,
     leases: Option<Arc<Quota>>,
     reads: Option<Arc<Quota>>,
+    /// Shared in the same way; none for anybody.
+    turns: Option<Arc<Turns>>,
     /// When its token expires, as time since the Unix epoch.
     until: Option<Duration>,
     /// Node ids that it may lease; all if `None`.
@@ -40,7 +43,7 @@ const LEASES: Limit = Limit::new(50, 1_000);
 const READS: Limit = Limit::new(100, 1_000);
 
 impl Identity {
-    pub(super) fn new(line: super::TokenLine, before: Option<&Self>) -> Self {
+    pub(crate) fn new(line: super::TokenLine, before: Option<&Self>) -> Self {
         let quota = |limit: Limit, used: Option<&Arc<Quota>>| {
             let same = used.filter(|quota| quota.limit() == limit);
             same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone)
@@ -57,6 +60,7 @@ impl Identity {
                 .map(|limit| quota(limit, used(|old| &old.small))),
             leases: Some(quota(leases, used(|old| &old.leases))),
             reads: Some(quota(reads, used(|old| &old.reads))),
+            turns: Some(before.and_then(|old| old.turns.clone()).unwrap_or_default()),
             until: line.until,
             node_ids: line.node_ids,
             name: line.name,
@@ -66,7 +70,7 @@ impl Identity {
         }
     }
 
-    pub(super) fn anybody() -> Self {
+    pub(crate) fn anybody() -> Self {
         Self {
             name: "anybody".to_owned(),
             hash: None,
@@ -77,6 +81,7 @@ impl Identity {
             small: None,
             leases: None,
             reads: None,
+            turns: None,
             until: None,
             node_ids: None,
         }
@@ -89,6 +94,11 @@ impl Identity {
     /// Node ids that it may lease; all if `None`.
     pub(crate) fn node_ids(&self) -> Option<&RangeInclusive<u32>> {
         self.node_ids.as_ref()
+    }
+
+    /// How many of its requests may work with stores at the same time, if that is limited.
+    pub(crate) fn turns(&self) -> Option<&Turns> {
+        self.turns.as_deref()
     }
 
     /// Whether the client has sent a token.

@@ -70,7 +70,7 @@ impl Boards {
             let mut trends = trends.lock().unwrap_or_else(PoisonError::into_inner);
             Ok(Board::take(store, &mut trends)?)
         };
-        let taken = space.read_store(take).await;
+        let taken = space.read_store(None, take).await;
         let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
         kept.board = Some((Instant::now(), board.clone()));
         board

@@ -88,7 +88,8 @@ async fn work(
 ) -> Result<Json<DeviceAnswer>, Problem> {
     let space = app.service.space(&principal.0, Scope::Admin, namespace)?;
     principal.0.take_request(Weight::ONE)?;
-    let known = space.with_store(move |store| Ok(work(store)?)).await?;
+    let known = space.with_store(&principal.0, move |store| Ok(work(store)?));
+    let known = known.await?;
     Ok(Json(DeviceAnswer {
         namespace: namespace.to_owned(),
         device: format!("{device:016x}"),

@@ -51,7 +51,7 @@ pub(super) async fn explain(
     principal.0.take_reads(1)?;
     let parts = space.codec().inspect(id);
     let explain = move |store: &mut LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
-    let explained = space.read_store(explain).await?;
+    let explained = space.read_store(Some(&principal.0), explain).await?;
     let spec = space.namespace().spec();
     let answer = ExplainAnswer {
         namespace: namespace.to_owned(),

@@ -18,6 +18,7 @@ use super::problem::Problem;
 use super::query::Query;
 use crate::json::{JsonLine, WORD};
 use crate::serve::service::MAX_IDS;
+use crate::serve::service::served_namespace::PATIENCE;
 
 /// So many are written at once: their words stay in the first cache.
 const BLOCK: usize = 256;
@@ -36,7 +37,8 @@ pub(super) async fn ids(
     let count = usize::try_from(count).unwrap_or(MAX_IDS);
     let share = holding.take(count * (8 + format.max_len())).await?;
     let mut ids = vec![Id::from_u64(0); count];
-    app.service.ids(&principal.0, namespace, &mut ids).await?;
+    let asked = app.service.ids(&principal.0, namespace, &mut ids, PATIENCE);
+    asked.await?;
     let body = match format {
         IdsFormat::Json => objects(namespace, &ids),
         IdsFormat::Text => lines(Notation::Text, &ids),

@@ -102,7 +102,7 @@ pub(super) async fn tickets(
         })
     };
     let answer = space
-        .grant_within(space.leasable(&principal.0)?, work)
+        .grant_within(&principal.0, space.leasable(&principal.0)?, work)
         .await?;
     Ok((StatusCode::CREATED, Json(answer)))
 }

@@ -79,9 +79,7 @@ async fn one(session: &mut RespSession, name: &[u8]) -> Result<Id, Refusal> {
     if let Some(id) = session.quick_id(name)? {
         return Ok(id);
     }
-    let mut ids = [Id::from_u64(0)];
-    session.space(name)?.fill(&mut ids).await?;
-    Ok(ids[0])
+    session.slow_id().await
 }
 
 /// `ID.NEXT namespace [COUNT n] [FORMAT text|int|raw]`: a new id, or an array of them, or in the format `raw` one string of
@@ -109,7 +107,9 @@ pub(super) async fn next(
     let mut ids = vec![Id::from_u64(0); count.unwrap_or(1)];
     let principal = session.principal()?;
     let service = session.service.clone();
-    service.ids(&principal, words.text(1)?, &mut ids).await?;
+    let filled = service.ids(&principal, words.text(1)?, &mut ids, session.patience());
+    let filled = filled.await;
+    session.waited(filled)?;
     if let ReplyFormat::Raw = format {
         out.raw_ids(&ids);
         return Ok(());

@@ -1,8 +1,11 @@
 //! Session of a client: state between its commands.
 
 use core::ops::Range;
+use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
+
+use randflake_std::Id;
 
 use super::parse::CommandLimits;
 use super::reply::Replies;
@@ -15,7 +18,7 @@ use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
 use crate::serve::service::answers::AnswerStatus;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
-use crate::serve::service::served_namespace::ServedNamespace;
+use crate::serve::service::served_namespace::{PATIENCE, ServedNamespace};
 
 /// Arguments of a command, beginning with its name.
 #[derive(Clone, Copy)]
@@ -74,6 +77,8 @@ pub(super) struct RespSession {
     pub(super) greetings: u32,
     /// Ends the connection once this batch is answered.
     pub(super) is_over: bool,
+    /// A command of this batch has waited for ids in vain. The others do not: a pipeline would be answered after hours.
+    has_waited: bool,
     /// Commands of this batch, by how they were answered.
     answered: u64,
     refused: u64,
@@ -105,6 +110,7 @@ impl RespSession {
             executing: None,
             greetings: 0,
             is_over: false,
+            has_waited: false,
             answered: 0,
             refused: 0,
             failed: 0,
@@ -133,6 +139,7 @@ impl RespSession {
 
     /// A token that was revoked, or has other rights, counts from the next batch on.
     pub(super) fn begin_batch(&mut self) {
+        self.has_waited = false;
         let access = &self.service.access;
         let version = access.version();
         if version == self.version {
@@ -228,7 +235,7 @@ impl RespSession {
     }
 
     /// An id at once, without a look at another task; `None` if that cannot be, for whatever reason.
-    pub(super) fn quick_id(&mut self, name: &[u8]) -> Result<Option<randflake_std::Id>, Refusal> {
+    pub(super) fn quick_id(&mut self, name: &[u8]) -> Result<Option<Id>, Refusal> {
         self.space(name)?;
         if let Some(principal) = &self.principal {
             principal.take_ids(1)?;
@@ -236,6 +243,34 @@ impl RespSession {
         let id = self.last.as_ref().and_then(|space| space.next());
         self.issued += u64::from(id.is_some());
         Ok(id)
+    }
+
+    /// The id that [`quick_id`](Self::quick_id) has counted and could not give.
+    pub(super) async fn slow_id(&mut self) -> Result<Id, Refusal> {
+        let mut ids = [Id::from_u64(0)];
+        if let Some(space) = self.last.clone() {
+            let filled = space.fill(&mut ids, self.patience()).await;
+            self.waited(filled)?;
+        }
+        Ok(ids[0])
+    }
+
+    /// How long a command waits for ids.
+    pub(super) fn patience(&self) -> Duration {
+        if self.has_waited {
+            Duration::ZERO
+        } else {
+            PATIENCE
+        }
+    }
+
+    /// Notes how a command's wait for ids has ended.
+    pub(super) fn waited(&mut self, outcome: Result<(), Refusal>) -> Result<(), Refusal> {
+        let is_vain = |refusal: &Refusal| {
+            matches!(refusal.kind, RefusalKind::Busy | RefusalKind::Unavailable)
+        };
+        self.has_waited = outcome.as_ref().is_err_and(is_vain);
+        outcome
     }
 
     /// Waits a moment for the memory of a reply that may be longer than usual. It is held until the reply is sent.

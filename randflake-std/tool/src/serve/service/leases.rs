@@ -88,7 +88,7 @@ impl Service {
         principal.take_leases(count)?;
         let ttl = asked.ttl_ms.map(Duration::from_millis);
         space
-            .grant_within(node_ids, move |store| {
+            .grant_within(principal, node_ids, move |store| {
                 let namespace = store.namespace();
                 let shortest = Duration::from_millis(namespace.spec().tick_ms());
                 let request = AcquireRequest {
@@ -159,7 +159,8 @@ impl Service {
         check_leases(u32::try_from(document.leases.len()).unwrap_or(u32::MAX))?;
         let is_other = document.check_layout(space.namespace());
         is_other.map_err(|failure| Refusal::new(RefusalKind::Conflict, failure))?;
-        space.with_store(move |store| work(document, store)).await
+        let done = space.with_store(principal, move |store| work(document, store));
+        done.await
     }
 
     /// Leases of a namespace.
@@ -179,7 +180,7 @@ impl Service {
         principal.take_request(Weight::ONE)?;
         principal.take_reads(asked.most.div_ceil(100))?;
         let LeaseQuery { from, most, all } = asked;
-        let taken = space.read_store(move |store| {
+        let taken = space.read_store(Some(principal), move |store| {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
             let (snapshot, next) = Snapshot::part(store, from, most, all)?;
             Ok(Listed { snapshot, next })

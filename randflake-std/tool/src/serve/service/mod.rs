@@ -7,6 +7,7 @@ mod leases;
 pub(crate) mod readiness;
 pub(crate) mod refusal;
 pub(crate) mod served_namespace;
+pub(crate) mod store_sessions;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -109,7 +110,7 @@ impl Service {
         })
     }
 
-    /// Fills a buffer with new ids: all of it, or none is answered.
+    /// Fills a buffer with new ids, within a time: all of it, or none is answered.
     ///
     /// # Errors
     ///
@@ -119,12 +120,13 @@ impl Service {
         principal: &Identity,
         namespace: &str,
         ids: &mut [Id],
+        patience: Duration,
     ) -> Result<(), Refusal> {
         let space = self.space(principal, Scope::Ids, namespace)?;
         check_count(ids.len())?;
         principal.take_request(Weight::ONE)?;
         principal.take_ids(ids.len())?;
-        space.fill(ids).await
+        space.fill(ids, patience).await
     }
 
     /// Refuses who may not see the fields of ids, and counts the request.

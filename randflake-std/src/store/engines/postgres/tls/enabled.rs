@@ -9,14 +9,14 @@ use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::encryption::Files;
-use crate::store::engines::database::Failure;
+use crate::store::engines::database::DatabaseFailure;
 use crate::vocabulary::EngineError;
 
 /// The files are read for each connection: certificates are replaced before they expire.
 pub(super) async fn connect_encrypted(
     config: &Config,
     files: &Files,
-) -> Result<(Client, JoinHandle<()>), Failure> {
+) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(files.trusted()?);
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

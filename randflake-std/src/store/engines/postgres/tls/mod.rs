@@ -13,13 +13,13 @@ use self::disabled::connect_encrypted;
 #[cfg(feature = "postgres-tls")]
 use self::enabled::connect_encrypted;
 use crate::store::encryption::Files;
-use crate::store::engines::database::Failure;
+use crate::store::engines::database::DatabaseFailure;
 
 /// A client, and the task that moves its bytes.
 pub(super) async fn connect(
     config: &Config,
     files: Option<&Files>,
-) -> Result<(Client, JoinHandle<()>), Failure> {
+) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
     if let Some(files) = files {
         return connect_encrypted(config, files).await;
     }

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
 use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
 use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, NodeIdCount};
-use tokio::sync::Semaphore;
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
@@ -18,13 +17,10 @@ use crate::serve::access::Identity;
 use super::counters::Count;
 use super::readiness::{NotReady, cause};
 use super::refusal::{Refusal, RefusalKind};
+use super::store_sessions::{StoreSessions, Turns, Work};
 
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Requests to change leases that the store works on at the same time, each in a session of its own.
-const SESSIONS: usize = 4;
-/// The same of requests that only read, so that no number of them holds up a lease.
-const READERS: usize = 2;
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
 type StoreOpener = Box<dyn Fn() -> Result<LeaseStore, StoreError> + Send + Sync>;
@@ -54,12 +50,6 @@ pub(crate) struct ServedNamespace {
     pub(crate) issued: Count,
 }
 
-/// Sessions of the store for one kind of requests.
-struct StoreSessions {
-    idle: Mutex<Vec<LeaseStore>>,
-    at_once: Arc<Semaphore>,
-}
-
 /// How a handle leases its node ids.
 #[derive(Clone, Debug)]
 pub(crate) struct Leasing {
@@ -81,8 +71,8 @@ impl ServedNamespace {
             namespace,
             open,
             ids: OnceLock::new(),
-            changes: StoreSessions::new(SESSIONS),
-            reads: StoreSessions::new(READERS),
+            changes: StoreSessions::new(Work::Change),
+            reads: StoreSessions::new(Work::Read),
             waiting: Mutex::default(),
             logged: Mutex::default(),
             issued: Count::default(),
@@ -196,12 +186,12 @@ impl ServedNamespace {
         Ok(())
     }
 
-    /// Fills the whole buffer, and waits a few seconds for that if need be.
-    pub(crate) async fn fill(&self, ids: &mut [Id]) -> Result<(), Refusal> {
+    /// Fills the whole buffer, and waits for that if need be.
+    pub(crate) async fn fill(&self, ids: &mut [Id], patience: Duration) -> Result<(), Refusal> {
         let handle = self.ready()?;
         let mut done = handle.fill(ids).unwrap_or_default();
         if done < ids.len() {
-            let limit = Instant::now() + PATIENCE;
+            let limit = Instant::now() + patience;
             while done < ids.len() {
                 let left = limit.saturating_duration_since(Instant::now());
                 let filled = handle.fill_wait_async(&mut ids[done..], left).await;
@@ -238,14 +228,16 @@ impl ServedNamespace {
     /// Changes leases, in a thread that may block.
     pub(crate) async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
+        principal: &Identity,
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.in_lane(|space| &space.changes, work).await
+        self.in_session(principal.turns(), Work::Change, work).await
     }
 
     /// As [`with_store`](Self::with_store), where only some node ids may be granted.
     pub(crate) async fn grant_within<T: Send + 'static>(
         self: &Arc<Self>,
+        principal: &Identity,
         node_ids: RangeInclusive<u32>,
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
@@ -254,20 +246,30 @@ impl ServedNamespace {
             store.lease_within(node_ids);
             work(store)
         };
-        self.with_store(within).await
+        self.with_store(principal, within).await
     }
 
-    /// Looks at what the store has, in a thread that may block and in sessions of its own.
+    /// Looks at what the store has, in a thread that may block and in sessions of its own. `None`: the server itself does.
     pub(crate) async fn read_store<T: Send + 'static>(
         self: &Arc<Self>,
+        principal: Option<&Identity>,
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        self.in_lane(|space| &space.reads, work).await
+        let turns = principal.and_then(Identity::turns);
+        self.in_session(turns, Work::Read, work).await
     }
 
-    async fn in_lane<T: Send + 'static>(
+    fn sessions(&self, kind: Work) -> &StoreSessions {
+        match kind {
+            Work::Change => &self.changes,
+            Work::Read => &self.reads,
+        }
+    }
+
+    async fn in_session<T: Send + 'static>(
         self: &Arc<Self>,
-        lane: fn(&Self) -> &StoreSessions,
+        turns: Option<&Turns>,
+        kind: Work,
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let busy = |_| {
@@ -275,17 +277,22 @@ impl ServedNamespace {
             Refusal::new(RefusalKind::Busy, told).retry_in(Duration::from_secs(1))
         };
         let limit = Instant::now() + PATIENCE;
-        let at_once = Arc::clone(&lane(self).at_once);
+        // First: who waits for its own turn holds up nobody.
+        let turn = match turns {
+            Some(turns) => timeout_at(limit, turns.take(kind)).await.map_err(busy)?,
+            None => None,
+        };
+        let at_once = Arc::clone(&self.sessions(kind).at_once);
         let permit = timeout_at(limit, at_once.acquire_owned()).await;
         let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
         let space = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
             // The store works on even if whoever asked has gone, or waits no longer.
-            let _permit = permit;
-            let idle = lane(&space).idle().pop();
+            let _permits = (permit, turn);
+            let idle = space.sessions(kind).idle().pop();
             let mut store = idle.map_or_else(|| space.session(), Ok)?;
             let done = work(&mut store);
-            lane(&space).idle().push(store);
+            space.sessions(kind).idle().push(store);
             if let Err(Refusal {
                 detail: Some(detail),
                 ..
@@ -353,49 +360,9 @@ fn reserved(total: u64) -> u32 {
     u32::try_from(total.div_ceil(16).min(MOST)).unwrap_or_default()
 }
 
-impl StoreSessions {
-    fn new(sessions: usize) -> Self {
-        Self {
-            idle: Mutex::default(),
-            at_once: Arc::new(Semaphore::new(sessions)),
-        }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, Vec<LeaseStore>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 fn stopping() -> Refusal {
     Refusal::new(RefusalKind::Unavailable, "the server is stopping")
 }
 
 #[cfg(test)]
-mod tests {
-    use randflake_std::lease::MemoryStore;
-    use randflake_std::randflake_core::Layout as _;
-    use randflake_std::{Randflake, SystemClock};
-
-    use super::*;
-
-    #[tokio::test]
-    async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
-        let namespace = Namespace::new("orders", Randflake::SPEC).unwrap();
-        let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
-        let space = Arc::new(ServedNamespace::new(Configured {
-            namespace,
-            cipher: None,
-            open: Box::new(move || Ok(store.clone().into())),
-        }));
-        // More often than there are sessions.
-        for _ in 0..2 * SESSIONS {
-            let panicking = space.with_store::<()>(|_| panic!("the test does"));
-            let refusal = panicking.await.unwrap_err();
-            assert_eq!(
-                (refusal.kind, refusal.kind.http()),
-                (RefusalKind::Internal, 500)
-            );
-        }
-        space.with_store(|_| Ok(())).await.unwrap();
-    }
-}
+mod tests;
