@@ -8,8 +8,8 @@ use crate::apart;
 use crate::cargo::{cargo, nightly, output_of, root};
 use crate::report::Report;
 
-/// A file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of a package's. What is in `seeds/NAME` and `NAME.dict` beside it is where
-/// it begins, and the words it puts together.
+/// A file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of a package. What is in `seeds/NAME` and
+/// `NAME.dict` beside it is where it begins, and the words it puts together.
 struct Target {
     folder: &'static str,
     name: &'static str,
@@ -139,8 +139,9 @@ mod tests {
     #[test]
     fn each_target_is_there() {
         for Target { folder, name, .. } in TARGETS {
-            let path = format!("{folder}/fuzz/fuzz_targets/{name}.rs");
-            assert!(root().join(&path).is_file(), "{path}");
+            let path = format!("{folder}/fuzz/fuzz_targets/{name}");
+            let files = ["/mod.rs", ".rs"].map(|end| root().join(format!("{path}{end}")));
+            assert!(files.iter().any(|file| file.is_file()), "{path}");
         }
     }
 }

@@ -73,8 +73,7 @@ pub(crate) fn cli(report: &mut Report, arguments: &[String]) -> Result<(), Strin
         _ => return Err("--old PROGRAM is allowed".to_owned()),
     }
     let mut command = cargo(&["bench", "--package", "randflake"]);
-    command.args(["--no-default-features", "--features", "sqlite"]);
-    command.args(["--bench", "command_line", "--"]);
+    command.args(["--no-default-features", "--bench", "command_line", "--"]);
     report.check("cli", command.args(arguments));
     Ok(())
 }
