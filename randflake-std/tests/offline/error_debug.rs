@@ -120,7 +120,7 @@ fn of_std() -> Vec<(&'static str, String)> {
         ),
         shown(
             segment::SegmentsBuildError::Thread(denied()),
-            "BuildError::Thread",
+            "SegmentsBuildError::Thread",
         ),
         shown(SegmentError::Refilling, "SegmentError::Refilling"),
         shown(DeviceError::from(engine()), "DeviceError::Store"),

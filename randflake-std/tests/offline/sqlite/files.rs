@@ -371,7 +371,7 @@ fn a_damaged_record_holds_up_nobody() {
     let mut store = place.open();
     let grant = acquire(&mut store).unwrap();
     let connection = Connection::open(place.database()).unwrap();
-    let damage = "UPDATE record SET value = '' WHERE kind = 2";
+    let damage = "UPDATE record SET value = '11:' WHERE kind = 2";
     connection.execute_batch(damage).unwrap();
     drop(connection);
     let sentence = unusable(store.renew(&[grant], TTL));
