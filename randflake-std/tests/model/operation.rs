@@ -1,5 +1,7 @@
 //! An operation of a process: the store is read, the shipped rules decide, a write is sent, and its answer is taken.
 
+use core::time::Duration;
+
 use randflake_std::lease::{self, NodeIds, StoreError};
 use randflake_std::rules::{
     self, Acquire, Caller, ClockWindow, Decision, Form, HeldLease, HistoryLink, Loss,
