@@ -48,7 +48,7 @@ impl Versions {
 impl NamespaceRecord {
     /// The record with a quarantine at least until a time, because a lease that it knows nothing of may be in use until
     /// then; both are times since the Unix epoch. `None` if that time is past, or the record says so already.
-    pub(super) fn fenced(&self, now: Duration, until: Duration) -> Option<Self> {
+    pub(super) fn quarantined_until(&self, now: Duration, until: Duration) -> Option<Self> {
         let spec = &self.terms.spec;
         let tick = spec.tick_at(now).filter(|_| now < until)?;
         // In ticks of this record's layout, of which the last one may have begun by then.

@@ -165,7 +165,7 @@ fn superseded(
         let ends = leases.iter().map(|lease| lease.grant.end);
         let end = ends.fold(asking.seen.latest_end(), u64::max);
         let until = asking.terms.spec.unix_ms(end);
-        change.namespace_after = another.fenced(view.now, Duration::from_millis(until));
+        change.namespace_after = another.quarantined_until(view.now, Duration::from_millis(until));
     }
     Decision {
         change,

@@ -131,7 +131,7 @@ impl<'b, B: Backend> World<'b, B> {
             _ => {
                 self.backend.lose_memory();
                 self.granted.clear();
-                // Now and then somebody waits for the fence; else the others run into it.
+                // Now and then somebody waits for the quarantine; else the others run into it.
                 if self.random.usize(..2) == 0 {
                     self.pass_the_quarantine();
                 }

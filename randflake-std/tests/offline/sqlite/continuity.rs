@@ -28,7 +28,7 @@ fn restore_anew(path: &Path, backup: &[u8]) {
 /// The longest TTL that a namespace may have had of which nothing is known.
 const UNKNOWN: Duration = Duration::from_secs(300);
 
-/// The fence is as long as it must be; when it is over, all is well, and stays so.
+/// The quarantine is as long as it must be; when it is over, all is well, and stays so.
 fn recovers(place: &Place, store: &mut LeaseStore) {
     let longest = store.namespace().max_ttl();
     recovers_after(place, store, longest);

@@ -1,4 +1,4 @@
-//! By what a server is known.
+//! Identity of a Redis server process, parsed from `INFO`.
 
 use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
 

@@ -32,7 +32,7 @@ use crate::store::LeaseArgs;
 #[command(after_help = "\
 Examples:
   randflake lease init --store redis://ids.internal --namespace orders
-  randflake lease init --store redis://ids.internal --namespace meters --max-ttl 30d --yes
+  randflake lease init --store redis://ids.internal --namespace meters --max-ttl 30d --no-wait
   randflake lease init --store redis://ids.internal --namespace orders --reopen")]
 pub(crate) struct LeaseInitArgs {
     /// Do not ask; it waits for holders from before all the same
