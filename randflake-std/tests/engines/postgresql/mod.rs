@@ -191,7 +191,7 @@ fn a_write_that_waits_for_another_finds_what_that_has_written() {
     renewed.ends[1].unwrap();
     let question = format!("SELECT value FROM randflake.record WHERE {record}");
     let kept: String = look.query_one(&question, &[]).unwrap().get(0);
-    assert!(kept.contains(":r:"), "{kept}");
+    assert!(kept.contains(":r1:"), "{kept}");
 }
 
 /// A counter's failure as that of leases, which fail in the same way.

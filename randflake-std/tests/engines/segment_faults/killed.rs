@@ -63,7 +63,7 @@ impl Process {
     fn start(url: &str, output: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command
-            .args(["--exact", "killed::issues_until_killed"])
+            .args(["--exact", "segment_faults::killed::issues_until_killed"])
             .env(URL, url)
             .env(OUTPUT, output)
             .stdin(Stdio::null())
