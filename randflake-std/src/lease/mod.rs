@@ -9,8 +9,6 @@
 #![doc = include_str!("blocking.md")]
 #![doc = include_str!("faults.md")]
 
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-#[doc(hidden)]
 #[cfg(feature = "etcd")]
 pub use crate::store::engines::EtcdStore;
 #[cfg(feature = "mysql")]

@@ -110,8 +110,8 @@ impl Keys {
 pub struct Write {
     /// Fingerprint of the engine when the texts were read from which this follows.
     pub fingerprint: String,
-    /// Interval in which the engine clock must be, only for engines that [take
-    /// one](crate::store::Engine::renews_unread).
+    /// Interval in which the engine clock must be, only for engines that [renew
+    /// without a read](crate::store::Profile::blind_renewal).
     pub window: Option<(Duration, Duration)>,
     /// Entries, each key at most once.
     pub entries: Vec<Entry>,
