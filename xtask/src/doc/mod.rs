@@ -15,7 +15,7 @@ use crate::report::Report;
 const BADGES: &[(&str, &str, &str)] = &[
     ("sparx64", "struct.Sparx64.html", "cipher"),
     ("randflake-core", "struct.Id.html", "serde"),
-    ("randflake-std", "lease/type.SqliteStore.html", "sqlite"),
+    ("randflake-std", "lease/struct.SqliteStore.html", "sqlite"),
     (
         "randflake-embedded",
         "struct.NorHorizon.html",
