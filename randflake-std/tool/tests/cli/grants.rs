@@ -243,7 +243,8 @@ fn what_is_not_granted_now_has_a_status_of_its_own() {
         "--namespace",
         "two",
     ];
-    let taken = acquire(&user, &[&["-n", "2", "--ttl", "1"][..], &layout].concat());
+    // Long enough for a loaded machine to be refused before they end.
+    let taken = acquire(&user, &[&["-n", "2", "--ttl", "10"][..], &layout].concat());
     let more = [&["lease", "acquire"][..], &layout].concat();
     let said = user.run(&more).fails(3);
     assert!(said.contains("too few node ids are free"), "{said}");
