@@ -11,6 +11,7 @@ mod features;
 mod floors;
 mod lean_tool;
 mod manifest;
+mod packages;
 mod separate_tests;
 mod source;
 mod workspace;
@@ -58,6 +59,10 @@ pub(crate) fn run(report: &mut Report) {
     report.verdict(
         "`cargo randflake` compiles the crates that are listed",
         verdict(&lean_tool::check()),
+    );
+    report.verdict(
+        "packages hold what can be used outside of this repository",
+        verdict(&packages::check()),
     );
 }
 
