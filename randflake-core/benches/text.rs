@@ -1,14 +1,12 @@
-//! What the text form costs: one id to text and back, and 1,024 at once.
+//! What the text form costs: one id to text and back.
 //!
-//! The baseline of one writes and reads the same number the standard library's way, in hexadecimal; that of many
-//! writes one after another into the same buffer.
+//! The baseline writes and reads the same number the standard library's way, in hexadecimal.
 
 use core::fmt::Write as _;
 use core::hint::black_box;
-use std::io::Write as _;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use randflake_core::{Id, Notation};
+use randflake_core::Id;
 
 /// 13 digits, as all but one in 16 of the encrypted ids have.
 const LONG: Id = Id::from_u64(0x9E37_79B9_7F4A_7C15);
@@ -52,48 +50,5 @@ fn decode(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Divide by 1,024 for one of them.
-fn lines(criterion: &mut Criterion) {
-    const IDS: usize = 1_024;
-    let mut number = LONG.to_u64();
-    let ids: Vec<_> = (0..IDS)
-        .map(|_| {
-            number = number.wrapping_mul(0xD134_2543_DE82_EF95).wrapping_add(1);
-            Id::from_u64(number)
-        })
-        .collect();
-    let mut group = criterion.benchmark_group("lines");
-    let mut buffer = vec![0; IDS * 21];
-    for (case, notation) in [
-        ("text", Notation::Text),
-        ("signed", Notation::Signed),
-        ("unsigned", Notation::Unsigned),
-    ] {
-        group.bench_function(case, |b| {
-            b.iter(|| notation.write(black_box(&ids), b'\n', black_box(&mut buffer)));
-        });
-    }
-    group.bench_function("baseline/text", |b| {
-        b.iter(|| {
-            buffer.clear();
-            for id in black_box(&ids) {
-                buffer.extend_from_slice(id.to_text().as_bytes());
-                buffer.push(b'\n');
-            }
-            black_box(buffer.len())
-        });
-    });
-    group.bench_function("baseline/signed", |b| {
-        b.iter(|| {
-            buffer.clear();
-            for id in black_box(&ids) {
-                _ = writeln!(buffer, "{}", id.to_i64());
-            }
-            black_box(buffer.len())
-        });
-    });
-    group.finish();
-}
-
-criterion_group!(benches, encode, decode, lines);
+criterion_group!(benches, encode, decode);
 criterion_main!(benches);

@@ -27,7 +27,6 @@ pub mod internal;
 mod lane;
 mod layout;
 mod lease;
-mod lines;
 mod permutation;
 mod pool;
 mod run;
@@ -47,8 +46,8 @@ pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
 pub use codec::{Codec, Parts};
 pub use error::{
-    BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, GenerateErrorKind,
-    HorizonError, LayoutError, LeaseError, MakeTicketError, SetClockError, TicketError,
+    DecodeError, ExtendError, FieldError, GenerateError, GenerateErrorKind, HorizonError,
+    LayoutError, LeaseError, MakeTicketError, SetClockError, TicketError,
 };
 pub use generator::Generator;
 use generator::{Strict, Tolerance};
@@ -63,7 +62,6 @@ pub use layout::{
     Mastodon, Randflake, Snowflake, Sonyflake,
 };
 pub use lease::Lease;
-pub use lines::Notation;
 pub use permutation::{Permutation, Plain};
 pub use pool::Pool;
 use run::Run;

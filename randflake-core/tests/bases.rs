@@ -212,32 +212,3 @@ proptest! {
         }
     }
 }
-
-/// Many at once are those of each alone, in buffers with just enough room and with more.
-#[test]
-fn many_are_written_as_each_alone() {
-    let numbers = (0..64).flat_map(|shift| [1 << shift, u64::MAX >> shift, u64::MAX << shift]);
-    let ids: Vec<_> = numbers.chain([0, 10, 999]).map(Id::from_u64).collect();
-    for base in ALL {
-        let mut expected = String::new();
-        for &id in &ids {
-            expected.push_str(id.to_base(base).as_str());
-            expected.push(',');
-        }
-        let needed = ids.len() * (base.max_len() + 1);
-        for room in [needed, needed + 1, needed + 100] {
-            let mut buffer = vec![b'#'; room];
-            assert_eq!(base.write(&ids, b',', &mut buffer), Ok(expected.len()));
-            assert_eq!(&buffer[..expected.len()], expected.as_bytes(), "{base}");
-        }
-        let mut short = vec![b'#'; needed - 1];
-        let error = base.write(&ids, b',', &mut short).unwrap_err();
-        assert_eq!((error.len, error.needed), (needed - 1, needed));
-        assert!(short.iter().all(|&byte| byte == b'#'));
-        // The longest, one at a time: nothing is left behind them.
-        let mut one = vec![b'#'; base.max_len() + 1];
-        let longest = base.write(&[Id::from_u64(u64::MAX)], b',', &mut one);
-        assert_eq!(longest, Ok(one.len()));
-        assert_eq!(base.write(&[], b',', &mut []), Ok(0));
-    }
-}

@@ -12,9 +12,6 @@ mod bases;
 #[path = "../fuzz/fuzz_targets/fields.rs"]
 mod fields;
 #[expect(unused_attributes, reason = "a target has no `main` of its own")]
-#[path = "../fuzz/fuzz_targets/lines.rs"]
-mod lines;
-#[expect(unused_attributes, reason = "a target has no `main` of its own")]
 #[path = "../fuzz/fuzz_targets/sequencer.rs"]
 mod sequencer;
 #[expect(unused_attributes, reason = "a target has no `main` of its own")]
@@ -62,11 +59,6 @@ fn bases_holds() {
 #[test]
 fn fields_holds() {
     for_each_input(fields::run);
-}
-
-#[test]
-fn lines_holds() {
-    for_each_input(lines::run);
 }
 
 #[test]

@@ -28,7 +28,6 @@ const fn target(folder: &'static str, name: &'static str, sanitizer: &'static st
 const TARGETS: &[Target] = &[
     target("sparx64", "blocks", "address"),
     target("randflake-core", "text", "none"),
-    target("randflake-core", "lines", "none"),
     target("randflake-core", "bases", "none"),
     target("randflake-core", "fields", "none"),
     target("randflake-core", "sequencer", "none"),

@@ -4,7 +4,6 @@
 //! the decimal digits, not the number.
 
 mod base64;
-mod bulk;
 mod digits;
 mod fast;
 

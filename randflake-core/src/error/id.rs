@@ -143,24 +143,3 @@ pub(crate) fn write_byte(f: &mut Formatter<'_>, byte: u8, index: usize) -> fmt::
 }
 
 impl core::error::Error for DecodeError {}
-
-/// Error of writing ids to a buffer that is too short. Nothing was written.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[non_exhaustive]
-pub struct BufferTooShort {
-    /// Length of the buffer in bytes.
-    pub len: usize,
-    /// Number of bytes that the ids and their separators need.
-    pub needed: usize,
-}
-
-impl Display for BufferTooShort {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let Self { len, needed } = self;
-        write!(f, "the text takes {needed} bytes: the buffer has {len}")
-    }
-}
-
-impl core::error::Error for BufferTooShort {}

@@ -11,6 +11,6 @@ pub(crate) mod readable;
 pub use clock::{HorizonError, SetClockError};
 pub use generate::{GenerateError, GenerateErrorKind};
 pub(crate) use id::write_byte;
-pub use id::{BufferTooShort, DecodeError, FieldError};
+pub use id::{DecodeError, FieldError};
 pub use layout::LayoutError;
 pub use lease::{ExtendError, LeaseError, MakeTicketError, TicketError};

@@ -5,8 +5,8 @@ use core::error::Error;
 use core::fmt::{self, Debug, Formatter};
 
 use super::{
-    BufferTooShort, DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError,
-    LeaseError, MakeTicketError, SetClockError, TicketError,
+    DecodeError, ExtendError, FieldError, GenerateError, HorizonError, LayoutError, LeaseError,
+    MakeTicketError, SetClockError, TicketError,
 };
 use crate::segment::error::{PutError, ReserveError};
 use crate::{BaseError, BorderError, TypedIdError, UuidError};
@@ -66,7 +66,6 @@ crate::readable_debug!(BorderError {
     CipherMissing,
     Text
 });
-crate::readable_debug!(BufferTooShort);
 crate::readable_debug!(DecodeError {
     Empty,
     TooLong,

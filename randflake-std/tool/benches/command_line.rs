@@ -1,10 +1,10 @@
-//! What the command line tool takes for an id: processor time, over two million ids, with all that it takes to start.
+//! Processor time of the command line tool for an id, over two million ids, including the start of the process.
 //! Wall time says less: generating waits for the next second where a layout has no more ids.
 //!
-//! Linux counts the sum of user and system time to the nanosecond and parts it by samples, every 4 ms or so: so both are
-//! told, the user time as the median of the rounds and the sum as the least.
+//! Linux counts the sum of user and system time to the nanosecond, but divides it by samples, every 4 ms or so. So both are
+//! printed: the user time as the median of the rounds, and the sum as the least.
 //!
-//! `cargo bench --features cli --bench command_line -- --old PROGRAM` measures another build beside, in turn.
+//! `cargo xtask bench cli --old PROGRAM` measures another build beside this one, in turn.
 
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
@@ -89,15 +89,15 @@ impl Bench {
     }
 }
 
-/// The user time of all children that were waited for, and with the system's.
+/// User time of all children that were waited for, and the sum of user and system time, in nanoseconds.
 fn children_ns() -> [f64; 2] {
     let mut usage = MaybeUninit::<libc::rusage>::uninit();
     #[expect(unsafe_code, reason = "the standard library has no such question")]
-    // SAFETY: it is told where there is room for its answer.
-    let told = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
-    assert_eq!(told, 0);
+    // SAFETY: there is room for the answer where the pointer leads.
+    let status = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) };
+    assert_eq!(status, 0);
     #[expect(unsafe_code, reason = "as above")]
-    // SAFETY: it has answered.
+    // SAFETY: the call has succeeded, so it has written all of it.
     let usage = unsafe { usage.assume_init() };
     #[expect(clippy::cast_precision_loss, reason = "microseconds of some minutes")]
     let ns = |time: libc::timeval| time.tv_sec as f64 * 1e9 + time.tv_usec as f64 * 1e3;

@@ -1,10 +1,16 @@
 //! Dates and time spans that people type.
 
 use core::time::Duration;
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use humantime::parse_rfc3339_weak;
-use randflake_std::date;
+use humantime::{format_rfc3339_millis, parse_rfc3339_weak};
+use randflake_std::date::{self, YEAR_10000_MS, utc};
+
+/// The time of this machine's clock since 1970; zero before that.
+pub(crate) fn now() -> Duration {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap_or_default()
+}
 
 /// Unix milliseconds of `2024-12-09` or `2024-12-09T01:04:57Z`, in UTC.
 pub(crate) fn unix_ms(text: &str) -> Option<u64> {
@@ -15,6 +21,16 @@ pub(crate) fn unix_ms(text: &str) -> Option<u64> {
     };
     let since = time.ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(since.as_millis()).ok()
+}
+
+/// A Unix time in RFC 3339: in whole seconds, or in milliseconds if ticks of this length have a use for them.
+pub(crate) fn utc_in_ticks(unix_ms: u64, tick_ms: u64) -> String {
+    let unix = Duration::from_millis(unix_ms);
+    // `utc` has words for years of five digits, which RFC 3339 has not.
+    if tick_ms.is_multiple_of(1_000) || unix_ms >= YEAR_10000_MS {
+        return utc(unix);
+    }
+    format_rfc3339_millis(UNIX_EPOCH + unix).to_string()
 }
 
 /// A span as people type it: `90`, `90s`, `5m`, `1h 30m`; a number alone is seconds.
@@ -45,7 +61,16 @@ mod tests {
     }
 
     #[test]
-    fn units_are_span() {
+    fn milliseconds_are_shown_where_ticks_have_them() {
+        let in_seconds = utc_in_ticks(1_733_706_297_250, 64_000);
+        assert_eq!(in_seconds, "2024-12-09T01:04:57Z");
+        let in_ms = utc_in_ticks(1_733_706_297_250, 1);
+        assert_eq!(in_ms, "2024-12-09T01:04:57.250Z");
+        assert_eq!(utc_in_ticks(YEAR_10000_MS, 1), "after the year 9999");
+    }
+
+    #[test]
+    fn units_are_read() {
         for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("1h 30m", 5_400)] {
             assert_eq!(duration(text), Ok(Duration::from_secs(seconds)));
         }

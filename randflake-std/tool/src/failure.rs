@@ -3,6 +3,7 @@
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
+use std::path::Path;
 use std::process::ExitCode;
 use std::{env, io};
 
@@ -15,7 +16,7 @@ use randflake_std::segment::CounterError;
 
 use crate::output::visible;
 
-/// Failure of a command, which decides its exit status.
+/// Why a command failed. The variant decides its exit status.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// What was given is wrong: exit status 2.
@@ -36,7 +37,7 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const LATER: u8 = 3;
 const LOST: u8 = 4;
-/// As a shell tells of a command that a signal has ended.
+/// Added to a signal's number, as shells do for a command that the signal has ended.
 pub(crate) const SIGNALLED: u8 = 128;
 
 impl Failure {
@@ -48,32 +49,43 @@ impl Failure {
         Self::Failed(message.to_string())
     }
 
-    /// The same, once it was tried for so long.
+    /// The failure of making a new file: an existing one is never overwritten.
+    pub(crate) fn of_new_file(path: &Path, error: &io::Error) -> Self {
+        let path = path.display();
+        if error.kind() == io::ErrorKind::AlreadyExists {
+            return Self::failed(format!(
+                "{path} exists and is not overwritten: name a new file"
+            ));
+        }
+        Self::failed(format!("{path}: {error}"))
+    }
+
+    /// Adds for how long it was tried.
     #[must_use]
     pub(crate) fn after(self, waited: Duration) -> Self {
         self.behind(format_args!("gave up after {}", span(waited)))
     }
 
-    /// The same, with what it is about before it.
+    /// Puts what a message is about before it.
     #[must_use]
     pub(crate) fn behind(self, what: impl Display) -> Self {
-        let told = |message| format!("{what}: {message}");
+        let behind = |message| format!("{what}: {message}");
         match self {
-            Self::Failed(message) => Self::Failed(told(message)),
-            Self::Usage(message) => Self::Usage(told(message)),
-            Self::Later(message) => Self::Later(told(message)),
+            Self::Failed(message) => Self::Failed(behind(message)),
+            Self::Usage(message) => Self::Usage(behind(message)),
+            Self::Later(message) => Self::Later(behind(message)),
             other => other,
         }
     }
 
-    /// Says why, in one line, and gives the exit status.
+    /// Says why in one line on standard error, and returns the exit status.
     pub(crate) fn report(self) -> ExitCode {
         let status = match &self {
             // `randflake generate | head -1` has what it wants.
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return ExitCode::SUCCESS;
             }
-            // Whoever sent it knows.
+            // Whoever sent the signal knows.
             Self::Interrupted(signal) => return ExitCode::from(SIGNALLED + signal),
             Self::Output(_) | Self::Failed(_) => FAILED,
             Self::Usage(_) => USAGE,
@@ -144,7 +156,7 @@ impl From<BuildError> for Failure {
     }
 }
 
-/// An error without a subject is one of standard output; files name themselves in [`Failure::failed`].
+/// An I/O error is one of standard output: those of files are made with [`Failure::failed`], and name the file.
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
         Self::Output(error)
@@ -152,6 +164,9 @@ impl From<io::Error> for Failure {
 }
 
 /// Writes one line to standard error, whatever the message has in it; its beginning is coloured on a terminal.
+///
+/// Messages quote what others wrote: names of holders, errors of servers. A line feed or an escape sequence in them must not
+/// look like a message of its own.
 pub(crate) fn say(message: &str) {
     const NAME: Style = AnsiColor::Red.on_default().bold();
     let message = visible(&one_line(message));
@@ -166,7 +181,7 @@ pub(crate) fn one_line(message: &str) -> String {
     lines.collect::<Vec<_>>().join(" ")
 }
 
-/// Prints help and version as they are, and what is wrong with the arguments in one line.
+/// Reports what clap found: help and version as they are, and what is wrong with the arguments in one line.
 pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     let is_help = matches!(
         error.kind(),
@@ -175,7 +190,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if is_help {
-        // As in `report`, whoever has closed the output does not want the rest.
+        // Whoever has closed the output does not want the rest.
         let _closed = error.print();
     } else {
         let text = without_urls(error.render().to_string());
@@ -185,7 +200,7 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(USAGE))
 }
 
-/// What was meant by an argument that there is not, where clap cannot know.
+/// What an unknown argument was meant to be, where clap cannot know.
 fn tip(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -200,7 +215,7 @@ fn tip(error: &clap::Error) -> Option<String> {
     }
 }
 
-/// A store's URL may hold a password, also where none belongs.
+/// Hides URLs in a message: one of a store may hold a password, wherever it was typed.
 fn without_urls(mut text: String) -> String {
     for argument in env::args_os().skip(1) {
         let argument = argument.to_string_lossy();

@@ -1,8 +1,7 @@
-//! Which layout the ids have.
+//! The option `--layout`: how it is read, and what follows from it.
 
 use core::str::FromStr;
 use core::time::Duration;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::utc;
 use randflake_std::lease::{KeyCheck, Namespace};
@@ -26,15 +25,15 @@ pub(crate) struct LayoutArgs {
     /// milliseconds. A custom layout has the widths of its fields in bits, from the highest down; the node id may
     /// have parts with names, as in custom:38,region:6+type:14+machine:2,3@2020-01-01/10.
     #[arg(long, value_name = "LAYOUT", default_value = "randflake")]
-    pub(crate) layout: Chosen,
+    pub(crate) layout: LayoutChoice,
 }
 
-/// A layout that was asked for.
+/// A layout as an option or a line of `--namespaces` asks for it.
 #[derive(Clone, Debug)]
-pub(crate) struct Chosen {
+pub(crate) struct LayoutChoice {
     spec: LayoutSpec,
     encrypted: bool,
-    /// As it was written, without epoch and tick.
+    /// The text as it was written, without epoch and tick: advice on another epoch repeats it.
     shape: String,
 }
 
@@ -45,7 +44,7 @@ const CUSTOM_SHAPE: &str = "a custom layout is written custom:TIME,NODE,SEQUENCE
 const CUSTOM_BITS: &str = "1 to 63 bits of time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 \
                            together are allowed";
 
-impl Default for Chosen {
+impl Default for LayoutChoice {
     fn default() -> Self {
         Self {
             spec: Randflake::SPEC,
@@ -55,7 +54,7 @@ impl Default for Chosen {
     }
 }
 
-impl FromStr for Chosen {
+impl FromStr for LayoutChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -74,13 +73,14 @@ impl FromStr for Chosen {
         };
         Ok(Self {
             spec,
+            // The Randflake layout has no plain form: its ids would tell time and node without anybody having chosen so.
             encrypted: asked_encrypted || name == "randflake",
             shape: written,
         })
     }
 }
 
-/// Epoch in Unix milliseconds, and the tick's length.
+/// Epoch in Unix milliseconds, and the tick's length in milliseconds if it is given.
 type EpochAndTick = (u64, Option<u64>);
 
 fn read_times(text: &str) -> Result<EpochAndTick, String> {
@@ -88,6 +88,7 @@ fn read_times(text: &str) -> Result<EpochAndTick, String> {
         Some((epoch, tick)) => (epoch, Some(tick)),
         None => (text, None),
     };
+    // A number is never a date here: dates have hyphens.
     let epoch_unix_ms = epoch.parse().ok().or_else(|| date::unix_ms(epoch));
     let epoch_unix_ms = epoch_unix_ms.ok_or_else(|| {
         format!(
@@ -112,6 +113,7 @@ fn read_preset(
             .iter()
             .find(|(preset, _)| preset.eq_ignore_ascii_case(name));
         return Err(match known {
+            // Not taken as meant: scripts would rely on it, and messages and namespaces are in lower case.
             Some((preset, _)) => format!("unknown layout: write {preset}, in lower case"),
             None => format!("unknown layout: {names} are known; {CUSTOM_SHAPE}"),
         });
@@ -124,6 +126,7 @@ fn read_preset(
         tick_ms: tick_ms.unwrap_or(spec.tick_ms()),
         ..spec.fields()
     };
+    // Another epoch moves the times; the parts of the node id stay.
     let moved = LayoutSpec::new(fields).and_then(|moved| match spec.node_fields() {
         [] => Ok(moved),
         parts => moved.with_node_fields(parts),
@@ -179,7 +182,7 @@ fn read_custom(widths: &str, times: Option<EpochAndTick>) -> Result<LayoutSpec, 
         .map_err(|error: LayoutError| error.to_string())
 }
 
-/// `NAME:BITS+NAME:BITS`, or `None` for a number.
+/// Reads the parts of a node id, `NAME:BITS+NAME:BITS`. `None` for a number, which has no parts.
 fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
     if !text.contains(':') {
         return Ok(None);
@@ -200,14 +203,14 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
         .ok_or_else(|| format!("'{text}': NAME:BITS+NAME:BITS is allowed, with 1 to 32 bits each"))
 }
 
-/// The name of these fields, if they have one.
+/// The name of the published layout that has these fields, if one has.
 fn preset(fields: LayoutFields) -> Option<&'static str> {
     let mut presets = LAYOUTS.iter();
     let preset = presets.find(|(_, spec)| spec.fields() == fields);
     preset.map(|(name, _)| *name)
 }
 
-/// The layout of a stored namespace, as `--layout` takes it if that is possible.
+/// The layout of a stored namespace, for people.
 pub(crate) fn described(namespace: &Namespace) -> String {
     let fields = namespace.spec().fields();
     let encrypted = match namespace.key_check() {
@@ -239,9 +242,9 @@ pub(crate) fn described(namespace: &Namespace) -> String {
     )
 }
 
-impl Chosen {
-    /// How its ids become public, unless that takes a secret that is not known here.
-    pub(crate) fn known_seal(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
+impl LayoutChoice {
+    /// The check value of the key that encrypts the ids; `None` if that is a secret which is not known here.
+    pub(crate) fn known_key_check(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
         if !self.encrypted {
             return Ok(Some(KeyCheck::Plain));
         }
@@ -257,8 +260,10 @@ impl Chosen {
         self.encrypted
     }
 
-    /// The namespace unless another is asked for. It follows from the bits and the encryption, however the layout
-    /// was written: ids of two layouts must not share one, and one layout must not have two.
+    /// The namespace unless another is asked for.
+    ///
+    /// It follows from the bits and the encryption, however the layout was written: two layouts in one namespace would be
+    /// refused by the store, and one layout in two namespaces would repeat ids.
     pub(crate) fn namespace(&self) -> String {
         let fields = self.spec.fields();
         let prefix = if self.encrypted { "encrypted-" } else { "" };
@@ -283,7 +288,7 @@ impl Chosen {
         )
     }
 
-    /// The node id that is asked for, if one is.
+    /// Checks the node id that is asked for, if one is.
     pub(crate) fn node_id(&self, asked: Option<&str>) -> Result<Option<u32>, Failure> {
         const ARGUMENT: &str = "--node-id <N>";
         let Some(asked) = asked else {
@@ -297,12 +302,11 @@ impl Chosen {
         check(ARGUMENT, asked, 0..=max.into()).map(Some)
     }
 
-    /// Refuses to issue ids of a layout whose time is up. Its ids are read as ever.
+    /// Refuses to issue ids of a layout whose time is up, or has not begun. Its ids can still be read.
     pub(crate) fn has_time_left(&self) -> Result<(), Failure> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let unix = |tick| Duration::from_millis(self.spec.unix_ms(tick));
         let (first, last) = (unix(0), unix(self.spec.max_tick()));
-        let now = now.unwrap_or_default();
+        let now = date::now();
         if (first..=last).contains(&now) {
             return Ok(());
         }
@@ -316,7 +320,7 @@ impl Chosen {
         )))
     }
 
-    /// The codec, with a secret where there is something to encrypt.
+    /// The codec, with the secret if the ids are encrypted.
     pub(crate) fn codec(
         &self,
         secret: &SecretArgs,
@@ -325,7 +329,7 @@ impl Chosen {
         Ok(Codec::new(self.spec, cipher.map(|key| key.cipher())))
     }
 
-    /// The cipher, with a secret that is made if none was ever given or made; none for plain ids.
+    /// The cipher for new ids, whose secret is made if there is none; `None` for plain ids.
     pub(crate) fn cipher_for_issuing(
         &self,
         secret: &SecretArgs,

@@ -1,9 +1,9 @@
-//! `randflake`, the command line tool, and the service in it. The rules are the library's.
+//! `randflake`, the command line tool, and the server in it. The rules are the library's.
 //!
-//! `cli` names the subcommands. Those of the command line are in `command`, the service and its tokens in `serve`. What both
-//! need, as the options that choose a store, stands beside them.
+//! `cli` names the subcommands. Those of the command line are in `command`, the server and its tokens in `serve`. What both
+//! need, such as the options that choose a store, is beside them.
 
-// A fuzzer has its own.
+// The fuzz target `http` is built from this file, and the fuzzer brings its own `main`.
 #![cfg_attr(fuzzing, no_main)]
 #![expect(
     clippy::doc_markdown,
@@ -16,8 +16,6 @@ mod date;
 mod failure;
 mod form;
 mod hardening;
-mod hex;
-mod json;
 mod layout;
 mod max_ttl;
 mod mistake;
@@ -25,6 +23,9 @@ mod number;
 mod output;
 mod secret;
 #[cfg(feature = "serve")]
+mod serve;
+#[cfg(not(feature = "serve"))]
+#[path = "no_serve.rs"]
 mod serve;
 mod state_directory;
 mod store;
@@ -37,7 +38,9 @@ use clap::Parser;
 use cli::Cli;
 
 fn main() -> ExitCode {
+    // Before the secret is read from anywhere.
     hardening::hide_memory();
+    // `parse` would print errors itself, with arguments in them that may hold passwords.
     match Cli::try_parse() {
         Ok(cli) => match cli.run() {
             Ok(()) => ExitCode::SUCCESS,

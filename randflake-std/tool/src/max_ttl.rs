@@ -1,4 +1,7 @@
-//! The longest TTL of a namespace, which several places may say.
+//! The longest TTL of a namespace, which an option, a variable and the store's URL may say.
+//!
+//! It is a term of the namespace: a process that waited out a shorter one after a loss of data would repeat ids. So two
+//! places that differ are refused; a precedence would hide which of them counts.
 
 use core::time::Duration;
 use std::env;
@@ -10,7 +13,7 @@ use crate::failure::Failure;
 
 const VARIABLE: &str = "RANDFLAKE_MAX_TTL";
 
-/// A place that says it, and what it says.
+/// A longest TTL, after the place that says it.
 pub(crate) type NamedTtl = (&'static str, Duration);
 
 /// A longest TTL as people type it.
@@ -22,7 +25,7 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     Ok(time)
 }
 
-/// What the environment says.
+/// The longest TTL that the environment says.
 pub(crate) fn variable() -> Result<Option<NamedTtl>, Failure> {
     let Some(text) = env::var_os(VARIABLE) else {
         return Ok(None);
@@ -43,11 +46,11 @@ pub(crate) fn agreed(
     let Some(other) = places.find(|(_, time)| *time != first.1) else {
         return Ok(Some(first));
     };
-    let told = |(place, time): NamedTtl| format!("{} by {place}", span(time));
+    let named = |(place, time): NamedTtl| format!("{} by {place}", span(time));
     Err(Failure::usage(format!(
         "the longest TTL is {} and {}: it is fixed when the namespace is created, so say it in one place, or the same in \
          all",
-        told(first),
-        told(other)
+        named(first),
+        named(other)
     )))
 }

@@ -1,4 +1,7 @@
-//! What a text is that is no id in the form it was read in, and how to read it.
+//! Advice on a text that is no id in the form it was read in.
+//!
+//! Most such texts are ids in another form, or come from a tool that adds quotes, a byte order mark or a header. The advice is
+//! given after the problem, and only where the text leaves little doubt.
 
 use std::path::Path;
 
@@ -9,7 +12,6 @@ use crate::form::TextForm;
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The problem with a text, and what to do about it where the text shows what was meant.
-#[cold]
 pub(crate) fn explain(form: TextForm, text: &str, problem: String) -> String {
     if text.starts_with(BYTE_ORDER_MARK) {
         return "a byte order mark (U+FEFF) stands before it: save the file as UTF-8 without one, or \
@@ -50,7 +52,7 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     if text.contains(['.', '/']) && Path::new(text).is_file() {
         return Some(format!("to read ids from this file, write < {text}"));
     }
-    // What can be told by looking: most digits are digits in most bases.
+    // Forms that can be told by looking; most digits are digits in most bases, so base58 and its like are never advised.
     let (name, other) = if text.parse::<i64>().is_ok() {
         ("a signed number", TextForm::Int)
     } else if text.parse::<u64>().is_ok() {
@@ -73,11 +75,10 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
 }
 
 fn reads(form: TextForm, text: &str) -> bool {
-    form.parse(text.as_bytes()).is_some()
+    form.read_plainly(text).is_ok()
 }
 
-/// What is wrong with a line that is not UTF-8.
-#[cold]
+/// Says what is wrong with a line that is not UTF-8.
 pub(crate) fn not_utf8(line: &[u8], valid_up_to: usize) -> String {
     if matches!(line, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) {
         return "the input is UTF-16, as Windows PowerShell writes it: UTF-8 is allowed (Out-File -Encoding ascii)"

@@ -1,9 +1,10 @@
 //! Parsers of numbers on the command line.
+//!
+//! Clap's own ranges say `4 is not in 1..=3`; these say what is allowed, in the words that the other messages use.
 
 use core::ops::RangeInclusive;
 
 use crate::failure::Failure;
-use crate::hex;
 
 /// A parser of the numbers in a range, whose error says what is allowed.
 pub(crate) fn within<T: TryFrom<u64>>(
@@ -22,10 +23,20 @@ pub(crate) fn within<T: TryFrom<u64>>(
     }
 }
 
+/// The number of up to 64 bits that hex digits of either case stand for, which may have `0x` before them.
+pub(crate) fn hex(text: &str) -> Option<u64> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    // `from_str_radix` takes a sign.
+    let is_hex = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex
+        .then(|| u64::from_str_radix(digits, 16).ok())
+        .flatten()
+}
+
 /// An address or a size: decimal digits, or `0x` and hex digits.
 pub(crate) fn address(text: &str) -> Result<u32, String> {
     let number = match text.strip_prefix("0x") {
-        Some(_) => hex::parse(text.as_bytes()).and_then(|number| u32::try_from(number).ok()),
+        Some(_) => hex(text).and_then(|number| u32::try_from(number).ok()),
         None => text.parse().ok(),
     };
     number.ok_or_else(|| "0 to 4294967295, or 0x0 to 0xffffffff, are allowed".to_owned())
@@ -44,4 +55,28 @@ pub(crate) fn wrong(argument: &str, text: &str, allowed: &str) -> Failure {
     Failure::usage(format!(
         "invalid value '{text}' for '{argument}': {allowed}"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hex_digits_are_read_without_a_sign() {
+        for text in ["1f", "1F", "0x1f", "0000000000000000001f"] {
+            assert_eq!(hex(text), Some(0x1F), "{text}");
+        }
+        for text in [
+            "",
+            "0x",
+            "g",
+            "-1",
+            "+1",
+            "10000000000000000",
+            "0x0x1",
+            "0X1",
+        ] {
+            assert_eq!(hex(text), None, "{text}");
+        }
+    }
 }

@@ -4,39 +4,42 @@ use core::fmt::{Display, Write as _};
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
-use memchr::memrchr;
-use randflake_std::Id;
-use randflake_std::randflake_core::BufferTooShort;
 use serde::Serialize;
 
 use crate::failure::Failure;
 
 const CAPACITY: usize = 64 * 1024;
-/// A pipe takes so much at once or nothing of it (POSIX: 512 at least, Linux: 4096). So what is written of whole lines
-/// stays whole if a signal ends the process while the reader does not read.
+/// Bytes that a pipe takes together or not at all (POSIX: 512 at least, Linux: 4096). So lines that are written in pieces of
+/// this size stay whole if a signal ends the process while the reader does not read.
 const PIPE_BUF: usize = if cfg!(target_os = "linux") {
     4_096
 } else {
     512
 };
 
-/// Standard output, locked: a terminal gets each piece at once, all else 64 KiB. Flush it at the end,
-/// or an error in writing the last piece is lost.
-pub(crate) fn stdout() -> Output {
+/// Standard output, locked: a terminal gets each line at once, all else 64 KiB. Flush it at the end, or an error in writing
+/// the last piece is lost.
+pub(crate) fn stdout() -> BufferedStdout {
     let stdout = io::stdout().lock();
-    Output {
+    BufferedStdout {
         is_terminal: stdout.is_terminal(),
         is_pipe: is_pipe(&stdout),
         stdout,
-        text: vec![0; CAPACITY].into_boxed_slice(),
-        len: 0,
+        text: Vec::with_capacity(CAPACITY),
     }
 }
 
-/// All that a command has to say.
+/// Prints all that a command has to say.
 pub(crate) fn print_line(line: impl Display) -> Result<(), Failure> {
     let mut out = stdout();
     writeln!(out, "{line}")?;
+    Ok(out.flush()?)
+}
+
+/// Prints all that a command has to say: as a JSON object for programs, or as text.
+pub(crate) fn print(value: &(impl Serialize + Display), json: bool) -> Result<(), Failure> {
+    let mut out = stdout();
+    out.value(value, json)?;
     Ok(out.flush()?)
 }
 
@@ -52,16 +55,15 @@ fn is_pipe(_: &StdoutLock<'_>) -> bool {
     false
 }
 
-pub(crate) struct Output {
+/// Buffered standard output that ends writes to pipes with whole lines.
+pub(crate) struct BufferedStdout {
     stdout: StdoutLock<'static>,
     is_terminal: bool,
     is_pipe: bool,
-    text: Box<[u8]>,
-    /// How much of the text is to be written.
-    len: usize,
+    text: Vec<u8>,
 }
 
-impl Output {
+impl BufferedStdout {
     pub(crate) fn is_terminal(&self) -> bool {
         self.is_terminal
     }
@@ -71,125 +73,81 @@ impl Output {
         AutoStream::choice(&self.stdout) != ColorChoice::Never
     }
 
-    /// A line of at most `most` bytes for each id: `write` puts those of many to the front of a place.
-    pub(crate) fn blocks(
+    /// Writes one of several values: as a JSON object on a line, or as text.
+    pub(crate) fn value(
         &mut self,
-        most: usize,
-        ids: &[Id],
-        write: impl Fn(&[Id], &mut [u8]) -> Result<usize, BufferTooShort>,
+        value: &(impl Serialize + Display),
+        json: bool,
     ) -> io::Result<()> {
-        let line = most + 1;
-        for ids in ids.chunks(CAPACITY / line) {
-            self.put(ids.len() * line, |place| {
-                write(ids, place).map_err(io::Error::other)
-            })?;
+        if json {
+            self.object(value)
+        } else {
+            writeln!(self, "{value}")
         }
-        self.end_of_piece()
     }
 
-    /// A line of at most `most` bytes for each id: `write` puts its text to the front of as many, and says how long it
-    /// is.
-    pub(crate) fn lines(
-        &mut self,
-        most: usize,
-        ids: &[Id],
-        write: impl Fn(Id, &mut [u8]) -> usize,
-    ) -> io::Result<()> {
-        for &id in ids {
-            self.put(most + 1, |place| {
-                let len = write(id, &mut place[..most]);
-                place[len] = b'\n';
-                Ok(len + 1)
-            })?;
-        }
-        self.end_of_piece()
-    }
-
-    /// A line of JSON.
+    /// Writes a JSON object on a line.
     pub(crate) fn object(&mut self, object: &impl Serialize) -> io::Result<()> {
         serde_json::to_writer(&mut *self, object)?;
         writeln!(self)
     }
 
-    /// At most so many bytes, which `write` puts to the front of as many; it says how many there are.
-    #[inline]
-    pub(crate) fn put(
-        &mut self,
-        most: usize,
-        write: impl FnOnce(&mut [u8]) -> io::Result<usize>,
-    ) -> io::Result<()> {
-        if CAPACITY - self.len < most {
-            self.write_out()?;
-        }
-        self.len += write(&mut self.text[self.len..])?;
-        Ok(())
-    }
-
-    fn write_out(&mut self) -> io::Result<()> {
-        // What could not be written is not tried again.
-        let len = core::mem::take(&mut self.len);
+    /// Writes the first `len` bytes.
+    fn write_out(&mut self, len: usize) -> io::Result<()> {
+        let most = if self.is_pipe { PIPE_BUF } else { len };
         let mut text = &self.text[..len];
-        while !text.is_empty() {
-            let (piece, rest) = text.split_at(if self.is_pipe {
-                whole_lines(text, PIPE_BUF)
-            } else {
-                text.len()
-            });
-            self.stdout.write_all(piece)?;
+        let mut written = Ok(());
+        while !text.is_empty() && written.is_ok() {
+            let (piece, rest) = text.split_at(whole_lines(text, most));
+            written = self.stdout.write_all(piece);
             text = rest;
         }
-        Ok(())
-    }
-
-    /// A terminal gets what there is.
-    pub(crate) fn end_of_piece(&mut self) -> io::Result<()> {
-        if self.is_terminal {
-            return self.flush();
-        }
-        Ok(())
+        // What could not be written is not tried again: `drop` would write what came before the failure twice.
+        self.text.drain(..len);
+        written
     }
 }
 
 /// As many bytes as have at most this length and end a line, if any do.
 fn whole_lines(text: &[u8], most: usize) -> usize {
-    match text.get(..most) {
-        None => text.len(),
-        Some(start) => memrchr(b'\n', start).map_or(most, |end| end + 1),
-    }
+    let start = &text[..most.min(text.len())];
+    let end = start.iter().rposition(|&byte| byte == b'\n');
+    end.map_or(start.len(), |end| end + 1)
 }
 
-impl Write for Output {
+impl Write for BufferedStdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let piece = &bytes[..bytes.len().min(CAPACITY)];
-        self.put(piece.len(), |place| {
-            place[..piece.len()].copy_from_slice(piece);
-            Ok(piece.len())
-        })?;
-        if piece.ends_with(b"\n") {
-            self.end_of_piece()?;
+        self.text.extend_from_slice(bytes);
+        if self.text.len() >= CAPACITY {
+            // A line that is not whole waits for its end.
+            self.write_out(whole_lines(&self.text, usize::MAX))?;
         }
-        Ok(piece.len())
+        if self.is_terminal && bytes.ends_with(b"\n") {
+            self.flush()?;
+        }
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.write_out()?;
+        self.write_out(self.text.len())?;
         self.stdout.flush()
     }
 }
 
 /// What was written before a failure is shown.
-impl Drop for Output {
+impl Drop for BufferedStdout {
     fn drop(&mut self) {
         _ = self.flush();
     }
 }
 
-/// Text without effect on a terminal and on the lines around it: control characters and others that are not
-/// seen, such as those that turn the direction of writing, are escaped.
+/// Escapes what could change a terminal or the lines around a text: control characters, and others that are not seen, such as
+/// those that turn the direction of writing.
 pub(crate) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
+            // `escape_debug` escapes them as well, and they do no harm.
             '\'' | '"' | '\\' => shown.push(c),
             _ => drop(write!(shown, "{}", c.escape_debug())),
         }

@@ -1,4 +1,4 @@
-//! Sources of the secret.
+//! The secret of ids: where it comes from, and how the first one is made.
 
 use std::env;
 use std::fs;
@@ -74,9 +74,11 @@ impl SecretArgs {
         if store.is_shared()? {
             return Err(Failure::Failed(no_secret(store)?));
         }
+        // A file that was named is never made: with a mistyped name it would become a second secret.
         if let SecretSource::Default(path) = &source {
             make(path)?;
         }
+        // Read again: another process may have been first, and its secret counts.
         source.read()?.ok_or_else(|| source.missing())
     }
 
@@ -88,7 +90,7 @@ impl SecretArgs {
 
     /// Refuses a key of tickets that is the secret of ids, if that is known here.
     pub(crate) fn differs_from(&self, ticket_key: &Secret) -> Result<(), Failure> {
-        // Without a home there is no file of it.
+        // Without a home directory there is no default file, and so no secret here.
         let secret = self.source().ok().map(|source| source.read()).transpose()?;
         match secret.flatten() {
             Some(secret) => differ(&secret, ticket_key),
@@ -97,7 +99,7 @@ impl SecretArgs {
     }
 }
 
-/// What is said where none is made, because the store is that of several machines.
+/// Why no secret is made for a store that several machines share.
 pub(crate) fn no_secret(store: &StoreArgs) -> Result<String, Failure> {
     Ok(format!(
         "no secret: all machines that use {} need the same one, so none is made here; make it once, `randflake keygen \
@@ -106,8 +108,10 @@ pub(crate) fn no_secret(store: &StoreArgs) -> Result<String, Failure> {
     ))
 }
 
-/// An id is a block under its secret, and a ticket's authenticator is made of blocks under its key: with one
-/// key for both, ids help to forge tickets.
+/// Refuses a ticket key that is the secret of ids.
+///
+/// An id is a block under its secret, and a ticket's authenticator is made of blocks under its key: with one key for both,
+/// ids help to forge tickets.
 fn differ(secret: &Secret, ticket_key: &Secret) -> Result<(), Failure> {
     if secret == ticket_key {
         return Err(Failure::failed(
@@ -127,19 +131,22 @@ impl SecretSource {
         };
         match (read, self) {
             (Ok(secret), _) => {
+                // Wherever both keys are known, not only where tickets are made.
                 if let Ok(ticket_key) = Secret::from_env(TICKET_VARIABLE) {
                     differ(&secret, &ticket_key)?;
                 }
                 Ok(Some(secret))
             }
+            // The default file is made by the first `generate`, so its absence is no error; a named one's is.
             (Err(error), Self::Default(_)) if is_not_found(&error) => Ok(None),
+            // `--key-file` with the secret itself: a common mistake, and the message must not repeat it.
             (Err(error), Self::Given(path)) if is_not_found(&error) && is_a_secret(path) => {
                 Err(Failure::usage(format!(
                     "--key-file takes the name of a file, not the secret itself: set {VARIABLE} to it, and remove \
                      it from the shell's history"
                 )))
             }
-            // What a variable holds was given, what a file holds was found.
+            // The variable's text was given by the caller, so a wrong one is a usage error; a file's was found.
             (Err(error), Self::Variable) => Err(Failure::usage(format!(
                 "{VARIABLE}: {error}; `randflake keygen` makes one"
             ))),
@@ -154,6 +161,7 @@ impl SecretSource {
         }
     }
 
+    /// The failure of a command that needs a secret where there is none.
     fn missing(&self) -> Failure {
         let default = match self {
             Self::Default(path) => format!(
@@ -168,7 +176,7 @@ impl SecretSource {
     }
 }
 
-/// What systemd gives a service with `LoadCredential=randflake.key:...`.
+/// The credential that systemd gives a service with `LoadCredential=randflake.key:...`.
 fn credential() -> Option<PathBuf> {
     let directory = PathBuf::from(env::var_os("CREDENTIALS_DIRECTORY")?);
     let path = directory.join("randflake.key");
@@ -213,6 +221,7 @@ fn make(path: &Path) -> Result<(), Failure> {
     Secret::generate()
         .and_then(|secret| secret.write_new(&draft))
         .map_err(Failure::failed)?;
+    // Not renamed: that would replace the secret of a process that was faster, and under which ids exist by now.
     let linked = fs::hard_link(&draft, path);
     fs::remove_file(&draft).map_err(failed)?;
     let is_ours = linked.is_ok();

@@ -1,4 +1,4 @@
-//! The default state directory.
+//! The directory of the default secret and the default store.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ const ALTERNATIVES: &str = "set XDG_STATE_HOME to the absolute path of a directo
 /// `$XDG_STATE_HOME/randflake`, or `~/.local/state/randflake` when that variable is not an absolute path
 /// (XDG Base Directory Specification 0.8).
 pub(crate) fn path() -> Result<PathBuf, Failure> {
+    // The specification has relative paths ignored: with them the current directory would choose the secret.
     let is_absolute = |path: &PathBuf| path.is_absolute();
     let state_home = env::var_os("XDG_STATE_HOME")
         .map(PathBuf::from)
@@ -26,7 +27,7 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
     Ok(state_home.join("randflake"))
 }
 
-/// Makes it, for its owner alone, if it is not there, and checks whose it is.
+/// Makes the directory, for its owner alone, if it is not there, and checks whose it is.
 pub(crate) fn create(path: &Path) -> Result<(), Failure> {
     private_file::create_directory(path)
         .map_err(|refusal| Failure::failed(format!("state directory {refusal}: {ALTERNATIVES}")))

@@ -1,24 +1,22 @@
-//! Where leases and counters are kept.
+//! The options that choose a store and a namespace, and what opens them.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::io::Read;
 use std::path::PathBuf;
 
-use randflake_std::lease::{
-    self, LeaseStore, Namespace, NamespaceList, SqliteStore, StoreError, StoreUrl,
-};
+use randflake_std::lease::{self, LeaseStore, Namespace, NamespaceList, StoreError, StoreUrl};
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::segment;
 use randflake_std::{Randflake, private_file};
 
 use crate::failure::Failure;
-use crate::layout::{Chosen, LayoutArgs};
+use crate::layout::{LayoutArgs, LayoutChoice};
 use crate::max_ttl::{self, NamedTtl};
 use crate::state_directory;
 use crate::wait::WaitArgs;
 
-/// Longest URL in a file, in bytes.
+/// Longest URL in a file, in bytes: a file that was named by mistake is not read whole.
 const LONGEST_URL: u64 = 64 << 10;
 
 #[derive(Debug, clap::Args)]
@@ -34,7 +32,7 @@ pub(crate) struct StoreArgs {
         env = "RANDFLAKE_STORE",
         hide_env_values = true
     )]
-    store: Option<WrittenUrl>,
+    store: Option<GivenUrl>,
     /// Read the URL of the store from this file, which others must not be able to read
     #[arg(
         long,
@@ -69,7 +67,7 @@ pub(crate) struct StoreArgs {
     shared_secret: bool,
 }
 
-/// The lease store of a layout.
+/// The store and namespace of a command whose layout is given, not read from the store.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LeaseArgs {
     #[command(flatten)]
@@ -78,18 +76,30 @@ pub(crate) struct LeaseArgs {
     store: StoreArgs,
 }
 
+/// Leases of the namespace that the layout and the options name.
 impl LeaseArgs {
-    pub(crate) fn layout(&self) -> &Chosen {
+    pub(crate) fn layout(&self) -> &LayoutChoice {
         &self.layout.layout
     }
 
-    pub(crate) fn open(&self) -> Result<LeaseStore, Failure> {
-        let namespace = self.store.namespace_of(self.layout())?;
-        Ok(self.store.place()?.open(&namespace)?)
+    pub(crate) fn store(&self) -> &StoreArgs {
+        &self.store
+    }
+
+    pub(crate) fn shown_url(&self) -> Result<String, Failure> {
+        self.store.shown_url()
     }
 
     pub(crate) fn namespace(&self) -> Result<Namespace, Failure> {
-        self.store.namespace_of(self.layout())
+        let layout = self.layout();
+        let name = self.store.namespace.clone();
+        let name = name.unwrap_or_else(|| layout.namespace());
+        self.store.named(&name, layout.spec())
+    }
+
+    /// Opens the store, which makes the namespace if it is not there.
+    pub(crate) fn open(&self) -> Result<LeaseStore, Failure> {
+        Ok(self.opener(self.namespace()?)?()?)
     }
 
     /// What opens the store of a namespace, for a command that may have to try more than once.
@@ -102,17 +112,18 @@ impl LeaseArgs {
 
     /// The store of a command that takes a lease. One that is waited for is opened by its first use.
     pub(crate) fn open_within(&self, wait: &WaitArgs) -> Result<LeaseStore, Failure> {
+        // Opening asks the server, so with `--wait` it belongs to the part that is tried again.
         if wait.limit().is_zero() {
             return self.open();
         }
-        let namespace = self.store.namespace_of(self.layout())?;
-        let place = self.store.place()?;
-        let open = move |namespace: &Namespace| place.open(namespace);
-        Ok(lease::deferred(&namespace, open))
+        let namespace = self.namespace()?;
+        let open = self.opener(namespace.clone())?;
+        Ok(lease::deferred(&namespace, move |_| open()))
     }
 
     /// The store of a namespace that is there.
     pub(crate) fn open_existing(&self) -> Result<LeaseStore, Failure> {
+        // The terms that the options say, not the stored ones: the store refuses a layout that differs.
         let namespace = self.namespace()?;
         match self.store.find(namespace.name())? {
             Some(_) => self.open(),
@@ -120,42 +131,92 @@ impl LeaseArgs {
         }
     }
 
-    pub(crate) fn shown_url(&self) -> Result<String, Failure> {
-        self.store.shown_url()
-    }
-
-    pub(crate) fn store(&self) -> &StoreArgs {
-        &self.store
-    }
-
     /// Whether the namespace is there; `None` if there is no store.
     pub(crate) fn is_there(&self) -> Result<Option<bool>, Failure> {
-        let name = self.store.namespace_of(self.layout())?;
-        let url = self.store.url()?;
-        if lease::find(&url, name.name())?.is_some() {
+        // `find` returns `None` for a missing namespace and for a missing store alike; the list of names tells them apart.
+        let found = self.store.find(self.namespace()?.name())?;
+        if found.is_some() {
             return Ok(Some(true));
         }
-        Ok(lease::namespaces(&url)?.map(|_| false))
+        Ok(lease::namespaces(&self.store.url()?)?.map(|_| false))
     }
 }
 
-/// The namespaces that are there; nothing is created.
+/// Where the store is.
 impl StoreArgs {
     /// Whether several machines may use the store.
     pub(crate) fn is_shared(&self) -> Result<bool, Failure> {
         Ok(!self.shown_url()?.starts_with("sqlite:"))
     }
 
-    /// Whether it has one node id.
+    /// Whether it has one node id, which this machine was given.
     pub(crate) fn is_assigned(&self) -> Result<bool, Failure> {
         Ok(self.shown_url()?.starts_with("static:"))
     }
 
+    /// The URL to show: without user, password and options.
+    pub(crate) fn shown_url(&self) -> Result<String, Failure> {
+        Ok(self.url()?.parse::<StoreUrl>()?.to_string())
+    }
+
+    fn url(&self) -> Result<String, Failure> {
+        match self.given_url()? {
+            Some(url) => Ok(url),
+            None => default_url(),
+        }
+    }
+
+    /// The URL of a store that may be made by opening it. The directory of the default one is made here; those of others are
+    /// not, as a mistyped path would make a second store that knows nothing of the first one's leases.
+    fn url_to_open(&self) -> Result<String, Failure> {
+        if let Some(url) = self.given_url()? {
+            return Ok(url);
+        }
+        state_directory::create(&state_directory::path()?)?;
+        default_url()
+    }
+
+    /// The URL that was given, or that is in the file.
+    fn given_url(&self) -> Result<Option<String>, Failure> {
+        let Some(path) = &self.store_file else {
+            return Ok(self.store.clone().map(|GivenUrl(url)| url));
+        };
+        let wrong = |problem: &str| Failure::failed(format!("{}: {problem}", path.display()));
+        let opened = private_file::open_key(path);
+        let (file, _) =
+            opened.map_err(|refusal| Failure::failed(format!("the store, {refusal}")))?;
+        let mut text = String::new();
+        let read = file.take(LONGEST_URL).read_to_string(&mut text);
+        read.map_err(|error| wrong(&error.to_string()))?;
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        // The text itself is in no message: it may hold a password.
+        match (lines.next(), lines.next()) {
+            (Some(url), None) => Ok(Some(url.to_owned())),
+            _ => Err(wrong(
+                "it must have one line, the URL of a store such as postgres://USER:PASSWORD@HOST/DATABASE",
+            )),
+        }
+    }
+}
+
+fn default_url() -> Result<String, Failure> {
+    let path = state_directory::path()?.join("leases.db");
+    match path.to_str() {
+        Some(path) => Ok(format!("sqlite:{path}")),
+        None => Err(Failure::failed(format!(
+            "{}: give --store, this is not UTF-8",
+            path.display()
+        ))),
+    }
+}
+
+/// The namespaces that are there; nothing is created.
+impl StoreArgs {
     pub(crate) fn find(&self, name: &str) -> Result<Option<Namespace>, Failure> {
         Ok(lease::find(&self.url()?, name)?)
     }
 
-    /// Those that can be read.
+    /// The namespaces whose records can be read.
     pub(crate) fn stored(&self) -> Result<Vec<Namespace>, Failure> {
         Ok(lease::stored(&self.url()?)?)
     }
@@ -164,21 +225,21 @@ impl StoreArgs {
         Ok(lease::namespaces(&self.url()?)?.unwrap_or_default())
     }
 
-    pub(crate) fn open(&self, namespace: &Namespace) -> Result<LeaseStore, Failure> {
-        Ok(self.place()?.open(namespace)?)
-    }
-
-    /// The leases of the namespace, with the layout that is stored.
+    /// Opens the store of the namespace that the options name, with the layout that is stored.
     pub(crate) fn open_stored(&self) -> Result<LeaseStore, Failure> {
-        self.open_named(self.namespace.as_deref().unwrap_or("default"))
+        self.open_named(self.namespace_name())
     }
 
-    /// The same, of a name that stands elsewhere.
+    /// Opens the store of a namespace that a document or an argument names.
     pub(crate) fn open_named(&self, name: &str) -> Result<LeaseStore, Failure> {
         match self.find(name)? {
             Some(namespace) => self.open(&namespace),
             None => Err(self.missing(name)),
         }
+    }
+
+    pub(crate) fn open(&self, namespace: &Namespace) -> Result<LeaseStore, Failure> {
+        Ok(lease::open(&self.url_to_open()?, namespace)?)
     }
 
     fn missing(&self, name: &str) -> Failure {
@@ -196,20 +257,6 @@ impl StoreArgs {
             "there is no namespace {name:?} in {place}: {others}"
         ))
     }
-
-    fn url(&self) -> Result<String, Failure> {
-        if let Some(url) = self.written()? {
-            return Ok(url);
-        }
-        let path = default_path()?;
-        let path = path.to_str().ok_or_else(|| {
-            Failure::failed(format!(
-                "{}: give --store, this is not UTF-8",
-                path.display()
-            ))
-        })?;
-        Ok(format!("sqlite:{path}"))
-    }
 }
 
 /// Lists the first of many names.
@@ -223,19 +270,13 @@ fn some(names: &[String]) -> String {
     }
 }
 
+/// Namespaces as the options describe them.
 impl StoreArgs {
-    /// That of a counter, which has no layout.
-    pub(crate) fn namespace(&self) -> Result<Namespace, Failure> {
-        let name = self.namespace.as_deref().unwrap_or("default");
-        Namespace::new(name, Randflake).map_err(Failure::usage)
+    fn namespace_name(&self) -> &str {
+        self.namespace.as_deref().unwrap_or("default")
     }
 
-    fn namespace_of(&self, layout: &Chosen) -> Result<Namespace, Failure> {
-        let name = self.namespace.clone().unwrap_or_else(|| layout.namespace());
-        self.named(&name, layout.spec())
-    }
-
-    /// A namespace as the options say: whether its secret may be another one's.
+    /// A namespace of a name and a layout, with the longest TTL that was said, and whether its secret may be another one's.
     pub(crate) fn named(&self, name: &str, layout: LayoutSpec) -> Result<Namespace, Failure> {
         let namespace = Namespace::new(name, layout).map_err(Failure::usage)?;
         let namespace = match self.max_ttl()? {
@@ -251,7 +292,7 @@ impl StoreArgs {
 
     /// The longest TTL of a namespace, and where it was said; refused if that is said twice in different ways.
     pub(crate) fn max_ttl(&self) -> Result<Option<NamedTtl>, Failure> {
-        let url = self.written()?.map(|url| url.parse::<StoreUrl>());
+        let url = self.given_url()?.map(|url| url.parse::<StoreUrl>());
         let url = url.transpose()?.and_then(|url| url.max_ttl());
         max_ttl::agreed([
             self.max_ttl.map(|time| ("--max-ttl", time)),
@@ -260,110 +301,48 @@ impl StoreArgs {
         ])
     }
 
-    /// The URL that was given, or that is in the file.
-    fn written(&self) -> Result<Option<String>, Failure> {
-        let Some(path) = &self.store_file else {
-            return Ok(self.store.clone().map(|WrittenUrl(url)| url));
-        };
-        let wrong = |problem: &str| Failure::failed(format!("{}: {problem}", path.display()));
-        let opened = private_file::open_key(path);
-        let (file, _) =
-            opened.map_err(|refusal| Failure::failed(format!("the store, {refusal}")))?;
-        let mut text = String::new();
-        let read = file.take(LONGEST_URL).read_to_string(&mut text);
-        read.map_err(|error| wrong(&error.to_string()))?;
-        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        match (lines.next(), lines.next()) {
-            (Some(url), None) => Ok(Some(url.to_owned())),
-            _ => Err(wrong(
-                "it must have one line, the URL of a store such as postgres://USER:PASSWORD@HOST/DATABASE",
-            )),
-        }
-    }
-
-    fn place(&self) -> Result<StorePlace, Failure> {
-        Ok(match self.written()? {
-            Some(url) => StorePlace::Url(url),
-            None => StorePlace::Default(prepared_path()?),
-        })
-    }
-
-    /// The store, for the namespace's counter.
-    pub(crate) fn open_counter(&self) -> Result<LeaseStore, Failure> {
-        Ok(self.place()?.open_counter(&self.namespace()?)?)
-    }
-
     /// What opens the store of a namespace, as often as it is called.
     pub(crate) fn opener(
         &self,
         namespace: Namespace,
     ) -> Result<impl Fn() -> Result<LeaseStore, StoreError> + Send + Sync + use<>, Failure> {
-        let place = self.place()?;
-        Ok(move || place.open(&namespace))
+        let url = self.url_to_open()?;
+        Ok(move || lease::open(&url, &namespace))
+    }
+}
+
+/// The counter of the namespace.
+impl StoreArgs {
+    /// The namespace of a counter, which has no layout: any will do.
+    pub(crate) fn counter_namespace(&self) -> Result<Namespace, Failure> {
+        Namespace::new(self.namespace_name(), Randflake).map_err(Failure::usage)
+    }
+
+    pub(crate) fn open_counter(&self) -> Result<LeaseStore, Failure> {
+        Ok(self.counter_opener()?()?)
     }
 
     /// What opens the counter, for a command that may have to try more than once.
     pub(crate) fn counter_opener(
         &self,
-    ) -> Result<impl Fn() -> Result<LeaseStore, StoreError>, Failure> {
-        let (place, namespace) = (self.place()?, self.namespace()?);
-        Ok(move || place.open_counter(&namespace))
-    }
-
-    /// The URL to show: without user, password and options.
-    pub(crate) fn shown_url(&self) -> Result<String, Failure> {
-        if let Some(url) = self.written()? {
-            return Ok(url.parse::<StoreUrl>()?.to_string());
-        }
-        let path = default_path()?;
-        Ok(format!("sqlite:{}", path.display()))
+    ) -> Result<impl Fn() -> Result<LeaseStore, StoreError> + use<>, Failure> {
+        let (url, namespace) = (self.url_to_open()?, self.counter_namespace()?);
+        Ok(move || segment::open(&url, &namespace))
     }
 }
 
-/// A URL as it was written. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
+/// A URL as it was given. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
 #[derive(Clone)]
-struct WrittenUrl(String);
+struct GivenUrl(String);
 
-impl From<String> for WrittenUrl {
+impl From<String> for GivenUrl {
     fn from(url: String) -> Self {
         Self(url)
     }
 }
 
-impl Debug for WrittenUrl {
+impl Debug for GivenUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("Written")
+        f.write_str("GivenUrl(..)")
     }
-}
-
-/// The place of a store: a URL, or a file in the default state directory.
-enum StorePlace {
-    Url(String),
-    Default(PathBuf),
-}
-
-impl StorePlace {
-    fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
-        match self {
-            Self::Url(url) => lease::open(url, namespace),
-            Self::Default(path) => SqliteStore::open(path, namespace),
-        }
-    }
-
-    fn open_counter(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
-        match self {
-            Self::Url(url) => segment::open(url, namespace),
-            Self::Default(path) => SqliteStore::open(path, namespace),
-        }
-    }
-}
-
-/// The default path, in a directory that exists.
-fn prepared_path() -> Result<PathBuf, Failure> {
-    state_directory::create(&state_directory::path()?)?;
-    default_path()
-}
-
-fn default_path() -> Result<PathBuf, Failure> {
-    Ok(state_directory::path()?.join("leases.db"))
 }

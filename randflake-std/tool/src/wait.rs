@@ -1,4 +1,4 @@
-//! `--wait`, of the commands that take leases or numbers.
+//! The option `--wait` of commands that take leases or numbers.
 
 use core::fmt::Display;
 use core::mem::discriminant;
@@ -26,7 +26,9 @@ impl WaitArgs {
         self.wait.unwrap_or_default()
     }
 
-    /// Tries until it succeeds, or fails in a way that waiting does not help, or the time is up, or `pause` fails.
+    /// Tries until `attempt` succeeds, waiting does not help, the time is up, or `pause` fails.
+    ///
+    /// Without `--wait` there is one attempt.
     pub(crate) fn until<T, E>(
         &self,
         pause: impl Fn(Duration) -> Result<(), Failure>,
@@ -40,7 +42,7 @@ impl WaitArgs {
             return attempt().map_err(Into::into);
         };
         let mut backoff = Backoff::new(limit);
-        let mut told = None;
+        let mut said = None;
         loop {
             let error = match attempt() {
                 Ok(success) => return Ok(success),
@@ -48,6 +50,7 @@ impl WaitArgs {
             };
             let retry = Retry::from(&error);
             let Some(time) = backoff.pause(retry) else {
+                // "Gave up after" would suggest that more time helps.
                 if retry == Retry::Never {
                     return Err(error.into());
                 }
@@ -55,22 +58,20 @@ impl WaitArgs {
             };
             // Once for each reason: a store may come back, and be full.
             let reason = discriminant(&retry);
-            if told.replace(reason) != Some(reason) {
-                tell(&error, backoff.left());
+            if said.replace(reason) != Some(reason) {
+                say(&format!(
+                    "waiting for at most {}: {error}",
+                    span(backoff.left())
+                ));
             }
             pause(time)?;
         }
     }
 }
 
-/// The pause of a command that a signal ends at once, because it watches for none.
+/// Pauses a command that watches for no signals: one ends it at once, as it holds nothing yet.
 #[expect(clippy::unnecessary_wraps, reason = "other pauses end with a failure")]
 pub(crate) fn sleep(time: Duration) -> Result<(), Failure> {
     thread::sleep(time);
     Ok(())
-}
-
-/// Says why a command waits.
-fn tell(error: &impl Display, left: Duration) {
-    say(&format!("waiting for at most {}: {error}", span(left)));
 }

@@ -86,12 +86,6 @@ impl Backend {
         self.0.name
     }
 
-    /// Whether code compiled for AVX2 may run: the processor has it and the operating system saves its registers.
-    #[must_use]
-    pub fn has_avx2(self) -> bool {
-        matches!(self.0.name, "avx2" | "avx512")
-    }
-
     pub(crate) fn encrypt(self, schedule: &Schedule, blocks: &mut [[u8; 8]]) {
         if blocks.len() < self.0.min_blocks {
             return portable::run::<Encrypt>(schedule, blocks);

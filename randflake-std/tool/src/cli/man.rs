@@ -1,9 +1,7 @@
 //! The command `randflake man`.
 
-use std::io::Write;
-
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
@@ -31,6 +29,7 @@ pub(crate) struct ManArgs {
 
 impl ManArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        // Pages for `help generate` and its like would repeat every page.
         let mut root = Cli::command().disable_help_subcommand(true);
         // Gives every subcommand its full name.
         root.build();

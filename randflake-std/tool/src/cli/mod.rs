@@ -2,18 +2,13 @@
 
 mod completions;
 mod man;
-#[cfg(not(feature = "serve"))]
-mod no_serve;
 
 use clap::{Parser, Subcommand};
 
-#[cfg(not(feature = "serve"))]
-use self::no_serve as serve;
 use crate::command::{
     compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease, segment,
 };
 use crate::failure::Failure;
-#[cfg(feature = "serve")]
 use crate::serve;
 
 /// Unique, unpredictable 64-bit ids, without a server
@@ -61,6 +56,7 @@ enum Command {
     Segment(segment::SegmentArgs),
     Lease(lease::LeaseCommandArgs),
     Doctor(doctor::DoctorArgs),
+    // Flattened, so that a build without `serve` can replace both of its commands.
     #[command(flatten)]
     Serve(serve::ServeCommand),
     Completions(completions::CompletionsArgs),

@@ -20,7 +20,7 @@ struct BitsRow {
     shift: u32,
 }
 
-/// Shows bits: a row for each field, from the highest down, in its place among the 64.
+/// Shows the bits of raw ids: a row for each field, from the highest down, in its place among the 64.
 pub(crate) struct Bits {
     fields: Vec<BitsRow>,
     is_coloured: bool,
@@ -59,7 +59,7 @@ impl Bits {
         }
     }
 
-    /// Rows under each other, of which the first has a name as the other fields of the record.
+    /// The rows as they stand below the other fields of an id, the first one with the name `bits`.
     pub(crate) fn rows(&self, raw: u64) -> String {
         let mut rows = String::new();
         for (row, field) in self.fields.iter().enumerate() {
@@ -69,7 +69,7 @@ impl Bits {
                 _ => Style::new(),
             };
             let (before, behind) = (DIGITS - field.bits - field.shift, field.shift);
-            // A string takes all that is written.
+            // Writing to a string never fails.
             _ = writeln!(
                 rows,
                 "{name:10}{}{style}{}{style:#}{}  {style}{}{style:#}",
@@ -82,7 +82,7 @@ impl Bits {
         rows
     }
 
-    /// One more member of a JSON object.
+    /// The bits as one more member of a JSON object, with the comma before it.
     pub(crate) fn member(&self, raw: u64) -> String {
         let field = |field: &BitsRow| format!("\"{}\":\"{}\"", field.name, digits(raw, field));
         let fields: Vec<_> = self.fields.iter().map(field).collect();
@@ -91,6 +91,7 @@ impl Bits {
 }
 
 fn digits(raw: u64, field: &BitsRow) -> String {
+    // 128 bits, because a field may have all 64.
     let value = u128::from(raw) >> field.shift & ((1 << field.bits) - 1);
     format!("{value:0width$b}", width = field.bits as usize)
 }

@@ -6,8 +6,8 @@ use std::io::Write;
 use randflake_std::date::utc;
 use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
+use crate::command::fields::{FieldsWriter, Shape};
 use crate::command::format::FormatArgs;
-use crate::command::record::{FieldsWriter, Shape};
 use crate::date;
 use crate::failure::Failure;
 use crate::form::TextForm;
@@ -55,14 +55,15 @@ impl ComposeArgs {
             &self.sequence,
             0..=spec.max_sequence().into(),
         )?;
+        // After all other arguments were checked: a wrong one is the more useful error than a missing secret.
         let codec = self.layout.layout.codec(&self.secret)?;
         let id = codec
             .compose_at(time, node_id, sequence)
             .map_err(Failure::usage)?;
         let mut out = stdout();
-        let mut records = FieldsWriter::new(&codec, Shape::Json);
+        let mut fields = FieldsWriter::new(&codec, Shape::Json);
         let format = self.format.or(TextForm::Text);
-        format.write(&mut out, &mut records, &[id])?;
+        format.write(&mut out, &mut fields, &[id])?;
         Ok(out.flush()?)
     }
 
@@ -73,6 +74,7 @@ impl ComposeArgs {
         unix_ms.map(Duration::from_millis).ok_or_else(|| {
             let dated = |ms| format!("{} ({})", seconds(ms), utc(Duration::from_millis(ms)));
             let mut allowed = format!("{} to {} are allowed", dated(first), dated(last));
+            // JavaScript and Java give milliseconds.
             if read_ms(&self.time).is_some_and(|ms| (first..=last).contains(&(ms / 1_000))) {
                 allowed += "; it looks like milliseconds";
             }
@@ -114,13 +116,14 @@ impl ComposeArgs {
     }
 }
 
-/// Milliseconds of seconds with up to three decimals.
+/// Reads seconds with up to three decimals as milliseconds.
 fn read_ms(text: &str) -> Option<u64> {
     let (seconds, decimals) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     if !is_number(seconds) || !is_number(decimals) || decimals.len() > 3 {
         return None;
     }
+    // Not as a float: 1733706297.123 would be rounded to other milliseconds.
     let ms: u64 = format!("{decimals:0<3}").parse().ok()?;
     seconds
         .parse::<u64>()
@@ -129,7 +132,7 @@ fn read_ms(text: &str) -> Option<u64> {
         .checked_add(ms)
 }
 
-/// Without decimals where there are none.
+/// Shows milliseconds as seconds, with decimals only if there are some.
 fn seconds(unix_ms: u64) -> String {
     match unix_ms % 1_000 {
         0 => (unix_ms / 1_000).to_string(),

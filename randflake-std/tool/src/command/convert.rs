@@ -8,7 +8,7 @@ use randflake_std::{Id, Plain};
 use crate::command::input::{BLOCK, for_each_block};
 use crate::failure::Failure;
 use crate::form::TextForm;
-use crate::layout::Chosen;
+use crate::layout::LayoutChoice;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
 
@@ -34,7 +34,7 @@ pub(crate) struct ConvertArgs {
     to: TextForm,
     /// Refuse ids that this layout does not have, before they are encrypted or after they are decrypted
     #[arg(long, value_name = "LAYOUT")]
-    layout: Option<Chosen>,
+    layout: Option<LayoutChoice>,
     /// Encrypt plain ids under the secret
     #[arg(long, conflicts_with = "decrypt")]
     encrypt: bool,
@@ -48,6 +48,7 @@ pub(crate) struct ConvertArgs {
 impl ConvertArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let is_permuted = self.encrypt || self.decrypt;
+        // Ignoring it would print ids unchanged that somebody meant to encrypt.
         if !is_permuted && self.secret.is_given() {
             return Err(Failure::usage(
                 "--key-file: only --encrypt and --decrypt take a secret",
@@ -58,9 +59,9 @@ impl ConvertArgs {
         let mut out = stdout();
         let mut numbers = Vec::with_capacity(BLOCK);
         let mut converted = Vec::with_capacity(BLOCK);
-        for_each_block(&self.values, self.from, |given| {
+        for_each_block(&self.values, self.from, |ids| {
             numbers.clear();
-            numbers.extend(given.iter().map(|id| id.to_u64()));
+            numbers.extend(ids.iter().map(|id| id.to_u64()));
             if self.decrypt {
                 permutation.invert_all(&mut numbers);
             } else {
@@ -68,32 +69,27 @@ impl ConvertArgs {
             }
             converted.clear();
             converted.extend(numbers.iter().copied().map(Id::from_u64));
-            let plain = if self.decrypt { &converted } else { given };
-            let checked = self.check(plain);
-            let good = checked
-                .as_ref()
-                .map_or_else(|&(good, _)| good, |()| plain.len());
-            self.to.write(&mut out, &converted[..good])?;
-            checked.map_err(|(_, failure)| failure)
+            // The check is of plain ids, whichever side they are on: encrypted ones have all bits.
+            let plain = if self.decrypt { &converted } else { ids };
+            let foreign = self.first_foreign(plain);
+            let good = &converted[..foreign.unwrap_or(plain.len())];
+            out.write_all(self.to.lines(good).as_bytes())?;
+            match foreign {
+                None => Ok(()),
+                Some(index) => Err(Failure::usage(format!(
+                    "{}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
+                     layout?",
+                    plain[index].to_u64()
+                ))),
+            }
         })?;
         Ok(out.flush()?)
     }
 
-    /// All bits of all ids are those of fields, or else of how many before the first with others.
-    fn check(&self, plain: &[Id]) -> Result<(), (usize, Failure)> {
-        let Some(chosen) = &self.layout else {
-            return Ok(());
-        };
-        let codec = Codec::new(chosen.spec(), Plain);
-        let is_of_layout = |id: &Id| codec.compose(codec.inspect(*id)) == Ok(*id);
-        let Some(good) = plain.iter().position(|id| !is_of_layout(id)) else {
-            return Ok(());
-        };
-        let foreign = plain[good].to_u64();
-        let says = format!(
-            "{foreign}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
-             layout?"
-        );
-        Err((good, Failure::usage(says)))
+    /// The first of the plain ids that has bits outside the fields of the layout.
+    fn first_foreign(&self, plain: &[Id]) -> Option<usize> {
+        let codec = Codec::new(self.layout.as_ref()?.spec(), Plain);
+        let is_foreign = |id: &Id| codec.compose(codec.inspect(*id)) != Ok(*id);
+        plain.iter().position(is_foreign)
     }
 }

@@ -1,14 +1,14 @@
-//! What is printed of ids that are made.
+//! The options that choose what is printed of new ids.
 
-use std::io;
+use std::io::{self, Write};
 
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use randflake_std::Id;
 
-use crate::command::record::FieldsWriter;
+use crate::command::fields::FieldsWriter;
 use crate::form::TextForm;
-use crate::output::Output;
+use crate::output::BufferedStdout;
 
 /// `--format` and `--json`, which mean the same with every command that makes ids.
 #[derive(Debug, clap::Args)]
@@ -42,19 +42,20 @@ impl Format {
     /// Writes a line for each id.
     pub(crate) fn write(
         self,
-        out: &mut Output,
-        records: &mut FieldsWriter<'_>,
+        out: &mut BufferedStdout,
+        fields: &mut FieldsWriter<'_>,
         ids: &[Id],
     ) -> io::Result<()> {
         match self {
-            Self::Id(form) => form.write(out, ids),
-            Self::Json => records.write(out, ids),
+            Self::Id(form) => out.write_all(form.lines(ids).as_bytes()),
+            Self::Json => fields.write(out, ids),
         }
     }
 }
 
 impl ValueEnum for Format {
     fn value_variants<'a>() -> &'a [Self] {
+        // In the order of the help: what most people want comes first.
         const ALL: [Format; 13] = [
             Format::Id(TextForm::Text),
             Format::Id(TextForm::Int),

@@ -7,11 +7,11 @@ use randflake_std::date::span;
 use randflake_std::randflake_core::{LayoutSpec, Sparx64};
 use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
+use crate::command::fields::{FieldsWriter, Shape};
 use crate::command::format::FormatArgs;
 use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::progress::Progress;
-use crate::command::record::{FieldsWriter, Shape};
 use crate::date;
 use crate::failure::{Failure, say};
 use crate::form::TextForm;
@@ -21,9 +21,11 @@ use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 use crate::wait::WaitArgs;
 
-/// 8 million ids a second, more than any pipe takes, for one node id in two thousand.
+/// Most node ids that a run leases unless asked for more.
+///
+/// They issue 8 million ids a second, more than any pipe takes, and are one in two thousand of the namespace.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
-/// A full second passes sooner, a lost lease is replaced sooner; what takes longer is told.
+/// Longest wait for an id before it is a failure: a used up second passes sooner, and a lost lease is replaced sooner.
 const WAIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Make new ids
@@ -96,12 +98,15 @@ impl GenerateArgs {
         let layout = self.store.layout();
         let node_ids = self.node_ids(layout.spec())?;
         let node_id = layout.node_id(self.node_id.as_deref())?;
+        // Before a secret is made for a layout that cannot issue.
         layout.has_time_left()?;
         let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
         let interrupt = Interrupt::watch()?;
+        // A handle renews after a third of the TTL, which must be a tick at least.
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
         let namespace = self.store.namespace()?;
+        // The builder refuses it as well, but does not know the option that allows it.
         let most = namespace.max_ttl();
         if ttl > most {
             let (ttl, most) = (span(ttl), span(most));
@@ -126,11 +131,12 @@ impl GenerateArgs {
                 builder.build()
             },
         )?;
+        // From here on leases are held. The watcher closes its own clone, as the loop below may be waiting in a write.
         let closing = handle.clone();
         interrupt.on_signal(move || close(&closing));
         let printed = self.print(&handle, &interrupt);
         close(&handle);
-        // What it was in the middle of may have failed for that reason.
+        // After a signal the handle is closed, so `printed` may have failed for that reason alone.
         interrupt.check().and(printed)
     }
 
@@ -138,6 +144,7 @@ impl GenerateArgs {
         const ARGUMENT: &str = "--node-ids <K>";
         let all = u64::from(spec.max_node_id()) + 1;
         let Some(asked) = &self.node_ids else {
+            // An assigned node id is the only one there is.
             if self.store.store().is_assigned()? {
                 return Ok(1.into());
             }
@@ -164,28 +171,30 @@ impl GenerateArgs {
     ) -> Result<(), Failure> {
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
-        let mut records = FieldsWriter::new(handle.codec(), Shape::Json);
+        let mut fields = FieldsWriter::new(handle.codec(), Shape::Json);
         let format = self.format.or(TextForm::Text);
+        // Blocks are short enough that a signal is noticed at once, and long enough that the cipher works on many at once.
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;
         while done < self.count {
             interrupt.check()?;
             let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
             let made = self.next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
-            format.write(&mut out, &mut records, &block[..made])?;
+            format.write(&mut out, &mut fields, &block[..made])?;
             done += made as u64;
             progress.show(done);
         }
         Ok(out.flush()?)
     }
 
-    /// The next ids, and how many. Before it waits, all made so far is handed to the reader.
+    /// Fills `ids` from the front, and returns how many were made. Before it waits, the reader gets all that was made so far.
     fn next(
         &self,
         handle: &Handle<LayoutSpec, Option<Sparx64>>,
         ids: &mut [Id],
         out: &mut impl Write,
     ) -> Result<usize, Failure> {
+        // Without waiting first: flushing after each block would make a small write of each.
         if let Ok(made) = handle.fill(ids) {
             return Ok(made);
         }
@@ -205,8 +214,8 @@ fn close(handle: &Handle<LayoutSpec, Option<Sparx64>>) {
     }
 }
 
+/// The number of node ids that issue so many ids in a second, or in a tick that is longer.
 fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
-    // What a node id issues in a second, or in a tick that is longer.
     let ids_per_second = (u64::from(spec.max_sequence()) + 1) * (1_000 / spec.tick_ms()).max(1);
     let all = u64::from(spec.max_node_id()) + 1;
     let node_ids = count
@@ -216,6 +225,7 @@ fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
     u32::try_from(node_ids).unwrap_or(1)
 }
 
+/// The failure of a run that gets no more ids: the reason, and what the store said last.
 fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
     let store = handle.lease().last_error.map(|error| format!("; {error}"));
     Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))
@@ -253,8 +263,8 @@ mod tests {
         let exhausted = GenerateError::SequenceExhausted {
             retry_in_ms: 20_000,
         };
-        let told = problem(exhausted);
-        assert!(told.contains("try again in 20s"), "{told}");
+        let message = problem(exhausted);
+        assert!(message.contains("try again in 20s"), "{message}");
     }
 
     #[test]

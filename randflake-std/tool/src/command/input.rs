@@ -1,22 +1,21 @@
-//! Values from the command line, or else from standard input.
+//! Ids from the command line, or else from standard input.
 
-use std::io::{self, ErrorKind, IsTerminal, Read};
+use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 
-use memchr::{memchr_iter, memrchr};
 use randflake_std::Id;
 
 use crate::failure::{Failure, say};
 use crate::form::TextForm;
 use crate::mistake::not_utf8;
 
-/// So many ids are handed on together, or fewer.
+/// Most ids that are handed on together: enough that decrypting many at once pays.
 pub(crate) const BLOCK: usize = 2_048;
-/// Standard input is read in pieces of at most this.
-const PIECE: usize = 64 << 10;
-/// No id is nearly as long: what is longer is not read.
+/// Bytes of standard input that are read at once.
+const INPUT_LEN: usize = 64 << 10;
+/// Longest line, in bytes: no id is nearly as long, so the memory that an input takes is bounded.
 const LONGEST_LINE: usize = 4 << 10;
 
-/// What is to be shown of ids, and how.
+/// The ids of a command that shows what they say.
 #[derive(Debug, clap::Args)]
 pub(crate) struct IdArgs {
     /// Ids; read from standard input, one on each line, when there are none
@@ -50,7 +49,7 @@ pub(crate) fn for_each_block(
     each: impl FnMut(&[Id]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     if given.is_empty() {
-        return InputLines::new(form, each).read();
+        return for_each_input_block(form, each);
     }
     let read = |value: &String| {
         form.read(value)
@@ -60,157 +59,71 @@ pub(crate) fn for_each_block(
     ids?.chunks(BLOCK).try_for_each(each)
 }
 
-struct InputLines<E> {
+/// Reads the ids on the lines of standard input, which may be blank at the end.
+fn for_each_input_block(
     form: TextForm,
-    each: E,
-    /// The number of the last line.
-    number: u64,
-    /// The number of the first blank line; 0 if there was none.
-    blank: u64,
-    ids: Vec<Id>,
+    mut each: impl FnMut(&[Id]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let stdin = io::stdin().lock();
+    if stdin.is_terminal() {
+        say("reading ids from the terminal, one on each line; Ctrl-D ends");
+    }
+    let mut input = BufReader::with_capacity(INPUT_LEN, stdin);
+    let mut ids = Vec::with_capacity(BLOCK);
+    let mut line = Vec::new();
+    let mut first_blank = None;
+    for number in 1_u64.. {
+        // Before a read that may block: whoever writes the lines may wait for the answers so far.
+        let has_line = input.buffer().contains(&b'\n');
+        if ids.len() == BLOCK || !has_line && !ids.is_empty() {
+            each(&ids)?;
+            ids.clear();
+        }
+        line.clear();
+        // One byte more than a line may have tells that it is too long.
+        let most = LONGEST_LINE as u64 + 1;
+        let read = input.by_ref().take(most).read_until(b'\n', &mut line);
+        if read.map_err(|error| Failure::failed(format!("standard input: {error}")))? == 0 {
+            break;
+        }
+        let refused = match (read_line(form, &line), first_blank) {
+            (Ok(None), _) => {
+                first_blank.get_or_insert(number);
+                continue;
+            }
+            (Ok(Some(id)), None) => {
+                ids.push(id);
+                continue;
+            }
+            // To leave it out would put each id that follows beside another row than its own.
+            (Ok(Some(_)), Some(blank)) => format!(
+                "line {blank}: blank, and ids follow: remove blank lines, as `grep .` does, or the rows without an id"
+            ),
+            (Err(problem), _) => format!("line {number}: {problem}"),
+        };
+        each(&ids)?;
+        return Err(Failure::usage(refused));
+    }
+    each(&ids)
 }
 
-impl<E: FnMut(&[Id]) -> Result<(), Failure>> InputLines<E> {
-    fn new(form: TextForm, each: E) -> Self {
-        Self {
-            form,
-            each,
-            number: 0,
-            blank: 0,
-            ids: Vec::with_capacity(BLOCK),
-        }
+/// Reads the id on a line, without the white space around it. `None` if the line is blank.
+fn read_line(form: TextForm, line: &[u8]) -> Result<Option<Id>, String> {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    if line.len() > LONGEST_LINE {
+        return Err(format!("longer than {LONGEST_LINE} bytes, as no id is"));
     }
-
-    /// The lines, without the white space around them, numbered from 1. At the end they may be blank.
-    fn read(mut self) -> Result<(), Failure> {
-        let mut stdin = io::stdin().lock();
-        if stdin.is_terminal() {
-            say("reading ids from the terminal, one on each line; Ctrl-D ends");
-        }
-        let mut piece = vec![0; PIECE];
-        let mut len = 0;
-        loop {
-            let read = match stdin.read(&mut piece[len..]) {
-                Ok(read) => read,
-                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(Failure::failed(format!("standard input: {error}"))),
-            };
-            len += read;
-            // The last line may go without an end.
-            let whole = match memrchr(b'\n', &piece[..len]) {
-                _ if read == 0 => len,
-                Some(end) => end + 1,
-                None => 0,
-            };
-            self.lines(&piece[..whole])?;
-            if len - whole > LONGEST_LINE {
-                self.number += 1;
-                return Err(self.too_long());
-            }
-            if read == 0 {
-                return Ok(());
-            }
-            piece.copy_within(whole..len, 0);
-            len -= whole;
-        }
+    let text = str::from_utf8(line).map_err(|error| not_utf8(line, error.valid_up_to()))?;
+    let text = text.trim();
+    if text.is_empty() {
+        return Ok(None);
     }
-
-    fn lines(&mut self, text: &[u8]) -> Result<(), Failure> {
-        let mut start = 0;
-        for end in memchr_iter(b'\n', text) {
-            self.line(&text[start..end])?;
-            start = end + 1;
-        }
-        if start < text.len() {
-            self.line(&text[start..])?;
-        }
-        self.hand_on()
-    }
-
-    #[inline]
-    fn line(&mut self, line: &[u8]) -> Result<(), Failure> {
-        self.number += 1;
-        // Windows ends lines with two bytes.
-        let text = line.strip_suffix(b"\r").unwrap_or(line);
-        let id = match self.form.parse(text) {
-            Some(id) if line.len() <= LONGEST_LINE => id,
-            _ => match self.look_at(line) {
-                Ok(Some(id)) => id,
-                Ok(None) => {
-                    self.blank = if self.blank == 0 {
-                        self.number
-                    } else {
-                        self.blank
-                    };
-                    return Ok(());
-                }
-                Err(failure) => {
-                    self.hand_on()?;
-                    return Err(failure);
-                }
-            },
-        };
-        if self.blank != 0 {
-            self.hand_on()?;
-            return Err(self.is_blank());
-        }
-        self.ids.push(id);
-        if self.ids.len() == BLOCK {
-            self.hand_on()?;
-        }
-        Ok(())
-    }
-
-    fn hand_on(&mut self) -> Result<(), Failure> {
-        if self.ids.is_empty() {
-            return Ok(());
-        }
-        let handed = (self.each)(&self.ids);
-        self.ids.clear();
-        handed
-    }
-
-    /// What a line says that is not plainly an id: nothing when it is blank.
-    #[cold]
-    fn look_at(&self, line: &[u8]) -> Result<Option<Id>, Failure> {
-        if line.len() > LONGEST_LINE {
-            return Err(self.too_long());
-        }
-        let number = self.number;
-        let text = match str::from_utf8(line) {
-            Ok(text) => text.trim(),
-            Err(error) => {
-                let problem = not_utf8(line, error.valid_up_to());
-                return Err(Failure::usage(format!("line {number}: {problem}")));
-            }
-        };
-        if text.is_empty() {
-            return Ok(None);
-        }
-        let id = self.form.read(text).map_err(|problem| {
-            Failure::usage(format!("line {number}: {}: {problem}", shown(text)))
-        });
-        id.map(Some)
-    }
-
-    /// To leave it out would put each id that follows beside another row than its own.
-    #[cold]
-    fn is_blank(&self) -> Failure {
-        Failure::usage(format!(
-            "line {}: blank, and ids follow: remove blank lines, as `grep .` does, or the rows without an id",
-            self.blank
-        ))
-    }
-
-    fn too_long(&self) -> Failure {
-        Failure::usage(format!(
-            "line {}: longer than {LONGEST_LINE} bytes, as no id is",
-            self.number
-        ))
-    }
+    let id = form.read(text);
+    id.map(Some)
+        .map_err(|problem| format!("{}: {problem}", shown(text)))
 }
 
-/// As much of a value as tells which it is.
+/// The beginning of a value, enough to find it by.
 fn shown(value: &str) -> String {
     const MOST: usize = 40;
     match value.char_indices().nth(MOST) {

@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
+use crate::command::fields::{FieldsWriter, Shape};
 use crate::command::input::IdArgs;
-use crate::command::record::{FieldsWriter, Shape};
 use crate::failure::Failure;
 use crate::layout::LayoutArgs;
 use crate::output::stdout;
@@ -40,15 +40,16 @@ impl InspectArgs {
         let shape = match self.ids.ids.len() {
             _ if self.ids.json => Shape::Json,
             1 => Shape::Block,
-            _ => Shape::JsonLine,
+            _ => Shape::Line,
         };
         let mut out = stdout();
-        let mut records = FieldsWriter::new(&codec, shape);
+        let mut fields = FieldsWriter::new(&codec, shape);
+        // A person at a terminal sees the bits unasked, a program only if it asks.
         if self.bits || !self.ids.json && out.is_terminal() {
-            records = records.with_bits(out.is_coloured() && !self.ids.json);
+            fields = fields.with_bits(out.is_coloured() && !self.ids.json);
         }
         self.ids
-            .for_each_block(|ids| Ok(records.write(&mut out, ids)?))?;
+            .for_each_block(|ids| Ok(fields.write(&mut out, ids)?))?;
         Ok(out.flush()?)
     }
 }

@@ -1,6 +1,5 @@
 //! The command `randflake keygen`.
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use randflake_std::lease::Namespace;
@@ -37,7 +36,7 @@ impl KeygenArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let secret = match &self.derive {
             Some(name) => {
-                // As any namespace's: who misspells it would get another secret.
+                // Any text would derive some secret, so at least a name that no namespace can have is refused.
                 Namespace::new(name, Randflake).map_err(Failure::usage)?;
                 self.from.read()?.derive(name)
             }
@@ -47,20 +46,11 @@ impl KeygenArgs {
             None => Secret::generate().map_err(Failure::failed)?,
         };
         if let Some(path) = &self.out {
-            return secret.write_new(path).map_err(refusal);
+            return secret.write_new(path).map_err(|error| match error {
+                SecretError::File { path, source } => Failure::of_new_file(&path, &source),
+                error => Failure::failed(error),
+            });
         }
         print_line(secret.to_hex().as_str())
-    }
-}
-
-fn refusal(error: SecretError) -> Failure {
-    match error {
-        SecretError::File { path, source } if source.kind() == ErrorKind::AlreadyExists => {
-            let path = path.display();
-            Failure::failed(format!(
-                "{path} exists and is not overwritten: name a new file"
-            ))
-        }
-        error => Failure::failed(error),
     }
 }

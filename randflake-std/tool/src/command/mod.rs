@@ -1,4 +1,7 @@
 //! The subcommands of the command line: a file or folder for each, and what only they share.
+//!
+//! Each has `Args`, whose doc comments are the help texts, and `run`. It prints through `crate::output` and fails with a
+//! `Failure`; only `generate` and `segment` watch for signals, as only they hold something for longer than a call.
 
 mod bits;
 pub(crate) mod compose;
@@ -6,6 +9,7 @@ pub(crate) mod convert;
 pub(crate) mod doctor;
 mod equal_ids;
 pub(crate) mod explain;
+mod fields;
 mod format;
 pub(crate) mod generate;
 pub(crate) mod histogram;
@@ -15,6 +19,4 @@ mod interrupt;
 pub(crate) mod keygen;
 pub(crate) mod lease;
 mod progress;
-mod record;
 pub(crate) mod segment;
-mod utc;

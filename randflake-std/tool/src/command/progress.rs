@@ -1,4 +1,4 @@
-//! How far a long run is, for who waits at a terminal.
+//! A progress bar for long runs at a terminal.
 
 use core::fmt;
 use core::time::Duration;
@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use indicatif::{HumanFloatCount, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-/// What is done sooner needs no bar.
+/// Runs that end sooner show no bar.
 const DELAY: Duration = Duration::from_secs(1);
 const DRAWS_PER_SECOND: u8 = 5;
 const TEMPLATE: &str = "{bar:40} {human_pos} of {human_len} ids, {elapsed}, {rate}/s, {eta} left";
 
-/// A bar on standard error, after a second, if that is a terminal and standard output is not: there the
-/// ids themselves are seen.
+/// A bar on standard error, after a second. Only if that is a terminal and standard output is not: there the ids themselves
+/// are seen.
 #[derive(Debug)]
 pub(crate) struct Progress {
     total: u64,
@@ -32,7 +32,7 @@ impl Progress {
         }
     }
 
-    /// So many are done.
+    /// Shows how many ids are done.
     pub(crate) fn show(&mut self, done: u64) {
         if !self.is_wanted {
             return;
@@ -62,8 +62,8 @@ fn bar(total: u64) -> ProgressBar {
     ProgressBar::with_draw_target(Some(total), target).with_style(style)
 }
 
-/// Whole ids in a second.
+/// Shows the rate in whole ids a second.
 fn rate(state: &ProgressState, out: &mut dyn fmt::Write) {
-    // A line takes all that is written.
+    // A failure would only leave the rate out.
     _ = write!(out, "{:.0}", HumanFloatCount(state.per_sec()));
 }

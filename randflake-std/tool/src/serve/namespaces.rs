@@ -8,7 +8,7 @@ use super::key_values::{KeyValues, lines};
 use super::service::served_namespace::{Configured, ServedNamespace};
 use super::watched;
 use crate::failure::Failure;
-use crate::layout::Chosen;
+use crate::layout::LayoutChoice;
 use crate::max_ttl;
 use crate::secret::{self, SecretArgs};
 use crate::store::{LeaseArgs, StoreArgs};
@@ -84,8 +84,8 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
     let mut words = KeyValues::read(line).map_err(Failure::failed)?;
     let name = words.needed("name").map_err(Failure::failed)?;
     let layout = words.take("layout");
-    let layout: Chosen = layout
-        .map_or_else(|| Ok(Chosen::default()), |layout| layout.parse())
+    let layout: LayoutChoice = layout
+        .map_or_else(|| Ok(LayoutChoice::default()), |layout| layout.parse())
         .map_err(Failure::failed)?;
     let key = words.take("key-file");
     let longest = words.take("max-ttl");

@@ -30,7 +30,7 @@ impl User {
         self.path(name).to_str().unwrap().to_owned()
     }
 
-    /// Where the tool keeps what nothing else is said of.
+    /// A file in the default state directory.
     pub(crate) fn state(&self, name: &str) -> PathBuf {
         self.path("state/randflake").join(name)
     }
@@ -48,6 +48,7 @@ impl User {
             .env_remove("RANDFLAKE_KEY")
             .env_remove("RANDFLAKE_MAX_TTL")
             .env_remove("RANDFLAKE_STORE")
+            .env_remove("RANDFLAKE_STORE_FILE")
             .env_remove("RANDFLAKE_NAMESPACE")
             .current_dir(self.home.path())
             .stdin(Stdio::null());

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ferroid::base32::Base32SnowExt;
 use ferroid::id::SnowflakeTwitterId;
-use randflake_core::{Id, Notation};
+use randflake_core::Id;
 use scru64::Scru64Id;
 use snowid::base62;
 use typedflake::{Alphabet, typedflake};
@@ -51,41 +51,6 @@ fn pair<I: 'static, B: 'static>(
     ]
 }
 
-/// Many at once, each with a line feed, into one buffer.
-fn lines() -> Vec<Case> {
-    const LINE: usize = 21;
-    let ids: Vec<_> = numbers().into_iter().map(Id::from_u64).collect();
-    let mut cases = Vec::new();
-    for (what, notation) in [("base32hex", Notation::Text), ("decimal", Notation::Signed)] {
-        let (ids, mut buffer) = (ids.clone(), vec![0; IDS * LINE]);
-        let run = move |n| {
-            time(n / IDS as u64, || {
-                notation
-                    .write(black_box(&ids), b'\n', &mut buffer)
-                    .expect("it is long enough")
-            })
-        };
-        cases.push(Case::new("text_lines", what, WHO, run).unit(IDS as u64));
-    }
-    let mut buffer = vec![0; IDS * LINE];
-    let run = move |n| {
-        time(n / IDS as u64, || {
-            let mut end = 0;
-            for id in black_box(&ids) {
-                let mut digits = itoa::Buffer::new();
-                let digits = digits.format(id.to_i64()).as_bytes();
-                buffer[end..][..digits.len()].copy_from_slice(digits);
-                end += digits.len();
-                buffer[end] = b'\n';
-                end += 1;
-            }
-            end
-        })
-    };
-    cases.push(Case::new("text_lines", "decimal", peer("itoa"), run).unit(IDS as u64));
-    cases
-}
-
 pub(super) fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     cases.extend(pair(
@@ -100,7 +65,6 @@ pub(super) fn cases() -> Vec<Case> {
     let as_str = |id: &Id| _ = black_box(black_box(id).to_text().as_str());
     let run = move |n| each(n, &ids, as_str);
     cases.push(Case::new("text_encode", "base32hex, checked UTF-8", WHO, run).unit(IDS as u64));
-    cases.extend(lines());
     cases.extend(pair(
         &peer("ferroid"),
         "Crockford base32",

@@ -16,7 +16,7 @@ use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 
 use super::client::{Client, HIDDEN, SEEN, TOKENS};
 use super::finish;
-use crate::layout::Chosen;
+use crate::layout::LayoutChoice;
 use crate::serve::access::{Access, Hash};
 use crate::serve::http::Http;
 use crate::serve::log::RequestLog;
@@ -102,7 +102,7 @@ impl World {
 }
 
 fn space(name: &str) -> ServedNamespace {
-    let layout: Chosen = LAYOUT.parse().unwrap();
+    let layout: LayoutChoice = LAYOUT.parse().unwrap();
     let namespace = Namespace::new(name, layout.spec()).unwrap();
     let key = format!("{:0<32}", if name == SEEN { 1 } else { 2 });
     let key = Secret::from_hex(&key).unwrap();

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 use core::time::Duration;
 use std::path::Path;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{
@@ -16,6 +16,7 @@ use randflake_std::{DEFAULT_TTL, private_file};
 use super::CheckResult;
 use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
 use crate::command::lease::Snapshot;
+use crate::date::now;
 use crate::failure::Failure;
 use crate::secret::{SecretArgs, SecretSource, no_secret};
 use crate::state_directory;
@@ -29,7 +30,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
         CheckResult::new("secret", secret_source(secret, store)),
     ];
     let url = store.shown_url().map_err(problem);
-    // To open a store may make it.
+    // Opening a store may make it, so only one that is there is opened.
     let opened = store.is_there().and_then(|is_there| {
         let opened = is_there.map(|is_there| Ok((store.open()?, is_there)));
         opened.transpose()
@@ -48,7 +49,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
     findings
 }
 
-/// The machine's clock is within the time of the ids.
+/// Checks that the machine's clock is within the time of the layout.
 fn clock(spec: LayoutSpec) -> Result<String, String> {
     let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
     let now = now();
@@ -59,7 +60,7 @@ fn clock(spec: LayoutSpec) -> Result<String, String> {
     }
 }
 
-/// Nobody else can put a secret or a store of their own into the directory.
+/// Checks that nobody else can put a secret or a store into the state directory.
 fn directory() -> Result<String, String> {
     let path = state_directory::path().map_err(problem)?;
     let shown = path.display();
@@ -70,6 +71,7 @@ fn directory() -> Result<String, String> {
     Ok(format!("{shown}, mode {mode:04o}"))
 }
 
+/// Checks where the secret comes from, and that it can be read.
 fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, String> {
     let source = secret.source().map_err(problem)?;
     let is_there = source.read().map_err(problem)?.is_some();
@@ -114,10 +116,11 @@ fn opened_store(
         CheckResult::new("latency", latency(&mut opened)),
     ];
     match opened.diagnose() {
-        Ok(told) => findings.extend(told.into_iter().map(CheckResult::of_store)),
+        Ok(found) => findings.extend(found.into_iter().map(CheckResult::of_store)),
         Err(error) => findings.push(CheckResult::new("settings", Err(problem(error)))),
     }
     findings.push(equal_ids(opened.namespace(), is_there, secret, store));
+    // An acquire makes a namespace that is not there, and `doctor` makes nothing.
     if is_there {
         findings.push(CheckResult::new("lease", try_lease(secret, store)));
     }
@@ -129,7 +132,7 @@ fn opened_store(
     findings
 }
 
-/// No other namespace of the store issues equal ids.
+/// Checks that no other namespace of the store issues equal ids.
 fn equal_ids(
     namespace: &Namespace,
     is_there: bool,
@@ -141,14 +144,17 @@ fn equal_ids(
         |value, sentence| CheckResult::of_store(lease::Finding::caution(CHECK, value, sentence));
     let look = || {
         let stored = args.store().stored()?;
-        let seal = stored
+        let key_check = stored
             .iter()
             .find(|other| other.name() == namespace.name())
             .and_then(Namespace::key_check);
-        let seal = seal.map_or_else(|| args.layout().known_seal(secret), |seal| Ok(Some(seal)));
-        Ok::<_, Failure>((stored, seal?))
+        let key_check = key_check.map_or_else(
+            || args.layout().known_key_check(secret),
+            |key_check| Ok(Some(key_check)),
+        );
+        Ok::<_, Failure>((stored, key_check?))
     };
-    let (stored, seal) = match look() {
+    let (stored, key_check) = match look() {
         Ok(found) => found,
         Err(failure) => {
             return caution(
@@ -157,8 +163,8 @@ fn equal_ids(
             );
         }
     };
-    let names = namespaces_with_equal_ids(namespace, seal, &stored);
-    if let Some(KeyCheck::Key(_)) = seal
+    let names = namespaces_with_equal_ids(namespace, key_check, &stored);
+    if let Some(KeyCheck::Key(_)) = key_check
         && let Some(first) = names.first()
         && !is_there
         && !namespace.shares_secret()
@@ -173,12 +179,12 @@ fn equal_ids(
         [] => CheckResult::new(CHECK, Ok("in no other namespace of the store".to_owned())),
         names => caution(
             format!("in {}", quoted(names)),
-            remedy(seal, namespace.name()),
+            remedy(key_check, namespace.name()),
         ),
     }
 }
 
-/// How long the store takes to answer.
+/// Measures how long the store takes to answer.
 fn latency(store: &mut LeaseStore) -> Result<String, String> {
     const QUESTIONS: u32 = 10;
     let mut spans = Vec::new();
@@ -196,6 +202,7 @@ fn latency(store: &mut LeaseStore) -> Result<String, String> {
     ))
 }
 
+/// Compares the store's clock with this machine's.
 fn skew(store: &mut LeaseStore) -> Result<CheckResult, String> {
     let before = now();
     let store = store.now().map_err(problem)?;
@@ -212,6 +219,7 @@ fn skew(store: &mut LeaseStore) -> Result<CheckResult, String> {
 /// Leases a node id as `generate` does, without issuing an id; under the secret, if there is one.
 fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
     let mut store = args.open().map_err(problem)?;
+    // Without a secret the lease is tried all the same: `secret` is a finding of its own.
     if let Ok(codec) = args.layout().codec(secret) {
         store.seal(KeyCheck::of(codec.permutation()));
     }
@@ -225,6 +233,7 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
     let mut grants = store.acquire(&request).map_err(problem)?.grants;
     let acquired = started.elapsed();
     for grant in &mut grants {
+        // Nothing was issued.
         grant.end = grant.start;
     }
     store.release(&grants).map_err(problem)?;
@@ -237,7 +246,7 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
 }
 
 fn occupancy(store: &mut LeaseStore) -> Result<lease::Finding, StoreError> {
-    /// What more node ids were leased for takes long to read.
+    /// Most records for which the growth is read: the history of more takes long.
     const FEW: usize = 1_000;
     let snapshot = Snapshot::take(store)?;
     let occupancy = Occupancy {
@@ -246,13 +255,6 @@ fn occupancy(store: &mut LeaseStore) -> Result<lease::Finding, StoreError> {
     };
     let growth = (snapshot.records().len() <= FEW).then(|| forecast::Growth::of(store));
     Ok(forecast::node_ids(occupancy, growth.transpose()?.flatten()).finding)
-}
-
-fn now() -> Duration {
-    // Before 1970 nothing is right.
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
 }
 
 fn ms(span: Duration) -> f64 {

@@ -32,11 +32,11 @@ pub(crate) struct DoctorArgs {
     store: LeaseArgs,
 }
 
-/// What a check has found.
+/// Finding of one check, a line of the output.
 #[derive(Debug, Serialize)]
 struct CheckResult {
     check: &'static str,
-    /// No problem: all is well, or a caution says on which condition.
+    /// Whether there is no problem. If there is a caution, only under its condition.
     ok: bool,
     detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ struct CheckResult {
 }
 
 impl CheckResult {
-    /// What is so, or what is wrong with it.
+    /// The finding of a check that ends with the observed value, or with what is wrong.
     fn new(check: &'static str, outcome: Result<String, String>) -> Self {
         let ok = outcome.is_ok();
         let detail = visible(&one_line(&outcome.unwrap_or_else(|problem| problem)));
@@ -56,7 +56,7 @@ impl CheckResult {
         }
     }
 
-    /// What a store has found about itself.
+    /// The finding of a store about itself.
     fn of_store(finding: StoreFinding) -> Self {
         let StoreFinding {
             name,

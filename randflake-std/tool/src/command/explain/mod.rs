@@ -73,19 +73,22 @@ impl ExplainArgs {
                     row.write_line(&mut out)?;
                 }
             }
-            Ok(out.end_of_piece()?)
+            Ok(())
         })?;
         source.tell_gaps();
         Ok(out.flush()?)
     }
 }
 
-/// Source of explanations: the store, and histories read so far.
+/// Source of explanations: the store, and the histories read so far.
+///
+/// For ids on the command line the store searches its history for one lease. For many ids that would be a search each, so
+/// the whole history of each node id is read once, which also checks all of its hashes.
 struct LeaseSource {
     store: LeaseStore,
     /// The whole histories of node ids, where many ids are explained.
     histories: Option<Histories>,
-    /// Gaps that were met without them, by node id.
+    /// Gaps that the searches have met, by node id. Histories have theirs themselves.
     gaps: BTreeMap<u32, Gap>,
 }
 
@@ -105,7 +108,7 @@ impl LeaseSource {
         }
     }
 
-    /// Who held a node id, at a time of the store's clock.
+    /// Explains who held a node id, and returns the time of the store's clock that this was true at.
     fn explain(&mut self, parts: Parts) -> Result<(Explanation, Duration), StoreError> {
         let histories = self.histories.as_ref();
         if let Some(history) = histories.and_then(|histories| histories.of(parts.node_id)) {
@@ -117,6 +120,7 @@ impl LeaseSource {
         Ok((explained.explanation, explained.now))
     }
 
+    /// Says which histories have gaps: whoever can write to the store has changed them.
     fn tell_gaps(&self) {
         let read = self.histories.iter().flat_map(Histories::gaps);
         for gap in read.chain(self.gaps.values()) {
@@ -145,7 +149,7 @@ struct Histories {
 }
 
 impl Histories {
-    /// Those of some ids. Of many node ids, all are read at once.
+    /// Reads the histories of the node ids of some ids that were not read yet. From many node ids on, those of all.
     fn read(&mut self, store: &mut LeaseStore, parts: &[Parts]) -> Result<(), StoreError> {
         const MANY: usize = 64;
         for parts in parts {
@@ -153,6 +157,7 @@ impl Histories {
             if self.of(node_id).is_some() {
                 continue;
             }
+            // A read takes as long as a round trip, so from here on one large read is faster than many.
             if self.by_node_id.len() >= MANY {
                 self.all = Some(store.history(0..=u32::MAX)?);
                 return Ok(());
@@ -168,6 +173,7 @@ impl Histories {
     }
 
     fn gaps(&self) -> impl Iterator<Item = &Gap> {
+        // Those of single node ids are in `all` again.
         let some = self.by_node_id.values().filter(|_| self.all.is_none());
         self.all.iter().chain(some).flat_map(History::gaps)
     }

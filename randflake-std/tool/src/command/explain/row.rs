@@ -39,7 +39,7 @@ struct LeaseFields {
 }
 
 impl ExplainRow {
-    /// Of an id, at a time of the store's clock.
+    /// The row of an id whose explanation is of this time of the store's clock.
     pub(crate) fn new(
         id: Id,
         parts: Parts,
@@ -85,7 +85,7 @@ impl ExplainRow {
         }
     }
 
-    /// A line for each field.
+    /// Writes a line for each field.
     pub(super) fn write_block(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(
             out,

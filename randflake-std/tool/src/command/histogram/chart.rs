@@ -2,13 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::counts::{By, Counts, float, verdict};
+use super::counts::{By, Histogram, float, verdict};
 
 const WIDTH: u64 = 50;
 /// Eighths of a character's width.
 const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-pub(super) fn write(out: &mut impl Write, counts: &Counts) -> io::Result<()> {
+pub(super) fn write(out: &mut impl Write, counts: &Histogram) -> io::Result<()> {
     let head = match counts.by() {
         By::Range(_) => "ids from (hexadecimal)",
         By::Shard(_) => "shard",
@@ -27,7 +27,7 @@ pub(super) fn write(out: &mut impl Write, counts: &Counts) -> io::Result<()> {
     writeln!(out, "{} ids; {}", counts.total(), verdict(counts.test()))
 }
 
-/// As long as the count is, the longest of the whole width.
+/// A bar in proportion to the largest count, which has the whole width.
 fn bar(count: u64, most: u64) -> String {
     let eighths = u128::from(count) * u128::from(WIDTH) * 8 / u128::from(most.max(1));
     let (whole, part) = (eighths / 8, eighths % 8);

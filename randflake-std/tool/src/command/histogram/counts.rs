@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::statistics::chi_square_p;
 
-/// What the parts are, and how many.
+/// How the numbers are divided into parts, and into how many.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
     /// Ranges of equal length of the 64-bit numbers without sign.
@@ -14,33 +14,33 @@ pub(super) enum By {
     Shard(u32),
 }
 
-pub(super) struct Counts {
+pub(super) struct Histogram {
     by: By,
     counts: Vec<u64>,
 }
 
-/// Whether the counts are those of random numbers.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Pearson's test of whether the counts are those of random numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(super) struct ChiSquareTest {
-    pub(super) chi_square: f64,
-    pub(super) degrees_of_freedom: u32,
-    pub(super) p: f64,
-    /// Enough ids for p to mean something: five in each part are the rule.
-    pub(super) is_sound: bool,
+    chi_square: f64,
+    degrees_of_freedom: u32,
+    p: f64,
+    /// Whether there are enough ids for p to mean something: five in each part are the usual rule.
+    #[serde(skip)]
+    is_sound: bool,
 }
 
-/// As JSON has it.
+/// The counts and the test, for programs.
 #[derive(Serialize)]
 pub(super) struct Summary<'a> {
     by: &'static str,
     ids: u64,
     counts: &'a [u64],
-    chi_square: f64,
-    degrees_of_freedom: u32,
-    p: f64,
+    #[serde(flatten)]
+    test: ChiSquareTest,
 }
 
-impl Counts {
+impl Histogram {
     pub(super) fn new(by: By) -> Self {
         let (By::Range(parts) | By::Shard(parts)) = by;
         Self {
@@ -52,6 +52,7 @@ impl Counts {
     pub(super) fn add(&mut self, ids: &[Id]) {
         for id in ids {
             let part = match self.by {
+                // The upper half of the product: `id * parts / 2^64` without a division.
                 By::Range(parts) => (u128::from(id.to_u64()) * u128::from(parts)) >> 64,
                 By::Shard(parts) => u128::from(id.to_u64() % u64::from(parts)),
             };
@@ -81,7 +82,7 @@ impl Counts {
         self.counts.iter().copied().max().unwrap_or_default()
     }
 
-    /// What a part is called.
+    /// The name of a part: the first id of a range, or the remainder.
     pub(super) fn name(&self, part: usize) -> String {
         match self.by {
             By::Range(parts) => {
@@ -110,12 +111,6 @@ impl Counts {
     }
 
     pub(super) fn summary(&self) -> Summary<'_> {
-        let ChiSquareTest {
-            chi_square,
-            degrees_of_freedom,
-            p,
-            ..
-        } = self.test();
         Summary {
             by: match self.by {
                 By::Range(_) => "range",
@@ -123,14 +118,12 @@ impl Counts {
             },
             ids: self.total(),
             counts: &self.counts,
-            chi_square,
-            degrees_of_freedom,
-            p,
+            test: self.test(),
         }
     }
 }
 
-/// What the test says, in a sentence.
+/// Says in a sentence what the test has found.
 pub(super) fn verdict(test: ChiSquareTest) -> String {
     let ChiSquareTest {
         chi_square,
@@ -161,7 +154,7 @@ mod tests {
     #[test]
     fn each_id_is_in_one_part() {
         for by in [By::Range(3), By::Range(16), By::Shard(3), By::Shard(16)] {
-            let mut counts = Counts::new(by);
+            let mut counts = Histogram::new(by);
             let ids: Vec<_> = [0, 1, 2, 1 << 60, u64::MAX / 3, u64::MAX]
                 .map(Id::from_u64)
                 .into();
@@ -176,7 +169,7 @@ mod tests {
         }
         // A name is the first number that is counted there.
         for parts in [2, 3, 7, 16, 4_096] {
-            let mut counts = Counts::new(By::Range(parts));
+            let mut counts = Histogram::new(By::Range(parts));
             for part in 0..parts as usize {
                 let first = u64::from_str_radix(&counts.name(part), 16).unwrap();
                 counts.add(&[Id::from_u64(first)]);

@@ -8,22 +8,22 @@ mod svg;
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::randflake_core::Codec;
 use randflake_std::{Id, Parts, Secret};
 
 use crate::command::input::{BLOCK, for_each_block};
+use crate::date;
 use crate::failure::Failure;
 use crate::form::TextForm;
-use crate::layout::Chosen;
+use crate::layout::LayoutChoice;
 use crate::number::within;
 use crate::output::stdout;
-use counts::{By, Counts};
+use counts::{By, Histogram};
 
 /// Show how evenly ids are spread: over all numbers of 64 bits, or over shards
 ///
-/// Counts the ids from standard input, one on each line, or with -n a sample of a layout: one id in each of the last N
+/// Histogram the ids from standard input, one on each line, or with -n a sample of a layout: one id in each of the last N
 /// ticks, of one node id, under a secret of its own. A sample takes no lease and is not shown.
 ///
 /// Draws a bar for each part, and tests by chi-square whether the counts are those of random numbers: p is how often
@@ -48,7 +48,7 @@ pub(crate) struct HistogramArgs {
     count: Option<u32>,
     /// The layout of the sample [default: randflake]
     #[arg(long, value_name = "LAYOUT", requires = "count")]
-    layout: Option<Chosen>,
+    layout: Option<LayoutChoice>,
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
     from: TextForm,
@@ -80,7 +80,7 @@ pub(crate) struct HistogramArgs {
 
 impl HistogramArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let mut counts = Counts::new(match self.shards {
+        let mut counts = Histogram::new(match self.shards {
             Some(shards) => By::Shard(shards),
             None => By::Range(self.bins),
         });
@@ -108,7 +108,7 @@ impl HistogramArgs {
     }
 
     /// One id in each of the last ticks, as a service makes them that is seldom asked.
-    fn sample(&self, count: u32, counts: &mut Counts) -> Result<(), Failure> {
+    fn sample(&self, count: u32, counts: &mut Histogram) -> Result<(), Failure> {
         let chosen = self.layout.clone().unwrap_or_default();
         let cipher = if chosen.is_encrypted() {
             Some(Secret::generate().map_err(Failure::failed)?.cipher())
@@ -117,8 +117,7 @@ impl HistogramArgs {
         };
         let codec = Codec::new(chosen.spec(), cipher);
         let spec = chosen.spec();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let now = spec.tick_at(now.unwrap_or_default()).unwrap_or_default();
+        let now = spec.tick_at(date::now()).unwrap_or_default();
         let ticks = now.min(spec.max_tick());
         let first = ticks.checked_sub(u64::from(count)).ok_or_else(|| {
             Failure::usage(format!(
@@ -132,6 +131,7 @@ impl HistogramArgs {
             for tick in left.by_ref().take(BLOCK) {
                 ids.push(codec.compose(Parts {
                     tick,
+                    // Any single node id shows the same picture.
                     node_id: spec.max_node_id().min(42),
                     sequence: 0,
                 }));

@@ -2,17 +2,17 @@
 
 use core::fmt::Write;
 
-use super::counts::{By, Counts, float, verdict};
+use super::counts::{By, Histogram, float, verdict};
 
 const WIDTH: f64 = 720.0;
 const HEIGHT: f64 = 360.0;
-/// Margin on the left of the bars, for labels.
+/// Margin on the left of the bars, for labels, in pixels as the rest.
 const LEFT: f64 = 70.0;
 const TOP: f64 = 50.0;
 const RIGHT: f64 = 20.0;
 const BOTTOM: f64 = 60.0;
 
-pub(super) fn draw(counts: &Counts) -> String {
+pub(super) fn draw(counts: &Histogram) -> String {
     let (title, axis) = match counts.by() {
         By::Range(parts) => (
             format!(
@@ -32,7 +32,7 @@ pub(super) fn draw(counts: &Counts) -> String {
     let scale = plot_height / float(counts.most().max(1));
     let (bottom, middle) = (HEIGHT - BOTTOM, LEFT + plot_width / 2.0);
     let mut svg = String::new();
-    // A string takes all that is written.
+    // Writing to a string never fails.
     _ = write!(
         svg,
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">

@@ -1,4 +1,6 @@
 //! Ctrl-C and SIGTERM: the work ends at a whole line, and what it holds is released.
+//!
+//! Without this a run that is ended would keep its node ids leased for up to a TTL.
 
 #[cfg(unix)]
 mod unix;
@@ -17,12 +19,12 @@ use std::thread;
 
 use crate::failure::{Failure, SIGNALLED};
 
-/// How long the work may take to come to its end: it may wait for a reader, or for a store.
+/// Longest time from a signal to the end of the process: the work may be waiting for a reader, or for a store.
 const GRACE: Duration = Duration::from_secs(3);
 
 type Release = Box<dyn FnOnce() + Send>;
 
-/// Watches for signals from when it is made on.
+/// Watches for signals from its creation on.
 pub(crate) struct Interrupt(Arc<SignalState>);
 
 #[derive(Default)]
@@ -43,9 +45,12 @@ impl Interrupt {
         Ok(Self(state))
     }
 
-    /// Releases what is held, at once: the work itself may be waiting for somebody who does not read.
+    /// Sets what releases the leases at a signal.
+    ///
+    /// It runs at once, in another thread: the work itself may be waiting for a reader that does not read.
     pub(crate) fn on_signal(&self, release: impl FnOnce() + Send + 'static) {
         *self.0.release() = Some(Box::new(release));
+        // A signal that came before found nothing to release.
         if self.0.signal.load(Ordering::SeqCst) != 0 {
             self.0.end();
         }
@@ -78,6 +83,7 @@ impl SignalState {
             // Whoever asks twice does not want to wait.
             exit();
         }
+        // A thread of its own, so that a second signal is heard meanwhile.
         let state = Arc::clone(self);
         let ending = thread::Builder::new().spawn(move || {
             state.end();
@@ -85,13 +91,14 @@ impl SignalState {
             exit();
         });
         if ending.is_err() {
+            // The leases are not released then, and expire.
             exit();
         }
     }
 
     fn end(&self) {
         let release = self.release().take();
-        // Whoever pauses has seen the signal before it slept, or hears this.
+        // No pause misses this: the lock was taken after the signal was set, and a pause looks at the signal under it.
         self.signalled.notify_all();
         if let Some(release) = release {
             release();

@@ -1,4 +1,4 @@
-//! Where there are no signals: leases end by themselves.
+//! Systems without Unix signals: an ended run does not release its leases, which expire.
 
 use std::io;
 

@@ -68,6 +68,7 @@ impl LeaseAcquireArgs {
         let layout = self.store.layout();
         let chosen = layout.node_id(self.node_id.as_deref())?;
         let holder = match &self.holder {
+            // `lease ticket` finds the lease of a device by this name.
             Some(name) if name.starts_with("device/") => {
                 return Err(Failure::usage(
                     "a holder's name begins with device/: that is for `randflake lease ticket`",
@@ -77,11 +78,13 @@ impl LeaseAcquireArgs {
             None => caller()?,
         };
         let mut store = self.store.open_within(&self.wait)?;
-        if let Some(seal) = layout.known_seal(&self.secret)? {
-            store.seal(seal);
+        if let Some(key_check) = layout.known_key_check(&self.secret)? {
+            store.seal(key_check);
         }
         let namespace = store.namespace();
+        // A layout may have ticks that are longer than the default.
         let shortest = Duration::from_millis(namespace.spec().tick_ms());
+        // One token for all attempts: a repetition after a lost answer gets the same grants.
         let request = AcquireRequest {
             token: Token::random().map_err(Failure::failed)?,
             holder: &holder,
@@ -94,7 +97,7 @@ impl LeaseAcquireArgs {
         let acquired = self.wait.until(wait::sleep, || store.acquire(&request))?;
         let document = LeaseDocument::of(store.namespace(), holder.clone(), &acquired);
         document.print(self.json).inspect_err(|_| {
-            // Nobody has all of it, so nobody issues ids. If that fails, they end by themselves.
+            // Nobody has read the whole document, so nobody issues ids. If the release fails, the leases expire.
             let unused = acquired.grants.iter().map(|grant| Grant {
                 end: grant.start,
                 ..*grant

@@ -1,4 +1,4 @@
-//! What a person has to confirm.
+//! Confirmation of what cannot be undone.
 
 use std::io::{self, BufRead, IsTerminal, Write};
 
@@ -13,7 +13,7 @@ pub(super) fn confirm(question: &str, name: &str, not_done: &str) -> Result<(), 
         ));
     }
     let mut stderr = io::stderr();
-    // Without it the answer is refused below.
+    // If the question cannot be written, nobody types the name, and that is refused below.
     _ = write!(stderr, "{question}").and_then(|()| stderr.flush());
     let mut answer = String::new();
     let read = stdin.lock().read_line(&mut answer);

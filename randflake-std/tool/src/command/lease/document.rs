@@ -1,4 +1,4 @@
-//! Leases as a program keeps them between two runs of the tool.
+//! The document in which a program keeps its leases between two runs of the tool.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -17,7 +17,8 @@ use randflake_std::lease::{
 };
 use randflake_std::rules::newer;
 use randflake_std::{DEFAULT_TTL, MAX_TOLERANCE_MS};
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::failure::Failure;
 use crate::output::stdout;
@@ -28,7 +29,8 @@ use crate::store::StoreArgs;
 /// can renew and end the leases.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LeaseDocument {
-    version: DocumentVersion,
+    #[serde(deserialize_with = "known_version")]
+    version: u64,
     pub(crate) namespace: String,
     holder: String,
     /// The store's clock when it answered.
@@ -36,35 +38,20 @@ pub(crate) struct LeaseDocument {
     epoch_unix_ms: u64,
     tick_ms: u64,
     pub(crate) leases: Vec<GrantEntry>,
-    /// Those that were not renewed.
+    /// The leases that were not renewed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) lost: Vec<Lost>,
 }
 
-/// Version of a document: another one is a newer program's.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-#[serde(try_from = "u64", into = "u64")]
-struct DocumentVersion;
+/// The only version of a document there is. One with another is refused, as a newer program's.
+const VERSION: u64 = 1;
 
-impl DocumentVersion {
-    const NUMBER: u64 = 1;
-}
-
-impl From<DocumentVersion> for u64 {
-    fn from(_: DocumentVersion) -> Self {
-        DocumentVersion::NUMBER
+fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let version = u64::deserialize(deserializer)?;
+    if version == VERSION {
+        return Ok(version);
     }
-}
-
-impl TryFrom<u64> for DocumentVersion {
-    type Error = String;
-
-    fn try_from(version: u64) -> Result<Self, String> {
-        if version == Self::NUMBER {
-            return Ok(Self);
-        }
-        Err(newer(version, Self::NUMBER))
-    }
+    Err(D::Error::custom(newer(version, VERSION)))
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -87,13 +74,13 @@ pub(crate) struct Lost {
     pub(crate) reason: String,
 }
 
-/// The name of a renewal or release, as it is typed.
+/// Parses the name of a renewal or release.
 pub(super) fn request_id(text: &str) -> Result<RequestId, String> {
     text.parse()
         .map_err(|_| format!("{} are allowed, such as from uuidgen", RequestId::ALLOWED))
 }
 
-/// Where a document comes from.
+/// The option that names a document.
 #[derive(Debug, clap::Args)]
 pub(super) struct GrantArgs {
     /// What `lease acquire --json` or `lease renew --json` has printed; - is standard input
@@ -102,9 +89,9 @@ pub(super) struct GrantArgs {
 }
 
 impl GrantArgs {
-    /// Reads it from the file, or from standard input without one.
+    /// Reads the document from the file, or from standard input without one.
     pub(super) fn read(&self) -> Result<LeaseDocument, Failure> {
-        /// 131,072 leases take 26 MB.
+        /// Longest document in bytes: all 131,072 leases of a namespace take 26 MB.
         const MOST: u64 = 64 << 20;
         let stdin = Path::new("-");
         let path = self.grant.as_deref().unwrap_or(stdin);
@@ -117,12 +104,14 @@ impl GrantArgs {
             (path.display().to_string(), read)
         };
         read.map_err(|error| Failure::failed(format!("{shown}: {error}")))?;
+        // Unknown fields are ignored: a newer program may add some that an older one can do without. What it cannot do without
+        // raises the version.
         let document: LeaseDocument = serde_json::from_str(&text).map_err(|error| {
             Failure::usage(format!(
                 "{shown}: this is not what `randflake lease acquire --json` prints: {error}"
             ))
         })?;
-        // Before anything is asked of a store.
+        // Damaged leases are refused before anything is asked of a store.
         document.grants()?;
         Ok(document)
     }
@@ -152,7 +141,7 @@ impl LeaseDocument {
             nonce: format!("{:016x}", last_write.nonce),
         };
         Self {
-            version: DocumentVersion,
+            version: VERSION,
             namespace: namespace.name().to_owned(),
             holder,
             now_unix_ms: super::snapshot::ms(now),
@@ -163,7 +152,7 @@ impl LeaseDocument {
         }
     }
 
-    /// The same leases after a renewal that lasts for `ttl` from now: those that are lost are named, with the reason.
+    /// Renews the leases for `ttl` from now. Those that are lost stand under `lost` in the new document, with the reason.
     pub(crate) fn renewed(
         self,
         store: &mut LeaseStore,
@@ -190,8 +179,10 @@ impl LeaseDocument {
         })
     }
 
-    /// Ends the leases at a Unix time from which on nothing was issued. Unless it is known, that is as late as the holder
-    /// may have issued: by a clock that is ahead of the store's, and as far ahead of it as any handle's tolerance goes.
+    /// Ends the leases at a Unix time from which on nothing was issued.
+    ///
+    /// Unless it is known, that is as late as the holder may have issued: by a clock that is ahead of the store's, and as far
+    /// ahead of that clock as any handle's tolerance goes.
     ///
     /// A lease that a copy of the document has renewed stays as it is: its holder goes on.
     pub(crate) fn release(
@@ -223,7 +214,7 @@ impl LeaseDocument {
             presented.grant.end = unused_from;
         }
         let outcomes = store.release_presented(&grants, request)?;
-        // What is not held any more needs no release.
+        // Other losses mean that the lease is not held any more, so there is nothing to release.
         let contested = grants.iter().zip(outcomes);
         let contested = contested.filter(|(_, outcome)| *outcome == Err(Loss::Contested));
         let contested: Vec<_> = contested
@@ -244,16 +235,17 @@ impl LeaseDocument {
         grants.collect()
     }
 
-    /// The namespace's store, which must be there and be of the same layout.
+    /// Opens the store of the document's namespace, which must be there and have the same layout.
     pub(super) fn open(&self, store: &StoreArgs) -> Result<LeaseStore, Failure> {
         let opened = store.open_named(&self.namespace)?;
         self.check_layout(opened.namespace())?;
         Ok(opened)
     }
 
-    /// Whether the leases are of that namespace as it is now.
+    /// Checks that the ticks of the leases mean the same in a namespace.
     pub(crate) fn check_layout(&self, namespace: &Namespace) -> Result<(), Failure> {
         let spec = namespace.spec();
+        // The widths do not matter here: node ids and ticks are numbers of their own.
         if (spec.epoch_unix_ms(), spec.tick_ms()) != (self.epoch_unix_ms, self.tick_ms) {
             return Err(Failure::failed(format!(
                 "the namespace {:?} has another epoch or tick than these leases: it was dropped and made anew, or it \
@@ -273,11 +265,8 @@ impl LeaseDocument {
             for lease in &self.leases {
                 let [start, end] = [lease.start_unix_ms, lease.end_unix_ms]
                     .map(|unix_ms| utc(Duration::from_millis(unix_ms)));
-                writeln!(
-                    out,
-                    "node id {} is leased from {start} to {end}",
-                    lease.node
-                )?;
+                let node = lease.node;
+                writeln!(out, "node id {node} is leased from {start} to {end}")?;
             }
         }
         Ok(out.flush()?)
@@ -296,6 +285,7 @@ impl Lost {
 impl GrantEntry {
     fn grant(&self) -> Result<PresentedGrant, Failure> {
         let hex = |text: &str, digits| {
+            // All digits, as they are written: `from_str_radix` would take fewer, and a sign.
             let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
             is_hex
                 .then(|| u128::from_str_radix(text, 16).ok())
@@ -326,7 +316,7 @@ impl GrantEntry {
     }
 }
 
-/// The program that runs this command: the command itself ends before the lease does.
+/// Names the program that runs this command as the holder: the command itself ends before the lease does.
 pub(super) fn caller() -> Result<String, Failure> {
     holder_of_process(caller_id()).map_err(Failure::failed)
 }

@@ -38,6 +38,7 @@ pub(crate) struct LeaseDropArgs {
 impl LeaseDropArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_named(&self.name)?;
+        // Checked here and not by the store: an operator may have to drop a namespace whose holders cannot be stopped.
         let snapshot = Snapshot::take(&mut store)?;
         let live = snapshot.live().count();
         let (name, place) = (&self.name, self.store.shown_url()?);
@@ -61,6 +62,7 @@ impl LeaseDropArgs {
                 "not dropped",
             )?;
         }
+        // A lease that is granted between the question and this ends as the others do: its holder cannot renew.
         store.drop_namespace()?;
         let until = store.quarantined()?.map(|quarantine| quarantine.until);
         let until = utc(until.unwrap_or_default());

@@ -1,6 +1,5 @@
 //! Images that a programmer writes into the memory of a device.
 
-use std::io;
 use std::path::Path;
 
 use ihex::{Record, create_object_file_representation};
@@ -25,7 +24,7 @@ pub(super) struct FlashImage(Vec<MemoryRange>);
 struct MemoryRange {
     what: &'static str,
     at: u32,
-    /// From its beginning; the rest is not written.
+    /// What is written from its beginning on. The rest is erased, and only keeps others away.
     bytes: Vec<u8>,
     len: u64,
 }
@@ -50,6 +49,7 @@ impl FlashImage {
             bytes,
             len,
         };
+        // Intel HEX has addresses of 32 bits.
         if new.end() > 1 << 32 {
             return Err(Failure::usage(format!(
                 "{what} at {at:#x} ends beyond 0xffffffff, the last address"
@@ -80,7 +80,7 @@ impl FlashImage {
                 ));
             }
         };
-        private_file::write_new(path, &bytes).map_err(|error| refusal(path, &error))
+        private_file::write_new(path, &bytes).map_err(|error| Failure::of_new_file(path, &error))
     }
 
     fn hex(&self) -> Result<String, Failure> {
@@ -97,7 +97,7 @@ impl FlashImage {
                         u16::try_from(high).unwrap_or(0),
                     ));
                 }
-                // A line ends where the low half of the address does.
+                // A line must not cross 64 KiB: its record has only the low half of the address.
                 let (line, rest) =
                     bytes.split_at(LINE.min(bytes.len()).min(0x1_0000 - low as usize));
                 records.push(Record::Data {
@@ -111,14 +111,4 @@ impl FlashImage {
         records.push(Record::EndOfFile);
         create_object_file_representation(&records).map_err(Failure::failed)
     }
-}
-
-fn refusal(path: &Path, error: &io::Error) -> Failure {
-    let path = path.display();
-    if error.kind() == io::ErrorKind::AlreadyExists {
-        return Failure::failed(format!(
-            "{path} exists and is not overwritten: name a new file"
-        ));
-    }
-    Failure::failed(format!("{path}: {error}"))
 }

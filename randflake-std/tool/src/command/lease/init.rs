@@ -65,14 +65,14 @@ impl LeaseInitArgs {
         if is_new(&mut store)? {
             self.confirm(&store)?;
             store.create_namespace()?;
-            // Whoever had the node id of a file that is not there cannot show itself in a new one.
+            // A file of an assigned node id has no other users that could show themselves in it.
             if !self.no_wait && !self.store.store().is_assigned()? {
                 wait_for_holders(&mut store)?;
             }
         } else {
             store.create_namespace()?;
         }
-        // Which refuses whatever speaks against it.
+        // One conditional write. It is refused if a holder has shown itself, or if the cause is another than `New`.
         store.end_quarantine()?;
         grants()
     }
@@ -89,7 +89,7 @@ impl LeaseInitArgs {
     }
 }
 
-/// Ends early if one has shown itself.
+/// Waits as long as a holder from before takes to renew, and ends early if one has.
 fn wait_for_holders(store: &mut LeaseStore) -> Result<(), Failure> {
     const LOOK: Duration = Duration::from_secs(2);
     let mut left = renewed_within(store.namespace().max_ttl());
@@ -102,6 +102,7 @@ fn wait_for_holders(store: &mut LeaseStore) -> Result<(), Failure> {
         let pause = left.min(LOOK);
         thread::sleep(pause);
         left -= pause;
+        // A renewal that finds the namespace new moves the quarantine, and gives it another cause.
         let quarantine = store.quarantined()?;
         if quarantine.is_none_or(|quarantine| quarantine.cause != QuarantineCause::New) {
             break;

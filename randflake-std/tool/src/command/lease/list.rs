@@ -1,7 +1,8 @@
 //! The command `randflake lease list`.
 
+use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
-use std::io::{self, Write};
+use std::io::Write;
 
 use randflake_std::date::{span, utc};
 use randflake_std::lease::Record;
@@ -48,6 +49,7 @@ impl LeaseListArgs {
         let mut store = self.store.open_stored()?;
         let snapshot = Snapshot::take(&mut store)?;
         let records = snapshot.records().iter();
+        // Written as they come: a namespace may have 131,072 leases.
         let mut rows = records
             .filter(|record| self.all || snapshot.is_live(record))
             .map(|record| LeaseRow::of(&snapshot, record))
@@ -64,11 +66,7 @@ impl LeaseListArgs {
             )?;
         }
         for row in rows {
-            if self.json {
-                out.object(&row)?;
-            } else {
-                row.write(&mut out)?;
-            }
+            out.value(&row, self.json)?;
         }
         Ok(out.flush()?)
     }
@@ -92,8 +90,8 @@ impl<'a> LeaseRow<'a> {
     }
 }
 
-impl LeaseRow<'_> {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+impl Display for LeaseRow<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let remaining = if self.live {
             span(Duration::from_millis(self.remaining_ms))
         } else {
@@ -104,8 +102,8 @@ impl LeaseRow<'_> {
         } else {
             ""
         };
-        writeln!(
-            out,
+        write!(
+            f,
             "{:<6}  {}  {}  {remaining:<7}  {}{contested}",
             self.node,
             self.start_utc,

@@ -1,4 +1,7 @@
-//! The command `randflake lease`.
+//! The command `randflake lease`: a file for each subcommand.
+//!
+//! Shared by them: `snapshot` what a store says now, `document` the leases that a program keeps, `confirm` a question, `image`
+//! the memory of a device.
 
 mod acquire;
 mod confirm;

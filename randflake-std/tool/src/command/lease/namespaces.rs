@@ -1,7 +1,8 @@
 //! The command `randflake lease namespaces`.
 
+use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
-use std::io::{self, Write};
+use std::io::Write;
 
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{Namespace, NamespaceList, Quarantine};
@@ -36,7 +37,7 @@ struct NamespaceRow {
     total: u64,
     longest_ttl_ms: u64,
     quarantine_until_unix_ms: Option<u64>,
-    /// Others that have its secret, or are plain and have its layout.
+    /// Other namespaces that have its secret, or are plain and have its layout.
     equal_ids_with: Vec<String>,
 }
 
@@ -69,11 +70,8 @@ impl LeaseNamespacesArgs {
         }
         for name in names {
             match self.row(&name, &all) {
-                Ok(Some(row)) if self.json => {
-                    out.object(&row)?;
-                }
-                Ok(Some(row)) => row.write(&mut out)?,
-                // It was dropped meanwhile.
+                Ok(Some(row)) => out.value(&row, self.json)?,
+                // The namespace was dropped after the names were read.
                 Ok(None) => {}
                 // The others are listed all the same.
                 Err(failure) => {
@@ -113,8 +111,8 @@ impl LeaseNamespacesArgs {
     }
 }
 
-impl NamespaceRow {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+impl Display for NamespaceRow {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let leased = format!("{} of {}", self.live, self.total);
         let ttl = span(Duration::from_millis(self.longest_ttl_ms));
         let quarantine = match self.quarantine_until_unix_ms {
@@ -129,8 +127,8 @@ impl NamespaceRow {
             [] => String::new(),
             names => format!(", equal ids with {}", quoted(names)),
         };
-        writeln!(
-            out,
+        write!(
+            f,
             "{:<16}  {leased:<15}  {ttl:<11}  {}{quarantine}{equal}",
             self.namespace,
             visible(&self.layout)

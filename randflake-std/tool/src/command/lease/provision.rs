@@ -2,7 +2,6 @@
 
 use core::time::Duration;
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::utc;
 use randflake_std::lease::{DeviceError, DeviceRequest};
@@ -85,6 +84,7 @@ pub(crate) struct LeaseProvisionArgs {
     secret: SecretArgs,
 }
 
+/// Parses a date in UTC as Unix time.
 fn date(text: &str) -> Result<Duration, String> {
     let unix_ms = date::unix_ms(text).map(Duration::from_millis);
     unix_ms.ok_or_else(|| "a date such as 2036-11-22 or 2036-11-22T09:30:00Z is allowed".to_owned())
@@ -99,8 +99,7 @@ fn power_of_two(text: &str) -> Result<u32, String> {
 impl LeaseProvisionArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let spec = self.store.layout().spec();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let from = self.from.unwrap_or(now.unwrap_or_default());
+        let from = self.from.unwrap_or_else(date::now);
         let mut image = FlashImage::default();
         let begins = match (self.until, self.grant_at) {
             (Some(until), Some(at)) => {
@@ -108,6 +107,7 @@ impl LeaseProvisionArgs {
                 let bytes = self.grant_bytes(&grant)?;
                 let len = bytes.len() as u64;
                 image.add("the grant", at, bytes, len)?;
+                // Not `from`: the grant begins with a tick.
                 Duration::from_millis(spec.unix_ms(grant.start()))
             }
             _ => from,
@@ -116,6 +116,8 @@ impl LeaseProvisionArgs {
         let slots = self.slots(record)?;
         let len = 2 * u64::from(self.page_size);
         image.add("the horizon", self.horizon_at, slots, len)?;
+        // The store before the file: a device that is registered without an image does no harm, and the command can be
+        // repeated; an existing file would refuse the repetition.
         if let Some(device) = self.device {
             self.register(device)?;
         }
@@ -127,7 +129,10 @@ impl LeaseProvisionArgs {
         ))
     }
 
-    /// A device that is provisioned once more still refuses the tickets that it has had.
+    /// Registers the device for tickets.
+    ///
+    /// One that is registered keeps its counter: after it is provisioned once more it still refuses the tickets that it has
+    /// had.
     fn register(&self, device: u64) -> Result<(), Failure> {
         let mut store = self.store.open_existing()?;
         let reported = match store.device(device, &DeviceRequest::Look) {
@@ -161,7 +166,7 @@ impl LeaseProvisionArgs {
         })
     }
 
-    /// What firmware reads: see the examples of `randflake-embedded`.
+    /// The 32 bytes that firmware reads: see the examples of `randflake-embedded`.
     fn grant_bytes(&self, grant: &Lease<LayoutSpec>) -> Result<Vec<u8>, Failure> {
         let tick = |tick| {
             u32::try_from(tick).map_err(|_| {
@@ -179,13 +184,14 @@ impl LeaseProvisionArgs {
             let digits = self.secret.read()?.to_hex();
             u128::from_str_radix(&digits, 16).map_err(Failure::failed)?
         } else {
+            // Ones, as in erased flash, say that there is no key.
             u128::MAX
         };
         bytes.extend(key.to_be_bytes());
         Ok(bytes)
     }
 
-    /// The record in the first slots, and for raw bytes the rest of two pages, erased.
+    /// The record in the first slots, and for raw bytes two whole pages, erased behind it.
     fn slots(&self, record: HorizonRecord) -> Result<Vec<u8>, Failure> {
         if !self.page_size.is_multiple_of(self.slot_size) || self.page_size < 4 * self.slot_size {
             return Err(Failure::usage(format!(
@@ -210,7 +216,7 @@ impl LeaseProvisionArgs {
     }
 }
 
-/// The record of the first horizon.
+/// The record of the first horizon: the first whole second of the grant, rounded up.
 fn record(begins: Duration) -> Result<HorizonRecord, Failure> {
     let seconds = begins.as_secs() + u64::from(begins.subsec_nanos() > 0);
     let seconds = u32::try_from(seconds).ok().and_then(HorizonRecord::new);

@@ -76,19 +76,21 @@ impl LeaseReleaseArgs {
         let mut store = self.store.open_stored()?;
         let nodes = self.read_nodes(store.namespace())?;
         if let (Some(device), Some(horizon)) = (self.device, self.horizon) {
+            // Up to its horizon the device may have issued any id, whether it is running or not.
             let lease = DeviceLease::find(&mut store, device)?;
             let node = lease.grant().node_id;
             lease.release(&mut store, Duration::from_secs(horizon.into()))?;
-            return tell(&mut store, &[node]);
+            return print_ends(&mut store, &[node]);
         }
         let snapshot = Snapshot::take(&mut store)?;
         let live: Vec<_> = snapshot
             .live()
             .filter(|record| nodes.contains(&record.grant.node_id))
             .collect();
+        // All are checked before any is released.
         live.iter()
             .try_for_each(|record| self.check(&snapshot, record))?;
-        // What the holder may have used: up to now, and as far ahead as any handle's tolerance goes.
+        // The holder may have used ticks up to now, and as far ahead as any handle's tolerance goes.
         let ahead = Duration::from_millis(MAX_TOLERANCE_MS);
         let unused_from = snapshot.tick() + 1 + store.namespace().ticks(ahead);
         let ended = |record: &&Record| Grant {
@@ -96,10 +98,10 @@ impl LeaseReleaseArgs {
             ..record.grant
         };
         store.release(&live.iter().map(ended).collect::<Vec<_>>())?;
-        tell(&mut store, &nodes)
+        print_ends(&mut store, &nodes)
     }
 
-    /// Those of `lease acquire`.
+    /// Releases the leases of a document.
     fn release_grants(&self) -> Result<(), Failure> {
         let Some(request) = &self.request else {
             return Err(Failure::usage(
@@ -112,7 +114,7 @@ impl LeaseReleaseArgs {
         let unused_from = self.unused_from_ms.map(Duration::from_millis);
         document.release(&mut store, request, unused_from)?;
         let nodes: Vec<_> = document.leases.iter().map(|lease| lease.node).collect();
-        tell(&mut store, &nodes)
+        print_ends(&mut store, &nodes)
     }
 
     fn read_nodes(&self, namespace: &Namespace) -> Result<Vec<u32>, Failure> {
@@ -123,9 +125,11 @@ impl LeaseReleaseArgs {
             .collect()
     }
 
+    /// Refuses to release a lease whose holder may still issue ids.
     fn check(&self, snapshot: &Snapshot, record: &Record) -> Result<(), Failure> {
         let (node, holder) = (record.grant.node_id, visible(&record.holder));
         let left = span(snapshot.remaining(record));
+        // `--force` does not help against this: it is known that the holder goes on, not only possible.
         if record.is_holder_running() == Some(true) {
             return Err(Failure::failed(format!(
                 "node id {node} is leased by {holder}, a running process of this machine, and is not \
@@ -143,7 +147,8 @@ impl LeaseReleaseArgs {
     }
 }
 
-fn tell(store: &mut LeaseStore, nodes: &[u32]) -> Result<(), Failure> {
+/// Prints when each node id is free.
+fn print_ends(store: &mut LeaseStore, nodes: &[u32]) -> Result<(), Failure> {
     let snapshot = Snapshot::take(store)?;
     let mut out = stdout();
     for node in nodes {

@@ -45,6 +45,7 @@ impl LeaseRenewArgs {
         let document = self.grant.read()?;
         let mut store = document.open(&self.store)?;
         let document = document.renewed(&mut store, &self.request, self.ttl)?;
+        // Printed also if leases are lost: the others go on, and their old document is obsolete.
         document.print(self.json)?;
         let lost = document.lost.iter();
         let lost: Vec<_> = lost

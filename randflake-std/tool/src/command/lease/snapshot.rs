@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_std::lease::{LeaseStore, Record, StoreError};
 use randflake_std::randflake_core::LayoutSpec;
 
-/// What a store knew at a time of its own clock.
+/// The leases of a store at one time of its own clock.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     spec: LayoutSpec,
@@ -15,7 +15,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn take(store: &mut LeaseStore) -> Result<Self, StoreError> {
-        // The time first: a lease that is granted in between has not begun then, and is live.
+        // The time first: a lease that is granted in between then counts as live, not as expired.
         let now = store.now()?;
         Ok(Self {
             spec: store.namespace().spec(),
@@ -40,6 +40,7 @@ impl Snapshot {
             records: Vec::new(),
         };
         let mut next = Some(first);
+        // One more than `most`: its node id is where the next part begins.
         while let Some(first) = next.filter(|_| part.records.len() <= most) {
             let found = store.list_from(first, AT_ONCE)?;
             let last = found.last().filter(|_| found.len() == AT_ONCE);
@@ -69,7 +70,7 @@ impl Snapshot {
         &self.records
     }
 
-    /// The leases that are not over.
+    /// The leases that have not expired.
     pub(crate) fn live(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(|record| self.is_live(record))
     }

@@ -1,7 +1,7 @@
 //! The command `randflake lease status`.
 
+use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
-use std::io::{self, Write};
 
 use randflake_std::date::{span, utc};
 use serde::Serialize;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::snapshot::{Snapshot, ms};
 use crate::failure::Failure;
 use crate::layout::described;
-use crate::output::{stdout, visible};
+use crate::output::{print, visible};
 use crate::store::StoreArgs;
 
 /// Show how many node ids are leased
@@ -22,7 +22,7 @@ pub(crate) struct LeaseStatusArgs {
     store: StoreArgs,
 }
 
-/// The occupancy of a namespace. The soonest end is that of a live lease, unless it is renewed.
+/// The occupancy of a namespace.
 #[derive(Serialize)]
 struct LeaseOccupancy {
     namespace: String,
@@ -31,6 +31,7 @@ struct LeaseOccupancy {
     version: u8,
     live: usize,
     total: u64,
+    /// The end of the live lease that ends first, unless it is renewed.
     soonest_end_unix_ms: Option<u64>,
     soonest_end_in_ms: Option<u64>,
     quarantine_until_unix_ms: Option<u64>,
@@ -55,18 +56,12 @@ impl LeaseStatusArgs {
             quarantine_until_unix_ms: quarantine.map(|quarantine| ms(quarantine.until)),
             quarantine: quarantine.map(|quarantine| quarantine.to_string()),
         };
-        let mut out = stdout();
-        if self.json {
-            out.object(&status)?;
-        } else {
-            status.write(&mut out)?;
-        }
-        Ok(out.flush()?)
+        print(&status, self.json)
     }
 }
 
-impl LeaseOccupancy {
-    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+impl Display for LeaseOccupancy {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let soonest = match (self.soonest_end_unix_ms, self.soonest_end_in_ms) {
             (Some(end), Some(left)) => {
                 format!(
@@ -78,14 +73,14 @@ impl LeaseOccupancy {
             _ => "none".to_owned(),
         };
         write!(
-            out,
+            f,
             "namespace     {}\n\
              store         {}\n\
              layout        {}\n\
              version       {}\n\
              live leases   {} of {} node ids\n\
              soonest end   {soonest}\n\
-             quarantine    {}\n",
+             quarantine    {}",
             self.namespace,
             visible(&self.store),
             self.layout,

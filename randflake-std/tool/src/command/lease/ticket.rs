@@ -78,15 +78,15 @@ impl LeaseTicketArgs {
         })?;
         self.secret.differs_from(&key)?;
         let mut store = self.store.open_within(&self.wait)?;
-        // First: a counter that was taken and not used does no harm.
+        // The counter first: one that is taken and not used does no harm, a lease that is not used keeps a node id.
         let next = DeviceRequest::NextTicket {
             owner: None,
             counter: self.counter,
         };
-        let taken = self
+        let device = self
             .wait
             .until(wait::sleep, || store.device(self.device, &next))?;
-        let counter = taken.last_counter;
+        let counter = device.last_counter;
         let longest = store.namespace().max_ttl();
         let ttl = self.ttl_s.map_or(longest, Duration::from_secs);
         let lease = self.wait.until(wait::sleep, || {

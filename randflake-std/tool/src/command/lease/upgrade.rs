@@ -33,12 +33,12 @@ impl LeaseUpgradeArgs {
         let mut store = self.store.open_stored()?;
         let upgrade = store.upgrade_namespace(self.force)?;
         let name = store.namespace().name();
-        print_line(told(name, &upgrade).map_err(Failure::failed)?)
+        print_line(outcome(name, &upgrade).map_err(Failure::failed)?)
     }
 }
 
-/// What is printed, or why it is refused.
-fn told(name: &str, upgrade: &Upgrade) -> Result<String, String> {
+/// What an upgrade prints, or why it is refused.
+fn outcome(name: &str, upgrade: &Upgrade) -> Result<String, String> {
     match upgrade {
         Upgrade::Done { before, version } if before == version => Ok(format!(
             "namespace {name:?} has version {version}, the highest that this randflake knows: nothing to do"
@@ -100,16 +100,16 @@ mod tests {
             version: 2,
             holders: (0..12).map(older).collect(),
         };
-        let told = told("orders", &refused).unwrap_err();
+        let message = outcome("orders", &refused).unwrap_err();
         let names = "12 live leases are of programs that do not know version 2: node id 0 of web-1/42/0a0b0c0d (version 1), ";
-        assert!(told.contains(names), "{told}");
+        assert!(message.contains(names), "{message}");
         assert!(
-            told.contains("node id 9 of web-1/42/0a0b0c0d (version 1) and 2 more. Update"),
-            "{told}"
+            message.contains("node id 9 of web-1/42/0a0b0c0d (version 1) and 2 more. Update"),
+            "{message}"
         );
         assert!(
-            told.ends_with("or add --force, and they stop when their leases end"),
-            "{told}"
+            message.ends_with("or add --force, and they stop when their leases end"),
+            "{message}"
         );
     }
 }

@@ -12,13 +12,14 @@ use crate::command::progress::Progress;
 use crate::failure::Failure;
 use crate::form::TextForm;
 use crate::number::within;
-use crate::output::{Output, stdout};
+use crate::output::{BufferedStdout, stdout};
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
 use crate::wait::WaitArgs;
 
-/// The most that are reserved at once, and lost when the run is killed. Reserving waits for the disk or
-/// the network, so there should be many.
+/// Most numbers that are reserved at once, and lost when the run is killed.
+///
+/// Reserving waits for the disk or the network, so a run should do it seldom.
 const LONGEST: u64 = 65_536;
 
 #[derive(Debug, clap::Args)]
@@ -51,6 +52,7 @@ impl Issue {
         if self.count == 0 {
             return Ok(());
         }
+        // Ignoring it would print numbers in plain that somebody meant to hide.
         if !self.encrypt && self.secret.is_given() {
             return Err(Failure::usage("--key-file: only --encrypt takes a secret"));
         }
@@ -75,7 +77,7 @@ impl Issue {
         let (mut block, mut ids) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
         let mut done = 0;
         while done < self.count {
-            // Before it waits, all made so far is handed to the reader.
+            // Before it waits for the store, the reader gets all that was made so far.
             out.flush()?;
             let count = (self.count - done).min(LONGEST);
             let segment = self.wait.until(pause, || store.reserve(count))?;
@@ -89,7 +91,7 @@ impl Issue {
                 ids.clear();
                 ids.extend(block.iter().copied().map(Id::from_u64));
                 match format {
-                    Format::Id(form) => form.write(&mut out, &ids)?,
+                    Format::Id(form) => out.write_all(form.lines(&ids).as_bytes())?,
                     Format::Json => write_objects(&mut out, first, &ids)?,
                 }
                 done += ids.len() as u64;
@@ -100,8 +102,8 @@ impl Issue {
     }
 }
 
-/// The objects of ids, without the fields that a layout would give them: `raw` is the number.
-fn write_objects(out: &mut Output, first: u64, ids: &[Id]) -> io::Result<()> {
+/// Writes numbers as JSON objects. They have no layout and so no fields: `raw` is the number before its encryption.
+fn write_objects(out: &mut BufferedStdout, first: u64, ids: &[Id]) -> io::Result<()> {
     for (raw, id) in (first..).zip(ids) {
         let (text, int) = (id.to_text(), id.to_i64());
         writeln!(out, r#"{{"text":"{text}","int":"{int}","raw":"{raw}"}}"#)?;

@@ -1,9 +1,9 @@
 //! The command `randflake segment status`.
 
-use std::io::Write;
+use core::fmt::{self, Display, Formatter};
 
 use crate::failure::Failure;
-use crate::output::{stdout, visible};
+use crate::output::{print, visible};
 use crate::store::StoreArgs;
 
 /// Tell where the counter stands
@@ -28,24 +28,23 @@ impl SegmentStatusArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let counter = self.store.open_counter()?.counter()?;
         let status = CounterPosition {
-            namespace: self.store.namespace()?.name().to_owned(),
+            namespace: self.store.counter_namespace()?.name().to_owned(),
             store: self.store.shown_url()?,
             next: counter.next,
             lost: counter.lost,
         };
-        let mut out = stdout();
-        if self.json {
-            out.object(&status)?;
-        } else {
-            let doubt = if status.lost {
-                "  lost: randflake segment resume NUMBER"
-            } else {
-                ""
-            };
-            writeln!(out, "store      {}", visible(&status.store))?;
-            writeln!(out, "namespace  {}", status.namespace)?;
-            writeln!(out, "next       {}{doubt}", status.next)?;
+        print(&status, self.json)
+    }
+}
+
+impl Display for CounterPosition {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "store      {}", visible(&self.store))?;
+        writeln!(f, "namespace  {}", self.namespace)?;
+        write!(f, "next       {}", self.next)?;
+        if self.lost {
+            f.write_str("  lost: randflake segment resume NUMBER")?;
         }
-        Ok(out.flush()?)
+        Ok(())
     }
 }

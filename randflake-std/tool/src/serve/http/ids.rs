@@ -8,7 +8,6 @@ use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::response::{IntoResponse, Response};
 use randflake_std::Id;
-use randflake_std::randflake_core::Notation;
 
 use super::App;
 use super::format::IdsFormat;
@@ -16,12 +15,9 @@ use super::held::{BodyMemory, PaidMemory};
 use super::principal::Principal;
 use super::problem::Problem;
 use super::query::Query;
-use crate::json::{JsonLine, WORD};
+use crate::form::TextForm;
 use crate::serve::service::MAX_IDS;
 use crate::serve::service::served_namespace::PATIENCE;
-
-/// So many are written at once: their words stay in the first cache.
-const BLOCK: usize = 256;
 
 pub(super) async fn ids(
     State(app): State<Arc<App>>,
@@ -40,9 +36,9 @@ pub(super) async fn ids(
     let asked = app.service.ids(&principal.0, namespace, &mut ids, PATIENCE);
     asked.await?;
     let body = match format {
-        IdsFormat::Json => objects(namespace, &ids),
-        IdsFormat::Text => lines(Notation::Text, &ids),
-        IdsFormat::Int => lines(Notation::Signed, &ids),
+        IdsFormat::Json => objects(namespace, &ids).into_bytes(),
+        IdsFormat::Text => TextForm::Text.lines(&ids).into_bytes(),
+        IdsFormat::Int => TextForm::Int.lines(&ids).into_bytes(),
         IdsFormat::Raw => raw(&ids),
     };
     let headers = [(CONTENT_TYPE, format.media_type()), (VARY, "accept")];
@@ -61,52 +57,23 @@ fn raw(ids: &[Id]) -> Vec<u8> {
     bytes
 }
 
-fn lines(notation: Notation, ids: &[Id]) -> Vec<u8> {
-    let mut text = vec![0; ids.len() * (notation.max_len() + 1)];
-    // The longest would fit.
-    let len = notation.write(ids, b'\n', &mut text).unwrap_or_default();
-    text.truncate(len);
-    text
-}
-
 /// `{"namespace":"orders","ids":[{"text":"3vgoe12ccb8gh","int":"4594531474933654033"}]}`: both are strings, because
 /// JavaScript rounds numbers over 53 bits.
-fn objects(namespace: &str, ids: &[Id]) -> Vec<u8> {
-    const TEXT: &[u8] = br#"{"text":""#;
-    const INT: &[u8] = br#"","int":""#;
-    const END: &[u8] = br#""},"#;
-    const MOST: usize = TEXT.len() + 13 + INT.len() + 20 + END.len();
-    let begin = format!(r#"{{"namespace":"{namespace}","ids":["#);
-    let mut body = vec![0; begin.len() + ids.len() * MOST + WORD];
-    let mut line = JsonLine {
-        place: &mut body,
-        len: 0,
-    };
-    line.literal(begin.as_bytes());
-    let mut texts = [0; BLOCK * 14 + WORD];
-    let mut ints = [0; BLOCK * 21 + WORD];
-    for block in ids.chunks(BLOCK) {
-        // The longest would fit.
-        _ = Notation::Text.write(block, 0, &mut texts);
-        _ = Notation::Signed.write(block, 0, &mut ints);
-        let (mut text, mut int) = (0, 0);
-        for &id in block {
-            line.literal(TEXT);
-            let len = Notation::Text.len(id);
-            line.word(&texts[text..], len);
-            text += len + 1;
-            line.literal(INT);
-            let len = Notation::Signed.len(id);
-            line.word(&ints[int..], len);
-            int += len + 1;
-            line.literal(END);
-        }
+fn objects(namespace: &str, ids: &[Id]) -> String {
+    let mut body =
+        String::with_capacity(32 + namespace.len() + ids.len() * IdsFormat::Json.max_len());
+    body.push_str(r#"{"namespace":""#);
+    body.push_str(namespace);
+    body.push_str(r#"","ids":["#);
+    for (index, &id) in ids.iter().enumerate() {
+        body.push_str(if index == 0 { "" } else { "," });
+        body.push_str(r#"{"text":""#);
+        TextForm::Text.append(id, &mut body);
+        body.push_str(r#"","int":""#);
+        TextForm::Int.append(id, &mut body);
+        body.push_str(r#""}"#);
     }
-    // Over the last comma.
-    line.len -= 1;
-    line.literal(b"]}\n");
-    let len = line.len;
-    body.truncate(len);
+    body.push_str("]}\n");
     body
 }
 
@@ -118,14 +85,14 @@ mod tests {
     fn objects_are_what_a_json_library_reads() {
         let edges = [0, 1, 31, 32, u64::MAX, 1 << 63, 4_594_531_474_933_654_033];
         let mixed = (0..600_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (n % 64));
-        for count in [1, 2, BLOCK, BLOCK + 1, 607] {
+        for count in [1, 2, 607] {
             let ids: Vec<Id> = edges
                 .into_iter()
                 .chain(mixed.clone())
                 .map(Id::from_u64)
                 .take(count)
                 .collect();
-            let read: serde_json::Value = serde_json::from_slice(&objects("orders", &ids)).unwrap();
+            let read: serde_json::Value = serde_json::from_str(&objects("orders", &ids)).unwrap();
             assert_eq!(read["namespace"], "orders");
             let read = read["ids"].as_array().unwrap();
             assert_eq!(read.len(), count);

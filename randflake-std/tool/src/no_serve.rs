@@ -1,4 +1,4 @@
-//! In the place of `serve` in a tool that was built without it.
+//! The commands of `serve` in a build without it: they say how to get one that has them.
 
 use std::ffi::OsString;
 
@@ -8,6 +8,7 @@ use crate::failure::Failure;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeCommand {
+    // Hidden from the help, but recognised: "unrecognized subcommand" would read like a mistake in the guide.
     /// Not in this build
     #[command(hide = true)]
     Serve(Anything),
@@ -16,6 +17,7 @@ pub(crate) enum ServeCommand {
     Token(Anything),
 }
 
+/// Any arguments at all, `--help` among them.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Anything {
