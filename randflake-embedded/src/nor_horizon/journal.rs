@@ -21,6 +21,8 @@ use core::ops::Range;
 
 use randflake_core::HorizonRecord;
 
+use super::NorHorizonError;
+
 /// Sizes of a page (a power of two) and of a slot, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Geometry {
@@ -150,43 +152,49 @@ impl Journal {
         }
     }
 
-    /// Whether the horizon is at least `to` and durable. One that was only read may be torn, so it is written
-    /// again.
-    pub(crate) const fn holds(&self, to: u32) -> bool {
-        to <= self.horizon() && self.is_firm
-    }
-
-    /// The record for `to`, higher than all that were read; `None` past the last one that can be stored.
-    pub(crate) fn record_for(&self, to: u32) -> Option<HorizonRecord> {
-        HorizonRecord::new(to.max(self.horizon().wrapping_add(1)))
-    }
-
-    /// Step 1, unless the horizon is firm: address of a head that must be written again, with the
-    /// [record](Self::record) that it shows.
-    pub(crate) const fn doubtful_head(&self, geometry: Geometry) -> Option<u32> {
-        if self.is_begun {
-            return None;
+    /// Begins a raise of the horizon to at least `to`; `None` if that is done. A horizon that was only read may be torn:
+    /// unless it is firm, it is written again.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfRange` past the last time that a record can hold.
+    pub(crate) fn raise<E>(&self, to: u32) -> Result<Option<Raise>, NorHorizonError<E>> {
+        if to <= self.horizon() && self.is_firm {
+            return Ok(None);
         }
-        Some(geometry.page_of(geometry.before(self.next)))
+        // Higher than all that were read, so that the records of a page rise in the order of its slots.
+        let record = HorizonRecord::new(to.max(self.horizon().wrapping_add(1)));
+        let record = record.ok_or(NorHorizonError::OutOfRange)?;
+        let stage = match (self.is_firm, self.is_begun) {
+            (true, _) => Stage::Record,
+            (false, true) => Stage::Mark,
+            (false, false) => Stage::Head,
+        };
+        Ok(Some(Raise { record, stage }))
     }
 
-    /// The record of the horizon, which a doubtful head is rewritten with.
-    pub(crate) const fn record(&self) -> Option<HorizonRecord> {
-        self.highest
+    /// The next write of a raise, or `None` when the horizon is raised. The slot counts as torn until
+    /// [`wrote`](Self::wrote) confirms it, so a raise that fails or is dropped here does no harm.
+    pub(crate) fn next(&mut self, geometry: Geometry, raise: &Raise) -> Option<SlotWrite> {
+        match raise.stage {
+            Stage::Head => Some(SlotWrite {
+                erase: None,
+                at: geometry.page_of(geometry.before(self.next)),
+                record: self.highest,
+            }),
+            Stage::Mark => Some(SlotWrite {
+                erase: None,
+                at: self.take_doubtful(geometry),
+                record: None,
+            }),
+            Stage::Record => Some(self.take_slot(geometry, raise.record)),
+            Stage::Done => None,
+        }
     }
 
-    pub(crate) const fn is_firm(&self) -> bool {
-        self.is_firm
-    }
-
-    /// Notes that the head was written and read back.
-    pub(crate) const fn wrote_head(&mut self) {
-        self.is_begun = true;
-    }
-
-    /// Step 2, unless the horizon is firm: address of the slot to mark. After a failure the following slot is
-    /// marked. At the end of a page it is the last slot, until that is firm: then no boot finds room in this page.
-    pub(crate) const fn take_doubtful(&mut self, geometry: Geometry) -> u32 {
+    /// The slot to mark. After a failure the following one is marked. At the end of a page it is the last slot, until
+    /// that is firm: then no boot finds room in this page.
+    const fn take_doubtful(&mut self, geometry: Geometry) -> u32 {
         let at = self.next;
         if geometry.in_page(at) == 0 {
             return geometry.before(at);
@@ -195,30 +203,110 @@ impl Journal {
         at
     }
 
-    /// Step 3: address for the record, and the pages to erase before. After a failure the next slot is used; a head
-    /// is erased and written again.
-    pub(crate) const fn take_slot(&mut self, geometry: Geometry) -> (u32, Option<Range<u32>>) {
+    /// The slot for the new record. After a failure the next one is used; a head is erased and written again.
+    const fn take_slot(&mut self, geometry: Geometry, record: HorizonRecord) -> SlotWrite {
         let at = self.next;
         if geometry.in_page(at) != 0 {
             self.next = geometry.after(at);
             // Until the write is confirmed: if it fails, the torn slot is marked before the next try.
             self.is_firm = false;
-            return (at, None);
+            return SlotWrite {
+                erase: None,
+                at,
+                record: Some(record),
+            };
         }
         // The end of the second page is the beginning of the first.
         let at = at & geometry.page_bytes;
         // What is unreadable now may be readable later: where there was no horizon, both pages are erased.
         let pages = if self.highest.is_none() { 2 } else { 1 };
         let end = at.wrapping_add(geometry.page_bytes.wrapping_mul(pages));
-        (at, Some(at..end))
+        SlotWrite {
+            erase: Some(at..end),
+            at,
+            record: Some(record),
+        }
     }
 
-    /// Step 4: notes that the record was written there and read back.
-    pub(crate) const fn wrote(&mut self, geometry: Geometry, at: u32, record: HorizonRecord) {
-        self.next = geometry.after(at);
-        self.highest = Some(record);
-        self.is_begun = true;
-        self.is_firm = true;
+    /// Takes what the slot shows after a write, and goes on to the next stage of the raise.
+    ///
+    /// # Errors
+    ///
+    /// `NotWritten` if the slot shows something else than was written.
+    pub(crate) fn wrote<E>(
+        &mut self,
+        geometry: Geometry,
+        raise: &mut Raise,
+        write: &SlotWrite,
+        shown: SlotWords,
+    ) -> Result<(), NorHorizonError<E>> {
+        if !write.is_done(geometry, shown) {
+            return Err(NorHorizonError::NotWritten);
+        }
+        raise.stage = match raise.stage {
+            Stage::Head => {
+                self.is_begun = true;
+                Stage::Mark
+            }
+            Stage::Mark => Stage::Record,
+            Stage::Record | Stage::Done => {
+                self.next = geometry.after(write.at);
+                self.highest = write.record;
+                self.is_begun = true;
+                self.is_firm = true;
+                Stage::Done
+            }
+        };
+        Ok(())
+    }
+}
+
+/// A raise of the horizon that has begun.
+#[derive(Debug)]
+pub(crate) struct Raise {
+    record: HorizonRecord,
+    stage: Stage,
+}
+
+/// What a raise writes next. The order is the proof at the top: each write is read back before the next begins.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// The head of the page in use, with the record that it shows.
+    Head,
+    /// A mark behind the last slot that shows anything.
+    Mark,
+    /// The new record, in a page that is erased first where it is its head.
+    Record,
+    Done,
+}
+
+/// One write into a slot.
+#[derive(Debug)]
+pub(crate) struct SlotWrite {
+    /// Range of addresses to erase first.
+    pub(crate) erase: Option<Range<u32>>,
+    /// Address of the slot.
+    pub(crate) at: u32,
+    /// `None` for a mark.
+    record: Option<HorizonRecord>,
+}
+
+impl SlotWrite {
+    pub(crate) fn words(&self) -> SlotWords {
+        self.record
+            .map_or(HorizonRecord::MARK, HorizonRecord::to_words)
+    }
+
+    /// Whether the write succeeded, by what is read back. A record must be exact, except in a head: it has no other
+    /// place, and shows its record in spite of one dead bit. Of a mark one of its two bits is enough.
+    fn is_done(&self, geometry: Geometry, shown: SlotWords) -> bool {
+        let Some(record) = self.record else {
+            let [first, second] = shown;
+            let [mark, other] = HorizonRecord::MARK;
+            return first & second & !(mark & other) == 0;
+        };
+        shown == record.to_words()
+            || geometry.in_page(self.at) == 0 && HorizonRecord::from_words(shown) == Some(record)
     }
 }
 
@@ -232,21 +320,4 @@ fn order(record: Option<HorizonRecord>) -> u32 {
 
 const fn is_blank([first, second]: SlotWords) -> bool {
     first & second == u32::MAX
-}
-
-/// Whether a write succeeded, by what is read back. A record must be exact, except in a head: it has no other
-/// place, and shows its record in spite of one dead bit. Of a mark one of its two bits is enough.
-pub(crate) fn is_written(
-    geometry: Geometry,
-    at: u32,
-    record: Option<HorizonRecord>,
-    shown: SlotWords,
-) -> bool {
-    let Some(record) = record else {
-        let [first, second] = shown;
-        let [mark, other] = HorizonRecord::MARK;
-        return first & second & !(mark & other) == 0;
-    };
-    shown == record.to_words()
-        || geometry.in_page(at) == 0 && HorizonRecord::from_words(shown) == Some(record)
 }

@@ -8,10 +8,12 @@ mod lifetime;
 mod slot;
 
 use embedded_storage::nor_flash::MultiwriteNorFlash;
-use randflake_core::{HorizonRecord, HorizonStore};
+#[cfg(doc)]
+use randflake_core::HorizonRecord;
+use randflake_core::HorizonStore;
 
 pub use error::NorHorizonError;
-use journal::{Geometry, Journal, Scan, SlotWords, is_written};
+use journal::{Geometry, Journal, Scan};
 pub use lifetime::lifetime_s;
 pub(crate) use slot::FlashSlot;
 
@@ -110,32 +112,12 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     pub fn open(mut flash: F) -> Result<Self, F::Error> {
         let mut scan = Scan::new(Self::GEOMETRY);
         while let Some(at) = scan.next() {
-            scan.saw(read::<F, SLOT>(&mut flash, at)?);
+            let mut slot = FlashSlot([0; SLOT]);
+            flash.read(at, &mut slot.0)?;
+            scan.saw(slot.words());
         }
         let journal = scan.journal();
         Ok(Self { flash, journal })
-    }
-
-    /// Writes a record or a mark into a slot and reads it back.
-    fn write(
-        &mut self,
-        at: u32,
-        record: Option<HorizonRecord>,
-    ) -> Result<(), NorHorizonError<F::Error>> {
-        let words = record.map_or(HorizonRecord::MARK, HorizonRecord::to_words);
-        let mut slot = FlashSlot::<SLOT>::new(words);
-        let written = self.flash.write(at, &slot.0);
-        self.flash.read(at, &mut slot.0)?;
-        if written.is_err() {
-            // A driver that verifies its writes reports a dead cell as failure. If it can write what the slot
-            // shows, that content is stable.
-            self.flash.write(at, &slot.0)?;
-        }
-        if is_written(Self::GEOMETRY, at, record, slot.words()) {
-            Ok(())
-        } else {
-            Err(NorHorizonError::NotWritten)
-        }
     }
 }
 
@@ -147,29 +129,25 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
     }
 
     fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
-        if self.journal.holds(to) {
+        let Some(mut raise) = self.journal.raise::<F::Error>(to)? else {
             return Ok(());
-        }
-        let record = self
-            .journal
-            .record_for(to)
-            .ok_or(NorHorizonError::OutOfRange)?;
-        // The order is the proof of `journal`: head, mark, erase, record. Each must be read back before the next
-        // begins.
-        if !self.journal.is_firm() {
-            if let Some(at) = self.journal.doubtful_head(Self::GEOMETRY) {
-                self.write(at, self.journal.record())?;
-                self.journal.wrote_head();
+        };
+        while let Some(write) = self.journal.next(Self::GEOMETRY, &raise) {
+            if let Some(pages) = &write.erase {
+                self.flash.erase(pages.start, pages.end)?;
             }
-            let at = self.journal.take_doubtful(Self::GEOMETRY);
-            self.write(at, None)?;
+            let mut slot = FlashSlot::<SLOT>::new(write.words());
+            let written = self.flash.write(write.at, &slot.0);
+            self.flash.read(write.at, &mut slot.0)?;
+            if written.is_err() {
+                // A driver that verifies its writes reports a dead cell as failure. If it can write what the slot
+                // shows, that content is stable.
+                self.flash.write(write.at, &slot.0)?;
+            }
+            let shown = slot.words();
+            self.journal
+                .wrote::<F::Error>(Self::GEOMETRY, &mut raise, &write, shown)?;
         }
-        let (at, pages) = self.journal.take_slot(Self::GEOMETRY);
-        if let Some(pages) = pages {
-            self.flash.erase(pages.start, pages.end)?;
-        }
-        self.write(at, Some(record))?;
-        self.journal.wrote(Self::GEOMETRY, at, record);
         Ok(())
     }
 }
@@ -194,13 +172,4 @@ const fn geometry(slot: usize, read: usize, write: usize, erase: usize) -> Geome
         page_bytes: erase as u32,
         slot_bytes: slot as u32,
     }
-}
-
-fn read<F: MultiwriteNorFlash, const SLOT: usize>(
-    flash: &mut F,
-    at: u32,
-) -> Result<SlotWords, F::Error> {
-    let mut slot = FlashSlot([0; SLOT]);
-    flash.read(at, &mut slot.0)?;
-    Ok(slot.words())
 }

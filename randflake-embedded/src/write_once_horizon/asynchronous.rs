@@ -3,12 +3,12 @@
 use embedded_storage_async::nor_flash::NorFlash;
 use randflake_core::AsyncHorizonStore;
 
-use super::pages::{PageScan, SlotPair, Survey};
-use super::{FlashSlot, WriteOnceHorizon, known, page_bytes, ring, slot_bytes};
+use super::pages::{PageSize, Survey};
+use super::{FlashSlot, WriteOnceHorizon, known, page_size, ring};
 use crate::NorHorizonError;
 
 impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
-    const ASYNC_PAGE: u32 = page_bytes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
+    const ASYNC_PAGE: PageSize = page_size(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
     /// [`open`](Self::open) for an async driver (`embedded-storage-async`).
     ///
@@ -16,18 +16,20 @@ impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
     ///
     /// As for `open`.
     pub async fn open_async(mut flash: F) -> Result<Self, NorHorizonError<F::Error>> {
-        let ring = ring::<F::Error>(Self::ASYNC_PAGE, SLOT, flash.capacity())?;
-        let mut survey = Survey::default();
+        let mut survey = Survey::new(ring::<F::Error>(Self::ASYNC_PAGE, flash.capacity())?);
         let mut error = None;
-        for page in 0..ring.pages {
-            let heads = read::<F, SLOT>(&mut flash, ring.start(page), true, &mut error).await;
-            let mut scan = PageScan::new(ring, page, heads);
-            while let Some((at, has_second)) = scan.next() {
-                scan.saw(read::<F, SLOT>(&mut flash, at, has_second, &mut error).await);
+        while let Some(slots) = survey.next() {
+            let mut shown = [None; 2];
+            for (at, record) in slots.addresses().zip(&mut shown) {
+                let mut slot = FlashSlot([0; SLOT]);
+                match flash.read(at, &mut slot.0).await {
+                    Ok(()) => *record = slot.record(),
+                    Err(failure) => error = Some(failure),
+                }
             }
-            survey.saw(&scan);
+            survey.saw(shown);
         }
-        let pages = known(survey.pages(ring), error)?;
+        let pages = known(survey.pages(), error)?;
         Ok(Self { flash, pages })
     }
 }
@@ -39,18 +41,16 @@ impl<F: NorFlash, const SLOT: usize> AsyncHorizonStore for WriteOnceHorizon<F, S
         self.pages.horizon()
     }
 
+    // Beside the blocking `raise`: the same calls of the driver, awaited.
     async fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
-        if self.pages.holds(to) {
+        let Some(write) = self.pages.raise::<F::Error>(to)? else {
             return Ok(());
-        }
-        let record = self.pages.record_for(to);
-        let record = record.ok_or(NorHorizonError::OutOfRange)?;
-        let place = self.pages.take_place();
-        if let Some(pages) = place.erase() {
+        };
+        if let Some(pages) = &write.erase {
             self.flash.erase(pages.start, pages.end).await?;
         }
-        let slot = FlashSlot::<SLOT>::of(record);
-        for at in place.slots() {
+        let slot = FlashSlot::<SLOT>::of(write.record);
+        for at in write.slots.addresses() {
             self.flash.write(at, &slot.0).await?;
             let mut shown = FlashSlot([0; SLOT]);
             self.flash.read(at, &mut shown.0).await?;
@@ -58,26 +58,7 @@ impl<F: NorFlash, const SLOT: usize> AsyncHorizonStore for WriteOnceHorizon<F, S
                 return Err(NorHorizonError::NotWritten);
             }
         }
-        self.pages.wrote(place, record);
+        self.pages.wrote(&write);
         Ok(())
     }
-}
-
-/// Reads two slots, as the blocking `read` does.
-async fn read<F: NorFlash, const SLOT: usize>(
-    flash: &mut F,
-    at: u32,
-    has_second: bool,
-    error: &mut Option<F::Error>,
-) -> SlotPair {
-    let mut slots = [FlashSlot([0; SLOT]), FlashSlot([0; SLOT])];
-    let mut at = at;
-    for slot in slots.iter_mut().take(if has_second { 2 } else { 1 }) {
-        if let Err(failure) = flash.read(at, &mut slot.0).await {
-            *slot = FlashSlot([0; SLOT]);
-            *error = Some(failure);
-        }
-        at = at.wrapping_add(slot_bytes(SLOT));
-    }
-    slots.map(|slot| slot.record())
 }

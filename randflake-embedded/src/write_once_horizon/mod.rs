@@ -11,7 +11,7 @@ use randflake_core::HorizonStore;
 use crate::NorHorizonError;
 use crate::nor_horizon::FlashSlot;
 pub use lifetime::write_once_lifetime_s;
-use pages::{PageScan, Pages, Ring, SlotPair, Survey};
+use pages::{PageSize, Pages, Ring, Survey};
 
 /// A [`HorizonStore`] for flash whose words can be written once between erases: with ECC (STM32G0, G4, L4, WB, H7)
 /// or encryption (ESP32).
@@ -90,7 +90,7 @@ impl<F, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
 }
 
 impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
-    const PAGE: u32 = page_bytes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
+    const PAGE: PageSize = page_size(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
     /// Reads the horizon, a few slots of each page. Writes nothing: what is torn is left behind by the first raise.
     ///
@@ -100,22 +100,21 @@ impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
     /// - [`Flash`](NorHorizonError::Flash): the driver failed and no record was readable. The horizon is then
     ///   unknown, and no id may be issued.
     pub fn open(mut flash: F) -> Result<Self, NorHorizonError<F::Error>> {
-        let ring = ring::<F::Error>(Self::PAGE, SLOT, flash.capacity())?;
-        let mut survey = Survey::default();
+        let mut survey = Survey::new(ring::<F::Error>(Self::PAGE, flash.capacity())?);
         let mut error = None;
-        for page in 0..ring.pages {
-            let heads = ring.start(page);
-            let mut scan = PageScan::new(
-                ring,
-                page,
-                read::<F, SLOT>(&mut flash, heads, true, &mut error),
-            );
-            while let Some((at, has_second)) = scan.next() {
-                scan.saw(read::<F, SLOT>(&mut flash, at, has_second, &mut error));
+        while let Some(slots) = survey.next() {
+            let mut shown = [None; 2];
+            for (at, record) in slots.addresses().zip(&mut shown) {
+                let mut slot = FlashSlot([0; SLOT]);
+                match flash.read(at, &mut slot.0) {
+                    Ok(()) => *record = slot.record(),
+                    // A slot that cannot be read counts as torn and does not hide its neighbour.
+                    Err(failure) => error = Some(failure),
+                }
             }
-            survey.saw(&scan);
+            survey.saw(shown);
         }
-        let pages = known(survey.pages(ring), error)?;
+        let pages = known(survey.pages(), error)?;
         Ok(Self { flash, pages })
     }
 }
@@ -128,17 +127,14 @@ impl<F: NorFlash, const SLOT: usize> HorizonStore for WriteOnceHorizon<F, SLOT> 
     }
 
     fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
-        if self.pages.holds(to) {
+        let Some(write) = self.pages.raise::<F::Error>(to)? else {
             return Ok(());
-        }
-        let record = self.pages.record_for(to);
-        let record = record.ok_or(NorHorizonError::OutOfRange)?;
-        let place = self.pages.take_place();
-        if let Some(pages) = place.erase() {
+        };
+        if let Some(pages) = &write.erase {
             self.flash.erase(pages.start, pages.end)?;
         }
-        let slot = FlashSlot::<SLOT>::of(record);
-        for at in place.slots() {
+        let slot = FlashSlot::<SLOT>::of(write.record);
+        for at in write.slots.addresses() {
             self.flash.write(at, &slot.0)?;
             let mut shown = FlashSlot([0; SLOT]);
             self.flash.read(at, &mut shown.0)?;
@@ -147,29 +143,9 @@ impl<F: NorFlash, const SLOT: usize> HorizonStore for WriteOnceHorizon<F, SLOT> 
                 return Err(NorHorizonError::NotWritten);
             }
         }
-        self.pages.wrote(place, record);
+        self.pages.wrote(&write);
         Ok(())
     }
-}
-
-/// Reads two neighbouring slots, or only the first. A slot that the driver cannot read counts as torn and does not
-/// hide its neighbour.
-fn read<F: NorFlash, const SLOT: usize>(
-    flash: &mut F,
-    at: u32,
-    has_second: bool,
-    error: &mut Option<F::Error>,
-) -> SlotPair {
-    let mut slots = [FlashSlot([0; SLOT]), FlashSlot([0; SLOT])];
-    let mut at = at;
-    for slot in slots.iter_mut().take(if has_second { 2 } else { 1 }) {
-        if let Err(failure) = flash.read(at, &mut slot.0) {
-            *slot = FlashSlot([0; SLOT]);
-            *error = Some(failure);
-        }
-        at = at.wrapping_add(slot_bytes(SLOT));
-    }
-    slots.map(|slot| slot.record())
 }
 
 /// Refuses a horizon of 0 after a read error: the flash may not be blank at all.
@@ -181,7 +157,8 @@ fn known<E>(pages: Pages, error: Option<E>) -> Result<Pages, NorHorizonError<E>>
 }
 
 /// Checks the sizes at compile time.
-const fn page_bytes(slot: usize, read: usize, write: usize, erase: usize) -> u32 {
+#[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
+const fn page_size(slot: usize, read: usize, write: usize, erase: usize) -> PageSize {
     assert!(slot >= 8, "a slot holds at least 8 bytes");
     assert!(
         slot.is_multiple_of(write) && slot.is_multiple_of(read),
@@ -195,23 +172,24 @@ const fn page_bytes(slot: usize, read: usize, write: usize, erase: usize) -> u32
         erase as u64 <= 1 << 30,
         "a page of the flash has at most 2^30 bytes"
     );
-    slot_bytes(erase)
+    let slots = match erase.checked_div(slot) {
+        Some(slots) => slots,
+        None => 0,
+    };
+    PageSize {
+        bytes: erase as u32,
+        slot_bytes: slot as u32,
+        slots: slots as u32,
+    }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
-const fn slot_bytes(bytes: usize) -> u32 {
-    bytes as u32
-}
-
-fn ring<E>(page_bytes: u32, slot: usize, capacity: usize) -> Result<Ring, NorHorizonError<E>> {
+// Inlined, so that the division is by a constant.
+#[inline]
+fn ring<E>(page_size: PageSize, capacity: usize) -> Result<Ring, NorHorizonError<E>> {
     // Addresses have 32 bits in `embedded-storage`: what lies above cannot be reached.
     let capacity = u32::try_from(capacity).unwrap_or(u32::MAX);
-    match capacity.checked_div(page_bytes) {
-        Some(pages @ 2..) => Ok(Ring {
-            page_bytes,
-            slot_bytes: slot_bytes(slot),
-            pages,
-        }),
+    match capacity.checked_div(page_size.bytes) {
+        Some(pages @ 2..) => Ok(Ring { page_size, pages }),
         _ => Err(NorHorizonError::TooSmall),
     }
 }

@@ -22,29 +22,27 @@ use core::ops::Range;
 
 use randflake_core::HorizonRecord;
 
-/// The pages as a ring, with their sizes in bytes.
+use crate::NorHorizonError;
+
+/// Sizes of a page: in bytes, and in slots.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PageSize {
+    pub(super) bytes: u32,
+    pub(super) slot_bytes: u32,
+    /// At least 2. A field, because a processor without division takes some 400 bytes of code to compute it.
+    pub(super) slots: u32,
+}
+
+/// The pages as a ring.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ring {
-    pub(super) page_bytes: u32,
-    pub(super) slot_bytes: u32,
+    pub(super) page_size: PageSize,
     pub(super) pages: u32,
 }
 
 impl Ring {
-    const fn slots(self) -> u32 {
-        match self.page_bytes.checked_div(self.slot_bytes) {
-            Some(slots) => slots,
-            None => 0,
-        }
-    }
-
-    pub(super) const fn start(self, page: u32) -> u32 {
-        page.wrapping_mul(self.page_bytes)
-    }
-
-    const fn at(self, page: u32, slot: u32) -> u32 {
-        self.start(page)
-            .wrapping_add(slot.wrapping_mul(self.slot_bytes))
+    const fn start(self, page: u32) -> u32 {
+        page.wrapping_mul(self.page_size.bytes)
     }
 
     const fn after(self, page: u32) -> u32 {
@@ -53,91 +51,120 @@ impl Ring {
     }
 }
 
-/// The records of two neighbouring slots.
-pub(super) type SlotPair = [Option<HorizonRecord>; 2];
+/// One slot of a page, or two neighbours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlotRange {
+    ring: Ring,
+    page: u32,
+    from: u32,
+    until: u32,
+}
 
-/// Finds the last record of a page by bisection.
+impl SlotRange {
+    pub(super) fn addresses(self) -> impl Iterator<Item = u32> {
+        let slot_bytes = self.ring.page_size.slot_bytes;
+        let start = self.ring.start(self.page);
+        (self.from..self.until).map(move |slot| start.wrapping_add(slot.wrapping_mul(slot_bytes)))
+    }
+}
+
+/// Finds at boot the highest record and the page to keep. Reads both heads of each page, and then some of its slots.
+#[derive(Debug)]
+pub(super) struct Survey {
+    ring: Ring,
+    highest: Option<HorizonRecord>,
+    /// The page that is kept: whether it shows its head twice, and the head.
+    kept: Option<(bool, HorizonRecord)>,
+    kept_page: u32,
+    /// The page to read now.
+    page: u32,
+    /// `None` until its heads were read.
+    search: Option<Bisection>,
+}
+
+/// Search of a page for its last record: the last slot known to show one, and the first known to show none.
 ///
 /// In a page that was begun and not erased since, all slots up to some slot show records, the one behind it may, and
 /// no later one was touched: so halving finds the last. It looks at two slots each time, as one that has aged must not
 /// hide those behind it. In a page whose erase was cut it finds whatever it finds, and nothing depends on it.
-#[derive(Debug)]
-pub(super) struct PageScan {
-    ring: Ring,
-    page: u32,
-    head: Option<HorizonRecord>,
-    highest: Option<HorizonRecord>,
-    /// Bounds of the bisection: the last slot known to show a record, and the first known to show none.
+#[derive(Clone, Copy, Debug)]
+struct Bisection {
     low: u32,
     high: u32,
 }
 
-impl PageScan {
-    pub(super) fn new(ring: Ring, page: u32, [head, again]: SlotPair) -> Self {
-        Self {
-            ring,
-            page,
-            head,
-            highest: head.max(again),
-            low: 1,
-            // Without the second copy of the head the page was not completely begun: no later slot is trusted, so
-            // nothing is searched.
-            high: if again.is_some() { ring.slots() } else { 0 },
-        }
-    }
-
-    /// Address of the next two slots to read, and whether the second is within the page; `None` when the bisection
-    /// has ended.
-    pub(super) const fn next(&self) -> Option<(u32, bool)> {
-        if self.high <= self.low.wrapping_add(1) {
-            return None;
-        }
-        let slot = self.middle();
-        let has_second = slot.wrapping_add(1) < self.ring.slots();
-        Some((self.ring.at(self.page, slot), has_second))
-    }
-
-    /// Takes what the slots at [`next`](Self::next) show.
-    pub(super) fn saw(&mut self, [one, other]: SlotPair) {
-        let slot = self.middle();
-        self.highest = self.highest.max(one).max(other);
-        match (one, other) {
-            (None, None) => self.high = slot,
-            (_, None) => self.low = slot,
-            (_, Some(_)) => self.low = slot.wrapping_add(1),
-        }
-    }
-
-    const fn middle(&self) -> u32 {
+impl Bisection {
+    const fn middle(self) -> u32 {
         self.low
             .wrapping_add(self.high.wrapping_sub(self.low).wrapping_div(2))
     }
 }
 
-/// Summary of all pages at boot: the highest record, and the page to keep.
-#[derive(Debug, Default)]
-pub(super) struct Survey {
-    highest: Option<HorizonRecord>,
-    /// The page that is kept: whether it shows its head twice, and the head.
-    kept: Option<(bool, HorizonRecord)>,
-    page: u32,
-}
-
 impl Survey {
-    pub(super) fn saw(&mut self, scan: &PageScan) {
-        self.highest = self.highest.max(scan.highest);
-        let page = scan.head.map(|head| (scan.high != 0, head));
-        // A page with its head twice is complete and beats any with one, whatever the record: `true` sorts last.
-        if page > self.kept {
-            (self.kept, self.page) = (page, scan.page);
+    pub(super) const fn new(ring: Ring) -> Self {
+        Self {
+            ring,
+            highest: None,
+            kept: None,
+            kept_page: 0,
+            page: 0,
+            search: None,
         }
     }
 
-    pub(super) fn pages(self, ring: Ring) -> Pages {
+    /// The slots to read next, or `None` after the last page.
+    pub(super) fn next(&self) -> Option<SlotRange> {
+        let from = self.search.map_or(0, Bisection::middle);
+        let until = from.wrapping_add(2).min(self.ring.page_size.slots);
+        (self.page < self.ring.pages).then_some(SlotRange {
+            ring: self.ring,
+            page: self.page,
+            from,
+            until,
+        })
+    }
+
+    /// Takes what the slots of [`next`](Self::next) show.
+    pub(super) fn saw(&mut self, [first, second]: [Option<HorizonRecord>; 2]) {
+        self.highest = self.highest.max(first).max(second);
+        let search = match self.search {
+            None => {
+                let page = first.map(|head| (second.is_some(), head));
+                // A page with its head twice is complete and beats any with one, whatever the record: `true` sorts
+                // last.
+                if page > self.kept {
+                    (self.kept, self.kept_page) = (page, self.page);
+                }
+                // Without the second copy of its head the page was not completely begun, and no later slot is trusted.
+                second.map(|_| Bisection {
+                    low: 1,
+                    high: self.ring.page_size.slots,
+                })
+            }
+            Some(Bisection { low, high }) => {
+                let middle = Bisection { low, high }.middle();
+                Some(match (first, second) {
+                    (None, None) => Bisection { low, high: middle },
+                    (_, None) => Bisection { low: middle, high },
+                    (_, Some(_)) => Bisection {
+                        low: middle.wrapping_add(1),
+                        high,
+                    },
+                })
+            }
+        };
+        self.search = search.filter(|search| search.high > search.low.wrapping_add(1));
+        if self.search.is_none() {
+            self.page = self.page.wrapping_add(1);
+        }
+    }
+
+    pub(super) fn pages(self) -> Pages {
+        let ring = self.ring;
         Pages {
             ring,
             highest: self.highest,
-            page: self.kept.map_or(0, |_| ring.after(self.page)),
+            page: self.kept.map_or(0, |_| ring.after(self.kept_page)),
             slot: 0,
             is_durable: false,
         }
@@ -157,14 +184,13 @@ pub(super) struct Pages {
     is_durable: bool,
 }
 
-/// Where one record goes: first `erase`, then the same record in slots `from..until`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RecordSlots {
-    page: u32,
-    from: u32,
-    until: u32,
-    ring: Ring,
-    erases_all: bool,
+/// What a raise writes: the same record in one slot, or in the first two of a page that it begins.
+#[derive(Clone, Debug)]
+pub(super) struct RecordWrite {
+    /// Range of addresses to erase first.
+    pub(super) erase: Option<Range<u32>>,
+    pub(super) slots: SlotRange,
+    pub(super) record: HorizonRecord,
 }
 
 impl Pages {
@@ -176,36 +202,49 @@ impl Pages {
         }
     }
 
-    /// Whether the horizon is at least `to` and durable. One that was only read may be torn, so it is written
-    /// again.
-    pub(super) const fn holds(&self, to: u32) -> bool {
-        to <= self.horizon() && self.is_durable
-    }
-
-    /// The record for `to`, higher than all that were read; `None` past the last one that can be stored.
-    pub(super) fn record_for(&self, to: u32) -> Option<HorizonRecord> {
-        HorizonRecord::new(to.max(self.horizon().wrapping_add(1)))
-    }
-
-    /// Reserves the place of the next record. Unless it is confirmed by [`wrote`](Self::wrote), the slot counts as
-    /// touched, and the next try begins a page.
-    pub(super) const fn take_place(&mut self) -> RecordSlots {
-        let place = RecordSlots {
-            page: self.page,
-            from: self.slot,
-            until: if self.slot == 0 {
-                2
-            } else {
-                self.slot.wrapping_add(1)
-            },
+    /// The write that raises the horizon to at least `to`; `None` if that is done. A horizon that was only read may be
+    /// torn, so it is written again. Unless the write is confirmed by [`wrote`](Self::wrote), the next one begins a
+    /// page: a slot that was touched is never written again.
+    ///
+    /// # Errors
+    ///
+    /// `OutOfRange` past the last time that a record can hold.
+    pub(super) fn raise<E>(&mut self, to: u32) -> Result<Option<RecordWrite>, NorHorizonError<E>> {
+        if to <= self.horizon() && self.is_durable {
+            return Ok(None);
+        }
+        // Higher than all that were read: the heads order the pages.
+        let record = HorizonRecord::new(to.max(self.horizon().wrapping_add(1)));
+        let record = record.ok_or(NorHorizonError::OutOfRange)?;
+        let (page, from) = (self.page, self.slot);
+        let slots = |until| SlotRange {
             ring: self.ring,
-            // No horizon is readable now, but a torn record may be at a later boot.
-            erases_all: self.highest.is_none(),
+            page,
+            from,
+            until,
         };
-        if self.slot != 0 {
+        let (erase, slots) = if from == 0 {
+            (Some(self.erased_first()), slots(2))
+        } else {
+            (None, slots(from.wrapping_add(1)))
+        };
+        if from != 0 {
             self.begin_next();
         }
-        place
+        Ok(Some(RecordWrite {
+            erase,
+            slots,
+            record,
+        }))
+    }
+
+    /// The page to begin; all pages where no horizon is readable, as a torn record may be at a later boot.
+    const fn erased_first(&self) -> Range<u32> {
+        if self.highest.is_none() {
+            return 0..self.ring.start(self.ring.pages);
+        }
+        let start = self.ring.start(self.page);
+        start..start.wrapping_add(self.ring.page_size.bytes)
     }
 
     const fn begin_next(&mut self) {
@@ -213,32 +252,13 @@ impl Pages {
         self.slot = 0;
     }
 
-    /// Notes that the record was written there and read back.
-    pub(super) const fn wrote(&mut self, place: RecordSlots, record: HorizonRecord) {
-        (self.page, self.slot) = (place.page, place.until);
-        if self.slot >= self.ring.slots() {
+    /// Notes that the record was written and read back.
+    pub(super) const fn wrote(&mut self, write: &RecordWrite) {
+        (self.page, self.slot) = (write.slots.page, write.slots.until);
+        if self.slot >= self.ring.page_size.slots {
             self.begin_next();
         }
-        self.highest = Some(record);
+        self.highest = Some(write.record);
         self.is_durable = true;
-    }
-}
-
-impl RecordSlots {
-    /// Range to erase before writing, if the record begins a page.
-    pub(super) fn erase(self) -> Option<Range<u32>> {
-        if self.from != 0 {
-            return None;
-        }
-        if self.erases_all {
-            return Some(0..self.ring.start(self.ring.pages));
-        }
-        let start = self.ring.start(self.page);
-        Some(start..start.wrapping_add(self.ring.page_bytes))
-    }
-
-    /// Addresses to write, in this order.
-    pub(super) fn slots(self) -> impl Iterator<Item = u32> {
-        (self.from..self.until).map(move |slot| self.ring.at(self.page, slot))
     }
 }
