@@ -221,24 +221,17 @@ pub(crate) fn described(namespace: &Namespace) -> String {
     if let Some(name) = preset(fields) {
         return format!("{encrypted}{name}");
     }
-    let LayoutFields {
-        timestamp,
-        node_id,
-        sequence,
-        epoch_unix_ms,
-        tick_ms,
-    } = fields;
-    let mut places = [
-        ("time", timestamp),
-        ("node", node_id),
-        ("sequence", sequence),
-    ];
+    let names = ["time", "node", "sequence"].into_iter();
+    let mut places: Vec<_> = names.zip(fields.bit_fields()).collect();
     places.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
-    let places = places.map(|(name, field)| format!("{name} {}", field.bits));
+    let places = places
+        .iter()
+        .map(|(name, field)| format!("{name} {}", field.bits));
     format!(
-        "{encrypted}{} bits, ticks of {tick_ms} ms since {}",
-        places.join(" + "),
-        utc(Duration::from_millis(epoch_unix_ms))
+        "{encrypted}{} bits, ticks of {} ms since {}",
+        places.collect::<Vec<_>>().join(" + "),
+        fields.tick_ms,
+        utc(Duration::from_millis(fields.epoch_unix_ms))
     )
 }
 
@@ -273,15 +266,10 @@ impl LayoutChoice {
                 _ => format!("{prefix}{name}"),
             };
         }
-        let LayoutFields {
-            timestamp,
-            node_id,
-            sequence,
-            epoch_unix_ms,
-            tick_ms,
-        } = fields;
-        let places =
-            [timestamp, node_id, sequence].map(|field| format!("{}_{}", field.bits, field.shift));
+        let places = fields
+            .bit_fields()
+            .map(|field| format!("{}_{}", field.bits, field.shift));
+        let (epoch_unix_ms, tick_ms) = (fields.epoch_unix_ms, fields.tick_ms);
         format!(
             "{prefix}custom-{}-{epoch_unix_ms}-{tick_ms}",
             places.join("-")

@@ -23,6 +23,14 @@ pub struct LayoutFields {
     pub tick_ms: u64,
 }
 
+impl LayoutFields {
+    /// Timestamp, node id and sequence, in this order wherever they lie in an id.
+    #[must_use]
+    pub const fn bit_fields(self) -> [Field; 3] {
+        [self.timestamp, self.node_id, self.sequence]
+    }
+}
+
 /// A checked [`LayoutFields`]: the fields lie inside 64 bits without overlap, and every tick has a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutSpec {

@@ -98,23 +98,20 @@ impl Terms {
     /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, seal.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let LayoutFields {
-            timestamp,
-            node_id,
-            sequence,
-            epoch_unix_ms,
-            tick_ms,
-        } = self.spec.fields();
-        let places =
-            [timestamp, node_id, sequence].map(|field| format!("{}@{}", field.bits, field.shift));
+        let fields = self.spec.fields();
+        let places = fields
+            .bit_fields()
+            .map(|field| format!("{}@{}", field.bits, field.shift));
         let seal = match self.seal {
             None => "unknown".to_owned(),
             Some(KeyCheck::Plain) => "plain".to_owned(),
             Some(KeyCheck::Key(check)) => format!("{check:08x}"),
         };
         format!(
-            "{},{epoch_unix_ms},{tick_ms},{},{seal}",
+            "{},{},{},{},{seal}",
             places.join(","),
+            fields.epoch_unix_ms,
+            fields.tick_ms,
             self.max_ttl().as_millis()
         )
     }

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use axum::extract::State as Shared;
 use axum::response::{IntoResponse as _, Response};
 use randflake_std::lease::{Quarantine, Record};
-use randflake_std::randflake_core::{LayoutFields, LayoutSpec};
+use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Handle, Health};
 use serde::Serialize;
 
@@ -233,19 +233,13 @@ impl Quarantined {
 
 impl StatusFields {
     fn of(spec: &LayoutSpec) -> Self {
-        let LayoutFields {
-            timestamp,
-            node_id,
-            sequence,
-            epoch_unix_ms,
-            tick_ms,
-        } = spec.fields();
+        let fields = spec.fields();
         Self {
-            time_bits: timestamp.bits,
-            node_bits: node_id.bits,
-            sequence_bits: sequence.bits,
-            tick_ms,
-            epoch_unix_ms,
+            time_bits: fields.timestamp.bits,
+            node_bits: fields.node_id.bits,
+            sequence_bits: fields.sequence.bits,
+            tick_ms: fields.tick_ms,
+            epoch_unix_ms: fields.epoch_unix_ms,
             last_unix_ms: spec.unix_ms(spec.max_tick()),
         }
     }
