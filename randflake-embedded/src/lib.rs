@@ -4,15 +4,12 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::arithmetic_side_effects)]
 
-#[cfg(feature = "critical-section")]
 mod critical_section_word;
 #[cfg(feature = "embassy-time")]
 mod embassy_uptime;
-#[cfg(feature = "embedded-storage")]
 mod flash_part;
 #[cfg(feature = "heapless")]
 mod id_string;
-#[cfg(feature = "embedded-storage")]
 mod nor_horizon;
 #[cfg(feature = "portable-atomic")]
 mod portable_word;
@@ -20,20 +17,15 @@ mod portable_word;
 mod prefetch;
 #[cfg(feature = "rtcc")]
 mod rtc;
-#[cfg(any(feature = "embedded-hal", feature = "embedded-hal-async"))]
 mod wait;
-#[cfg(feature = "embedded-storage")]
 mod write_once_horizon;
 
-#[cfg(feature = "critical-section")]
 pub use critical_section_word::CriticalSectionWord;
 #[cfg(feature = "embassy-time")]
 pub use embassy_uptime::EmbassyUptime;
-#[cfg(feature = "embedded-storage")]
 pub use flash_part::{FlashPart, FlashPartError};
 #[cfg(feature = "heapless")]
 pub use id_string::id_string;
-#[cfg(feature = "embedded-storage")]
 pub use nor_horizon::{NorHorizon, NorHorizonError, lifetime_s};
 #[cfg(feature = "portable-atomic")]
 pub use portable_word::PortableWord;
@@ -51,9 +43,5 @@ pub use prefetch::{Filler, Prefetch, Taker};
 pub use randflake_core;
 #[cfg(feature = "rtcc")]
 pub use rtc::{RtcError, set_clock_from_rtc, set_rtc};
-#[cfg(feature = "embedded-hal")]
-pub use wait::wait;
-#[cfg(feature = "embedded-hal-async")]
-pub use wait::wait_async;
-#[cfg(feature = "embedded-storage")]
+pub use wait::{wait, wait_async};
 pub use write_once_horizon::{WriteOnceHorizon, write_once_lifetime_s};

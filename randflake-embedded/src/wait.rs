@@ -1,8 +1,6 @@
 //! Generating with a bounded wait for the next tick.
 
-#[cfg(feature = "embedded-hal")]
 use embedded_hal::delay::DelayNs;
-#[cfg(feature = "embedded-hal-async")]
 use embedded_hal_async::delay::DelayNs as AsyncDelayNs;
 use randflake_core::{GenerateError, Id};
 
@@ -29,7 +27,6 @@ use randflake_core::{GenerateError, Id};
 /// # Errors
 ///
 /// The error of `generate`, at once if waiting cannot help or would exceed the limit.
-#[cfg(feature = "embedded-hal")]
 pub fn wait(
     delay: &mut impl DelayNs,
     limit_ms: u32,
@@ -45,12 +42,11 @@ pub fn wait(
     }
 }
 
-/// [`wait`](crate::wait) for async tasks (`embedded-hal-async`).
+/// [`wait`] for async tasks, through the `DelayNs` of `embedded-hal-async`.
 ///
 /// # Errors
 ///
 /// As for `wait`.
-#[cfg(feature = "embedded-hal-async")]
 pub async fn wait_async(
     delay: &mut impl AsyncDelayNs,
     limit_ms: u32,

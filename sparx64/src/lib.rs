@@ -190,7 +190,7 @@ fn apply<D: Direction>(schedule: &Schedule, block: u64) -> u64 {
 }
 
 /// Marks what holds without the feature too: the key schedule is wiped on drop.
-#[cfg(feature = "zeroize")]
+#[cfg(feature = "cipher")]
 impl zeroize::ZeroizeOnDrop for Sparx64 {}
 
 /// Shows the name and nothing of the key.

@@ -105,7 +105,7 @@ fn debug_shows_no_key() {
     assert_eq!(shown, "Sparx64OnTheFly { .. }");
 }
 
-#[cfg(feature = "zeroize")]
+#[cfg(feature = "cipher")]
 #[test]
 fn is_marked_as_wiped() {
     fn takes(_: impl zeroize::ZeroizeOnDrop) {}

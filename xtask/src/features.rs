@@ -75,9 +75,9 @@ mod tests {
     #[test]
     fn what_is_only_passed_on_is_left_to_its_crate() {
         let of = |name: &str| own_features(published().find(|l| l.name == name).unwrap());
-        let [core, std] = ["randflake-core", "randflake-std"].map(of);
+        let [std, tool] = ["randflake-std", "randflake"].map(of);
         let has = |features: &[String], name: &str| features.iter().any(|feature| feature == name);
-        assert!(has(&core, "serde") && !has(&std, "serde"));
-        assert!(has(&std, "sqlite") && has(&std, "redis"));
+        assert!(has(&std, "etcd") && !has(&tool, "etcd"));
+        assert!(has(&tool, "serve"));
     }
 }

@@ -14,7 +14,6 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
             "test",
             "--release",
             "--package=randflake-embedded",
-            "--features=embedded-storage",
             "--test=power_cuts",
         ];
         let mut command = cargo(&arguments);

@@ -1,5 +1,5 @@
 //! The libraries and their features: what `features`, `unit` and `no-std` go through. The features are those of the
-//! manifests; here stands which of them do not go with all others.
+//! manifests; here stands which of them are integrations.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,36 +14,24 @@ pub(crate) struct Library {
     pub(crate) folder: &'static str,
     /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
     /// tested by the part `integrations`.
-    pub(crate) integrations: &'static [&'static [&'static str]],
-    /// Features that only some programs may choose: they go with neither every machine nor every other feature, so
-    /// "all features" leaves them out, and `no-std` builds each alone for its targets.
-    pub(crate) exclusive: &'static [Exclusive],
+    pub(crate) integrations: &'static [&'static str],
     /// Also runs where there is no operating system.
     pub(crate) no_std: bool,
 }
 
-pub(crate) struct Exclusive {
-    pub(crate) feature: &'static str,
-    pub(crate) targets: &'static [&'static str],
-}
-
 impl Library {
-    pub(crate) fn integrations(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.integrations.iter().copied().flatten().copied()
-    }
-
     /// Cargo reads the same file: without it no command succeeds.
     pub(crate) fn manifest(&self) -> Manifest {
         let text = fs::read_to_string(root().join(self.folder).join("Cargo.toml"));
         Manifest::parse(&text.unwrap_or_default()).unwrap_or_default()
     }
 
-    /// The other features that go together.
+    /// The features that are no integrations.
     pub(crate) fn features(&self) -> Vec<String> {
-        let named: Vec<&str> = self.integrations().chain(self.exclusive()).collect();
         let features = self.manifest().features.into_iter();
         let features = features.map(|feature| feature.name);
-        features.filter(|name| !named.contains(&&**name)).collect()
+        let is_other = |name: &String| !self.integrations.contains(&&**name);
+        features.filter(is_other).collect()
     }
 
     /// The programs in `tests` that no part of its own runs.
@@ -69,13 +57,9 @@ impl Library {
     pub(crate) fn all_features(&self) -> String {
         self.features().join(",")
     }
-
-    pub(crate) fn exclusive(&self) -> impl Iterator<Item = &'static str> + use<> {
-        self.exclusive.iter().map(|exclusive| exclusive.feature)
-    }
 }
 
-/// All that go together in the whole workspace.
+/// All of the whole workspace.
 pub(crate) fn all_features() -> String {
     all_features_but(&[])
 }
@@ -83,7 +67,7 @@ pub(crate) fn all_features() -> String {
 /// The same without some.
 pub(crate) fn all_features_but(left_out: &[&str]) -> String {
     united(|library| {
-        let integrations = library.integrations().map(str::to_owned);
+        let integrations = library.integrations.iter().map(|name| (*name).to_owned());
         let all = library.features().into_iter().chain(integrations);
         all.filter(|name| !left_out.contains(&&**name)).collect()
     })
@@ -151,18 +135,6 @@ pub(crate) fn light_tests(target: &str, features: &str) -> Command {
     command
 }
 
-/// Of `randflake-core`, which `randflake-std` passes on.
-const DATABASES: &[&str] = &["diesel", "postgres-types", "rusqlite", "sea-orm", "sqlx"];
-
-const FORMATS: &[&str] = &[
-    "arbitrary",
-    "async-graphql",
-    "borsh",
-    "proptest",
-    "schemars",
-    "utoipa",
-];
-
 /// Has macros built with the same features whatever else is chosen: see its manifest.
 pub(crate) const HOST_MACROS: &str = "host-macros";
 
@@ -171,32 +143,37 @@ pub(crate) const LIBRARIES: &[Library] = &[
         name: "sparx64",
         folder: "sparx64",
         integrations: &[],
-        exclusive: &[],
         no_std: true,
     },
     Library {
         name: "randflake-core",
         folder: "randflake-core",
-        // `randflake-std` has its own feature of that name.
-        integrations: &[DATABASES, FORMATS, &["redis"]],
-        exclusive: &[],
+        integrations: &[
+            "arbitrary",
+            "async-graphql",
+            "borsh",
+            "diesel",
+            "postgres-types",
+            "proptest",
+            "redis",
+            "rusqlite",
+            "schemars",
+            "sea-orm",
+            "sqlx",
+            "utoipa",
+        ],
         no_std: true,
     },
     Library {
         name: "randflake-std",
         folder: "randflake-std",
-        integrations: &[DATABASES, FORMATS],
-        exclusive: &[],
+        integrations: &[],
         no_std: false,
     },
     Library {
         name: "randflake-embedded",
         folder: "randflake-embedded",
         integrations: &[],
-        exclusive: &[Exclusive {
-            feature: "portable-atomic-unsafe-assume-single-core",
-            targets: &["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"],
-        }],
         no_std: true,
     },
 ];
@@ -206,7 +183,6 @@ const TOOL: Library = Library {
     name: "randflake",
     folder: "randflake-std/tool",
     integrations: &[],
-    exclusive: &[],
     no_std: false,
 };
 

@@ -47,10 +47,9 @@ fn run(report: &mut Report) {
     let (younger, needed) = YOUNGER;
     let features = all_features_but(younger);
     report.check(&version, &mut whole(check(&version), &features));
-    // Those are of core; whoever passes them on adds no code.
-    for library in LIBRARIES.iter().filter(|library| library.no_std) {
-        for feature in library.integrations() {
-            let version = if younger.contains(&feature) {
+    for library in LIBRARIES {
+        for feature in library.integrations {
+            let version = if younger.contains(feature) {
                 needed
             } else {
                 &version

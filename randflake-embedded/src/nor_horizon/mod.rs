@@ -1,6 +1,5 @@
 //! The horizon in two pages of NOR flash: [`journal`] decides, this module does the I/O.
 
-#[cfg(feature = "embedded-storage-async")]
 mod asynchronous;
 mod error;
 mod journal;

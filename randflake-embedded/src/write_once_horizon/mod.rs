@@ -1,6 +1,5 @@
 //! The horizon in flash whose words are written once: [`pages`] decides, this module does the I/O.
 
-#[cfg(feature = "embedded-storage-async")]
 mod asynchronous;
 mod lifetime;
 mod pages;

@@ -107,7 +107,7 @@ mod tests {
             id.to_u64().to_string(),
             format!("{:016x}", id.to_u64()),
             format!("0x{:x}", id.to_u64()),
-            uuid::Uuid::from(id).to_string(),
+            uuid::Uuid::from_bytes(id.to_uuid_bytes()).to_string(),
         ] {
             for form in TextForm::value_variants() {
                 if reads(*form, &text) {

@@ -133,7 +133,7 @@ impl Drop for Sparx64OnTheFly {
 }
 
 /// Marks what holds without the feature too: the key is wiped on drop.
-#[cfg(feature = "zeroize")]
+#[cfg(feature = "cipher")]
 impl zeroize::ZeroizeOnDrop for Sparx64OnTheFly {}
 
 /// Shows the name and nothing of the key.

@@ -18,8 +18,8 @@ const BADGES: &[(&str, &str, &str)] = &[
     ("randflake-std", "lease/struct.SqliteStore.html", "sqlite"),
     (
         "randflake-embedded",
-        "struct.NorHorizon.html",
-        "embedded-storage",
+        "struct.PortableWord.html",
+        "portable-atomic",
     ),
 ];
 

@@ -16,17 +16,8 @@ pub(crate) struct Manifest {
     pub(crate) features: Vec<Feature>,
     /// Test targets with `test = false`.
     pub(crate) separate_tests: Vec<String>,
-    pub(crate) docs_rs: DocsRs,
-}
-
-/// With which features docs.rs documents a library.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) enum DocsRs {
-    /// The default ones, as nothing is said.
-    #[default]
-    Unsaid,
-    All,
-    These(Vec<String>),
+    /// Whether docs.rs documents it with all features.
+    pub(crate) shows_all_features: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -89,7 +80,7 @@ impl Manifest {
         });
         let name = |test: &DeValue<'_>| Some(test.get("name")?.get_ref().as_str()?.to_owned());
         manifest.separate_tests = separate.filter_map(name).collect();
-        manifest.docs_rs = docs_rs(root);
+        manifest.shows_all_features = shows_all_features(root);
         Ok(manifest)
     }
 
@@ -106,17 +97,11 @@ impl Manifest {
     }
 }
 
-fn docs_rs(root: &DeTable<'_>) -> DocsRs {
-    let package = table(root, "package").and_then(|package| table(package, "metadata"));
-    let docs = package.and_then(|metadata| table(table(metadata, "docs")?, "rs"));
-    let said = |key| docs.and_then(|docs| Some(docs.get(key)?.get_ref()));
-    if said("all-features").and_then(DeValue::as_bool) == Some(true) {
-        return DocsRs::All;
-    }
-    match docs.and_then(|docs| docs.get("features")) {
-        None => DocsRs::Unsaid,
-        features => DocsRs::These(strings(features)),
-    }
+fn shows_all_features(root: &DeTable<'_>) -> bool {
+    let path = ["package", "metadata", "docs", "rs"];
+    let docs = path.iter().try_fold(root, |parent, key| table(parent, key));
+    let said = docs.and_then(|docs| docs.get("all-features")?.get_ref().as_bool());
+    said == Some(true)
 }
 
 /// The texts of an array.
@@ -179,13 +164,16 @@ mod tests {
     #[test]
     fn what_docs_rs_builds_is_read() {
         let parse = |said| {
-            let text = format!("[package.metadata.docs.rs]\n{said}\n");
-            Manifest::parse(&text).unwrap().docs_rs
+            let text = format!(
+                "[package.metadata.docs.rs]
+{said}
+"
+            );
+            Manifest::parse(&text).unwrap().shows_all_features
         };
-        assert_eq!(parse(""), DocsRs::Unsaid);
-        assert_eq!(parse("all-features = true"), DocsRs::All);
-        let these = DocsRs::These(vec!["a".to_owned()]);
-        assert_eq!(parse("features = [\"a\"]"), these);
+        assert!(parse("all-features = true"));
+        assert!(!parse("all-features = false"));
+        assert!(!parse("features = [\"a\"]"));
     }
 
     #[test]

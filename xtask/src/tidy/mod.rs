@@ -17,7 +17,7 @@ mod source;
 mod workspace;
 
 use crate::report::Report;
-pub(crate) use manifest::{DocsRs, Manifest};
+pub(crate) use manifest::Manifest;
 use workspace::Workspace;
 
 type Rule = fn(&Workspace) -> Vec<String>;
