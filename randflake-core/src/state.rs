@@ -98,7 +98,7 @@ pub(crate) fn max_length<V: Word>(sequence_bits: u32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Field, LayoutFields};
+    use crate::LayoutFields;
 
     const TERMS: StepTerms<u32> = StepTerms {
         start: 100,
@@ -114,16 +114,7 @@ mod tests {
     /// The step at a tick, or before tick 0, which is the same however long a tick is.
     fn step<V: Word>(next: V, now: Option<u64>, terms: StepTerms<V>) -> Option<V> {
         let [seconds, milliseconds] = TICKS_MS.map(|tick_ms| {
-            let spec = LayoutSpec::declare(LayoutFields {
-                timestamp: Field {
-                    bits: 32,
-                    shift: 32,
-                },
-                node_id: Field { bits: 0, shift: 32 },
-                sequence: Field { bits: 32, shift: 0 },
-                epoch_unix_ms: EPOCH_MS,
-                tick_ms,
-            });
+            let spec = LayoutSpec::declare(LayoutFields::in_order([32, 0, 32], EPOCH_MS, tick_ms));
             let unix_ms = match now {
                 Some(tick) => tick
                     .checked_mul(tick_ms)
@@ -292,16 +283,8 @@ mod tests {
             (1 << 31, 0),
         ] {
             let epoch_unix_ms = EPOCH_S * 1_000 + epoch_ms;
-            let spec = LayoutSpec::declare(LayoutFields {
-                timestamp: Field {
-                    bits: 32,
-                    shift: 32,
-                },
-                node_id: Field { bits: 0, shift: 32 },
-                sequence: Field { bits: 32, shift: 0 },
-                epoch_unix_ms,
-                tick_ms,
-            });
+            let spec =
+                LayoutSpec::declare(LayoutFields::in_order([32, 0, 32], epoch_unix_ms, tick_ms));
             let moments = (0..=22 * 4).map(|quarter| {
                 let ms = epoch_unix_ms.saturating_sub(2 * tick_ms) * 4 + quarter * tick_ms;
                 Duration::from_micros(ms * 250)

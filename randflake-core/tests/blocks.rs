@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use randflake_core::internal::{Block, Held};
-use randflake_core::{Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer};
+use randflake_core::{Codec, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer};
 
 const NS_PER_MS: u64 = 1_000_000;
 const TICK_MS: u64 = 1_000;
@@ -21,16 +21,8 @@ struct Small;
 
 impl Layout for Small {
     type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        timestamp: Field {
-            bits: 30,
-            shift: 21,
-        },
-        node_id: Field { bits: 8, shift: 13 },
-        sequence: Field { bits: 13, shift: 0 },
-        epoch_unix_ms: 1_000,
-        tick_ms: TICK_MS,
-    });
+    const SPEC: LayoutSpec =
+        LayoutSpec::declare(LayoutFields::in_order([30, 8, 13], 1_000, TICK_MS));
 }
 
 type SmallBlock = Block<[u64; LARGEST]>;

@@ -7,8 +7,9 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use randflake_core::{
-    AnyLayout, Codec, ExtendError, Generator, Id, Layout, LayoutSpec, Lease, LeaseError,
-    ManualClock, Permutation, Plain, Pool, Randflake, Sequencer, Snowflake, Sonyflake, Sparx64,
+    AnyLayout, Codec, ExtendError, Generator, Id, Layout, LayoutFields, LayoutSpec, Lease,
+    LeaseError, ManualClock, Permutation, Plain, Pool, Randflake, Sequencer, Snowflake, Sonyflake,
+    Sparx64,
 };
 
 const KEY: [u8; 16] = [7; 16];
@@ -98,7 +99,7 @@ proptest! {
         node_id: u32,
         steps in prop::collection::vec((0..3_u64, 1..20_usize), 1..10),
     ) {
-        let layout = LayoutSpec::in_order([timestamp, node_bits, sequence_bits], 77, tick_ms).unwrap();
+        let layout = LayoutSpec::new(LayoutFields::in_order([timestamp, node_bits, sequence_bits], 77, tick_ms)).unwrap();
         let spec = layout.spec();
         let node_id = node_id & spec.max_node_id();
         let clock = ManualClock::at_unix_ms(spec.unix_ms(10));

@@ -13,7 +13,7 @@ use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
 use loom_word::LoomWord;
 use randflake_core::internal::{Block, Held};
-use randflake_core::{Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer};
+use randflake_core::{Codec, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer};
 
 const PREEMPTIONS: usize = 3;
 const NOW_NS: u64 = 500_000_000;
@@ -24,13 +24,7 @@ struct Tiny;
 
 impl Layout for Tiny {
     type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        timestamp: Field { bits: 8, shift: 8 },
-        node_id: Field { bits: 0, shift: 8 },
-        sequence: Field { bits: 8, shift: 0 },
-        epoch_unix_ms: 0,
-        tick_ms: 1_000,
-    });
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order([8, 0, 8], 0, 1_000));
 }
 
 /// What threads share of a handle.

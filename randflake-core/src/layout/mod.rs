@@ -31,11 +31,11 @@ pub const LAYOUTS: [(&str, LayoutSpec); 7] = [
 
 /// A layout as a type: where the fields are, what a tick is, and how a raw id becomes public.
 ///
-/// A layout of one's own takes a few lines. Nothing assumes an order of the fields, and one that
-/// cannot work does not compile:
+/// A layout of one's own takes a few lines, and one that cannot work does not compile. Nothing assumes an order of the
+/// fields: [`LayoutFields::in_order`] writes the usual one, and the struct itself any other.
 ///
 /// ```
-/// use randflake_core::{Field, LayoutFields, Layout, Plain, LayoutSpec};
+/// use randflake_core::{Layout, LayoutFields, LayoutSpec, Plain};
 ///
 /// /// Four ticks a second since 2020: 34 + 16 + 13 bits.
 /// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,13 +43,8 @@ pub const LAYOUTS: [(&str, LayoutSpec); 7] = [
 ///
 /// impl Layout for Mine {
 ///     type Permutation = Plain;
-///     const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-///         timestamp: Field { bits: 34, shift: 29 },
-///         node_id: Field { bits: 16, shift: 13 },
-///         sequence: Field { bits: 13, shift: 0 },
-///         epoch_unix_ms: 1_577_836_800_000,
-///         tick_ms: 250,
-///     });
+///     const SPEC: LayoutSpec =
+///         LayoutSpec::declare(LayoutFields::in_order([34, 16, 13], 1_577_836_800_000, 250));
 /// }
 /// assert_eq!(Mine::SPEC.max_node_id(), 65_535);
 /// ```

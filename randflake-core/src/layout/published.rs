@@ -1,6 +1,6 @@
 //! Plain layouts that others have published, each with its peculiarities.
 
-use super::{Field, Layout, LayoutFields, LayoutSpec};
+use super::{Layout, LayoutFields, LayoutSpec};
 use crate::Plain;
 
 /// Discord's: 42 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
@@ -32,19 +32,7 @@ impl Layout for Discord {
     type Permutation = Plain;
 
     const SPEC: LayoutSpec = LayoutSpec::declare_with_node_fields(
-        LayoutFields {
-            timestamp: Field {
-                bits: 42,
-                shift: 22,
-            },
-            node_id: Field {
-                bits: 10,
-                shift: 12,
-            },
-            sequence: Field { bits: 12, shift: 0 },
-            epoch_unix_ms: 1_420_070_400_000,
-            tick_ms: 1,
-        },
+        LayoutFields::in_order([42, 10, 12], 1_420_070_400_000, 1),
         &[("worker", 5), ("process", 5)],
     );
 }
@@ -79,19 +67,8 @@ pub struct Instagram;
 impl Layout for Instagram {
     type Permutation = Plain;
 
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        timestamp: Field {
-            bits: 41,
-            shift: 23,
-        },
-        node_id: Field {
-            bits: 13,
-            shift: 10,
-        },
-        sequence: Field { bits: 10, shift: 0 },
-        epoch_unix_ms: 1_314_220_021_721,
-        tick_ms: 1,
-    });
+    const SPEC: LayoutSpec =
+        LayoutSpec::declare(LayoutFields::in_order([41, 13, 10], 1_314_220_021_721, 1));
 }
 
 /// Mastodon's: 48 bits of milliseconds, 16 of sequence, no node id, in plain.
@@ -120,16 +97,7 @@ pub struct Mastodon;
 impl Layout for Mastodon {
     type Permutation = Plain;
 
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        timestamp: Field {
-            bits: 48,
-            shift: 16,
-        },
-        node_id: Field { bits: 0, shift: 16 },
-        sequence: Field { bits: 16, shift: 0 },
-        epoch_unix_ms: 0,
-        tick_ms: 1,
-    });
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order([48, 0, 16], 0, 1));
 }
 
 /// That of Baidu's uid-generator: 28 bits of seconds, 22 of node id, 13 of sequence, in plain.
@@ -141,7 +109,7 @@ impl Layout for Mastodon {
 ///
 /// Ticks are seconds since 2016-05-19 16:00:00 UTC, midnight of the 20th in China, and end with
 /// **2024-11-20 13:24:15 UTC**: that date has passed, so a system that goes on needs an epoch of its
-/// own ([`LayoutSpec::in_order`](super::LayoutSpec::in_order)). A node issues 8,192 ids a second. Source: `DefaultUidGenerator.java` of
+/// own ([`LayoutFields::in_order`]). A node issues 8,192 ids a second. Source: `DefaultUidGenerator.java` of
 /// <https://github.com/baidu/uid-generator> (`timeBits`, `workerBits`, `seqBits`, `epochSeconds`), which
 /// takes a new node id from a database table at every start; a leased one comes free again.
 ///
@@ -159,17 +127,9 @@ pub struct Baidu;
 impl Layout for Baidu {
     type Permutation = Plain;
 
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        timestamp: Field {
-            bits: 28,
-            shift: 35,
-        },
-        node_id: Field {
-            bits: 22,
-            shift: 13,
-        },
-        sequence: Field { bits: 13, shift: 0 },
-        epoch_unix_ms: 1_463_673_600_000,
-        tick_ms: 1_000,
-    });
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order(
+        [28, 22, 13],
+        1_463_673_600_000,
+        1_000,
+    ));
 }

@@ -1,4 +1,4 @@
-use super::{Field, Layout, LayoutFields, LayoutSpec};
+use super::{Layout, LayoutFields, LayoutSpec};
 use crate::Sparx64;
 
 /// The Randflake layout: 30 bits of seconds, 17 of node id, 17 of sequence, encrypted.
@@ -58,17 +58,9 @@ pub struct Randflake;
 impl Layout for Randflake {
     type Permutation = Sparx64;
 
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        timestamp: Field {
-            bits: 30,
-            shift: 34,
-        },
-        node_id: Field {
-            bits: 17,
-            shift: 17,
-        },
-        sequence: Field { bits: 17, shift: 0 },
-        epoch_unix_ms: 1_730_000_000_000,
-        tick_ms: 1_000,
-    });
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order(
+        [30, 17, 17],
+        1_730_000_000_000,
+        1_000,
+    ));
 }

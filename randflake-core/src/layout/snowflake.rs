@@ -1,4 +1,4 @@
-use super::{Field, Layout, LayoutFields, LayoutSpec};
+use super::{Layout, LayoutFields, LayoutSpec};
 use crate::{FieldError, LayoutError, Plain};
 
 /// Twitter's Snowflake: 41 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
@@ -18,19 +18,7 @@ impl Layout for Snowflake {
     type Permutation = Plain;
 
     const SPEC: LayoutSpec = LayoutSpec::declare_with_node_fields(
-        LayoutFields {
-            timestamp: Field {
-                bits: 41,
-                shift: 22,
-            },
-            node_id: Field {
-                bits: 10,
-                shift: 12,
-            },
-            sequence: Field { bits: 12, shift: 0 },
-            epoch_unix_ms: 1_288_834_974_657,
-            tick_ms: 1,
-        },
+        LayoutFields::in_order([41, 10, 12], 1_288_834_974_657, 1),
         &[("datacenter", WORKER_BITS), ("worker", WORKER_BITS)],
     );
 }
@@ -75,7 +63,8 @@ impl Snowflake {
             });
         }
         let timestamp_bits = 63_u32.saturating_sub(bits);
-        LayoutSpec::in_order([timestamp_bits, node_bits, step_bits], epoch_unix_ms, 1)
+        let widths = [timestamp_bits, node_bits, step_bits];
+        LayoutSpec::new(LayoutFields::in_order(widths, epoch_unix_ms, 1))
     }
 
     /// Makes a node id of a datacenter and a worker, each 0 to 31.

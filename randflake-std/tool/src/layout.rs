@@ -6,7 +6,7 @@ use core::time::Duration;
 use randflake_std::date::utc;
 use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::randflake_core::LAYOUTS;
-use randflake_std::randflake_core::{Codec, Field, LayoutError, LayoutFields, LayoutSpec, Sparx64};
+use randflake_std::randflake_core::{Codec, LayoutError, LayoutFields, LayoutSpec, Sparx64};
 use randflake_std::{Layout, Randflake};
 
 use crate::date;
@@ -163,14 +163,7 @@ fn read_custom(widths: &str, times: Option<EpochAndTick>) -> Result<LayoutSpec, 
             "{time} + {node} + {sequence} bits are {together}: {CUSTOM_BITS}"
         ));
     }
-    let field = |bits, shift| Field { bits, shift };
-    let fields = LayoutFields {
-        timestamp: field(time, node + sequence),
-        node_id: field(node, sequence),
-        sequence: field(sequence, 0),
-        epoch_unix_ms,
-        tick_ms,
-    };
+    let fields = LayoutFields::in_order([time, node, sequence], epoch_unix_ms, tick_ms);
     let named = |spec: LayoutSpec| match parts {
         None => Ok(spec),
         // Names in a layout are static. A process reads few: one from its options, or one for each line of

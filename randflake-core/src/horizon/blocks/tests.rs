@@ -3,7 +3,7 @@
 #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
 
 use super::*;
-use crate::{Field, LayoutFields, LayoutSpec, Plain, Randflake, Snowflake, Sonyflake};
+use crate::{LayoutFields, LayoutSpec, Plain, Randflake, Snowflake, Sonyflake};
 
 /// A medium that fails when told so.
 struct Ram {
@@ -38,19 +38,11 @@ struct Odd;
 
 impl Layout for Odd {
     type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        timestamp: Field {
-            bits: 40,
-            shift: 24,
-        },
-        node_id: Field {
-            bits: 12,
-            shift: 12,
-        },
-        sequence: Field { bits: 12, shift: 0 },
-        epoch_unix_ms: 1_600_000_000_700,
-        tick_ms: 1_500,
-    });
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order(
+        [40, 12, 12],
+        1_600_000_000_700,
+        1_500,
+    ));
 }
 
 /// Its first tick is at 0.
@@ -59,19 +51,7 @@ struct From1970;
 
 impl Layout for From1970 {
     type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        timestamp: Field {
-            bits: 40,
-            shift: 24,
-        },
-        node_id: Field {
-            bits: 12,
-            shift: 12,
-        },
-        sequence: Field { bits: 12, shift: 0 },
-        epoch_unix_ms: 0,
-        tick_ms: 1_000,
-    });
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order([40, 12, 12], 0, 1_000));
 }
 
 /// Blocks over resets are disjoint, and no tick of one is past the horizon that was written before.

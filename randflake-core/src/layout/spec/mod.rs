@@ -24,6 +24,44 @@ pub struct LayoutFields {
 }
 
 impl LayoutFields {
+    /// Timestamp, node id and sequence from the highest bit down, with these widths in bits: the order of most layouts.
+    ///
+    /// ```
+    /// use randflake_core::{Baidu, Layout, LayoutFields, LayoutSpec};
+    ///
+    /// let fields = LayoutFields::in_order([28, 22, 13], 1_463_673_600_000, 1_000);
+    /// assert_eq!(LayoutSpec::new(fields)?, Baidu::SPEC);
+    /// assert_eq!(
+    ///     LayoutSpec::new(LayoutFields::in_order([41, 14, 12], 0, 1)).unwrap_err().to_string(),
+    ///     "the timestamp, 41 bits shifted by 26, is not within the 64 bits of an id"
+    /// );
+    /// # Ok::<(), randflake_core::LayoutError>(())
+    /// ```
+    #[must_use]
+    pub const fn in_order(
+        [timestamp, node_id, sequence]: [u32; 3],
+        epoch_unix_ms: u64,
+        tick_ms: u64,
+    ) -> Self {
+        Self {
+            timestamp: Field {
+                bits: timestamp,
+                // Saturates: the check of the layout refuses it.
+                shift: node_id.saturating_add(sequence),
+            },
+            node_id: Field {
+                bits: node_id,
+                shift: sequence,
+            },
+            sequence: Field {
+                bits: sequence,
+                shift: 0,
+            },
+            epoch_unix_ms,
+            tick_ms,
+        }
+    }
+
     /// Timestamp, node id and sequence, in this order wherever they lie in an id.
     #[must_use]
     pub const fn bit_fields(self) -> [Field; 3] {
@@ -91,46 +129,6 @@ impl LayoutSpec {
             }),
             _ => Err(LayoutError::TimeOverflow),
         }
-    }
-
-    /// The layout whose timestamp is above its node id, and that above its sequence, with widths in
-    /// that order, as most are.
-    ///
-    /// ```
-    /// use randflake_core::{Baidu, Layout, LayoutSpec};
-    ///
-    /// assert_eq!(LayoutSpec::in_order([28, 22, 13], 1_463_673_600_000, 1_000)?, Baidu::SPEC);
-    /// assert_eq!(
-    ///     LayoutSpec::in_order([41, 14, 12], 0, 1).unwrap_err().to_string(),
-    ///     "the timestamp, 41 bits shifted by 26, is not within the 64 bits of an id"
-    /// );
-    /// # Ok::<(), randflake_core::LayoutError>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As for [`LayoutSpec::new`].
-    pub const fn in_order(
-        [timestamp, node_id, sequence]: [u32; 3],
-        epoch_unix_ms: u64,
-        tick_ms: u64,
-    ) -> Result<Self, LayoutError> {
-        Self::new(LayoutFields {
-            timestamp: Field {
-                bits: timestamp,
-                shift: node_id.saturating_add(sequence),
-            },
-            node_id: Field {
-                bits: node_id,
-                shift: sequence,
-            },
-            sequence: Field {
-                bits: sequence,
-                shift: 0,
-            },
-            epoch_unix_ms,
-            tick_ms,
-        })
     }
 
     /// [`LayoutSpec::new`] for a `const`: a layout that cannot work is a compile error.

@@ -33,7 +33,7 @@ impl LayoutSpec {
     /// knows, in the id. Each combination that issues is a node id of its own.
     ///
     /// ```
-    /// use randflake_core::{Codec, Field, LayoutFields, Layout, Parts, Plain, LayoutSpec};
+    /// use randflake_core::{Codec, LayoutFields, Layout, Parts, Plain, LayoutSpec};
     ///
     /// /// 39 bits of 10 ms; region, kind of resource and machine; 3 of sequence.
     /// #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,13 +42,7 @@ impl LayoutSpec {
     /// impl Layout for Resource {
     ///     type Permutation = Plain;
     ///     const SPEC: LayoutSpec = LayoutSpec::declare_with_node_fields(
-    ///         LayoutFields {
-    ///             timestamp: Field { bits: 39, shift: 25 },
-    ///             node_id: Field { bits: 22, shift: 3 },
-    ///             sequence: Field { bits: 3, shift: 0 },
-    ///             epoch_unix_ms: 1_577_836_800_000,
-    ///             tick_ms: 10,
-    ///         },
+    ///         LayoutFields::in_order([39, 22, 3], 1_577_836_800_000, 10),
     ///         &[
     ///             ("region", 6),
     ///             ("resource type", 14),

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_core::LayoutSpec;
+use randflake_core::{LayoutFields, LayoutSpec};
 use randflake_std::lease::{
     AcquireRequest, Grant, MAX_SKEW, Namespace, NodeIds, StoreError, Token,
 };
@@ -28,7 +28,12 @@ fn acquire(map: &Map, namespace: &Namespace) -> Result<Grant, StoreError> {
 #[test]
 fn a_quarantine_outlasts_every_lease_in_any_tick() {
     for (tick_ms, longest) in [(64_000, 40), (8_000, 60), (1_000, 60), (256, 60)] {
-        let layout = LayoutSpec::in_order([30, 3, 17], 1_700_000_000_000, tick_ms).unwrap();
+        let layout = LayoutSpec::new(LayoutFields::in_order(
+            [30, 3, 17],
+            1_700_000_000_000,
+            tick_ms,
+        ))
+        .unwrap();
         let longest = Duration::from_secs(longest);
         let namespace = Namespace::new("orders", layout)
             .unwrap()

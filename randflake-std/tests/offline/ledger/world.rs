@@ -1,7 +1,7 @@
 //! A namespace whose leases are known beside its records.
 
 use fastrand::Rng;
-use randflake_core::LayoutSpec;
+use randflake_core::{LayoutFields, LayoutSpec};
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
@@ -31,7 +31,12 @@ pub(crate) struct World {
 impl World {
     /// Of 2^bits node ids, of which a part is leased; the others never were, or not any more.
     pub(crate) fn new(bits: u32, occupancy: f64, seed: u64) -> Self {
-        let layout = LayoutSpec::in_order([30, bits, 17], 1_700_000_000_000, 1_000).unwrap();
+        let layout = LayoutSpec::new(LayoutFields::in_order(
+            [30, bits, 17],
+            1_700_000_000_000,
+            1_000,
+        ))
+        .unwrap();
         let namespace = Namespace::new("orders", layout).unwrap();
         let map = Map::default();
         let mut world = Self {
