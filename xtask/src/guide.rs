@@ -16,27 +16,25 @@ pub(crate) fn check() -> Result<(), String> {
     shows(&guide, &program, &manifest)
 }
 
-/// The guide's blocks of Rust are the program, whole and in order, without its documentation; those of TOML are lines of
-/// its manifest.
+/// The guide's blocks of Rust are parts of the program, in its order; those of TOML are lines of its manifest.
 fn shows(guide: &str, program: &str, manifest: &str) -> Result<(), String> {
-    let program = program.lines().filter(|line| !line.starts_with("//!"));
-    let mut program = program.filter(|line| !line.trim().is_empty());
-    for line in blocks(guide, "rust") {
-        let next = program.next().unwrap_or("the end");
-        if line != next {
+    let mut rest: Vec<_> = program
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
+    for block in blocks(guide, "rust") {
+        let at = rest.windows(block.len()).position(|part| part == block);
+        let Some(at) = at else {
+            let block = block.join("\n    ");
             return Err(format!(
-                "{GUIDE} has\n    {line}\n  where {PROGRAM} has\n    {next}"
+                "{GUIDE} has\n    {block}\n  which {PROGRAM} has not, or not there"
             ));
-        }
-    }
-    if let Some(left) = program.next() {
-        return Err(format!("{GUIDE} ends before\n    {left}\n  of {PROGRAM}"));
+        };
+        rest.drain(..at + block.len());
     }
     let known: Vec<_> = manifest.lines().collect();
-    match blocks(guide, "toml")
-        .iter()
-        .find(|line| !known.contains(line))
-    {
+    let toml = blocks(guide, "toml").concat();
+    match toml.iter().find(|line| !known.contains(line)) {
         Some(line) => Err(format!(
             "{GUIDE} has\n    {line}\n  which {MANIFEST} has not"
         )),
@@ -44,47 +42,38 @@ fn shows(guide: &str, program: &str, manifest: &str) -> Result<(), String> {
     }
 }
 
-/// The lines that are not empty of the blocks in a language.
-fn blocks<'a>(guide: &'a str, language: &str) -> Vec<&'a str> {
-    let begin = format!("```{language}");
-    let mut lines = Vec::new();
-    let mut is_inside = false;
-    for line in guide.lines() {
-        if line.starts_with("```") {
-            is_inside = line == begin;
-        } else if is_inside && !line.trim().is_empty() {
-            lines.push(line);
-        }
-    }
-    lines
+/// The lines that are not empty of each block in a language.
+fn blocks<'a>(guide: &'a str, language: &str) -> Vec<Vec<&'a str>> {
+    let begin = format!("```{language}\n");
+    let blocks = guide.split(&begin).skip(1);
+    let code = blocks.map(|rest| rest.split("```").next().unwrap_or(rest));
+    let lines = |code: &'a str| code.lines().filter(|line| !line.trim().is_empty());
+    code.map(|code| lines(code).collect()).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PROGRAM: &str = "//! Doc\nuse a;\n\n/// ```text\nfn b() {}\n";
+    const PROGRAM: &str = "//! Doc\nuse a;\n\n/// It.\nfn b() {}\nfn c() {}\n";
     const MANIFEST: &str = "[dependencies]\nc = \"1\"\n";
 
     #[test]
-    fn a_guide_that_has_the_program_is_right() {
-        let guide = "Text\n\n```rust\nuse a;\n```\n\n```toml\nc = \"1\"\n```\n\n```rust\n/// ```text\nfn b() {}\n```\n";
+    fn a_guide_that_has_parts_of_the_program_is_right() {
+        let guide = "Text\n\n```rust\nuse a;\n\n/// It.\n```\n\n```toml\nc = \"1\"\n```\n\n```rust\nfn c() {}\n```\n";
         assert_eq!(shows(guide, PROGRAM, MANIFEST), Ok(()));
     }
 
     #[test]
     fn what_differs_is_named() {
         for (guide, said) in [
-            ("```rust\nuse a;\n```", "ends before\n    /// ```text"),
             ("```rust\nuse b;\n```", "has\n    use b;"),
             (
-                "```rust\nuse a;\n/// ```text\nfn b() {}\nfn c() {}\n```",
-                "the end",
+                "```rust\nuse a;\nfn b() {}\n```",
+                "has\n    use a;\n    fn b",
             ),
-            (
-                "```rust\nuse a;\n/// ```text\nfn b() {}\n```\n```toml\nc = \"2\"\n```",
-                "which",
-            ),
+            ("```rust\nfn c() {}\n```\n```rust\nuse a;\n```", "not there"),
+            ("```rust\nuse a;\n```\n```toml\nc = \"2\"\n```", "c = \"2\""),
         ] {
             let error = shows(guide, PROGRAM, MANIFEST).unwrap_err();
             assert!(error.contains(said), "{error}");
