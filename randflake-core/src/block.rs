@@ -95,6 +95,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
     /// Drops the block, including the id that was taken last.
     #[cold]
     fn drop_taken(&mut self) {
+        // Counted as dropped together with the others: it was never handed out.
         self.next = self.next.wrapping_sub(1);
         self.clear();
     }
@@ -153,12 +154,14 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         let Some(tick) = spec.tick_at(now) else {
             return 1; // And the sequencer says why there is none.
         };
+        // A block of another tick or lease is not counted any more, so nothing of it is given back.
         let is_same = tick == self.tick && self.origin == sequencer.origin();
         let noted = if is_same { self.noted } else { 0 };
         let capacity = u32::try_from(self.capacity()).unwrap_or(u32::MAX);
         let wanted = self
             .wanted(tick)
             .min(capacity)
+            // Smaller blocks near the end of the tick, so that its last ids go to whoever asks instead of being dropped.
             .min(sequencer.left(tick) / LEFT_PER_BLOCK);
         (self.tick, self.origin, self.noted) = (tick, sequencer.origin(), 0);
         if wanted > 1 || noted > 0 {
@@ -224,6 +227,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Debug for Block<S> {
 pub struct Held<W>(W);
 
 impl<W: AtomicWord<Value = u64>> Held<W> {
+    // The word is `low 32 bits of the tick | count`: one exchange starts a new tick with a count of 0.
     const COUNT_BITS: u32 = 32;
     const PART: u32 = 16;
 
@@ -253,8 +257,10 @@ impl<W: AtomicWord<Value = u64>> Held<W> {
                 0
             };
             let granted = wanted.min(limit.saturating_sub(held));
+            // A block of one id saves nothing over `take`, and would have to be counted.
             let granted = if granted < 2 { 0 } else { granted };
             let after = tick | u64::from(held.saturating_add(granted));
+            // An unchanged word is not exchanged: that would take its cache line from other threads.
             if word == after || self.0.compare_exchange(word, after) {
                 return granted;
             }

@@ -90,6 +90,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
             sequence,
         } = parts;
         let spec = self.spec();
+        // Refused, never masked: a masked node id would be another node's, and its ids would repeat.
         if tick > spec.max_tick() {
             return Err(FieldError::Timestamp {
                 tick,
@@ -111,7 +112,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         Ok(self.id(spec.pack(tick, node_id, u64::from(sequence))))
     }
 
-    /// [`compose`](Codec::compose) at a time since the Unix epoch, rounded down to a tick.
+    /// Composes an id from a time since the Unix epoch, rounded down to a tick, a node id and a sequence.
     ///
     /// # Errors
     ///
@@ -176,6 +177,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         let wanted = ids.len();
         let mut rest = ids;
         while !rest.is_empty() {
+            // A run ends with its tick, so a long buffer takes several.
             let run = match take_run(u32::try_from(rest.len()).unwrap_or(u32::MAX)) {
                 Ok(run) => run,
                 // An error after some ids is dropped: they are good, and the next call meets the error again.

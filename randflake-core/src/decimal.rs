@@ -8,6 +8,7 @@ const TEN_TO_8: u64 = 100_000_000;
 /// All digits of a number, with leading zeros.
 #[inline]
 pub(crate) fn decimal_digits(number: u64) -> [u8; LEN] {
+    // Three groups whose conversions do not wait for each other, where digit by digit each would.
     let (head, rest) = (number / TEN_TO_16, number % TEN_TO_16);
     let mut digits = [0; LEN];
     let (places, _) = digits.as_chunks_mut();

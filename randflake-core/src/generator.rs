@@ -118,6 +118,7 @@ where
     pub fn generate(&self) -> Result<Id, GenerateError> {
         let run = self
             .sequencer
+            // Tolerance is passed as a type, so that `Strict` leaves no code.
             // A run of one: single ids and bulk share one path, so the rules are proved once.
             .take_run_within(1, &self.clock, &self.tolerance)?;
         Ok(self.codec.id(run.first()))

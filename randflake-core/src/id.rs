@@ -5,7 +5,7 @@ use core::str::FromStr;
 
 use crate::{Base, BaseError, DecodeError, Digits, Text, text};
 
-/// A public 64-bit id.
+/// Public 64-bit id, as users see it and databases store it.
 ///
 /// It is shown as text (base32hex, 1 to 13 digits of `0-9a-v`) or as the `i64` that a database
 /// `bigint` column stores; `u64` is the same bits. The order is that of the `i64`, so that a program

@@ -77,6 +77,8 @@ impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
         let length = length(&lease, bits)?;
         let mut number = 0_u32;
         Ok([(); N].map(|()| {
+            // The lane's number is in the top bits of the sequence, so no two lanes have a sequence in common. With one lane
+            // and a sequence of 32 bits the shift is by the whole width: 0.
             let first = number.checked_shl(bits).unwrap_or_default();
             number = number.wrapping_add(1);
             Self {
@@ -92,7 +94,8 @@ impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
         }))
     }
 
-    /// As [`Generator::with_tolerance`](crate::Generator::with_tolerance), for this lane.
+    /// Allows ids of this lane to be up to `ticks` ahead of the clock: see
+    /// [`Generator::with_tolerance`](crate::Generator::with_tolerance).
     #[must_use]
     pub fn with_tolerance(self, ticks: u32) -> Lane<L, C, P, u32> {
         Lane {
@@ -137,6 +140,8 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         };
         let position = step(L::SPEC, self.next, now, &terms)
             .map_err(|refusal| explain(L::SPEC, refusal, self.next, now, terms))?;
+        // A plain store: `&mut self` shows that no other code is inside this lane. It cannot wrap to a used position, as
+        // `length` keeps every position below the highest number.
         self.next = position.wrapping_add(1);
         // No field carries into another: the origin's sequence has only the lane's number.
         let elapsed = position.shr(self.bits).into();
@@ -164,11 +169,13 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         let Some(now) = self.clock.now() else {
             return Err(ExtendError::ClockUnknown);
         };
+        // Once it has expired the store may have granted the node id to somebody else from there on.
         if L::SPEC.tick_at(now).is_some_and(|tick| tick >= lease.end()) {
             return Err(ExtendError::Expired {
                 since_ms: L::SPEC.ms_since(lease.end(), now),
             });
         }
+        // Never shorter: ids up to the former end may be issued already.
         self.length = self.length.max(u32::low_bits_of(ticks));
         Ok(())
     }

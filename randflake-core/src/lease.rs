@@ -76,7 +76,7 @@ impl<L: AnyLayout> Lease<L> {
         }
     }
 
-    /// Layout of the ids.
+    /// Layout whose ids may be issued under the lease.
     #[must_use]
     pub const fn layout(&self) -> L {
         self.layout

@@ -200,6 +200,7 @@ fn next_ready<M, W: AtomicWord, T>(
                 cursor.compare_exchange(last, W::Value::low_bits_of(index as u64));
                 return Ok(answer);
             }
+            // Kept, not returned: the next member may have an id.
             Err(error) => soonest = soonest.sooner(error),
         }
     }

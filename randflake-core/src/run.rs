@@ -8,6 +8,7 @@ use crate::AnyLayout;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run<L> {
     first: u64,
+    /// Number of ids after the first: so a run is never empty, and one of all 2^32 sequences fits.
     beyond_first: u32,
     layout: PhantomData<L>,
 }
@@ -22,7 +23,7 @@ impl<L: AnyLayout> Run<L> {
         }
     }
 
-    /// The first raw id.
+    /// First raw id; the others have the sequences after its own.
     #[must_use]
     #[inline]
     pub const fn first(&self) -> u64 {

@@ -26,7 +26,7 @@ pub struct Sequencer<L, W> {
     length: W,
     /// The raw id of the lease's first tick and sequence 0.
     origin: u64,
-    start: Start,
+    start: LeaseStart,
     layout: L,
 }
 
@@ -36,9 +36,9 @@ pub struct Sequencer<L, W> {
 /// While the clock shows the word's tick, which it does for all ids of a tick but the first, [`step`] issues the
 /// word's position, and that is all there is to do.
 #[derive(Clone, Copy, Debug)]
-struct Start([u64; Self::IS_KNOWN as usize]);
+struct LeaseStart([u64; Self::IS_KNOWN as usize]);
 
-impl Start {
+impl LeaseStart {
     const IS_KNOWN: bool = usize::BITS >= 64;
 
     fn of(spec: LayoutSpec, tick: u64) -> Self {
@@ -83,6 +83,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// 32,767 seconds of the Randflake layout (9.1 hours).
     pub fn new(lease: Lease<L>) -> Result<Self, LeaseError> {
         let spec = lease.layout().spec();
+        // Refused here, once, so that positions never wrap and all ones stay free for `sealed`.
         let max = max_length::<W::Value>(spec.sequence_bits());
         if lease.ticks() > max {
             return Err(LeaseError::TooLong {
@@ -94,7 +95,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             next: W::new(W::Value::low_bits_of(0)),
             length: W::new(W::Value::low_bits_of(lease.ticks())),
             origin: spec.pack(lease.start(), lease.node_id(), 0),
-            start: Start::of(spec, lease.start()),
+            start: LeaseStart::of(spec, lease.start()),
             layout: lease.layout(),
         })
     }
@@ -125,7 +126,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         self.take_run_within(most, clock, &tolerance)
     }
 
-    /// [`take_run`](Sequencer::take_run), which looks at the tolerance only if the clock does not show the word's tick.
+    /// Takes a run as [`take_run`](Sequencer::take_run) does, with a tolerance that may be a constant.
     #[inline]
     pub(crate) fn take_run_within(
         &self,
@@ -150,7 +151,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             // is the position. Everything else is decided out of line by `step`.
             let mut position = next;
             let mut elapsed = next.shr(spec.sequence_bits());
-            if !Start::IS_KNOWN
+            if !LeaseStart::IS_KNOWN
                 || elapsed >= self.length.load()
                 || !self
                     .start
@@ -193,6 +194,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
 
     /// The lease, with its current end.
     pub fn lease(&self) -> Lease<L> {
+        // A copy at one moment: another thread may extend the lease right after.
         let start = self.start();
         let end = start.saturating_add(self.length.load().into());
         let node_id = self.spec().unpack(self.origin).node_id;
@@ -221,6 +223,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         {
             return Err(ExtendError::Foreign);
         }
+        // As in `new`: the positions of the longer lease must fit the word too.
         let max = max_length::<W::Value>(spec.sequence_bits());
         if extended.ticks() > max {
             return Err(ExtendError::TooLong {
@@ -283,7 +286,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         (next != sealed()).then(|| (self.start().saturating_add(elapsed), sequence(spec, next)))
     }
 
-    /// How many sequences of a tick are left, but for the last one.
+    /// Number of ids that a tick has left, less one.
     #[inline]
     pub(crate) fn left(&self, tick: u64) -> u32 {
         let spec = self.spec();
@@ -297,7 +300,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         }
     }
 
-    /// What tells this lease from others of its layout.
+    /// Raw id of the lease's first tick and sequence 0, which no other lease of the layout has.
     #[inline]
     pub(crate) fn origin(&self) -> u64 {
         self.origin
@@ -332,7 +335,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     }
 }
 
-/// How far away the position is that the word holds, `next`, which was refused.
+/// Converts a refusal of the position `next` to an error, with the time until or since it could be issued.
 // A small processor goes on with what it has in registers, and whoever drops this does not pay for it.
 #[cfg_attr(target_pointer_width = "64", cold)]
 #[inline]

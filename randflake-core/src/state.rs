@@ -45,11 +45,14 @@ pub(crate) fn step<V: Word>(
     let Some(last) = last_tick(spec, now, terms) else {
         return Err(StepRefusal::ClockBehind);
     };
+    // Saturated: a tick that the word cannot count is past the lease, and is refused as such below.
     let current = V::saturate(last.saturating_sub(terms.tolerance.into()));
     let mut position = next;
     let mut elapsed = next.shr(terms.sequence_bits);
     let last = V::saturate(last);
     if elapsed > last {
+        // The word stands at the first position of the very next tick: the tick before was used up, and the clock has not
+        // stepped back. Anything further ahead is a clock that is behind.
         let is_first = next == elapsed.shl(terms.sequence_bits);
         return Err(if is_first && elapsed.previous() == Some(last) {
             StepRefusal::SequenceExhausted

@@ -48,7 +48,9 @@ pub struct Ticket {
     end_unix_s: u32,
 }
 
+/// Version of the form, in the first byte. Another form gets another number.
 const VERSION: u8 = 1;
+/// Largest node id that the three bytes of a ticket hold.
 const MAX_NODE_ID: u32 = (1 << 24) - 1;
 
 impl Ticket {
@@ -89,6 +91,7 @@ impl Ticket {
             }));
         }
         let spec = lease.layout().spec();
+        // Rounded inwards, up here and down below: a device must not use a part of a second that was not leased.
         let start = spec.unix_s_from(lease.start());
         let end = Duration::from_millis(spec.unix_ms(lease.end())).as_secs();
         if start >= end {
@@ -135,6 +138,7 @@ impl Ticket {
             return Err(TicketError::Length { len: bytes.len() });
         };
         let [head, device_id, times, tag] = [head, device_id, times, tag].map(u64::from_be_bytes);
+        // The one field that counts without the tag, as another version may be authenticated otherwise.
         let version = (head >> 56) as u8;
         let wrong = tag ^ cmac(key, [head, device_id, times]);
         // Compared in constant time, so that timing does not help a forger.
@@ -238,12 +242,14 @@ impl TicketReader {
                 device_id: ticket.device_id,
             });
         }
+        // Not above the last one: a ticket that was recorded earlier must not set the device back.
         if ticket.counter <= self.last_counter {
             return Err(TicketError::Replayed {
                 counter: ticket.counter,
                 last: self.last_counter,
             });
         }
+        // A counter that cannot be kept durably would let this ticket in again after a reset.
         if ticket.counter > Ticket::MAX_COUNTER {
             return Err(TicketError::Counter {
                 counter: ticket.counter,
@@ -257,6 +263,7 @@ impl TicketReader {
                 since_s: since.as_secs(),
             });
         }
+        // Last of all: a ticket that was refused for any reason may be followed by one with the same counter.
         self.last_counter = ticket.counter;
         Ok(lease)
     }

@@ -60,6 +60,7 @@ impl Id {
         if version != VERSION || bits.wrapping_shr(VARIANT_SHIFT) & ones(2) != VARIANT {
             return Err(UuidError::NotVersion8);
         }
+        // Version 8 is free for any application, so the zeros are what shows that an id is inside.
         if bits & ones(LOW_SHIFT) != 0 {
             return Err(UuidError::NoId);
         }

@@ -7,6 +7,7 @@ use core::sync::atomic::Ordering;
 
 /// A number that an [`AtomicWord`] holds: `u32` or `u64`.
 pub trait Word: Copy + Ord + Debug + Into<u64> + sealed::Sealed {
+    // Only what the step needs: a trait of all integer operations would be larger than its users.
     /// The number with no bit set.
     const ZERO: Self;
     /// The number with all bits set.
@@ -166,6 +167,7 @@ impl<V: Word> AtomicWord for LocalWord<V> {
 
     #[inline]
     fn compare_exchange(&self, current: V, new: V) -> bool {
+        // No other code can run between the two accesses: the word is not `Sync`, and an interrupt cannot hold it.
         let equal = self.0.get() == current;
         if equal {
             self.0.set(new);
@@ -190,12 +192,15 @@ macro_rules! native {
             }
 
             #[inline]
+            // Acquire, paired with the release of the exchange that wrote the value: what its thread did before, such as
+            // extending the lease, is visible to whoever sees the word that follows.
             fn load(&self) -> $value {
                 self.load(Ordering::Acquire)
             }
 
             #[inline]
             fn compare_exchange(&self, current: $value, new: $value) -> bool {
+                // Relaxed on failure: the value that was found is dropped, and the caller loads again before it retries.
                 self.compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
                     .is_ok()
             }

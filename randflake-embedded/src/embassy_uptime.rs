@@ -28,6 +28,7 @@ pub struct EmbassyUptime;
 impl Monotonic for EmbassyUptime {
     #[inline]
     fn uptime(&self) -> Duration {
+        // Converted by `embassy-time`, as the program chooses its tick rate.
         Duration::from_micros(Instant::now().as_micros())
     }
 }

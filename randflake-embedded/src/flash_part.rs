@@ -81,11 +81,13 @@ impl<F: ReadNorFlash> ReadNorFlash for FlashPart<F> {
     const READ_SIZE: usize = F::READ_SIZE;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        // Against the part, not the whole flash: the driver would allow addresses of the program.
         check_read(self, offset, bytes.len())?;
         let place = self.place(offset);
         self.flash.read(place, bytes).map_err(FlashPartError::Flash)
     }
 
+    // The size of the part: what is given this driver cannot see more.
     fn capacity(&self) -> usize {
         self.len as usize
     }
@@ -112,7 +114,7 @@ impl<F: NorFlash> NorFlash for FlashPart<F> {
 
 impl<F: MultiwriteNorFlash> MultiwriteNorFlash for FlashPart<F> {}
 
-/// Error of a [`FlashPart`].
+/// Error of a [`FlashPart`]: its own check of a range, or the driver's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]

@@ -47,6 +47,7 @@ impl AtomicWord for PortableWord {
 
     #[inline]
     fn load(&self) -> u32 {
+        // Pairs with the release of the exchange that wrote the value, as `AtomicWord` asks for.
         self.0.load(Ordering::Acquire)
     }
 

@@ -62,6 +62,7 @@ pub fn set_clock_from_rtc<R: DateTimeAccess, M: Monotonic, W: AtomicWord<Value =
 ///   such a year;
 /// - [`Clock`](RtcError::Clock): the time is past 2106-02-07 06:28:15 UTC, where the device's clock ends.
 pub fn set_rtc<R: DateTimeAccess>(rtc: &mut R, unix: Duration) -> Result<(), RtcError<R::Error>> {
+    // 32 bits, because a device's clock ends there: a later time could be set but never be read back.
     let time = u32::try_from(unix.as_secs())
         .ok()
         .and_then(|seconds| DateTime::from_timestamp(seconds.into(), 0))

@@ -66,6 +66,7 @@ pub async fn wait_async(
 fn take(left_ms: &mut u32, error: GenerateError) -> Result<u32, GenerateError> {
     // At least a millisecond, so that the limit is reached even if the clock stands still.
     let wait_ms = error.retry_in_ms().ok_or(error)?.max(1);
+    // A wait that a delay cannot express is longer than any limit.
     let wait_ms = u32::try_from(wait_ms).map_err(|_| error)?;
     *left_ms = left_ms.checked_sub(wait_ms).ok_or(error)?;
     Ok(wait_ms)

@@ -52,7 +52,7 @@ pub struct Sparx64 {
 }
 
 impl Sparx64 {
-    /// Expands a key.
+    /// Expands a 128-bit key to its round keys.
     ///
     /// The key is eight 16-bit words, each big-endian. Every key is accepted: none is known to be
     /// weak.

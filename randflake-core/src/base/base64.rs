@@ -129,6 +129,7 @@ pub(super) fn read_plain(text: &[u8]) -> Option<u64> {
             .fold(0_u32, |block, &value| block << 6 | u32::from(value));
         let [_, bytes @ ..] = block.to_be_bytes();
         places.next()?.copy_from_slice(&bytes);
+        // One comparison for four values: only a foreign byte has the highest bit.
         let is_foreign = values.iter().fold(0, |seen, value| seen | value) >= FOREIGN;
         (!is_foreign).then_some(bytes)
     };

@@ -38,6 +38,7 @@ pub(super) fn read<const RADIX: u64>(table: &Table, text: &[u8]) -> Option<u64> 
 
 pub(super) fn read_binary(text: &[u8]) -> Option<u64> {
     read_eights(text, 2, 1 << EIGHT, |digits| {
+        // `0` and `1` differ from ASCII zero in the lowest bit alone; any other byte leaves a higher bit set.
         let bits = u64::from_le_bytes(digits) ^ ZEROS;
         let number = bits.wrapping_mul(BITS) >> 56;
         (bits & !LOWEST_BITS == 0).then_some(number)
@@ -71,6 +72,7 @@ fn read_eights(
     if matches!(text, [] | [b'0', _, ..]) {
         return None;
     }
+    // From the end, so that all groups but the first are whole.
     let (before, eights) = text.as_rchunks();
     let mut number: u64 = 0;
     if let Some(&first) = text.first_chunk::<EIGHT>() {

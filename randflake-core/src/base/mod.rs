@@ -78,15 +78,7 @@ impl Table {
             values[digits[value as usize] as usize] = value;
             value = value.wrapping_add(1);
         }
-        let mut max_len: usize = 0;
-        let mut left = u64::MAX;
-        while left > 0 {
-            left = match left.checked_div(digits.len() as u64) {
-                Some(left) => left,
-                None => 0,
-            };
-            max_len = max_len.wrapping_add(1);
-        }
+        let max_len = u64::MAX.ilog(digits.len() as u64).wrapping_add(1) as usize;
         Self {
             digits,
             padded,
@@ -173,6 +165,7 @@ impl Base {
     /// Slow path: reads a text that the fast path refused, or says what is wrong.
     #[cold]
     fn look_at(self, text: &[u8]) -> Result<u64, BaseError> {
+        // Base64 is the only base whose digits are not those of the number itself.
         let decoded = match self {
             Self::Base64 => base64::read(text),
             _ => decode(self.table(), text),
@@ -239,6 +232,7 @@ fn digits<const RADIX: u64>(table: &Table, bits: u64) -> (u128, u32) {
         let (part, two, radix) = (part as u32, two as u32, RADIX as u32);
         let (high, low) = (part / two, part % two);
         let four = [high / radix, high % radix, low / radix, low % radix].map(|digit| digit as u8);
+        // The values are gathered beside the digits only to count leading zeros: a digit 0 is not a byte 0.
         values = values << 32 | u128::from(u32::from_be_bytes(four));
         let four = four.map(|value| table.digit(value));
         digits = digits << 32 | u128::from(u32::from_be_bytes(four));
@@ -258,6 +252,7 @@ fn encode<const RADIX: u64>(table: &Table, bits: u64) -> Digits {
 }
 
 fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
+    // Before the loop, so that an endless text is not read.
     if text.len() > table.max_len {
         return Err(DecodeError::TooLong { len: text.len() });
     }

@@ -160,6 +160,7 @@ impl<K> Copy for StoredRaw<K> {}
 
 impl<K> PartialEq for StoredRaw<K> {
     fn eq(&self, other: &Self) -> bool {
+        // Equal numbers are equal ids, as the cipher never changes; so comparing needs no key.
         self.raw == other.raw
     }
 }

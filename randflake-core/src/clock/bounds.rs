@@ -112,6 +112,7 @@ impl TimeBounds {
 
     /// Origin of steps before the clock was ever set; `None` if nothing is known.
     pub(crate) fn origin(&self) -> Option<Duration> {
+        // Zero means that neither a horizon nor a lease is known: then the first received time has nothing to be limited by.
         Some(self.start()).filter(|start| !start.is_zero())
     }
 }

@@ -92,6 +92,7 @@ mod manual {
 
         /// Sets the Unix time in milliseconds.
         pub fn set_unix_ms(&self, unix_ms: u64) {
+            // The strongest ordering: tests on several threads reason about one order of all steps.
             self.0.store(unix_ms, Ordering::SeqCst);
         }
 

@@ -101,7 +101,7 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         Ok(believed)
     }
 
-    /// The underlying monotonic clock.
+    /// Monotonic clock that the offset is added to.
     pub fn monotonic(&self) -> &M {
         &self.monotonic
     }
@@ -136,6 +136,7 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         if version == claimed || !self.version.compare_exchange(version, claimed) {
             return Err(SetClockError::Busy);
         }
+        // The unused place is written first and the version after it: whoever reads in between finds the former offset whole.
         let after = version.wrapping_add(2);
         self.offset(after).store(offset);
         if let Some(trusted) = trusted {
@@ -175,6 +176,7 @@ impl<W: AtomicWord<Value = u32>> Offset<W> {
 fn between(earlier: Duration, later: Duration) -> Option<(u32, u32)> {
     const NANOS_PER_SECOND: u32 = 1_000_000_000;
     let seconds = later.as_secs().checked_sub(earlier.as_secs())?;
+    // Two words of 32 bits: a 64-bit atomic is a lock on a small processor.
     let (later, earlier) = (later.subsec_nanos(), earlier.subsec_nanos());
     let (seconds, nanos) = match later.checked_sub(earlier) {
         Some(nanos) => (seconds, nanos),

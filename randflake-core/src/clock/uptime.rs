@@ -108,6 +108,8 @@ struct Rate<const HZ: u32>;
 
 impl<const HZ: u32> Rate<HZ> {
     const SECOND: Divisor = Divisor::new(HZ);
+    // Milliseconds per tick of a fast counter; exact where `HZ` is a multiple of 1,000, else off by less than a
+    // millisecond in a second.
     const MS: Divisor = Divisor::new(if HZ < 1_000 { 1 } else { HZ / 1_000 });
     /// Fastest counter whose ticks per second times 1,000 fit in 32 bits.
     const MOST_EXACT: u32 = u32::MAX / 1_000;

@@ -12,7 +12,7 @@ pub enum LayoutError {
     FieldTooWide {
         /// Name of the field that is too wide.
         name: &'static str,
-        /// Its width in bits.
+        /// Width of the field in bits.
         bits: u32,
         /// Largest width allowed for it.
         most: u32,
@@ -21,7 +21,7 @@ pub enum LayoutError {
     FieldOutside {
         /// Name of the field that is outside.
         name: &'static str,
-        /// Its width in bits.
+        /// Width of the field in bits.
         bits: u32,
         /// Position of its lowest bit.
         shift: u32,

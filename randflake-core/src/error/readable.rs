@@ -21,6 +21,7 @@ use crate::{BaseError, BorderError, TypedIdError, UuidError};
 pub fn write_debug(f: &mut Formatter<'_>, error: &dyn Error, variant: &str) -> fmt::Result {
     let mut text = error.to_string();
     let mut cause = error.source();
+    // To the end of the chain: `Display` of an error need not contain its causes.
     while let Some(error) = cause {
         append(&mut text, &error.to_string());
         cause = error.source();

@@ -15,7 +15,7 @@ pub trait AsyncHorizonStore {
     /// The horizon in seconds of Unix time; 0 when nothing is readable.
     fn unix_s(&self) -> u32;
 
-    /// Raises the horizon durably.
+    /// Raises the horizon durably, to at least `unix_s`.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ impl<S: AsyncHorizonStore + ?Sized> AsyncHorizonStore for &mut S {
 }
 
 impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
-    /// [`provision`](Self::provision) with an async store.
+    /// Writes the first horizon to an async store: see [`provision`](Self::provision).
     ///
     /// # Errors
     ///
@@ -47,8 +47,8 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
         raised.map_err(HorizonError::Store)
     }
 
-    /// [`begin`](Self::begin) with an async store. If the future is dropped before it completes, no block was
-    /// begun.
+    /// Begins the next block in an async store: see [`begin`](Self::begin). If the future is dropped before it
+    /// completes, no block was begun.
     ///
     /// # Errors
     ///
@@ -61,7 +61,7 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
         self.raise_async(&claim).await
     }
 
-    /// [`extend`](Self::extend) with an async store.
+    /// Extends the last block in an async store: see [`extend`](Self::extend).
     ///
     /// # Errors
     ///

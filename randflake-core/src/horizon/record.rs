@@ -57,6 +57,7 @@ impl HorizonRecord {
     #[inline]
     #[must_use]
     pub const fn new(unix_s: u32) -> Option<Self> {
+        // Rounded up, never down: ticks below the stored horizon count as used.
         // Refused values become 0 here, which `of` rejects.
         let seconds = unix_s.wrapping_add(Self::UNIT - 1) & Self::MAX_UNIX_S;
         Self::of(seconds | parity(seconds))
@@ -93,6 +94,7 @@ impl HorizonRecord {
         if first | second | Self::ZERO != u32::MAX || lost & lost.wrapping_sub(1) != 0 {
             return None;
         }
+        // At most one pair has two ones here. The parity says whether the extra one is in the number or in its complement.
         let mut word = first & !Self::ZERO;
         if parity(word) != 0 {
             // A wrong parity means that the lost bit is in the first word. Without a lost bit it is no record.

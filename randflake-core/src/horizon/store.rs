@@ -21,7 +21,7 @@ pub trait HorizonStore {
     /// The horizon in seconds of Unix time; 0 when nothing is readable.
     fn unix_s(&self) -> u32;
 
-    /// Raises the horizon durably.
+    /// Raises the horizon durably, to at least `unix_s`.
     ///
     /// # Errors
     ///

@@ -63,6 +63,7 @@ impl<S: HorizonStore> TicketCounter<S> {
         if counter <= self.last() {
             return Ok(());
         }
+        // As a multiple of the rounding, so that a store which rounds up keeps the counter exactly.
         let kept = counter.checked_mul(UNIT).ok_or(HorizonError::OutOfRange)?;
         self.store.raise(kept).map_err(HorizonError::Store)
     }

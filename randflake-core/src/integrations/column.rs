@@ -3,7 +3,7 @@
 pub(super) use super::for_all_ids as for_columns;
 use crate::{Border, BorderError, Id, Kind, StoredRaw, Typed};
 
-/// What the database clients' traits do for an id is what they do for this number.
+/// Conversion of an id from and to the number in a column. The clients' traits are implemented through that of `i64`.
 pub(super) trait Column: Sized {
     /// Borrowed, because diesel writes nothing else.
     fn column(&self) -> &i64;

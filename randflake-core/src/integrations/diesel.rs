@@ -1,5 +1,6 @@
 //! `diesel`: a `BigInt` of PostgreSQL, MySQL and SQLite.
 
+// `::`, as this module has the crate's name.
 use ::diesel::backend::Backend;
 use ::diesel::deserialize::{self, FromSql, FromSqlRow};
 use ::diesel::expression::AsExpression;

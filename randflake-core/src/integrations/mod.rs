@@ -70,6 +70,7 @@ mod uuid;
 ///     impl[DB: Database,] Type<DB> where [i64: Type<DB>] { ... }
 /// }
 /// ```
+// A macro and not a blanket impl over a trait of ours: the orphan rule forbids that for foreign traits.
 macro_rules! for_ids {
     ($($(#[$attribute:meta])* impl[$($parameters:tt)*] $trait:path $(where [$($bounds:tt)*])? { $($body:tt)* })+) => {
         $(
@@ -106,6 +107,7 @@ pub(crate) trait IdForm: Display + FromStr<Err: Display> {
     const PREFIX: &'static str;
 }
 
+// An id without a kind has no prefix: its text is the digits alone.
 impl IdForm for Id {
     const NAME: &'static str = "Id";
     const PREFIX: &'static str = "";

@@ -21,6 +21,7 @@ for_columns! {
             self.column().to_sql(column, out)
         }
 
+        // As `i64` does: an id goes into `int8` columns only.
         fn accepts(column: &Type) -> bool {
             <i64 as ToSql>::accepts(column)
         }

@@ -33,6 +33,7 @@ for_all_ids! {
 }
 
 fn parse<T: IdForm>(value: &Value) -> Result<T, ParsingError> {
+    // All forms of a text in both versions of the protocol; an integer is none, so a counter is not taken for an id.
     let text = match value {
         Value::BulkString(bytes) => str::from_utf8(bytes)?,
         Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,

@@ -3,7 +3,7 @@
 use super::{Layout, LayoutFields, LayoutSpec};
 use crate::Plain;
 
-/// Discord's: 42 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
+/// Discord's snowflakes: 42 bits of milliseconds, 10 of node id, 12 of sequence, in plain.
 ///
 /// ```text
 /// 63           22 21     17 16      12 11           0
@@ -37,7 +37,7 @@ impl Layout for Discord {
     );
 }
 
-/// Instagram's: 41 bits of milliseconds, 13 of node id, 10 of sequence, in plain.
+/// Instagram's ids: 41 bits of milliseconds, 13 of node id, 10 of sequence, in plain.
 ///
 /// ```text
 /// 63           23 22        10 9           0
@@ -71,7 +71,7 @@ impl Layout for Instagram {
         LayoutSpec::declare(LayoutFields::in_order([41, 13, 10], 1_314_220_021_721, 1));
 }
 
-/// Mastodon's: 48 bits of milliseconds, 16 of sequence, no node id, in plain.
+/// Mastodon's ids: 48 bits of milliseconds, 16 of sequence, no node id, in plain.
 ///
 /// ```text
 /// 63           16 15           0
@@ -100,7 +100,7 @@ impl Layout for Mastodon {
     const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order([48, 0, 16], 0, 1));
 }
 
-/// That of Baidu's uid-generator: 28 bits of seconds, 22 of node id, 13 of sequence, in plain.
+/// Baidu's uid-generator: 28 bits of seconds, 22 of node id, 13 of sequence, in plain.
 ///
 /// ```text
 /// 63 62            35 34        13 12          0

@@ -56,6 +56,7 @@ impl Snowflake {
         step_bits: u32,
     ) -> Result<LayoutSpec, LayoutError> {
         let bits = node_bits.saturating_add(step_bits);
+        // Its own limit, kept so that settings which the original refuses are refused here.
         if bits > MAX_NODE_AND_STEP_BITS {
             return Err(LayoutError::TooFewTimestampBits {
                 bits,

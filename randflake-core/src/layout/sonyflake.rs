@@ -91,6 +91,7 @@ impl Sonyflake {
                 bits: sequence_bits,
                 shift: machine_bits,
             },
+            // Version 2 counts whole units since 1970, so ids of a start within a unit have its beginning as epoch.
             epoch_unix_ms: start_unix_ms.saturating_sub(into_unit),
             tick_ms: unit_ms,
         })

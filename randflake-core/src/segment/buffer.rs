@@ -122,13 +122,13 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         filled
     }
 
-    /// Number of numbers left.
+    /// Count of numbers that are not taken yet.
     pub fn remaining(&self) -> u64 {
         let taken = self.taken.load(); // first: the end only grows
         self.end.load().saturating_sub(taken)
     }
 
-    /// Number of numbers taken since the buffer was made.
+    /// Count of numbers taken since the buffer was made.
     pub fn taken(&self) -> u64 {
         self.taken.load().saturating_sub(1)
     }
@@ -144,6 +144,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         if !self.putting.compare_exchange(0, 1) {
             return Err(PutError::Full);
         }
+        // Alone from here on: `putting` is a lock that nobody waits for.
         let outcome = self.put_alone(segment);
         set(&self.putting, 0);
         outcome
@@ -157,6 +158,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
             (b, a)
         };
         let end = self.end.load();
+        // The number behind the newest segment: below it a number was given before, or may have been.
         let reached = end.wrapping_add(newer.offset.load());
         if segment.first() < reached {
             return Err(PutError::WentBack {

@@ -20,9 +20,9 @@ pub enum ReserveError {
     },
     /// The counter has fewer numbers left than were asked for.
     Exhausted {
-        /// Number of numbers requested.
+        /// Count of numbers asked for.
         asked: u64,
-        /// Number of numbers left.
+        /// Count of numbers that the counter has left.
         left: u64,
     },
 }

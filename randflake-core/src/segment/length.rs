@@ -48,6 +48,7 @@ impl SegmentLength {
     /// Notes that `issued` numbers were issued in a time. Without any, nothing is known of the rate
     /// and the length stays.
     pub fn adapt(&mut self, issued: u64, time: Duration) {
+        // Multiplied before it is divided, in 128 bits, so that short times and low rates lose no precision.
         let all_in = time.as_nanos().saturating_mul(u128::from(self.length));
         let Some(lasts) = all_in.checked_div(u128::from(issued)) else {
             return;

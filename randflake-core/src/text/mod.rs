@@ -110,6 +110,7 @@ pub(crate) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
         return Err(refusal(text));
     }
     let (bits, all_digits) = platform::number(text);
+    // 13 digits have 65 bits: the first one may use four of its five.
     let largest_first = if text.len() == MAX_LEN {
         MAX_FIRST
     } else {
@@ -145,6 +146,7 @@ pub(crate) fn decode_lenient(text: &[u8]) -> Result<u64, DecodeError> {
         match digit(byte.to_ascii_lowercase()) {
             FOREIGN if byte == b'=' => break,
             FOREIGN => return Err(DecodeError::InvalidDigit { index, byte }),
+            // Higher bits are shifted out: the 1.x packages read numbers modulo 2^64.
             digit => bits = (bits << BITS_PER_DIGIT) | u64::from(digit),
         }
     }

@@ -15,7 +15,7 @@ pub enum TypedIdError {
     Prefix {
         /// Prefix of the kind; empty if it has none.
         expected: &'static str,
-        /// What precedes the last `_`, its first 32 bytes, then zeros; all zeros if there is no `_`.
+        /// Prefix that was found: the first 32 bytes before the last `_`, padded with zeros; all zeros without `_`.
         found: [u8; MAX_LEN],
     },
     /// The text after the prefix is not an id.
@@ -24,6 +24,7 @@ pub enum TypedIdError {
 
 impl TypedIdError {
     pub(super) fn prefix(expected: &'static str, found: &str) -> Self {
+        // Copied, as errors here are `Copy` and hold no reference to the input.
         let mut bytes = [0; MAX_LEN];
         for (to, from) in bytes.iter_mut().zip(found.bytes()) {
             *to = from;

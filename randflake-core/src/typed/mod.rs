@@ -13,12 +13,12 @@ pub use error::TypedIdError;
 mod error;
 mod prefix;
 
-/// What an id identifies; implement it with [`typed_id!`](crate::typed_id).
+/// Marker of what an id identifies, such as a user; implement it with [`typed_id!`](crate::typed_id).
 pub trait Kind: 'static {
     /// The name of the id's type, as `UserId`, for schemas and `Debug`: a letter, then letters, digits and `_`.
     const NAME: &'static str;
 
-    /// What precedes the digits in the text form, without the `_` between them; empty for none.
+    /// Prefix of the text form, without the `_` that follows it; empty for none.
     ///
     /// At most 32 characters of `a-z`, `0-9` and `_`, the first a letter, the last not `_`. Another one does not
     /// compile where a text is read or written.
@@ -54,7 +54,7 @@ pub struct Typed<K> {
 }
 
 impl Id {
-    /// The same id, as one of the kind `K`.
+    /// Converts to an id of the kind `K`, with the same bits.
     ///
     /// ```
     /// # use randflake_core::{Id, typed_id};

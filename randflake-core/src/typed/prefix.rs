@@ -33,6 +33,7 @@ const fn all_valid(mut bytes: &[u8]) -> bool {
 pub(super) fn parse(expected: &'static str, text: &str) -> Result<Id, TypedIdError> {
     let digits = match (expected, text.rsplit_once(SEPARATOR)) {
         ("", None) => text,
+        // The last separator: a prefix may contain `_`, digits never do.
         (_, Some((found, digits))) if found == expected && !expected.is_empty() => digits,
         (_, split) => {
             let found = split.map_or("", |(found, _)| found);
@@ -48,6 +49,7 @@ pub(super) fn write(prefix: &str, id: Id, f: &mut Formatter<'_>) -> fmt::Result 
     if prefix.is_empty() {
         return f.pad(&digits);
     }
+    // Composed first and written at once, because `pad` aligns a whole text only.
     let mut buffer = [0; MAX_LEN + 1 + text::MAX_LEN];
     let parts = [prefix.as_bytes(), &[SEPARATOR as u8], digits.as_bytes()];
     let mut len = 0_usize;

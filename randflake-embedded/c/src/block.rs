@@ -34,7 +34,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
                 return Ok(());
             }
             match blocks.extend(lease) {
-                // Only if the block has ended meanwhile it stays as it is; then the next call begins another.
+                // Fails only if the block has ended meanwhile: the next call begins another.
                 Ok(extended) => _ = block.extend(extended, &time),
                 Err(error) => return Err(error.into()),
             }
@@ -48,7 +48,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
         Ok(lease) => rf.replace(lease),
         Err(error) => Err(error.into()),
     };
-    // Otherwise the former block goes on, should the clock return to it.
+    // After a failure the former block stays in force, should the clock return to it.
     if replaced.is_ok() || has_former {
         rf.gate.open();
     }
@@ -56,7 +56,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
 }
 
 impl Rf {
-    /// For the one who has closed the gate.
+    /// Puts a new block in place of the old one. Only for the caller that has closed the gate.
     fn replace(&self, lease: Lease<Randflake>) -> Result<(), Status> {
         let block = MaybeUninit::new(Sequencer::new(lease)?);
         // SAFETY: the gate is closed, so nobody issues from what was there.

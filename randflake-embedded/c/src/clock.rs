@@ -21,7 +21,7 @@ pub(crate) struct Time<'a> {
 }
 
 impl Time<'_> {
-    /// One word, so that whoever sets it leaves no half of a setting to be read.
+    /// Unix time in seconds, or `None` before the first setting. The offset is one word, so it is never half set.
     pub(crate) fn unix_s(&self) -> Option<u32> {
         let offset = word::load(&self.rf.offset);
         (offset != UNKNOWN).then(|| self.setup.config.uptime_s().wrapping_add(offset))
@@ -65,13 +65,13 @@ extern "C" fn rf_set_clock(rf: &Rf, unix_s: u32, max_step_s: u32) -> Status {
     status::OK
 }
 
-/// Where the uptime is the time it is a second more, to be known.
+/// Offset from uptime to Unix time, never 0, which means unknown: equal times are a second off instead.
 fn offset_to(unix_s: u32, uptime_s: u32) -> u32 {
     unix_s.wrapping_sub(uptime_s).max(1)
 }
 
-/// What `TimeBounds` of the core makes of a time, in whole seconds: that one would link 64-bit divisions. The grant
-/// begins at the horizon at the earliest.
+/// Limits a received time as `TimeBounds` of the core does, in whole seconds: that would link 64-bit divisions. The
+/// grant begins at the horizon at the earliest, so its start is the floor.
 fn within(grant: &Grant, told: u32, from: u32, max_step_s: u32) -> u32 {
     let capped = told.min(from.saturating_add(max_step_s));
     capped.max(grant.start_unix_s).min(grant.end_unix_s)

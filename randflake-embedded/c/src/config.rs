@@ -1,4 +1,4 @@
-//! What the program gives: the grant and the callbacks.
+//! Configuration of an `rf_t`: the grant and the callbacks.
 
 use core::ffi::c_void;
 
@@ -19,9 +19,9 @@ pub(crate) struct Grant {
     pub(crate) end_unix_s: u32,
 }
 
-/// The C type `rf_config`.
+/// The C type `rf_config`: any pointer in it may be null.
 #[repr(C)]
-pub struct Given {
+pub struct RawConfig {
     key: Option<&'static [u8; 16]>,
     grant: Grant,
     block_s: u32,
@@ -31,7 +31,7 @@ pub struct Given {
     user: *mut c_void,
 }
 
-/// A configuration that was checked.
+/// A configuration whose callbacks are there and whose grant is valid.
 pub(crate) struct Config {
     pub(crate) grant: Grant,
     pub(crate) block_s: u32,
@@ -41,14 +41,14 @@ pub(crate) struct Config {
     user: *mut c_void,
 }
 
-/// A tick is a second.
+/// Epoch of the layout in seconds of Unix time; its ticks are seconds.
 const EPOCH_UNIX_S: u64 = Randflake::SPEC.epoch_unix_ms() / 1_000;
 const _: () = assert!(Randflake::SPEC.tick_ms() == 1_000);
 
-/// A store may raise its horizon to the next multiple of 4 s.
+/// Largest rounding of a horizon: a store may raise it to the next multiple of 4 s.
 const ROUNDED_S: u32 = 3;
 
-/// What a word of 32 bits counts, with that.
+/// Longest block in seconds: a 32-bit word counts its positions, with the rounding.
 const MAX_BLOCK_S: u32 = ((u32::MAX - 1) >> Randflake::SPEC.sequence_bits()) - ROUNDED_S;
 
 pub(crate) fn unix_s(tick: u64) -> u32 {
@@ -68,8 +68,8 @@ impl Grant {
     }
 }
 
-impl Given {
-    /// The key beside it.
+impl RawConfig {
+    /// Checks that nothing is missing or out of range; returns the key apart, since only its cipher is kept.
     pub(crate) fn check(&self) -> Result<(&[u8; 16], Config), Status> {
         let Self {
             key: Some(key),
@@ -113,8 +113,8 @@ impl Config {
         (self.read_horizon)(self.user)
     }
 
-    /// Leaves of the grant what is not before the horizon, which is where the clock may begin.
-    pub(crate) fn without_what_was_used(mut self) -> Result<Self, Status> {
+    /// Cuts off what lies before the horizon, so that the clock may begin where the grant does.
+    pub(crate) fn after_horizon(mut self) -> Result<Self, Status> {
         let horizon = self.horizon();
         if horizon == 0 {
             return Err(status::HORIZON_LOST);
@@ -126,7 +126,7 @@ impl Config {
         Ok(self)
     }
 
-    /// Durable, and read back.
+    /// Raises the horizon and reads it back: a callback that reports success without writing is found here.
     pub(crate) fn raise_horizon(&self, unix_s: u32) -> Result<(), Status> {
         let is_raised = (self.raise_horizon)(self.user, unix_s) == 0 && self.horizon() >= unix_s;
         if is_raised {
@@ -136,7 +136,7 @@ impl Config {
         }
     }
 
-    /// Whether another block follows without a gap the one that has so many ticks.
+    /// Whether a lease of so many ticks may be extended by a block: the word must still count it.
     pub(crate) fn can_extend(&self, ticks: u64) -> bool {
         ticks.saturating_add(self.block_s.into()) <= MAX_BLOCK_S.into()
     }

@@ -2,12 +2,12 @@
 
 use randflake_core::AtomicWord;
 
-/// Counts who is inside. Nobody waits at it: an interrupt that finds it closed is refused, and so is whoever wants to
-/// close it while a thread is inside.
+/// Counts the calls of `rf_next` that are in progress. Nobody waits: an interrupt that finds the gate closed is refused,
+/// and so is a caller that wants to close it while a thread is inside.
 #[repr(transparent)]
 pub(crate) struct Gate<W>(W);
 
-/// As zeroed memory is.
+/// Value of zeroed memory: a static `rf_t` refuses until `rf_init` was called.
 const NOT_SET_UP: u32 = 0;
 const CLOSED: u32 = 1;
 /// Open, with nobody inside.
@@ -22,7 +22,7 @@ impl<W: AtomicWord<Value = u32>> Gate<W> {
         self.0.load() >= OPEN
     }
 
-    /// Whether it was open. Whoever enters leaves.
+    /// Enters if the gate is open, and returns whether it did. Who enters must [`leave`](Self::leave).
     #[inline]
     pub(crate) fn enter(&self) -> bool {
         self.add(1)
@@ -33,7 +33,7 @@ impl<W: AtomicWord<Value = u32>> Gate<W> {
         self.add(1_u32.wrapping_neg());
     }
 
-    /// Whether it was open.
+    /// Changes the count if the gate is open, and returns whether it was.
     #[inline(never)]
     fn add(&self, change: u32) -> bool {
         loop {
@@ -47,18 +47,18 @@ impl<W: AtomicWord<Value = u32>> Gate<W> {
         }
     }
 
-    /// Whether nobody is inside, so that it is closed now.
+    /// Closes the gate unless a call is inside, and returns whether it is closed.
     pub(crate) fn close(&self) -> bool {
         let inside = self.0.load();
         inside < OPEN || inside == OPEN && self.0.compare_exchange(OPEN, CLOSED)
     }
 
-    /// After the first time it is set up. For the one who has closed it.
+    /// Marks the `rf_t` as initialized; only its first call changes something. Call it with the gate closed.
     pub(crate) fn set_up(&self) {
         self.0.compare_exchange(NOT_SET_UP, CLOSED);
     }
 
-    /// For the one who has closed it.
+    /// Opens the gate again. Only for the caller that has closed it.
     pub(crate) fn open(&self) {
         self.0.compare_exchange(CLOSED, OPEN);
     }

@@ -5,9 +5,10 @@ use randflake_core::{Blocks, HorizonRecord, HorizonStore, Lease, Randflake};
 use crate::config::Config;
 use crate::status::Status;
 
-pub(crate) struct OfTheProgram<'a>(&'a Config);
+/// A [`HorizonStore`] over the callbacks of the program.
+pub(crate) struct CallbackStore<'a>(&'a Config);
 
-impl HorizonStore for OfTheProgram<'_> {
+impl HorizonStore for CallbackStore<'_> {
     type Error = Status;
 
     fn unix_s(&self) -> u32 {
@@ -23,15 +24,15 @@ impl HorizonStore for OfTheProgram<'_> {
 pub(crate) fn blocks(
     grant: Lease<Randflake>,
     config: &Config,
-) -> Blocks<Randflake, OfTheProgram<'_>> {
-    Blocks::new(grant, OfTheProgram(config)).with_block_s(config.block_s)
+) -> Blocks<Randflake, CallbackStore<'_>> {
+    Blocks::new(grant, CallbackStore(config)).with_block_s(config.block_s)
 }
 
 const RECORD_SIZE: usize = 8;
 
 #[unsafe(no_mangle)]
 extern "C" fn rf_write_record(unix_s: u32, record: &mut [u8; RECORD_SIZE]) {
-    // No horizon is no record either.
+    // Erased bytes for 0 and for times that a record cannot hold: they read as no horizon.
     *record = HorizonRecord::new(unix_s).map_or([u8::MAX; RECORD_SIZE], HorizonRecord::to_bytes);
 }
 

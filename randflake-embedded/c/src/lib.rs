@@ -27,20 +27,20 @@ use config::Config;
 use gate::Gate;
 use word::Word;
 
-/// What `rf_t` holds. All zeros, it is closed and its clock knows no time.
+/// The C type `rf_t`. Zeroed memory is a valid one: its gate is closed and its clock knows no time.
 #[repr(C)]
 pub struct Rf {
-    /// In front of `block`: open while that is in force.
+    /// Guards `block`: open while ids may be taken from it.
     gate: Gate<Word>,
     /// Unix time minus uptime, wrapping; 0 while it is not known.
     offset: Word,
-    /// The same of the time that steps are counted from: that of the last trusted setting, or where the first one began.
+    /// The same for the time that steps are counted from: the last trusted setting, or the start of the first one.
     trusted: Word,
     setup: UnsafeCell<MaybeUninit<Setup>>,
     block: UnsafeCell<MaybeUninit<Sequencer<Randflake, Word>>>,
 }
 
-/// What `rf_init` was given.
+/// What `rf_init` has made of its configuration.
 struct Setup {
     codec: Codec<Randflake, Sparx64OnTheFly>,
     config: Config,
@@ -49,7 +49,7 @@ struct Setup {
 const _: () = assert!(size_of::<Rf>() == status::SIZE && align_of::<Rf>() <= status::ALIGN);
 
 impl Rf {
-    /// The configuration; `None` before `rf_init`.
+    /// The cipher and the configuration; `None` before `rf_init`.
     fn setup(&self) -> Option<&Setup> {
         // SAFETY: `rf_init` has written it before it set the gate up.
         self.gate

@@ -1,4 +1,4 @@
-//! The codes of the header, and what becomes them.
+//! Status codes of `randflake.h`, and the errors of the core that they stand for.
 
 use core::ffi::{CStr, c_char};
 
@@ -68,7 +68,7 @@ impl From<TicketError> for Status {
     }
 }
 
-/// What a call returns for a result.
+/// Converts the result of a call to its status.
 pub(crate) fn of(result: Result<(), Status>) -> Status {
     match result {
         Ok(()) => OK,

@@ -7,7 +7,7 @@ use randflake_core::Id;
 
 use crate::status::{self, Status};
 
-/// With the zero that ends it.
+/// Size of a text: 13 digits and the zero that ends it.
 const SIZE: usize = 14;
 
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! The functions on tickets.
+//! `rf_accept_ticket`: checks a ticket and fills in its grant.
 
 use core::time::Duration;
 

@@ -59,6 +59,7 @@ impl AtomicWord for CriticalSectionWord {
     #[inline]
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         critical_section::with(|cs| {
+            // One step for interrupts, and for other cores as far as the program's critical section locks them.
             let found = self.0.get(cs);
             // Stored in any case, so that there is a single exit, and the compiler emits the code that leaves the
             // section once.

@@ -9,7 +9,7 @@ use super::{FlashSlot, NorHorizon, NorHorizonError, geometry};
 impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
     const ASYNC_GEOMETRY: Geometry = geometry(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
-    /// [`open`](Self::open) for an async driver (`embedded-storage-async`).
+    /// Reads the horizon through an async driver (`embedded-storage-async`): see [`open`](Self::open).
     ///
     /// # Errors
     ///

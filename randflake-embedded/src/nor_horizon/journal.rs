@@ -110,6 +110,7 @@ impl Scan {
             };
             return;
         }
+        // A slot that shows anything at all was touched, so it is never written again, be it a record or not.
         if !is_blank(words) {
             self.last = self.at;
             // Only a whole record proves that the head is firm: a single bit that cannot be erased looks like a
@@ -124,6 +125,7 @@ impl Scan {
             next: self.geometry.after(self.last),
             highest: self.highest,
             is_begun: self.is_begun,
+            // Without a record nothing is in doubt: the first raise erases both pages.
             is_firm: self.highest.is_none(),
         }
     }
@@ -285,9 +287,9 @@ enum Stage {
 pub(crate) struct SlotWrite {
     /// Range of addresses to erase first.
     pub(crate) erase: Option<Range<u32>>,
-    /// Address of the slot.
+    /// Address of the slot in bytes.
     pub(crate) at: u32,
-    /// `None` for a mark.
+    /// Record to write; `None` for a mark.
     record: Option<HorizonRecord>,
 }
 

@@ -37,6 +37,7 @@ pub const fn lifetime_s(
         return 0;
     };
     let slots_per_day = raises_per_day.saturating_add((boots_per_day as u64).saturating_mul(2));
+    // Both pages wear alike, as they are used in turn.
     let slots = (slots as u64)
         .saturating_mul(2)
         .saturating_mul(cycles as u64);

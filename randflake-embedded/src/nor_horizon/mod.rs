@@ -92,7 +92,7 @@ pub struct NorHorizon<F, const SLOT: usize = 8> {
 }
 
 impl<F, const SLOT: usize> NorHorizon<F, SLOT> {
-    /// Returns the flash driver.
+    /// Returns the flash driver; the horizon stays in flash.
     pub fn into_inner(self) -> F {
         self.flash
     }

@@ -80,6 +80,7 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
     /// Takes the next fresh id, waiting until the channel is filled. Cancel-safe.
     pub async fn take(&self, clock: &impl Clock) -> Id {
         loop {
+            // Dropped here, the future has taken nothing: the channel hands out an id only when it is ready.
             let id = self.channel.receive().await;
             if let Some(id) = id.fresh::<L>(clock) {
                 return id;

@@ -137,6 +137,7 @@ impl<L: Layout> Taker<'_, L> {
     /// Takes the next fresh id, or returns `None`: then fill the queue, or use [`take_or`](Taker::take_or).
     pub fn take(&mut self, clock: &impl Clock) -> Option<Id> {
         loop {
+            // Too old ids are dropped here and not by the filler: only now is it known that nobody took them in time.
             let id = self.consumer.dequeue()?;
             if let Some(id) = id.fresh::<L>(clock) {
                 return Some(id);

@@ -10,7 +10,7 @@ use crate::NorHorizonError;
 impl<F: NorFlash, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
     const ASYNC_PAGE: PageSize = page_size(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
-    /// [`open`](Self::open) for an async driver (`embedded-storage-async`).
+    /// Reads the horizon through an async driver (`embedded-storage-async`): see [`open`](Self::open).
     ///
     /// # Errors
     ///

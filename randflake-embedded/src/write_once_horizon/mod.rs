@@ -82,7 +82,7 @@ pub struct WriteOnceHorizon<F, const SLOT: usize = 8> {
 }
 
 impl<F, const SLOT: usize> WriteOnceHorizon<F, SLOT> {
-    /// Returns the flash driver.
+    /// Returns the flash driver; the horizon stays in flash.
     pub fn into_inner(self) -> F {
         self.flash
     }
@@ -132,6 +132,7 @@ impl<F: NorFlash, const SLOT: usize> HorizonStore for WriteOnceHorizon<F, SLOT> 
         if let Some(pages) = &write.erase {
             self.flash.erase(pages.start, pages.end)?;
         }
+        // The second copy is written after the first one was read back: where it shows, the first is complete.
         let slot = FlashSlot::<SLOT>::of(write.record);
         for at in write.slots.addresses() {
             self.flash.write(at, &slot.0)?;

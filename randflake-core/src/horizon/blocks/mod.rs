@@ -92,6 +92,7 @@ impl<L: Layout, S> Blocks<L, S> {
         if horizon != 0 {
             return Err(HorizonError::Provisioned);
         }
+        // At least 1, because 0 means that the horizon is lost.
         let first = L::SPEC.unix_s_from(self.start).max(1);
         u32::try_from(first).map_err(|_| HorizonError::OutOfRange)
     }
@@ -125,6 +126,7 @@ impl<L: Layout, S> Blocks<L, S> {
 
     /// Claims from `start` to one block after `end`.
     fn claim<E>(&self, start: u64, end: u64) -> Result<Claim, HorizonError<E>> {
+        // Checked before the store is touched: a grant that is used up wears no flash.
         if end >= self.end {
             return Err(HorizonError::GrantUsed);
         }
@@ -137,6 +139,8 @@ impl<L: Layout, S> Blocks<L, S> {
 
     /// The lease of a claim, up to the horizon that the store has reached, which may be higher than requested.
     pub(super) fn lease(&self, claim: &Claim, horizon: u32) -> Lease<L> {
+        // The store may have rounded the horizon up: the ticks in between are this block's too, since no other block can
+        // begin before the horizon.
         let until = self.end_below(horizon);
         Lease::checked_before(L::default(), self.node_id, claim.start, until)
     }

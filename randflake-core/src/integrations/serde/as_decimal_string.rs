@@ -36,7 +36,7 @@ where
     decimal.into_id().map_err(D::Error::custom)
 }
 
-/// The same for an `Option`; with `#[serde(default)]` the field may be absent.
+/// The same form for an `Option<Id>`; with `#[serde(default)]` the field may be absent.
 pub mod option {
     use core::fmt::Display;
 
@@ -97,9 +97,9 @@ impl Serialize for Decimal {
 
 impl<'de> Deserialize<'de> for Decimal {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Digits;
+        struct DecimalVisitor;
 
-        impl Visitor<'_> for Digits {
+        impl Visitor<'_> for DecimalVisitor {
             type Value = Decimal;
 
             fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -122,6 +122,6 @@ impl<'de> Deserialize<'de> for Decimal {
             }
         }
 
-        deserializer.deserialize_str(Digits)
+        deserializer.deserialize_str(DecimalVisitor)
     }
 }

@@ -38,7 +38,7 @@ where
     T::try_from(Id::from_i64(bits)).map_err(D::Error::custom)
 }
 
-/// The same for an `Option`; with `#[serde(default)]` the field may be absent.
+/// The same form for an `Option<Id>`; with `#[serde(default)]` the field may be absent.
 pub mod option {
     use core::fmt::Display;
 

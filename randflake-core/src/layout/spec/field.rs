@@ -47,6 +47,7 @@ impl Field {
                 most,
             });
         }
+        // A field of 0 bits may lie anywhere, even behind the highest bit.
         if self.shift > 64 || self.bits.saturating_add(self.shift) > 64 {
             return Err(LayoutError::FieldOutside {
                 name,

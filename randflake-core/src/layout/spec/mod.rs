@@ -100,6 +100,7 @@ impl LayoutSpec {
             tick_ms,
         } = fields;
         // The `?` operator does not work in a const fn.
+        // 63, so that the number of ticks fits 64 bits; 32 for the others, which `Parts` holds in a `u32`.
         if let Err(error) = timestamp.check("timestamp", 63) {
             return Err(error);
         }
@@ -121,6 +122,7 @@ impl LayoutSpec {
         if tick_ms == 0 {
             return Err(LayoutError::NoTick);
         }
+        // The end of the last tick must have a time too: leases end there.
         let ticks = timestamp.max().saturating_add(1);
         match ticks.checked_mul(tick_ms) {
             Some(span_ms) if span_ms.checked_add(epoch_unix_ms).is_some() => Ok(Self {
@@ -131,7 +133,7 @@ impl LayoutSpec {
         }
     }
 
-    /// [`LayoutSpec::new`] for a `const`: a layout that cannot work is a compile error.
+    /// Checks a declaration in a `const`, where a layout that cannot work is a compile error.
     ///
     /// # Panics
     ///
@@ -191,7 +193,7 @@ impl LayoutSpec {
         self.fields.timestamp.max()
     }
 
-    /// The largest node id.
+    /// Largest node id of the layout.
     #[must_use]
     #[inline]
     #[expect(
@@ -218,6 +220,7 @@ impl LayoutSpec {
     pub(crate) const fn pack(&self, tick: u64, node_id: u32, sequence: u64) -> u64 {
         let fields = &self.fields;
         fields.timestamp.place(tick)
+            // The callers have checked the ranges, so no field reaches into another.
             | fields.node_id.place(node_id as u64)
             | fields.sequence.place(sequence)
     }

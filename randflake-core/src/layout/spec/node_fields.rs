@@ -13,6 +13,7 @@ impl LayoutSpec {
         self,
         node_fields: &'static [(&'static str, u32)],
     ) -> Result<Self, LayoutError> {
+        // Loops over an index, as iterators do not work in a const fn.
         let mut bits: u32 = 0;
         let mut index: usize = 0;
         while index < node_fields.len() {
@@ -29,8 +30,8 @@ impl LayoutSpec {
         })
     }
 
-    /// [`declare`](LayoutSpec::declare) with parts of the node id, each with a name and a width in bits: what business
-    /// knows, in the id. Each combination that issues is a node id of its own.
+    /// Checks a declaration in a `const`, with names and widths in bits for the parts of the node id: so an id can say what
+    /// business knows. Each combination of parts is a node id of its own.
     ///
     /// ```
     /// use randflake_core::{Codec, LayoutFields, Layout, Parts, Plain, LayoutSpec};
@@ -104,6 +105,7 @@ impl LayoutSpec {
             if value > max {
                 return Err(FieldError::NodePart { name, value, max });
             }
+            // A single part of 32 bits is shifted by its whole width, which leaves nothing of the zeros before it.
             node_id = node_id.checked_shl(bits).unwrap_or(0) | value;
         }
         Ok(node_id)
