@@ -30,6 +30,9 @@ const LOOK: Duration = Duration::from_secs(2);
 /// What the service manager shows.
 const ISSUING: &str = "issuing ids";
 
+/// What follows, and what to do.
+const NO_TOKENS: &str = "every client is refused, and /readyz is 503: see `randflake token new`";
+
 type Sockets = [Option<std::net::TcpListener>; 2];
 
 impl ServeArgs {
@@ -46,9 +49,9 @@ impl ServeArgs {
         };
         let tls = self.tls.read()?;
         if access.is_required() && access.count() == 0 {
-            say(
-                "warning: the file of tokens has none, so every client is refused: see `randflake token new`",
-            );
+            say(&format!(
+                "warning: the file of tokens has none: {NO_TOKENS}"
+            ));
         }
         check_reach(&sockets, access.is_required(), tls.is_some())?;
         let log = if self.request_log {
@@ -248,11 +251,15 @@ fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), Failure>> {
 
 /// Reads what has changed, or all. What is wrong is said, and what was in use stays in use.
 fn reload(service: &Service, tls: Option<&Tls>, always: bool) {
+    let before = service.access.count();
     match service.access.reload(always) {
-        Ok(true) => say(&format!(
-            "the tokens were read again: {}",
-            service.access.count()
-        )),
+        Ok(true) => say(&match service.access.count() {
+            // Emptied on purpose or by accident: revoked tokens must not count, so they are not kept.
+            0 => format!(
+                "warning: the file of tokens has none any more, and had {before}: {NO_TOKENS}"
+            ),
+            now => format!("the tokens were read again: {now}, before {before}"),
+        }),
         Ok(false) => {}
         Err(failure) => say(&format!("warning: the tokens stay as they were: {failure}")),
     }

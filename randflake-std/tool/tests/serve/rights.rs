@@ -274,7 +274,9 @@ fn that_the_file_is_gone_is_said() {
             .starts_with(':')
     );
     fs::rename(server.home().path("away"), &path).unwrap();
-    server.home().wait_for("the tokens were read again: 1");
+    server
+        .home()
+        .wait_for("the tokens were read again: 1, before 1");
     assert_eq!(server.home().log().matches(told).count(), 1);
 }
 

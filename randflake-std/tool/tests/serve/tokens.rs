@@ -138,6 +138,42 @@ fn what_is_not_there_or_is_the_last_is_said() {
     assert!(said.contains("nowhere"), "{said}");
 }
 
+/// `cp` and editors empty a file before they write it, and a full disk leaves it so.
+#[test]
+fn a_file_that_is_emptied_revokes_all_is_told_and_open_connections_outlive_the_accident() {
+    let home = Home::new();
+    let token = home.token("shop", "ids", "default", &[]);
+    home.token("old", "ids", "default", &["--expires", "2999-12-31"]);
+    let text = fs::read_to_string(home.path("tokens")).unwrap();
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut client = server.connect_as(&token);
+    server.home().write("tokens", "# nothing\n");
+    server.home().wait_for(
+        "warning: the file of tokens has none any more, and had 2: every client is refused, and /readyz is 503",
+    );
+    let told = client.ask(&["INCR", "default"]);
+    assert!(told.starts_with("-NOAUTH "), "{told}");
+    assert!(
+        server
+            .connect()
+            .ask(&["AUTH", &token])
+            .starts_with("-WRONGPASS ")
+    );
+    server.home().write("tokens", &text);
+    server
+        .home()
+        .wait_for("the tokens were read again: 2, before 0");
+    let told = client.ask(&["INCR", "default"]);
+    assert!(told.starts_with(':'), "{told}");
+    // Who has reset the connection has no token any more.
+    assert_eq!(client.ask(&["RESET"]), "+RESET");
+    server.home().write("tokens", &format!("{text}\n"));
+    server
+        .home()
+        .wait_for("the tokens were read again: 2, before 2");
+    assert!(client.ask(&["INCR", "default"]).starts_with("-NOAUTH "));
+}
+
 /// Who reads it finds the old one or the new one, whole; and it stays whose it is.
 #[test]
 fn the_file_is_replaced_and_stays_as_it_is_otherwise() {

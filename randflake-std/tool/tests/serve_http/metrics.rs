@@ -62,6 +62,32 @@ fn the_status_says_what_the_store_and_the_server_know() {
     assert_eq!(server.get("/healthz").text(), "ok\n");
 }
 
+/// An editor, a full disk or a wrong mount: all tokens are revoked at once, and nobody is left who could read the metrics.
+#[test]
+fn a_file_of_tokens_that_is_emptied_is_told_to_whoever_looks() {
+    let (server, tokens) = Server::with_tokens(&[["all", "admin,ids", "*"], ["one", "ids", "*"]]);
+    let metrics = server.get_as(&tokens[0], "/metrics");
+    assert_eq!(value(metrics.text(), "randflake_serve_tokens "), 2);
+    let path = server.path("tokens");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, "").unwrap();
+    let refused = || server.get("/readyz").status == 503;
+    while !refused() {
+        std::thread::yield_now();
+    }
+    assert_eq!(
+        server.get("/readyz").text(),
+        "not ready\nno token is valid: every client is refused (--tokens)\n"
+    );
+    assert_eq!(server.get_as(&tokens[0], "/metrics").status, 401);
+    assert_eq!(server.get("/healthz").status, 200);
+    std::fs::write(&path, text).unwrap();
+    while refused() {
+        std::thread::yield_now();
+    }
+    assert_eq!(server.get_as(&tokens[0], "/metrics").status, 200);
+}
+
 /// Whoever takes a token out of a file that cannot be read believes it to be revoked.
 #[test]
 fn tokens_that_are_not_those_of_the_file_are_told() {

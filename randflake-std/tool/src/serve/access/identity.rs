@@ -118,15 +118,17 @@ impl Identity {
         self.until.is_some()
     }
 
+    pub(super) fn has_expired(&self) -> bool {
+        let now = || SystemTime::now().duration_since(UNIX_EPOCH);
+        self.until
+            .is_some_and(|until| until <= now().unwrap_or_default())
+    }
+
     /// Refuses a token that has expired. Only who has sent it is told.
     pub(crate) fn check_expiry(&self) -> Result<(), Refusal> {
-        let Some(until) = self.until else {
+        let Some(until) = self.until.filter(|_| self.has_expired()) else {
             return Ok(());
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        if now.unwrap_or_default() < until {
-            return Ok(());
-        }
         let (name, at) = (&self.name, utc(until));
         let told = format!("the token {name:?} has expired at {at}: ask for a new one");
         Err(Refusal::new(RefusalKind::WrongToken, told))

@@ -144,9 +144,21 @@ impl Access {
         )
     }
 
-    /// How many tokens are known.
+    /// Number of tokens in the file, also expired ones.
     pub(crate) fn count(&self) -> usize {
         self.identities().len()
+    }
+
+    /// Number of tokens that have not expired.
+    pub(crate) fn valid(&self) -> usize {
+        let identities = self.identities();
+        let valid = identities.iter().filter(|known| !known.has_expired());
+        valid.count()
+    }
+
+    /// Whether every client is refused, because no token is valid: the file was emptied, or all in it have expired.
+    pub(crate) fn refuses_all(&self) -> bool {
+        self.is_required() && self.valid() == 0
     }
 }
 

@@ -143,6 +143,13 @@ fn write(
     for space in spaces() {
         issued.value(&[("namespace", space.name())], space.issued.get());
     }
+    let mut tokens = Family::new(
+        text,
+        "gauge",
+        "randflake_serve_tokens",
+        "Tokens of the file that have not expired.",
+    );
+    tokens.value(&[], service.access.valid());
     let mut stale = Family::new(
         text,
         "gauge",

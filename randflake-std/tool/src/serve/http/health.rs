@@ -44,6 +44,10 @@ pub(super) async fn ready(
         }
     }
     lines.dedup();
+    if app.service.access.refuses_all() {
+        // For anybody: nobody has a token to ask with.
+        lines.push("no token is valid: every client is refused (--tokens)\n".to_owned());
+    }
     if app.service.access.is_stale()
         && principal.is_ok_and(|principal| principal.0.has(Scope::Admin))
     {

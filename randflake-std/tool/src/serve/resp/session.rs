@@ -12,7 +12,7 @@ use super::reply::Replies;
 use super::table::{self, RespCommand};
 use super::transaction::{self, RespTransaction};
 use super::{general, ids, leases};
-use crate::serve::access::{Identity, Scope, Weight};
+use crate::serve::access::{Hash, Identity, Scope, Weight};
 use crate::serve::log::{self, LogEntry};
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
@@ -65,6 +65,9 @@ pub(super) struct RespSession {
     /// Name that the client has given itself.
     pub(super) name: Vec<u8>,
     pub(super) principal: Option<Arc<Identity>>,
+    /// Hash of the token that the client has sent. It stays when the token is revoked: if that was by accident, as in a file
+    /// that was emptied, the connection goes on once the token is there again.
+    token: Option<Hash>,
     /// Of the tokens when `principal` was looked up.
     version: u64,
     /// The namespace that the client took ids of last, which it may.
@@ -100,6 +103,7 @@ impl RespSession {
         Ok(Self {
             version: service.access.version(),
             principal,
+            token: None,
             service,
             account,
             long_reply: None,
@@ -147,12 +151,8 @@ impl RespSession {
         }
         self.version = version;
         self.last = None;
-        let hash = self
-            .principal
-            .as_ref()
-            .and_then(|principal| principal.hash().copied());
-        if let Some(hash) = hash {
-            self.principal = access.find(&hash);
+        if let Some(hash) = &self.token {
+            self.principal = access.find(hash);
             if self.principal.is_none() {
                 self.transaction = None;
             }
@@ -187,6 +187,7 @@ impl RespSession {
             return Err(Refusal::new(RefusalKind::WrongToken, told));
         }
         identify(&self.service, &self.account, &principal)?;
+        self.token = principal.hash().copied();
         self.principal = Some(principal);
         Ok(())
     }
@@ -196,6 +197,7 @@ impl RespSession {
         self.count_issued();
         self.last = None;
         self.transaction = None;
+        self.token = None;
         self.principal = self.service.access.anonymous().ok();
     }
 

@@ -77,9 +77,13 @@ impl Service {
         self.started.elapsed()
     }
 
-    /// Whether it should get requests: a namespace issues ids, and each of the others does or is full or in quarantine, so
-    /// that nobody who fills one namespace takes the server from those of another.
+    /// Whether it should get requests: a token is valid, a namespace issues ids, and each of the others does or is full or
+    /// in quarantine, so that nobody who fills one namespace takes the server from those of another.
     pub(crate) fn is_ready(&self) -> bool {
+        if self.access.refuses_all() {
+            // Another server may have read a better file.
+            return false;
+        }
         let reasons: Vec<_> = self.spaces().map(|space| space.not_ready()).collect();
         let may_lack = |reason: &NotReady| reason.is_of_namespace;
         reasons.iter().any(Option::is_none) && reasons.iter().flatten().all(may_lack)
