@@ -42,9 +42,9 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
                 minutes)
   serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
                 id takes at half of the highest rate, into the record (four minutes)
-  memory        what `randflake serve` holds under floods, in a container's memory where this is root, and keeps of
-                bursts of 1,000 connections: fails unless it stops growing (20 minutes); of a release build, or of
-                --program
+  memory        what `randflake serve` takes under six kinds of floods and bursts of connections, in a container's memory
+                where this is root, and keeps after the 1st, 10th, 20th and 30th burst of each: fails unless it stops
+                growing (five minutes, and a release build unless --program is given)
 
 flags:
   --host-only   leave out what needs tools other than Rust's, and say what was left out

@@ -59,6 +59,23 @@ fn every_reference_leads_to_something() {
     assert!(walk(&description, &description) > 50);
 }
 
+/// To JSON Schema `1.0` is an integer, and no schema says otherwise: the text has to.
+#[test]
+fn integers_have_neither_fraction_nor_exponent_as_the_description_says() {
+    let server = Server::start();
+    let description = server.get("/openapi.json").json(200);
+    let text = description["info"]["description"].as_str().unwrap();
+    assert!(text.contains("without a fraction or an exponent: 1, not 1.0"));
+    for number in ["1.0", "1e0"] {
+        for member in ["count", "ttl_ms"] {
+            let body = format!("{{\"{member}\":{number}}}");
+            server.post("/v1/leases", &body).problem(400, "invalid");
+        }
+        let path = format!("/v1/ids?count={number}");
+        server.get(&path).problem(400, "invalid");
+    }
+}
+
 /// What the server refuses beyond types and ranges, and where the description says so.
 #[test]
 fn what_is_refused_is_not_described_as_allowed() {

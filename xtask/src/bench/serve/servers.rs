@@ -101,7 +101,17 @@ impl Ours {
             arguments: &[],
             container: None,
         };
-        let ours = Self::start_with(program, scratch, &settings)?;
+        Self::start_issuing(program, scratch, load, &settings)
+    }
+
+    /// Starts the program, and waits until it issues ids without a token.
+    pub(super) fn start_issuing(
+        program: &Path,
+        scratch: &Scratch,
+        load: &Load,
+        settings: &Settings<'_>,
+    ) -> Result<Self, String> {
+        let ours = Self::start_with(program, scratch, settings)?;
         // The first leases take a moment.
         until("the server has no ids", || {
             load.incr(ours.resp, &["-n", "100"]).is_ok()
