@@ -14,7 +14,8 @@ use serde::Serialize;
 use super::service::refusal::RefusalKind;
 use crate::failure::Failure;
 
-/// Most lines that wait to be written; more are dropped and counted.
+/// Most lines that wait to be written; more are dropped and counted. A reader that stops, such as a full pipe, must not stop
+/// requests; as many lines take about 2 MB.
 const WAITING: usize = 10_000;
 
 /// A request, and how it was answered.

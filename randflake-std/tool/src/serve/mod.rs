@@ -5,6 +5,7 @@ mod http;
 mod incidents;
 mod key_values;
 mod listen;
+mod lock;
 mod log;
 mod memory;
 mod namespaces;
@@ -27,14 +28,13 @@ use randflake_std::{DEFAULT_TTL, Secret};
 use self::listen::ConnectionLimits;
 use self::listen::address::ListenAddress;
 use self::listen::tls::TlsArgs;
-use self::memory::MemoryArgs;
+use self::memory::MemoryLimits;
 use self::namespaces::NamespaceArgs;
 use self::service::Service;
 use self::service::served_namespace::{Leasing, ServedNamespace};
 use crate::command::lease::TicketKeyArgs;
 use crate::date;
 use crate::failure::Failure;
-use crate::number::within;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeCommand {
@@ -100,17 +100,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
     #[command(flatten)]
-    memory: MemoryArgs,
-    /// How many connections with a token may be open at once, of each protocol; or of anybody where none is needed
-    #[arg(long, value_name = "N", default_value = "10000", value_parser = within::<u32>(1..=1_000_000))]
-    max_connections: u32,
-    /// How many of them one client's address may have; of IPv6 its network of 64 bits [default: a quarter, and no limit
-    /// for this machine's own 127.0.0.1 and ::1]
-    ///
-    /// Where clients come through a proxy or a translation of addresses, all have its address: give it as large a number
-    /// as --max-connections.
-    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=1_000_000))]
-    max_connections_per_address: Option<u32>,
+    memory: MemoryLimits,
+    #[command(flatten)]
+    connections: ConnectionLimits,
     /// Close connections on which nothing is asked for so long
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = idle)]
     idle: Duration,
@@ -147,13 +139,6 @@ impl ServeArgs {
             }
         }
         Ok(key)
-    }
-
-    fn limits(&self) -> ConnectionLimits {
-        ConnectionLimits {
-            all: self.max_connections,
-            per_address: self.max_connections_per_address,
-        }
     }
 
     fn leasing(&self) -> Result<Leasing, Failure> {

@@ -44,19 +44,19 @@ impl NamespaceArgs {
                 open,
             })]);
         };
-        let told = |problem: String| Failure::failed(format!("{}: {problem}", path.display()));
+        let failed = |problem: String| Failure::failed(format!("{}: {problem}", path.display()));
         let (text, _) = watched::read(path, "the namespaces").map_err(Failure::failed)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut spaces: Vec<ServedNamespace> = Vec::new();
         for (number, line) in lines(&text) {
-            let wrong = |problem: String| told(format!("line {number}: {problem}"));
+            let wrong = |problem: String| failed(format!("line {number}: {problem}"));
             let space = read(line, folder, self.store.store())
                 .map_err(|failure| wrong(failure.to_string()))?;
             differs(&space, &spaces).map_err(wrong)?;
             spaces.push(space);
         }
         if spaces.is_empty() {
-            return Err(told(
+            return Err(failed(
                 "it has no namespace: name=NAME key-file=FILE is a line of one".to_owned(),
             ));
         }

@@ -24,7 +24,8 @@ use super::service::served_namespace::Leasing;
 use super::system::{self, ServiceSignal, Signals};
 use crate::failure::{Failure, say};
 
-/// How often files are looked at.
+/// How often files are looked at. Polled, since what is mounted into a container is replaced by renamed links, which events
+/// of one file do not tell.
 const LOOK: Duration = Duration::from_secs(2);
 
 /// What the service manager shows.
@@ -42,6 +43,8 @@ impl ServeArgs {
                 "no address: give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both",
             ));
         }
+        // First what a typing error breaks, and before there are threads: a service manager's sockets are taken from the
+        // environment. The store comes last, because it may have to be waited for.
         let sockets = self.bind()?;
         let access = match &self.tokens {
             Some(path) => Access::from_file(path.clone())?,
@@ -103,6 +106,7 @@ impl ServeArgs {
         let mut signals = Signals::watch()
             .map_err(|error| Failure::failed(format!("signals cannot be watched: {error}")))?;
         let (stop, stopping) = watch::channel(false);
+        // Before the leases are there: health checks are answered while the store is waited for.
         let mut listening = self.listen(sockets, tls.as_ref(), service, &stopping)?;
         if !self.namespaces.is_local()? {
             warn_of_short_ttl(service, leasing.ttl);
@@ -114,7 +118,7 @@ impl ServeArgs {
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let failed = loop {
             tokio::select! {
-                told = signals.next() => match told {
+                signal = signals.next() => match signal {
                     ServiceSignal::Stop => break None,
                     // Who is told that it reloads must be told that it is ready.
                     ServiceSignal::Reload if starting.is_empty() => {
@@ -138,7 +142,8 @@ impl ServeArgs {
         };
         system::stopping();
         starting.abort_all();
-        // Tasks of the runtime hold receivers for as long as they live.
+        // Received: tasks of the runtime hold receivers for as long as they live. Answers come first, then the leases, which
+        // requests that were received still need.
         _ = stop.send(true);
         let answered = async { while listening.join_next().await.is_some() {} };
         tokio::select! {
@@ -166,10 +171,11 @@ impl ServeArgs {
         stopping: &Stopping,
     ) -> Result<JoinSet<()>, Failure> {
         let mut listening = JoinSet::new();
-        let memory = Arc::new(MemoryBudget::new(self.memory.limits()));
+        let memory = Arc::new(MemoryBudget::new(self.memory));
         tokio::spawn(memory::watch(Arc::clone(&memory)));
         let listener = |socket, name| {
-            let listener = Listener::new(socket, tls.cloned(), self.limits(), Arc::clone(&memory));
+            let listener =
+                Listener::new(socket, tls.cloned(), self.connections, Arc::clone(&memory));
             let listener = listener.map_err(Failure::failed)?;
             let address = listener.address().map_err(Failure::failed)?;
             say(&format!("{name} at {address}"));
@@ -236,9 +242,9 @@ fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), Failure>> {
         starting.spawn(async move {
             let name = space.name().to_owned();
             let tell = move |error: &_, _| {
-                let told = format!("namespace {name:?} waits for its store: {error}");
-                system::status(&told);
-                say(&told);
+                let message = format!("namespace {name:?} waits for its store: {error}");
+                system::status(&message);
+                say(&message);
             };
             let started = space.start(&leasing, tell).await;
             started.map_err(|error| {

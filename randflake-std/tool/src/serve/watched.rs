@@ -3,10 +3,11 @@
 use std::fs::{self, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 
 use randflake_std::private_file;
 
+use super::lock::lock;
 use crate::failure::{Failure, say};
 
 /// What tells that a file is another one than before, also one that was renamed to its place with the time and the length
@@ -16,7 +17,7 @@ type FileStamp = Option<(u64, u64, i64, i64)>;
 #[cfg(not(unix))]
 type FileStamp = Option<(std::time::SystemTime, u64)>;
 
-/// Largest file of settings in bytes.
+/// Largest file of settings in bytes: 100,000 tokens. A longer one, such as a device that never ends, is cut.
 const MOST: u64 = 16 << 20;
 
 #[derive(Debug)]
@@ -36,18 +37,15 @@ impl Watched {
     /// Whether it differs from what was last found, also in that it is gone or there again.
     pub(super) fn has_changed(&self) -> bool {
         let now = fs::metadata(&self.path).ok().and_then(|found| seen(&found));
-        now != *self.seen()
-    }
-
-    fn seen(&self) -> MutexGuard<'_, FileStamp> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        now != *lock(&self.seen)
     }
 
     pub(super) fn read(&self, what: &str) -> Result<String, String> {
-        // What is wrong with it is said once.
-        *self.seen() = fs::metadata(&self.path).ok().and_then(|found| seen(&found));
+        // Noted before it is opened, and again from the open file: one that cannot be opened is tried again when it changes,
+        // not every two seconds, and one that is replaced meanwhile is read once more.
+        *lock(&self.seen) = fs::metadata(&self.path).ok().and_then(|found| seen(&found));
         let (text, found) = read(&self.path, what)?;
-        *self.seen() = seen(&found);
+        *lock(&self.seen) = seen(&found);
         Ok(text)
     }
 

@@ -48,7 +48,7 @@ fn requests_are_noted_without_secrets() {
         ["shop", "incr", "default", "ok"],
         ["shop", "id.next", "-", "forbidden"],
         ["shop", "?", "-", "invalid"],
-        ["-", "? /v1/ids", "-", "405"],
+        ["-", "? /v1/ids", "-", "method_not_allowed"],
     ];
     assert_eq!(notes().iter().map(told).collect::<Vec<_>>(), expected);
     let log = server.home().log();

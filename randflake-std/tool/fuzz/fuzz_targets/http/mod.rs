@@ -14,9 +14,7 @@ use axum::body::Body;
 use axum::http::request::{Builder, Parts};
 use axum::http::{Method, Request, Uri};
 
-use super::request_log::Peer;
 use client::Client;
-use core::net::{Ipv4Addr, SocketAddr};
 use world::World;
 
 /// The request, if it is one that the HTTP library would hand over.
@@ -49,8 +47,7 @@ fn finish(request: Builder, client: Client, body: Vec<u8>) -> Option<Request<Bod
         true => request,
         false => request.header("host", "localhost"),
     };
-    let peer = Peer(SocketAddr::from((Ipv4Addr::LOCALHOST, 1)));
-    request.extension(peer).body(Body::from(body)).ok()
+    request.body(Body::from(body)).ok()
 }
 
 thread_local! {

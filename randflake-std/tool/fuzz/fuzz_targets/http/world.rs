@@ -20,7 +20,7 @@ use crate::layout::LayoutChoice;
 use crate::serve::access::{Access, Hash};
 use crate::serve::http::Http;
 use crate::serve::log::RequestLog;
-use crate::serve::memory::{MemoryArgs, MemoryBudget};
+use crate::serve::memory::{MemoryBudget, MemoryLimits};
 use crate::serve::service::Service;
 use crate::serve::service::served_namespace::{Configured, Leasing, ServedNamespace};
 
@@ -52,9 +52,9 @@ impl World {
             runtime.block_on(space.start(&leasing, |_, _| {})).unwrap();
         }
         let key = Secret::from_hex("f0e0d0c0b0a090807060504030201000").unwrap();
-        let memory = MemoryArgs::augment_args(Command::new("serve")).get_matches_from(["serve"]);
-        let memory = MemoryArgs::from_arg_matches(&memory).unwrap();
-        let memory = Arc::new(MemoryBudget::new(memory.limits()));
+        let memory = MemoryLimits::augment_args(Command::new("serve")).get_matches_from(["serve"]);
+        let memory = MemoryLimits::from_arg_matches(&memory).unwrap();
+        let memory = Arc::new(MemoryBudget::new(memory));
         let http = Http::new(Arc::clone(&service), memory, "memory".to_owned(), Some(key));
         Self {
             runtime,

@@ -12,7 +12,8 @@ use clap::ValueEnum;
 use randflake_std::date::utc;
 use randflake_std::rules::newer;
 
-use super::{Hash, Identity, Pattern, Scope};
+use super::quota::{PerQuota, QuotaKind};
+use super::{Hash, Pattern, Principal, Scope};
 use crate::serve::key_values::KeyValues;
 
 /// What is kept of a token.
@@ -22,10 +23,8 @@ pub(crate) struct TokenLine {
     pub(crate) hash: Hash,
     pub(crate) scopes: Vec<Scope>,
     pub(crate) namespaces: Vec<Pattern>,
-    pub(crate) ids_per_second: Option<NonZeroU64>,
-    pub(crate) requests_per_second: Option<NonZeroU64>,
-    pub(crate) leases_per_second: Option<NonZeroU64>,
-    pub(crate) reads_per_second: Option<NonZeroU64>,
+    /// How many it may take of each in a second, as `ids_per_second` and its like say.
+    pub(crate) quotas: PerQuota<Option<NonZeroU64>>,
     /// When it expires, as time since the Unix epoch.
     pub(crate) until: Option<Duration>,
     /// Which node ids it may lease, if not all.
@@ -47,8 +46,8 @@ impl TokenLine {
 pub(crate) const VERSION_LINE: &str = "version=1";
 
 /// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
-pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Identity>>, String> {
-    let mut identities: Vec<Arc<Identity>> = Vec::new();
+pub(super) fn parse(text: &str, before: &[Arc<Principal>]) -> Result<Vec<Arc<Principal>>, String> {
+    let mut principals: Vec<Arc<Principal>> = Vec::new();
     for (index, (number, line)) in crate::serve::key_values::lines(text).enumerate() {
         let wrong = |problem: String| format!("line {number}: {problem}");
         if line.starts_with("version=") {
@@ -56,15 +55,15 @@ pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Iden
             continue;
         }
         let line: TokenLine = line.parse().map_err(wrong)?;
-        let is_namesake = |other: &&Arc<Identity>| other.name() == line.name;
-        for other in &identities {
+        let is_namesake = |other: &&Arc<Principal>| other.name() == line.name;
+        for other in &principals {
             if is_namesake(&other) && !other.expires() && line.until.is_none() {
-                let told = format!(
+                let message = format!(
                     "the name {:?} is used twice: each token needs its own; of two lines of one name, all but the last need \
                      until=, as `randflake token rotate` writes it",
                     line.name
                 );
-                return Err(wrong(told));
+                return Err(wrong(message));
             }
             if other.is_of(&line.hash) {
                 return Err(wrong(format!(
@@ -73,14 +72,15 @@ pub(super) fn parse(text: &str, before: &[Arc<Identity>]) -> Result<Vec<Arc<Iden
                 )));
             }
         }
-        let namesake = identities.iter().find(is_namesake);
+        // A rotated token, or one with other rights, is the same client: it goes on with what is left of the quotas.
+        let namesake = principals.iter().find(is_namesake);
         let old = namesake
             .or_else(|| before.iter().find(|old| old.is_of(&line.hash)))
             .or_else(|| before.iter().find(is_namesake));
         let old = old.map(Arc::clone);
-        identities.push(Arc::new(Identity::new(line, old.as_deref())));
+        principals.push(Arc::new(Principal::new(line, old.as_deref())));
     }
-    Ok(identities)
+    Ok(principals)
 }
 
 fn check_version(line: &str, is_first: bool) -> Result<(), String> {
@@ -113,7 +113,12 @@ impl FromStr for TokenLine {
         let hash = Hash::from_hex(&hash).ok_or_else(|| {
             "sha256 must be the 64 hex digits that `randflake token new` printed".to_owned()
         })?;
+        let mut quotas = PerQuota::default();
+        for (quota, (kind, _)) in quotas.iter_mut().zip(QuotaKind::ALL) {
+            *quota = limit(words.take(&format!("{kind}_per_second")))?;
+        }
         let line = Self {
+            quotas,
             name: name(&words.needed("name")?)?,
             hash,
             scopes: list(&words.needed("scopes")?, |text| {
@@ -122,10 +127,6 @@ impl FromStr for TokenLine {
                 })
             })?,
             namespaces: list(&words.needed("namespaces")?, str::parse)?,
-            ids_per_second: limit(words.take("ids_per_second"))?,
-            requests_per_second: limit(words.take("requests_per_second"))?,
-            leases_per_second: limit(words.take("leases_per_second"))?,
-            reads_per_second: limit(words.take("reads_per_second"))?,
             until: words.take("until").map(|text| until(&text)).transpose()?,
             node_ids: words
                 .take("node_ids")
@@ -190,17 +191,10 @@ impl Display for TokenLine {
             "name={} sha256={} scopes={scopes} namespaces={namespaces}",
             self.name, self.hash
         )?;
-        if let Some(limit) = self.ids_per_second {
-            write!(f, " ids_per_second={limit}")?;
-        }
-        if let Some(limit) = self.requests_per_second {
-            write!(f, " requests_per_second={limit}")?;
-        }
-        if let Some(limit) = self.leases_per_second {
-            write!(f, " leases_per_second={limit}")?;
-        }
-        if let Some(limit) = self.reads_per_second {
-            write!(f, " reads_per_second={limit}")?;
+        for (limit, (kind, _)) in self.quotas.iter().zip(QuotaKind::ALL) {
+            if let Some(limit) = limit {
+                write!(f, " {kind}_per_second={limit}")?;
+            }
         }
         if let Some(until) = self.until {
             write!(f, " until={}", utc(until))?;

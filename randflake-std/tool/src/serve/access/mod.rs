@@ -1,8 +1,8 @@
 //! Access rights: bearer tokens from a file, stored as hashes.
 
 mod file;
-mod identity;
 mod pattern;
+mod principal;
 mod quota;
 mod scope;
 mod secret;
@@ -11,12 +11,13 @@ mod weight;
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
+
+use tokio::sync::watch;
 
 pub(crate) use self::file::{TokenLine, VERSION_LINE, check, name, node_ids};
-pub(crate) use self::identity::Identity;
 pub(crate) use self::pattern::Pattern;
-use self::quota::{Limit, Quota};
+pub(crate) use self::principal::Principal;
 pub(crate) use self::scope::Scope;
 pub(crate) use self::secret::{Hash, TokenSecret};
 pub(crate) use self::weight::Weight;
@@ -28,13 +29,13 @@ use crate::failure::Failure;
 pub(crate) struct Access {
     /// File of tokens; `None` if no token is needed.
     file: Option<Watched>,
-    identities: RwLock<Arc<Vec<Arc<Identity>>>>,
+    principals: watch::Sender<Arc<Vec<Arc<Principal>>>>,
     /// Version of the file; connections look up their token again when it changes.
     version: AtomicU64,
     /// The file could not be read when it had changed: tokens that were removed from it still count.
     is_stale: AtomicBool,
-    /// Identity of clients without a token, where none is needed.
-    anybody: Arc<Identity>,
+    /// Principal of clients without a token, where none is needed.
+    anybody: Arc<Principal>,
 }
 
 impl Access {
@@ -42,10 +43,10 @@ impl Access {
     pub(crate) fn open() -> Self {
         Self {
             file: None,
-            identities: RwLock::default(),
+            principals: watch::Sender::default(),
             version: AtomicU64::new(0),
             is_stale: AtomicBool::new(false),
-            anybody: Arc::new(Identity::anybody()),
+            anybody: Arc::new(Principal::anybody()),
         }
     }
 
@@ -53,10 +54,10 @@ impl Access {
     pub(crate) fn from_file(path: PathBuf) -> Result<Self, Failure> {
         let file = Watched::new(path);
         let text = file.read("the tokens").map_err(Failure::failed)?;
-        let identities = file::parse(&text, &[]).map_err(|problem| file.wrong(&problem))?;
+        let principals = file::parse(&text, &[]).map_err(|problem| file.wrong(&problem))?;
         Ok(Self {
             file: Some(file),
-            identities: RwLock::new(Arc::new(identities)),
+            principals: watch::Sender::new(Arc::new(principals)),
             ..Self::open()
         })
     }
@@ -71,39 +72,40 @@ impl Access {
         self.version.load(Ordering::Acquire)
     }
 
-    /// Identity of a client that sends no token.
-    pub(crate) fn anonymous(&self) -> Result<Arc<Identity>, Refusal> {
+    /// Principal of a client that sends no token.
+    pub(crate) fn anonymous(&self) -> Result<Arc<Principal>, Refusal> {
         if self.is_required() {
-            let told =
+            let message =
                 "a token is required: send it with AUTH, or in the header Authorization: Bearer";
-            return Err(Refusal::new(RefusalKind::Unauthenticated, told));
+            return Err(Refusal::new(RefusalKind::Unauthenticated, message));
         }
         Ok(Arc::clone(&self.anybody))
     }
 
-    /// Identity of a client that sends a token. Where none is required every token is refused: a client that sends
+    /// Principal of a client that sends a token. Where none is required every token is refused: a client that sends
     /// one expects it to be checked.
-    pub(crate) fn authenticate(&self, token: &[u8]) -> Result<Arc<Identity>, Refusal> {
-        let identity = self.find(&Hash::of(token));
-        let identity = identity.ok_or_else(|| {
-            let told = if self.is_required() {
+    pub(crate) fn authenticate(&self, token: &[u8]) -> Result<Arc<Principal>, Refusal> {
+        let principal = self.find(&Hash::of(token));
+        let principal = principal.ok_or_else(|| {
+            let message = if self.is_required() {
                 "the token is unknown, or was revoked"
             } else {
                 "the server has no tokens (--tokens): send none"
             };
-            Refusal::new(RefusalKind::WrongToken, told)
+            Refusal::new(RefusalKind::WrongToken, message)
         })?;
-        identity.check_expiry()?;
-        Ok(identity)
+        principal.check_expiry()?;
+        Ok(principal)
     }
 
-    /// Identity of a token hash. All tokens are compared, so that timing reveals nothing.
-    pub(crate) fn find(&self, hash: &Hash) -> Option<Arc<Identity>> {
-        let identities = self.identities();
+    /// Principal of a token's hash. All are compared, each in constant time: how long it takes tells neither how much of a
+    /// guess was right nor whose it would be.
+    pub(crate) fn find(&self, hash: &Hash) -> Option<Arc<Principal>> {
+        let principals = self.principals();
         let mut found = None;
-        for identity in identities.iter() {
-            if identity.is_of(hash) {
-                found = Some(identity);
+        for principal in principals.iter() {
+            if principal.is_of(hash) {
+                found = Some(principal);
             }
         }
         found.cloned()
@@ -117,15 +119,15 @@ impl Access {
         if !file.has_changed() && !always {
             return Ok(false);
         }
-        let before = self.identities();
+        let before = self.principals();
         let read = file.read("the tokens").map_err(Failure::failed);
         let parsed = read
             .and_then(|text| file::parse(&text, &before).map_err(|problem| file.wrong(&problem)));
         self.is_stale.store(parsed.is_err(), Ordering::Relaxed);
-        let identities = parsed?;
-        let mut place = self.identities.write();
-        **place.as_mut().unwrap_or_else(|error| error.get_mut()) = Arc::new(identities);
-        drop(place);
+        // A file that is half written is wrong in most cases: it must not lock everybody out.
+        let principals = parsed?;
+        self.principals.send_replace(Arc::new(principals));
+        // After the principals, so that who sees the new version finds them.
         self.version.fetch_add(1, Ordering::Release);
         Ok(true)
     }
@@ -135,24 +137,19 @@ impl Access {
         self.is_stale.load(Ordering::Relaxed)
     }
 
-    fn identities(&self) -> Arc<Vec<Arc<Identity>>> {
-        Arc::clone(
-            &self
-                .identities
-                .read()
-                .unwrap_or_else(PoisonError::into_inner),
-        )
+    fn principals(&self) -> Arc<Vec<Arc<Principal>>> {
+        Arc::clone(&self.principals.borrow())
     }
 
     /// Number of tokens in the file, also expired ones.
     pub(crate) fn count(&self) -> usize {
-        self.identities().len()
+        self.principals().len()
     }
 
     /// Number of tokens that have not expired.
     pub(crate) fn valid(&self) -> usize {
-        let identities = self.identities();
-        let valid = identities.iter().filter(|known| !known.has_expired());
+        let principals = self.principals();
+        let valid = principals.iter().filter(|known| !known.has_expired());
         valid.count()
     }
 

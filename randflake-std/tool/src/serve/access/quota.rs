@@ -5,6 +5,30 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 use std::time::Instant;
 
+/// What a token has a quota of, in the order of their table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum QuotaKind {
+    Ids,
+    Requests,
+    Leases,
+    Reads,
+}
+
+/// A value for each kind of quota.
+pub(crate) type PerQuota<T> = [T; QuotaKind::ALL.len()];
+
+impl QuotaKind {
+    /// Each with its name in files and messages, and its limit where a token's line has none: a store keeps the last 65,536
+    /// leases of a node id, so that at 50 a second one token takes more than 20 minutes to push out a lease of others. At
+    /// once it is as many as one request may ask for.
+    pub(super) const ALL: [(&'static str, Option<Limit>); 4] = [
+        ("ids", None),
+        ("requests", None),
+        ("leases", Some(Limit::new(50, 1_000))),
+        ("reads", Some(Limit::new(100, 1_000))),
+    ];
+}
+
 const NANOS: u64 = 1_000_000_000;
 
 /// A rate per second, and the largest burst.
@@ -39,8 +63,9 @@ const fn at_least_one(number: u64) -> NonZeroU64 {
     }
 }
 
-/// A token bucket: the generic cell rate algorithm, whose whole state is the time at which the bucket is full again. One
-/// word, so that all connections of a token share it without a lock.
+/// A token bucket: the generic cell rate algorithm (ITU-T I.371, virtual scheduling), whose whole state is the time at which
+/// the bucket is full again. One word, so that all connections of a token share it without a lock; nothing else is published
+/// by it, so that relaxed order is enough.
 #[derive(Debug)]
 pub(crate) struct Quota {
     limit: Limit,
@@ -72,6 +97,7 @@ impl Quota {
         if amount > self.limit.at_once.get() {
             return Err(None);
         }
+        // In `u128` inside: a large amount at a small rate would wrap to a short time.
         let (cost, most) = (self.time_of(amount), self.time_of(self.limit.at_once.get()));
         let mut full_at = self.full_at.load(Ordering::Relaxed);
         loop {

@@ -52,6 +52,7 @@ impl Hash {
     }
 
     /// Reads a hash of 64 hex digits.
+    // Its own, not the tool's digits: `parse` there takes `0x` and fewer digits.
     pub(crate) fn from_hex(text: &str) -> Option<Self> {
         let digits = text.as_bytes();
         if digits.len() != 2 * BYTES || !digits.iter().all(u8::is_ascii_hexdigit) {

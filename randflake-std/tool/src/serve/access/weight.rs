@@ -28,7 +28,7 @@ impl Weight {
 
 /// Quota of small requests per second, by the quota of requests.
 pub(super) fn small_per_second(requests: NonZeroU64) -> NonZeroU64 {
-    /// For the greetings of as many connections.
+    /// For the greetings of as many connections: a token with a quota of one request a second may still have a pool.
     const LEAST: NonZeroU64 = NonZeroU64::new(100).unwrap();
     const TIMES: NonZeroU64 = NonZeroU64::new(10).unwrap();
     requests.saturating_mul(TIMES).max(LEAST)

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::{Arc, Mutex as StdMutex};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use metrics::gauge;
@@ -13,6 +13,7 @@ use tokio::sync::Mutex;
 use super::forecasts::{ShownForecast, Trends};
 use super::status::{NodeIdCounts, NodeIdState};
 use crate::command::lease::Snapshot;
+use crate::serve::lock::lock;
 use crate::serve::service::Service;
 use crate::serve::service::served_namespace::ServedNamespace;
 
@@ -58,7 +59,8 @@ impl Boards {
         let Some(kept) = self.0.get(space.name()) else {
             return Err("it is not served".to_owned());
         };
-        // Who comes while another one asks waits for that answer.
+        // Held while the store is asked: who comes meanwhile waits for that answer, and a page that many look at costs one
+        // read of all leases.
         let mut kept = kept.lock().await;
         if let Some((taken, board)) = &kept.board
             && taken.elapsed() < KEPT
@@ -66,10 +68,7 @@ impl Boards {
             return board.clone();
         }
         let trends = Arc::clone(&kept.trends);
-        let take = move |store: &mut LeaseStore| {
-            let mut trends = trends.lock().unwrap_or_else(PoisonError::into_inner);
-            Ok(Board::take(store, &mut trends)?)
-        };
+        let take = move |store: &mut LeaseStore| Ok(Board::take(store, &mut lock(&trends))?);
         let taken = space.read_store(None, take).await;
         let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
         kept.board = Some((Instant::now(), board.clone()));

@@ -14,8 +14,8 @@ use tokio::time::timeout;
 
 use super::App;
 use super::held::BodyMemory;
-use super::problem::{Defect, Problem};
 use crate::serve::memory::Share;
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// Longest body of a request: four times that of a thousand leases.
 pub(super) const MAX_LEN: usize = 1 << 20;
@@ -33,12 +33,13 @@ pub(super) struct JsonBody<T, const MOST: usize = MAX_LEN>(
 );
 
 impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for JsonBody<T, MOST> {
-    type Rejection = Problem;
+    type Rejection = Refusal;
 
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
+        // A page of another site may send a form or plain text unasked, but asks (CORS) before it sends JSON.
         if !is_json(request.headers()) {
-            return Err(Problem::new(
-                Defect::UnsupportedMediaType,
+            return Err(Refusal::new(
+                RefusalKind::UnsupportedMediaType,
                 "the body's Content-Type is not application/json, which alone is allowed",
             ));
         }
@@ -49,17 +50,18 @@ impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for JsonBody<
         }
         let len = size.upper().and_then(|len| usize::try_from(len).ok());
         let len = len.unwrap_or(MOST).min(MOST);
+        // Before a byte of it is read, for the longest that it may become.
         let share = BodyMemory::of(&request).take(len * PARSED).await?;
         let reading = Bytes::from_request(request, app);
         let read = timeout(PATIENCE, reading).await.map_err(|_| {
-            let told = format!("the body took over {} s", PATIENCE.as_secs());
-            Problem::new(Defect::TooSlow, told)
+            let message = format!("the body took over {} s", PATIENCE.as_secs());
+            Refusal::new(RefusalKind::TooSlow, message)
         })?;
         let bytes = read.map_err(|error| {
             if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
                 too_long(MOST)
             } else {
-                Problem::invalid(format!("the body cannot be read: {}", error.body_text()))
+                Refusal::invalid(format!("the body cannot be read: {}", error.body_text()))
             }
         })?;
         if bytes.len() > MOST {
@@ -67,19 +69,18 @@ impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for JsonBody<
         }
         if !bytes.trim_ascii_start().starts_with(b"{") {
             // A list would be read as the members in order.
-            return Err(Problem::invalid(
-                "the body is not what is allowed: an object, {...}",
-            ));
+            let message = "the body is not what is allowed: an object, {...}";
+            return Err(Refusal::invalid(message));
         }
         let read = serde_json::from_slice(&bytes);
-        let told = |error| Problem::invalid(format!("the body is not what is allowed: {error}"));
-        read.map(|read| Self(read, share)).map_err(told)
+        let message = |error| Refusal::invalid(format!("the body is not what is allowed: {error}"));
+        read.map(|read| Self(read, share)).map_err(message)
     }
 }
 
-fn too_long(allowed: usize) -> Problem {
-    let told = format!("the body is too long: {allowed} bytes are allowed");
-    Problem::new(Defect::TooLarge, told)
+fn too_long(allowed: usize) -> Refusal {
+    let message = format!("the body is too long: {allowed} bytes are allowed");
+    Refusal::new(RefusalKind::TooLarge, message)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

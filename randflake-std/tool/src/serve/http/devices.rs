@@ -1,18 +1,13 @@
 //! `/v1/devices`: whose a device is, and the counter of its last ticket.
 
-use std::sync::Arc;
-
-use axum::extract::State;
 use randflake_std::lease::{Device, DeviceError, DeviceRequest, LeaseStore};
 use serde::{Deserialize, Serialize};
 
-use super::App;
 use super::body::{Json, JsonBody};
-use super::principal::Principal;
-use super::problem::Problem;
-use super::query::Query;
+use super::request::ApiRequest;
 use super::tickets::device_of;
 use crate::serve::access::{Scope, Weight};
+use crate::serve::service::refusal::Refusal;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,59 +31,38 @@ pub(super) struct DeviceAnswer {
 }
 
 pub(super) async fn register(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    query: Query,
+    request: ApiRequest,
     JsonBody(asked, _): JsonBody<DeviceParameters>,
-) -> Result<Json<DeviceAnswer>, Problem> {
-    let query = query.only(&["namespace"])?;
+) -> Result<Json<DeviceAnswer>, Refusal> {
+    request.query.only(&["namespace"])?;
     let device = device_of(&asked.device)?;
-    let DeviceParameters { owner, counter, .. } = asked;
-    work(
-        &app,
-        &principal,
-        query.namespace(&app, &principal)?,
-        device,
-        move |store| {
-            store.device(
-                device,
-                &DeviceRequest::Register {
-                    owner: owner.as_deref(),
-                    reported: counter,
-                },
-            )
-        },
-    )
-    .await
+    let register = move |store: &mut LeaseStore| {
+        let register = DeviceRequest::Register {
+            owner: asked.owner.as_deref(),
+            reported: asked.counter,
+        };
+        store.device(device, &register)
+    };
+    work(&request, device, register).await
 }
 
-pub(super) async fn look(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    query: Query,
-) -> Result<Json<DeviceAnswer>, Problem> {
-    let query = query.only(&["namespace", "device"])?;
-    let device = device_of(query.text("device").unwrap_or_default())?;
-    work(
-        &app,
-        &principal,
-        query.namespace(&app, &principal)?,
-        device,
-        move |store| store.device(device, &DeviceRequest::Look),
-    )
-    .await
+pub(super) async fn look(request: ApiRequest) -> Result<Json<DeviceAnswer>, Refusal> {
+    request.query.only(&["namespace", "device"])?;
+    let device = device_of(request.query.text("device").unwrap_or_default())?;
+    let look = move |store: &mut LeaseStore| store.device(device, &DeviceRequest::Look);
+    work(&request, device, look).await
 }
 
 async fn work(
-    app: &App,
-    principal: &Principal,
-    namespace: &str,
+    request: &ApiRequest,
     device: u64,
     work: impl FnOnce(&mut LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
-) -> Result<Json<DeviceAnswer>, Problem> {
-    let space = app.service.space(&principal.0, Scope::Admin, namespace)?;
-    principal.0.take_request(Weight::ONE)?;
-    let known = space.with_store(&principal.0, move |store| Ok(work(store)?));
+) -> Result<Json<DeviceAnswer>, Refusal> {
+    let (app, principal) = (&request.app, &request.principal);
+    let namespace = request.namespace()?;
+    let space = app.service.space(principal, Scope::Admin, namespace)?;
+    principal.take_request(Weight::ONE)?;
+    let known = space.with_store(principal, move |store| Ok(work(store)?));
     let known = known.await?;
     Ok(Json(DeviceAnswer {
         namespace: namespace.to_owned(),

@@ -1,23 +1,17 @@
 //! `GET /v1/explain`: who held an id's node id when it was made.
 
-use std::sync::Arc;
-
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
-use randflake_std::lease::{self, LeaseStore};
+use randflake_std::lease::{Gap, LeaseStore};
 use serde::Serialize;
 
-use super::App;
 use super::body::Json;
-use super::inspect::{ONE, read_one};
-use super::principal::Principal;
-use super::problem::Problem;
-use super::query::Query;
+use super::inspect::read_one;
+use super::request::ApiRequest;
 use crate::command::explain::ExplainRow;
-use crate::serve::access::{Scope, Weight};
+use crate::serve::access::Scope;
+use crate::serve::service::refusal::Refusal;
 
 #[derive(Serialize)]
-struct ExplainAnswer {
+pub(super) struct ExplainAnswer {
     namespace: String,
     #[serde(flatten)]
     row: ExplainRow,
@@ -32,7 +26,7 @@ struct GapDocument {
 }
 
 impl GapDocument {
-    fn of(gap: &lease::Gap) -> Self {
+    fn of(gap: &Gap) -> Self {
         Self {
             fencing_token: gap.fencing_token,
             is_changed: gap.is_changed,
@@ -40,23 +34,18 @@ impl GapDocument {
     }
 }
 
-pub(super) async fn explain(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    query: Query,
-) -> Result<Response, Problem> {
-    let query = query.only(&ONE)?;
-    let (namespace, id) = read_one(&query, &app, &principal, Weight::ONE)?;
-    let space = app.service.space(&principal.0, Scope::Inspect, namespace)?;
-    principal.0.take_reads(1)?;
+pub(super) async fn explain(request: ApiRequest) -> Result<Json<ExplainAnswer>, Refusal> {
+    let (namespace, id) = read_one(&request)?;
+    let ApiRequest { app, principal, .. } = &request;
+    let space = app.service.space(principal, Scope::Inspect, namespace)?;
+    principal.take_reads(1)?;
     let parts = space.codec().inspect(id);
     let explain = move |store: &mut LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
-    let explained = space.read_store(Some(&principal.0), explain).await?;
+    let explained = space.read_store(Some(principal), explain).await?;
     let spec = space.namespace().spec();
-    let answer = ExplainAnswer {
+    Ok(Json(ExplainAnswer {
         namespace: namespace.to_owned(),
         gaps: explained.gap.iter().map(GapDocument::of).collect(),
         row: ExplainRow::new(id, parts, spec, &explained.explanation, explained.now),
-    };
-    Ok(Json(answer).into_response())
+    }))
 }

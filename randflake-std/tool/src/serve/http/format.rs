@@ -3,27 +3,8 @@
 use axum::http::header::ACCEPT;
 use axum::http::{HeaderMap, HeaderValue};
 
-use super::problem::{Defect, Problem};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum IdsFormat {
-    /// A JSON object with text and decimal digits of each id.
-    Json,
-    /// A line of base32hex for each id.
-    Text,
-    /// A line of decimal digits for each id, signed.
-    Int,
-    /// Eight bytes for each id, the lowest first.
-    Raw,
-}
-
-/// In the order in which they are taken if a client likes several alike.
-const ALL: [(IdsFormat, &str); 4] = [
-    (IdsFormat::Json, "json"),
-    (IdsFormat::Text, "text"),
-    (IdsFormat::Int, "int"),
-    (IdsFormat::Raw, "raw"),
-];
+use crate::serve::service::ids_format::IdsFormat;
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 impl IdsFormat {
     pub(super) const fn media_type(self) -> &'static str {
@@ -44,40 +25,37 @@ impl IdsFormat {
     }
 
     /// That of the parameter `format`, which must be acceptable; without one, the most acceptable.
-    pub(super) fn chosen(named: Option<&str>, headers: &HeaderMap) -> Result<Self, Problem> {
+    pub(super) fn chosen(named: Option<&str>, headers: &HeaderMap) -> Result<Self, Refusal> {
         let accepted = Accepted::read(headers);
         let Some(name) = named else {
-            let liked = |format: Self| accepted.quality(format);
-            let mut best = (Self::Json, liked(Self::Json));
-            for (format, _) in ALL {
-                if liked(format) > best.1 {
-                    best = (format, liked(format));
-                }
-            }
-            return if best.1 > 0 {
-                Ok(best.0)
-            } else {
-                let told = "the header Accept has none of application/json, text/plain and application/octet-stream, which \
-                            are served";
-                Err(Problem::new(Defect::NotAcceptable, told))
-            };
+            // From the last on: of several that are liked alike the first is taken.
+            let formats = Self::ALL.into_iter().rev().map(|(format, _)| format);
+            let best = formats.max_by_key(|format| accepted.quality(*format));
+            let best = best.filter(|format| accepted.quality(*format) > 0);
+            return best.ok_or_else(|| {
+                let message = "the header Accept has none of application/json, text/plain and \
+                               application/octet-stream, which are served";
+                Refusal::new(RefusalKind::NotAcceptable, message)
+            });
         };
-        let found = ALL.into_iter().find(|(_, own)| *own == name);
-        let Some((format, _)) = found else {
-            let allowed = ALL.map(|(_, own)| own).join(", ");
-            let told = format!("format is {name:?}: {allowed} are allowed");
-            return Err(Problem::invalid(told));
+        let Some(format) = Self::named(name) else {
+            let allowed = Self::ALL.map(|(_, own)| own).join(", ");
+            let message = format!("format is {name:?}: {allowed} are allowed");
+            return Err(Refusal::invalid(message));
         };
         if accepted.quality(format) > 0 {
             return Ok(format);
         }
-        let (essence, _) = format
-            .media_type()
-            .split_once(';')
-            .unwrap_or((format.media_type(), ""));
-        let told = format!("format={name} is {essence}, and the header Accept does not have it");
-        Err(Problem::new(Defect::NotAcceptable, told))
+        let essence = essence(format);
+        let message = format!("format={name} is {essence}, and the header Accept does not have it");
+        Err(Refusal::new(RefusalKind::NotAcceptable, message))
     }
+}
+
+/// The media type without its parameters.
+fn essence(format: IdsFormat) -> &'static str {
+    let mut parts = format.media_type().split(';');
+    parts.next().unwrap_or_default()
 }
 
 /// The media types of the header `Accept`, with how much each is liked in thousandths.
@@ -96,7 +74,7 @@ impl Accepted {
         if self.0.is_empty() {
             return 1_000;
         }
-        let essence = format.media_type().split(';').next().unwrap_or_default();
+        let essence = essence(format);
         let kind = essence.split('/').next().unwrap_or_default();
         let ranges = [essence.to_owned(), format!("{kind}/*"), "*/*".to_owned()];
         let find = |range: &String| self.0.iter().find(|(own, _)| own == range);

@@ -2,16 +2,15 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 
 use super::App;
-use super::principal::Principal;
-use super::problem::{Defect, Problem};
-use super::query::Query;
+use super::request::{Parameters, identify};
 use crate::failure::one_line;
 use crate::serve::access::Scope;
 use crate::serve::service::readiness::NotReady;
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// Whether the process answers.
 pub(super) async fn alive() -> &'static str {
@@ -22,44 +21,41 @@ pub(super) async fn alive() -> &'static str {
 /// issues ids. Which namespaces there are is said to their administrators alone.
 pub(super) async fn ready(
     State(app): State<Arc<App>>,
-    principal: Result<Principal, Problem>,
-    query: Query,
-) -> Result<(StatusCode, String), Problem> {
-    let query = query.only(&["namespace"])?;
+    request: Request,
+) -> Result<(StatusCode, String), Refusal> {
+    let (parts, _) = request.into_parts();
+    let principal = identify(&parts, &app).ok();
+    let admin = principal.filter(|principal| principal.has(Scope::Admin));
+    let query = Parameters::read(&parts)?;
+    query.only(&["namespace"])?;
     let named = query.text("namespace");
     let mut lines = Vec::new();
-    for space in app.service.spaces() {
+    let spaces = app.service.spaces();
+    for space in spaces.filter(|space| named.is_none_or(|named| named == space.name())) {
         let Some(NotReady { cause, detail, .. }) = space.not_ready() else {
             continue;
         };
-        let is_theirs =
-            |principal: &Principal| principal.0.has(Scope::Admin) && principal.0.sees(space.name());
-        let is_named = named.is_none_or(|named| named == space.name());
-        match &principal {
-            _ if !is_named => {}
-            Ok(principal) if is_theirs(principal) => {
-                lines.push(format!("{}: {}\n", space.name(), one_line(&detail)));
-            }
-            _ => lines.push(format!("a namespace: {cause}\n")),
-        }
+        let is_theirs = admin.as_ref().is_some_and(|admin| admin.sees(space.name()));
+        lines.push(if is_theirs {
+            format!("{}: {}\n", space.name(), one_line(&detail))
+        } else {
+            format!("a namespace: {cause}\n")
+        });
     }
     lines.dedup();
-    if app.service.access.refuses_all() {
+    let access = &app.service.access;
+    if access.refuses_all() {
         // For anybody: nobody has a token to ask with.
         lines.push("no token is valid: every client is refused (--tokens)\n".to_owned());
     }
-    if app.service.access.is_stale()
-        && principal.is_ok_and(|principal| principal.0.has(Scope::Admin))
-    {
-        lines.push(
-            "the file of tokens cannot be used: those of before count, also revoked ones\n"
-                .to_owned(),
-        );
+    if access.is_stale() && admin.is_some() {
+        let line = "the file of tokens cannot be used: those of before count, also revoked ones\n";
+        lines.push(line.to_owned());
     }
     let is_ready = match named {
         Some(named) => app.service.issues(named).ok_or_else(|| {
-            let told = format!("no namespace {named:?} is served here");
-            Problem::new(Defect::NotFound, told)
+            let message = format!("no namespace {named:?} is served here");
+            Refusal::new(RefusalKind::NotFound, message)
         })?,
         None => app.service.is_ready(),
     };

@@ -8,11 +8,10 @@ use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 
-use super::problem::Problem;
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::refusal::Refusal;
 
-/// An answer that is no longer is paid for with the connection.
+/// An answer that is no longer, in bytes, is paid for with the connection: HTTP's own buffers hold it.
 const SHORT: usize = 16 << 10;
 
 /// Who pays for the memory of a request and its answer: the connection's account, if there is a connection.
@@ -61,7 +60,7 @@ impl BodyMemory {
             None => match self.take(len).await {
                 Ok(Some(share)) => Arc::new(share),
                 Ok(None) => return Response::from_parts(parts, body),
-                Err(refusal) => return Problem::from(refusal).into_response(),
+                Err(refusal) => return refusal.into_response(),
             },
         };
         // It is in memory, in one piece.

@@ -1,39 +1,34 @@
 //! The path `GET /v1/ids`: new ids.
 
-use std::sync::Arc;
-
 use axum::body::Bytes;
-use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::response::{IntoResponse, Response};
 use randflake_std::Id;
 
-use super::App;
-use super::format::IdsFormat;
 use super::held::{BodyMemory, PaidMemory};
-use super::principal::Principal;
-use super::problem::Problem;
-use super::query::Query;
+use super::request::ApiRequest;
 use crate::form::TextForm;
 use crate::serve::service::MAX_IDS;
+use crate::serve::service::ids_format::IdsFormat;
+use crate::serve::service::refusal::Refusal;
 use crate::serve::service::served_namespace::PATIENCE;
 
 pub(super) async fn ids(
-    State(app): State<Arc<App>>,
-    principal: Principal,
+    request: ApiRequest,
     headers: HeaderMap,
-    holding: BodyMemory,
-    query: Query,
-) -> Result<Response, Problem> {
-    let query = query.only(&["namespace", "count", "format"])?;
+    memory: BodyMemory,
+) -> Result<Response, Refusal> {
+    let query = &request.query;
+    query.only(&["namespace", "count", "format"])?;
     let format = IdsFormat::chosen(query.text("format"), &headers)?;
     let count = query.number("count", 1..=MAX_IDS as u64)?.unwrap_or(1);
-    let namespace = query.namespace(&app, &principal)?;
+    let namespace = request.namespace()?;
     let count = usize::try_from(count).unwrap_or(MAX_IDS);
-    let share = holding.take(count * (8 + format.max_len())).await?;
+    let share = memory.take(count * (8 + format.max_len())).await?;
     let mut ids = vec![Id::from_u64(0); count];
-    let asked = app.service.ids(&principal.0, namespace, &mut ids, PATIENCE);
+    let service = &request.app.service;
+    let asked = service.ids(&request.principal, namespace, &mut ids, PATIENCE);
     asked.await?;
     let body = match format {
         IdsFormat::Json => objects(namespace, &ids).into_bytes(),

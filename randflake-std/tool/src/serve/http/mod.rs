@@ -25,10 +25,9 @@ mod held;
 mod ids;
 mod inspect;
 mod leases;
-mod principal;
 mod problem;
-mod query;
 mod recorder;
+mod request;
 mod request_log;
 mod site;
 mod stall_limit;
@@ -57,9 +56,8 @@ use tokio::time::timeout;
 use self::board::Boards;
 use self::files::FILES;
 use self::held::BodyMemory;
-use self::problem::{Defect, Problem};
 use self::recorder::Recorded;
-use self::request_log::{LoggedRequest, Peer};
+use self::request_log::LoggedRequest;
 use self::stall_limit::StallLimit;
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::memory::{Account, MemoryBudget};
@@ -68,13 +66,15 @@ use super::service::answers::AnswerStatus;
 use super::service::counters::Connections;
 use super::service::refusal::{Refusal, RefusalKind};
 
-/// How long the head of a request may take, and the next one may be waited for.
+/// How long the head of a request may take, and the next one may be waited for. Clients that keep connections open longer
+/// open a new one; half a head (slowloris) holds its place no longer.
 const HEAD: Duration = Duration::from_secs(10);
 /// Longest head of a request in bytes.
 const MAX_HEAD: usize = 16 << 10;
 /// What a connection holds: a head that is read, one that is written, and its state.
 const COST: usize = 2 * MAX_HEAD + (4 << 10);
-/// Time limit of an answer, including receiving the body of the request.
+/// Time limit of an answer, including receiving the body of the request. It is beyond every wait inside: 5 s for a turn, for
+/// ids and for memory, 10 s for a body.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// State shared by all handlers.
@@ -108,25 +108,22 @@ fn router(app: Arc<App>) -> Router {
     router
         .fallback(no_path)
         .method_not_allowed_fallback(no_method)
+        // Also of bodies whose length is not announced.
         .layer(DefaultBodyLimit::max(body::MAX_LEN))
         .layer(from_fn_with_state(Arc::clone(&app), middleware))
         .with_state(app)
 }
 
-async fn no_path(request: Request) -> Problem {
-    let told = format!(
-        "there is nothing at {:?}: see /openapi.json",
-        request.uri().path()
-    );
-    Problem::new(Defect::NotFound, told)
+async fn no_path(request: Request) -> Refusal {
+    let path = request.uri().path();
+    let message = format!("there is nothing at {path:?}: see /openapi.json");
+    Refusal::new(RefusalKind::NotFound, message)
 }
 
-async fn no_method(request: Request) -> Problem {
-    let told = format!(
-        "{} is not allowed here: see the header Allow",
-        request.method()
-    );
-    Problem::new(Defect::MethodNotAllowed, told)
+async fn no_method(request: Request) -> Refusal {
+    let method = request.method();
+    let message = format!("{method} is not allowed here: see the header Allow");
+    Refusal::new(RefusalKind::MethodNotAllowed, message)
 }
 
 /// Middleware of every request: checks, quotas and the log.
@@ -138,17 +135,19 @@ async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Nex
     let answering = async {
         match site::check_host(&request) {
             Ok(()) => next.run(request).await,
-            Err(problem) => problem.into_response(),
+            Err(refusal) => refusal.into_response(),
         }
     };
+    // Cancels the handler, not the work with the store, which goes on in its thread and may succeed.
     let answered = timeout(PATIENCE, answering).await;
     let mut response = answered.unwrap_or_else(|_| {
-        let told = format!(
+        let message = format!(
             "the lease store did not answer within {} s: whether it did what was asked is unknown",
             PATIENCE.as_secs()
         );
-        Problem::from(Refusal::new(RefusalKind::Unavailable, told)).into_response()
+        Refusal::new(RefusalKind::Unavailable, message).into_response()
     });
+    // Before the answer is counted: there may be no memory for it, and then it is another answer.
     response = holding.keep(response).await;
     if let Some(kind) = response.extensions().get::<RefusalKind>() {
         counters.refused(*kind);
@@ -207,7 +206,6 @@ impl Protocol for Http {
     async fn speak(self, stream: Stream, account: Arc<Account>, mut stopping: Stopping) {
         let router = TowerToHyperService::new(self.router);
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-            request.extensions_mut().insert(Peer(account.peer()));
             request.extensions_mut().insert(Arc::clone(&account));
             router.call(request)
         });

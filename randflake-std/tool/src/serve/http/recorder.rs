@@ -3,11 +3,12 @@
 use core::fmt::Write as _;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, Unit};
 
 use super::exposition::labels;
+use crate::serve::lock::lock;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MetricKind {
@@ -39,14 +40,14 @@ impl Recorded {
         let pairs = || key.labels().map(|label| (label.key(), label.value()));
         let namespace = pairs().find(|(name, _)| *name == "namespace");
         let namespace = namespace.map(|(_, value)| value.to_owned());
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = lock(&self.0);
         let family = kept.entry((key.name().to_owned(), kind)).or_default();
         Arc::clone(family.entry((labels(pairs()), namespace)).or_default())
     }
 
     /// Those of the namespaces that may be seen, in the text format of Prometheus.
     pub(super) fn write(&self, text: &mut String, sees: impl Fn(&str) -> bool) {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = lock(&self.0);
         for ((name, kind), family) in &*kept {
             let shown = match kind {
                 MetricKind::Counter => "counter",

@@ -8,8 +8,9 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 
-use crate::serve::access::Identity;
+use crate::serve::access::Principal;
 use crate::serve::log::{self, LogEntry};
+use crate::serve::memory::Account;
 use crate::serve::service::Service;
 use crate::serve::service::refusal::RefusalKind;
 
@@ -26,18 +27,14 @@ const KNOWN: [Method; 9] = [
     Method::PATCH,
 ];
 
-/// Address that a request comes from.
-#[derive(Clone, Copy)]
-pub(super) struct Peer(pub(super) SocketAddr);
-
 /// Owner of the token, set once it was looked up.
 #[derive(Clone, Default)]
-pub(super) struct LoggedIdentity(Arc<OnceLock<Arc<Identity>>>);
+pub(super) struct LoggedPrincipal(Arc<OnceLock<Arc<Principal>>>);
 
-impl LoggedIdentity {
-    pub(super) fn is(&self, identity: &Arc<Identity>) {
+impl LoggedPrincipal {
+    pub(super) fn is(&self, principal: &Arc<Principal>) {
         // A request has one token.
-        _ = self.0.set(Arc::clone(identity));
+        _ = self.0.set(Arc::clone(principal));
     }
 }
 
@@ -47,15 +44,15 @@ pub(super) struct LoggedRequest {
     peer: SocketAddr,
     method: Method,
     path: String,
-    seen: LoggedIdentity,
+    seen: LoggedPrincipal,
 }
 
 impl LoggedRequest {
     /// `None` without a log.
     pub(super) fn begin(service: &Service, request: &mut Request) -> Option<Self> {
         let begun = service.log.begin()?;
-        let Peer(peer) = *request.extensions().get()?;
-        let seen = LoggedIdentity::default();
+        let peer = request.extensions().get::<Arc<Account>>()?.peer();
+        let seen = LoggedPrincipal::default();
         request.extensions_mut().insert(seen.clone());
         Some(Self {
             begun,
@@ -73,18 +70,13 @@ impl LoggedRequest {
         let is_known = KNOWN.contains(&self.method);
         let method = if is_known { self.method.as_str() } else { "?" };
         let refused = response.extensions().get::<RefusalKind>();
-        let status = response.status();
         let entry = LogEntry {
             protocol: "http",
             peer: self.peer,
-            token: self.seen.0.get().map(|identity| identity.name()),
+            token: self.seen.0.get().map(|principal| principal.name()),
             request: &format!("{method} {path}"),
             namespace: None,
-            answer: match refused {
-                Some(kind) => log::answer(Some(*kind)),
-                None if status.is_success() => log::answer(None),
-                None => status.as_str(),
-            },
+            answer: log::answer(refused.copied()),
         };
         service.log.end(Some(self.begun), &entry);
     }

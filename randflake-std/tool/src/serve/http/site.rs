@@ -12,21 +12,20 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Version};
 
-use super::problem::Problem;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// Whose page a request is of; `none` is the user.
 const FETCH_SITE: &str = "Sec-Fetch-Site";
 
 /// Refuses requests that do not say once which host they are for: what is before the server may have read another one.
-pub(super) fn check_host(request: &Request) -> Result<(), Problem> {
+pub(super) fn check_host(request: &Request) -> Result<(), Refusal> {
     let found = request.headers().get_all(HOST).iter().count();
     // It came with HTTP/1.1.
     let least = usize::from(request.version() >= Version::HTTP_11);
     if (least..=1).contains(&found) {
         return Ok(());
     }
-    Err(Problem::invalid(format!(
+    Err(Refusal::invalid(format!(
         "the header Host stands there {found} times: once is allowed"
     )))
 }
@@ -76,9 +75,9 @@ fn is_same(origin: &[u8], host: &[u8]) -> bool {
 
 fn refusal(header: &str, found: &[u8], allowed: &str) -> Refusal {
     let found = String::from_utf8_lossy(found);
-    let told = format!(
+    let message = format!(
         "without --tokens no web page of another site may send requests: the header {header} is {found:?}, allowed is \
          {allowed}"
     );
-    Refusal::new(RefusalKind::Forbidden, told)
+    Refusal::new(RefusalKind::Forbidden, message)
 }

@@ -2,11 +2,8 @@
 
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use axum::extract::State as Shared;
-use axum::response::{IntoResponse as _, Response};
 use randflake_std::lease::{Quarantine, Record};
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Handle, Health};
@@ -14,13 +11,12 @@ use serde::Serialize;
 
 use super::board::{Board, NodeMap};
 use super::body::Json;
-use super::principal::Principal;
-use super::problem::Problem;
-use super::query::Query;
-use super::{App, forecasts, whole_ms};
+use super::request::ApiRequest;
+use super::{forecasts, whole_ms};
 use crate::command::lease::Snapshot;
 use crate::layout::described;
 use crate::serve::access::Weight;
+use crate::serve::service::refusal::Refusal;
 use crate::serve::service::served_namespace::ServedNamespace;
 
 /// What a node id is used for.
@@ -53,7 +49,7 @@ impl NodeIdState {
 }
 
 #[derive(Serialize)]
-struct ServerStatus {
+pub(super) struct ServerStatus {
     version: &'static str,
     now_unix_ms: u64,
     uptime_ms: u64,
@@ -122,28 +118,22 @@ struct StatusFields {
     last_unix_ms: u64,
 }
 
-pub(super) async fn status(
-    Shared(app): Shared<Arc<App>>,
-    principal: Principal,
-    query: Query,
-) -> Result<Response, Problem> {
-    query.only(&[])?;
-    principal.must_be_admin()?;
-    principal.0.take_request(Weight::OVERVIEW)?;
-    principal.0.take_reads(1)?;
+pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Refusal> {
+    request.query.only(&[])?;
+    request.must_be_admin()?;
+    let ApiRequest { app, principal, .. } = &request;
+    principal.take_request(Weight::OVERVIEW)?;
+    principal.take_reads(1)?;
     let service = &app.service;
     let mut namespaces = Vec::new();
-    for space in service
-        .spaces()
-        .filter(|space| principal.0.sees(space.name()))
-    {
+    for space in service.spaces_of(principal) {
         let board = app.boards.of(space).await;
         namespaces.push(NamespaceStatus::of(space, board));
     }
-    let is_of_all = service.is_admin_of_all(&principal.0);
+    let is_of_all = service.is_admin_of_all(principal);
     let counters = &service.counters;
     let refused = counters.refusals().filter(|(_, count)| *count > 0);
-    let status = ServerStatus {
+    Ok(Json(ServerStatus {
         version: env!("CARGO_PKG_VERSION"),
         now_unix_ms: whole_ms(now()),
         uptime_ms: whole_ms(service.uptime()),
@@ -153,11 +143,10 @@ pub(super) async fn status(
             http: counters.http_answers.total(),
             resp: counters.resp_answers.total(),
             open_connections: counters.http.open.get() + counters.resp.open.get(),
-            refused: refused.map(|(kind, count)| (kind.name(), count)).collect(),
+            refused: refused.collect(),
         }),
         namespaces,
-    };
-    Ok(Json(status).into_response())
+    }))
 }
 
 fn now() -> Duration {

@@ -2,18 +2,13 @@
 
 use core::fmt::Write as _;
 use core::time::Duration;
-use std::sync::Arc;
 
-use axum::extract::State;
 use axum::http::StatusCode;
-use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest};
+use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest, LeaseStore};
 use serde::{Deserialize, Serialize};
 
-use super::App;
 use super::body::{Json, JsonBody};
-use super::principal::Principal;
-use super::problem::{Defect, Problem};
-use super::query::Query;
+use super::request::ApiRequest;
 use crate::command::lease::device_id;
 use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::{Refusal, RefusalKind};
@@ -44,30 +39,26 @@ pub(super) struct TicketAnswer {
 }
 
 pub(super) async fn tickets(
-    State(app): State<Arc<App>>,
-    principal: Principal,
-    query: Query,
+    request: ApiRequest,
     JsonBody(asked, _): JsonBody<TicketParameters>,
-) -> Result<(StatusCode, Json<TicketAnswer>), Problem> {
-    let query = query.only(&["namespace"])?;
-    let namespace = query.namespace(&app, &principal)?;
-    let space = app.service.space(&principal.0, Scope::Leases, namespace)?;
-    principal.0.take_request(Weight::ONE)?;
+) -> Result<(StatusCode, Json<TicketAnswer>), Refusal> {
+    request.query.only(&["namespace"])?;
+    let ApiRequest { app, principal, .. } = &request;
+    let namespace = request.namespace()?;
+    let space = app.service.space(principal, Scope::Leases, namespace)?;
+    principal.take_request(Weight::ONE)?;
     let device = device_of(&asked.device)?;
-    let Some(key) = app.ticket_key.clone() else {
-        let told =
+    let key = app.ticket_key.clone().ok_or_else(|| {
+        let message =
             "this server has no key of tickets: it is started with --ticket-key-file FILE then";
-        return Err(Problem::new(Defect::NotFound, told));
-    };
+        Refusal::new(RefusalKind::NotFound, message)
+    })?;
     if !asked.renew {
-        principal.0.take_leases(1)?;
+        principal.take_leases(1)?;
     }
     // Without tokens everybody operates the server.
-    let owner = principal
-        .0
-        .has_token()
-        .then(|| principal.0.name().to_owned());
-    let work = move |store: &mut randflake_std::lease::LeaseStore| {
+    let owner = principal.has_token().then(|| principal.name().to_owned());
+    let work = move |store: &mut LeaseStore| {
         // First: a counter that was taken and not used does no harm.
         let next = DeviceRequest::NextTicket {
             owner: owner.as_deref(),
@@ -101,15 +92,13 @@ pub(super) async fn tickets(
             end_unix_ms: spec.unix_ms(grant.end),
         })
     };
-    let answer = space
-        .grant_within(&principal.0, space.leasable(&principal.0)?, work)
-        .await?;
-    Ok((StatusCode::CREATED, Json(answer)))
+    let answer = space.grant_within(principal, space.leasable(principal)?, work);
+    Ok((StatusCode::CREATED, Json(answer.await?)))
 }
 
 /// Reads the number of a device, up to 16 hex digits.
-pub(super) fn device_of(text: &str) -> Result<u64, Problem> {
-    device_id(text).map_err(|problem| Problem::invalid(format!("device is {text:?}: {problem}")))
+pub(super) fn device_of(text: &str) -> Result<u64, Refusal> {
+    device_id(text).map_err(|problem| Refusal::invalid(format!("device is {text:?}: {problem}")))
 }
 
 fn refusal(error: DeviceLeaseError) -> Refusal {

@@ -56,16 +56,16 @@ impl Passed {
         address: &ListenAddress,
         name: &str,
     ) -> Result<TcpListener, Failure> {
-        let told = |problem: String| Failure::failed(format!("--{name}: {problem}"));
+        let failed = |problem: String| Failure::failed(format!("--{name}: {problem}"));
         match address {
             ListenAddress::At(address) => TcpListener::bind(address)
-                .map_err(|error| told(format!("{address} cannot be listened to: {error}"))),
+                .map_err(|error| failed(format!("{address} cannot be listened to: {error}"))),
             ListenAddress::Passed => {
                 let at = self.names.iter().position(|own| own == name);
                 let taken = at.map(|at| self.sockets.take_tcp_listener(at)).transpose();
-                let taken = taken.map_err(|error| told(error.to_string()))?.flatten();
+                let taken = taken.map_err(|error| failed(error.to_string()))?.flatten();
                 taken.ok_or_else(|| {
-                    told(format!(
+                    failed(format!(
                         "systemd has passed no socket named {name}: its socket unit needs ListenStream=ADDRESS and \
                          FileDescriptorName={name}"
                     ))

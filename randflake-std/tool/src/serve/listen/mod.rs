@@ -17,15 +17,17 @@ use tokio::time::{sleep, timeout};
 
 pub(crate) use self::places::{ConnectionLimits, ConnectionPlace, Places, client_of};
 pub(crate) use self::stream::Stream;
+use self::stream::client_certificates;
 use self::tls::Tls;
 use super::memory::{Account, ConnectionCost, MemoryBudget};
 use super::service::counters::Connections;
 
-/// How long a TLS handshake may take.
+/// How long a TLS handshake may take: some round trips of a slow link. A half-open one holds a guest's memory as long.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// A system without file descriptors has some again after a while.
 const ACCEPT_AGAIN: Duration = Duration::from_millis(100);
-/// What the TLS library keeps of a connection: of a handshake the longest message, and afterwards a record in each direction.
+/// What the TLS library keeps of a connection, in bytes. During a handshake it joins the parts of a message of up to 64 KiB
+/// (`MAX_HANDSHAKE_SIZE` in rustls' `msgs/deframer`); afterwards it has a record of 16 KiB in each direction.
 const TLS_HANDSHAKE: usize = 72 << 10;
 const TLS: usize = 40 << 10;
 /// What it may keep of an answer that the client does not take.
@@ -94,10 +96,12 @@ impl Listener {
                 () = stopped(&mut stopping) => break,
             };
             let Ok((socket, peer)) = accepted else {
+                // Without the pause this would spin, since the connection still waits to be accepted.
                 sleep(ACCEPT_AGAIN).await;
                 continue;
             };
             protocol.connections().accepted.add(1);
+            // Before the handshake: that is where a client without a token makes the server hold most.
             let account = Arc::new(self.memory.open(&self.places, peer, self.cost(P::COST)));
             let (tls, speaker, stopping) = (self.tls.clone(), protocol.clone(), stopping.clone());
             let own = Arc::clone(&account);
@@ -113,8 +117,9 @@ impl Listener {
                         return;
                     }
                 };
-                let chain = stream.client_certificates();
+                let chain = client_certificates(&stream);
                 let speaking = speaker.clone().speak(stream, own, stopping);
+                // A handshake looks at a certificate once; the file of authorities may change while the connection lives.
                 match (tls, chain) {
                     (Some(tls), Some(chain)) => tokio::select! {
                         () = speaking => {}
@@ -123,6 +128,7 @@ impl Listener {
                     _ => speaking.await,
                 }
             });
+            // Another connection may have made it go meanwhile: then the task is ended here.
             account.runs_in(task);
         }
         // New connections are refused by the system from here on.
@@ -145,17 +151,19 @@ impl Listener {
 
 /// Without Nagle's delay, and with TLS if that is asked for.
 async fn secure(socket: TcpStream, tls: Option<&Tls>) -> io::Result<Stream> {
+    // Every write is all that is to be said: to wait for more would only delay it.
     socket.set_nodelay(true)?;
     let Some(tls) = tls else {
-        return Ok(Stream::Plain(socket));
+        return Ok(Stream::Left(socket));
     };
     let accepting = tls.acceptor().accept_with(socket, |connection| {
+        // The library's own limit, 64 KiB, is more than a connection pays for.
         connection.set_buffer_limit(Some(TLS_UNSENT));
     });
     let stream = timeout(HANDSHAKE, accepting)
         .await
         .map_err(io::Error::from)??;
-    Ok(Stream::Tls(Box::new(stream)))
+    Ok(Stream::Right(Box::new(stream)))
 }
 
 /// Counts a connection as long as it lives.

@@ -5,26 +5,28 @@ use core::net::{IpAddr, Ipv6Addr};
 use core::time::Duration;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use crate::number::within;
+use crate::serve::lock::lock;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// What a client waits that is refused.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Limits on the connections of a listener.
-#[derive(Clone, Copy, Debug)]
+// Limits on the connections of a listener. A doc comment would be the help text of the command that takes them.
+#[derive(Clone, Copy, Debug, clap::Args)]
 pub(crate) struct ConnectionLimits {
-    pub(crate) all: u32,
-    /// `None`: a quarter of all, and no limit for this machine itself, where a proxy may be before the server.
-    pub(crate) per_address: Option<u32>,
-}
-
-/// The limit that is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Full {
-    All,
-    ListenAddress,
+    /// How many connections with a token may be open at once, of each protocol; or of anybody where none is needed
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = within::<u32>(1..=1_000_000))]
+    max_connections: u32,
+    /// How many of them one client's address may have; of IPv6 its network of 64 bits [default: a quarter, and no limit
+    /// for this machine's own 127.0.0.1 and ::1]
+    ///
+    /// Where clients come through a proxy or a translation of addresses, all have its address: give it as large a number
+    /// as --max-connections.
+    #[arg(long, value_name = "N", value_parser = within::<u32>(1..=1_000_000))]
+    max_connections_per_address: Option<u32>,
 }
 
 pub(crate) struct Places {
@@ -47,10 +49,11 @@ pub(crate) struct ConnectionPlace {
 
 impl ConnectionLimits {
     fn of(self, client: IpAddr) -> u32 {
-        match self.per_address {
+        match self.max_connections_per_address {
             Some(limit) => limit,
+            // A proxy may be before the server.
             None if client.is_loopback() => u32::MAX,
-            None => self.all.div_ceil(4),
+            None => self.max_connections.div_ceil(4),
         }
     }
 }
@@ -65,28 +68,17 @@ impl Places {
 
     /// A place, or the refusal of its client.
     pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionPlace, Refusal> {
-        self.try_take(address).map_err(|full| {
-            let (kind, told) = match full {
-                Full::All => (RefusalKind::Busy, "max number of clients reached"),
-                Full::ListenAddress => (
-                    RefusalKind::Quota,
-                    "max number of clients of one address reached",
-                ),
-            };
-            Refusal::new(kind, told).retry_in(RETRY)
-        })
-    }
-
-    fn try_take(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionPlace, Full> {
         let client = client_of(address);
-        let mut taken = self.taken();
-        if taken.all >= self.limits.all {
-            return Err(Full::All);
+        let mut taken = lock(&self.taken);
+        if taken.all >= self.limits.max_connections {
+            let message = "max number of clients reached";
+            return Err(Refusal::new(RefusalKind::Busy, message).retry_in(RETRY));
         }
         let count = taken.by_address.entry(client).or_default();
         // None of its own is left behind: who has no place is at a limit of at least one.
         if *count >= self.limits.of(client) {
-            return Err(Full::ListenAddress);
+            let message = "max number of clients of one address reached";
+            return Err(Refusal::new(RefusalKind::Quota, message).retry_in(RETRY));
         }
         *count += 1;
         taken.all += 1;
@@ -96,15 +88,11 @@ impl Places {
             client,
         })
     }
-
-    fn taken(&self) -> MutexGuard<'_, OccupiedPlaces> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Drop for ConnectionPlace {
     fn drop(&mut self) {
-        let mut taken = self.places.taken();
+        let mut taken = lock(&self.places.taken);
         taken.all -= 1;
         if let Entry::Occupied(mut count) = taken.by_address.entry(self.client) {
             *count.get_mut() -= 1;
@@ -115,7 +103,8 @@ impl Drop for ConnectionPlace {
     }
 }
 
-/// Whose address it is: a client of IPv6 has the last 64 bits to itself.
+/// The address by which a client is limited: of IPv6 its network, because a client has the last 64 bits to itself and would
+/// have a limit for each of them.
 pub(crate) fn client_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(address) if !address.is_loopback() => {
@@ -135,44 +124,46 @@ mod tests {
     }
 
     fn places(all: u32, per_address: Option<u32>) -> Arc<Places> {
-        Arc::new(Places::new(ConnectionLimits { all, per_address }))
+        Arc::new(Places::new(ConnectionLimits {
+            max_connections: all,
+            max_connections_per_address: per_address,
+        }))
+    }
+
+    fn kind(taken: Result<ConnectionPlace, Refusal>) -> Option<RefusalKind> {
+        taken.err().map(|refusal| refusal.kind)
     }
 
     #[test]
     fn an_address_has_its_part_and_gets_it_again() {
         let places = places(8, None);
-        let far = ["192.0.2.1", "::ffff:192.0.2.1"].map(|text| places.try_take(address(text)).ok());
+        let far = ["192.0.2.1", "::ffff:192.0.2.1"].map(|text| places.take(address(text)).ok());
         assert!(far.iter().all(Option::is_some));
-        let more = places.try_take(address("192.0.2.1"));
-        assert_eq!(more.err(), Some(Full::ListenAddress));
-        let here: Vec<_> = (0..6)
-            .map(|_| places.try_take(address("127.0.0.1")))
-            .collect();
+        let more = places.take(address("192.0.2.1"));
+        assert_eq!(kind(more), Some(RefusalKind::Quota));
+        let here: Vec<_> = (0..6).map(|_| places.take(address("127.0.0.1"))).collect();
         assert!(here.iter().all(Result::is_ok));
-        let more = places.try_take(address("192.0.2.2"));
-        assert_eq!(more.err(), Some(Full::All));
+        let more = places.take(address("192.0.2.2"));
+        assert_eq!(kind(more), Some(RefusalKind::Busy));
         drop((far, here));
-        assert!(places.taken().by_address.is_empty());
-        assert!(places.try_take(address("192.0.2.1")).is_ok());
+        assert!(lock(&places.taken).by_address.is_empty());
+        assert!(places.take(address("192.0.2.1")).is_ok());
     }
 
     #[test]
     fn one_network_of_ipv6_is_one_client() {
         let places = places(8, Some(1));
-        let _first = places.try_take(address("2001:db8::1")).unwrap();
-        let second = places.try_take(address("2001:db8::ffff:1"));
-        assert_eq!(second.err(), Some(Full::ListenAddress));
-        assert!(places.try_take(address("2001:db8:0:1::1")).is_ok());
+        let _first = places.take(address("2001:db8::1")).unwrap();
+        let second = places.take(address("2001:db8::ffff:1"));
+        assert_eq!(kind(second), Some(RefusalKind::Quota));
+        assert!(places.take(address("2001:db8:0:1::1")).is_ok());
     }
 
     #[test]
     fn a_given_limit_holds_for_this_machine_too() {
         let places = places(8, Some(1));
-        let _first = places.try_take(address("::1")).unwrap();
-        assert_eq!(
-            places.try_take(address("::1")).err(),
-            Some(Full::ListenAddress)
-        );
-        assert!(places.try_take(address("127.0.0.1")).is_ok());
+        let _first = places.take(address("::1")).unwrap();
+        assert_eq!(kind(places.take(address("::1"))), Some(RefusalKind::Quota));
+        assert!(places.take(address("127.0.0.1")).is_ok());
     }
 }

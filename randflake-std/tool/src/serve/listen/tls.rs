@@ -4,7 +4,7 @@ use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use randflake_std::date::utc;
@@ -20,6 +20,7 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::failure::{Failure, say};
+use crate::serve::lock::lock;
 use crate::serve::watched::Watched;
 
 #[derive(Debug, clap::Args)]
@@ -40,17 +41,21 @@ pub(crate) struct Tls {
     certificate: Watched,
     key: Watched,
     client_ca: Option<Watched>,
-    acceptor: RwLock<TlsAcceptor>,
-    /// Which clients are accepted; `None` without `--client-ca`.
-    clients: watch::Sender<Clients>,
+    state: watch::Sender<TlsState>,
     /// When it was last said why a client was refused.
-    told: Mutex<Option<Instant>>,
+    said_at: Mutex<Option<Instant>>,
 }
 
 /// So many seconds are between two lines about refused clients: anybody may connect, and as often as they like.
 const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
-type Clients = Option<Arc<dyn ClientCertVerifier>>;
+/// What the files said when they were read last.
+#[derive(Clone)]
+struct TlsState {
+    acceptor: TlsAcceptor,
+    /// Which clients are accepted; `None` without `--client-ca`.
+    clients: Option<Arc<dyn ClientCertVerifier>>,
+}
 
 impl TlsArgs {
     pub(crate) fn read(&self) -> Result<Option<Arc<Tls>>, Failure> {
@@ -60,24 +65,20 @@ impl TlsArgs {
         let certificate = Watched::new(certificate.clone());
         let key = Watched::new(key.clone());
         let client_ca = self.client_ca.clone().map(Watched::new);
-        let (acceptor, clients) = configure(&certificate, &key, client_ca.as_ref())?;
+        let state = configure(&certificate, &key, client_ca.as_ref())?;
         Ok(Some(Arc::new(Tls {
             certificate,
             key,
             client_ca,
-            acceptor: RwLock::new(acceptor),
-            clients: watch::Sender::new(clients),
-            told: Mutex::default(),
+            state: watch::Sender::new(state),
+            said_at: Mutex::default(),
         })))
     }
 }
 
 impl Tls {
     pub(super) fn acceptor(&self) -> TlsAcceptor {
-        self.acceptor
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.state.borrow().acceptor.clone()
     }
 
     /// Reads the files again if one has changed, or in any case. What was in use stays in use if they are wrong.
@@ -90,12 +91,8 @@ impl Tls {
         if !always && !files.into_iter().flatten().any(Watched::has_changed) {
             return Ok(false);
         }
-        let (acceptor, clients) = configure(&self.certificate, &self.key, self.client_ca.as_ref())?;
-        *self
-            .acceptor
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = acceptor;
-        self.clients.send_replace(clients);
+        let read = configure(&self.certificate, &self.key, self.client_ca.as_ref())?;
+        self.state.send_replace(read);
         Ok(true)
     }
 
@@ -104,27 +101,28 @@ impl Tls {
         let Some(reason) = refusal(error) else {
             return;
         };
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if told.is_none_or(|told| told.elapsed() >= BETWEEN_LINES) {
-            *told = Some(Instant::now());
+        let mut said_at = lock(&self.said_at);
+        if said_at.is_none_or(|said_at| said_at.elapsed() >= BETWEEN_LINES) {
+            *said_at = Some(Instant::now());
             say(&format!("refused the client at {peer}: {reason}"));
         }
     }
 
-    /// Returns once a client's certificate is no longer accepted, because the file of authorities has changed.
+    /// Returns once a client's certificate is no longer accepted, because the file of authorities has changed. Otherwise a
+    /// client whose authority was removed would go on for as long as it keeps its connection.
     pub(super) async fn refused(&self, chain: &[CertificateDer<'_>]) {
         let Some((own, above)) = chain.split_first() else {
             return core::future::pending().await;
         };
-        let mut clients = self.clients.subscribe();
+        let mut reads = self.state.subscribe();
         loop {
-            let current = clients.borrow_and_update().clone();
-            let is_refused = current.is_some_and(|current| {
-                let accepted = current.verify_client_cert(own, above, UnixTime::now());
+            let clients = reads.borrow_and_update().clients.clone();
+            let is_refused = clients.is_some_and(|clients| {
+                let accepted = clients.verify_client_cert(own, above, UnixTime::now());
                 accepted.is_err()
             });
             // The sender is this one's own.
-            if is_refused || clients.changed().await.is_err() {
+            if is_refused || reads.changed().await.is_err() {
                 return;
             }
         }
@@ -135,7 +133,7 @@ fn configure(
     certificate: &Watched,
     key: &Watched,
     client_ca: Option<&Watched>,
-) -> Result<(TlsAcceptor, Clients), Failure> {
+) -> Result<TlsState, Failure> {
     let chain = certificates(certificate, "the certificate")?;
     if let Some(problem) = chain.first().and_then(unfit) {
         say(&format!(
@@ -147,6 +145,7 @@ fn configure(
     key.warn_if_readable("the private key");
     let private = PrivateKeyDer::from_pem_slice(text.as_bytes())
         .map_err(|error| key.wrong(&format!("no private key in PEM: {error}")))?;
+    // A provider of its own: the process-wide one is for whoever embeds the library to choose.
     let provider = Arc::new(default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -162,7 +161,10 @@ fn configure(
             "the certificate and its private key cannot be used: {error}"
         ))
     })?;
-    Ok((TlsAcceptor::from(Arc::new(config)), clients))
+    Ok(TlsState {
+        acceptor: TlsAcceptor::from(Arc::new(config)),
+        clients,
+    })
 }
 
 /// Accepts clients with a certificate of the authorities in a file.
@@ -211,7 +213,7 @@ fn unfit(certificate: &CertificateDer<'static>) -> Option<String> {
 
 /// What is wrong with a client's certificate, if that is why its handshake failed.
 fn refusal(error: &io::Error) -> Option<String> {
-    let told = match error.get_ref()?.downcast_ref()? {
+    let message = match error.get_ref()?.downcast_ref()? {
         Error::NoCertificatesPresented => "it sent no certificate, which --client-ca asks for",
         Error::InvalidCertificate(
             CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. },
@@ -222,7 +224,7 @@ fn refusal(error: &io::Error) -> Option<String> {
         Error::InvalidCertificate(other) => return Some(format!("its certificate: {other}")),
         _ => return None,
     };
-    Some(told.to_owned())
+    Some(message.to_owned())
 }
 
 fn certificates(file: &Watched, what: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {

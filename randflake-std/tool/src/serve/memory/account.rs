@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -10,11 +10,12 @@ use tokio::time::Instant;
 use super::guests::Guest;
 use super::share::Purse;
 use super::{MemoryBudget, Share};
-use crate::serve::access::Identity;
+use crate::serve::access::Principal;
 use crate::serve::listen::{ConnectionPlace, Places};
+use crate::serve::lock::lock;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// How long a request waits for memory.
+/// How long a request waits for memory: less than a client's usual time limit, so that it learns why it got nothing.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a connection holds at most before it asks for more, in bytes.
@@ -35,11 +36,11 @@ pub(crate) struct Account {
 
 enum AccountState {
     Guest(Guest),
-    IdentifiedClient(IdentifiedClient),
+    KnownClient(KnownClient),
 }
 
 /// State of a connection whose client has sent a token.
-struct IdentifiedClient {
+struct KnownClient {
     name: String,
     purses: Vec<Arc<Purse>>,
     _base: Share,
@@ -76,7 +77,7 @@ impl Account {
 
     /// Says which task is to be ended when a guest must go.
     pub(crate) fn runs_in(&self, task: AbortHandle) {
-        if let AccountState::Guest(guest) = &*self.state() {
+        if let AccountState::Guest(guest) = &*lock(&self.state) {
             guest.runs_in(task);
         }
     }
@@ -86,26 +87,28 @@ impl Account {
     /// # Errors
     ///
     /// [`Refusal`] if there are none: it stays what it was.
-    pub(crate) fn identify(&self, identity: &Identity) -> Result<(), Refusal> {
-        let mut state = self.state();
+    pub(crate) fn identify(&self, principal: &Principal) -> Result<(), Refusal> {
+        let mut state = lock(&self.state);
+        // The place, then the bytes, and the guest's part is given back last: whatever is refused, it is a guest still.
         let place = match &*state {
-            AccountState::IdentifiedClient(known) if known.name == identity.name() => return Ok(()),
+            AccountState::KnownClient(known) if known.name == principal.name() => return Ok(()),
             // A proxy sends requests of several tokens on one connection.
-            AccountState::IdentifiedClient(known) => Arc::clone(&known.place),
+            AccountState::KnownClient(known) => Arc::clone(&known.place),
             AccountState::Guest(_) => Arc::new(self.places.take(self.client())?),
         };
-        let purses = self.memory.purses(self.client(), identity);
+        let purses = self.memory.purses(self.client(), principal);
         let mut base = Share::new(Purse::for_connections(&purses));
         let grown = base.try_grow(self.cost.known);
         grown.inspect_err(|_| self.memory.refused.add(1))?;
         if let AccountState::Guest(guest) = &*state
             && !guest.leave()
         {
-            let told = "too many clients connect at once";
-            return Err(Refusal::new(RefusalKind::Busy, told).retry_in(Duration::from_secs(1)));
+            // It was chosen to go before it could show its token, and its task is being ended.
+            let message = "too many clients connect at once";
+            return Err(Refusal::new(RefusalKind::Busy, message).retry_in(Duration::from_secs(1)));
         }
-        *state = AccountState::IdentifiedClient(IdentifiedClient {
-            name: identity.name().to_owned(),
+        *state = AccountState::KnownClient(KnownClient {
+            name: principal.name().to_owned(),
             purses,
             _base: base,
             place,
@@ -115,11 +118,9 @@ impl Account {
 
     /// A share that has nothing yet; `None` for a guest, which holds no more than it has.
     pub(crate) fn share(&self) -> Option<Share> {
-        match &*self.state() {
+        match &*lock(&self.state) {
             AccountState::Guest(_) => None,
-            AccountState::IdentifiedClient(known) => {
-                Some(Share::new(Purse::for_long(&known.purses)))
-            }
+            AccountState::KnownClient(known) => Some(Share::new(Purse::for_long(&known.purses))),
         }
     }
 
@@ -130,9 +131,5 @@ impl Account {
         };
         share.grow(bytes, Instant::now() + PATIENCE).await?;
         Ok(Some(share))
-    }
-
-    fn state(&self) -> MutexGuard<'_, AccountState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,9 +6,11 @@
 
 use core::net::IpAddr;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::task::AbortHandle;
+
+use crate::serve::lock::lock;
 
 /// All connections without a token.
 #[derive(Debug)]
@@ -54,7 +56,8 @@ impl Guests {
 
     /// Lets a connection in that will hold so many bytes at most. Others are closed for it if need be.
     pub(super) fn enter(self: &Arc<Self>, address: IpAddr, bytes: usize) -> Guest {
-        let mut inside = self.inside();
+        let mut inside = lock(&self.inside);
+        // The new one always comes in: if a flood could fill the room, nobody else would be heard.
         while inside.bytes + bytes > self.limit && inside.close_one() {}
         inside.count += 1;
         let number = inside.count;
@@ -74,16 +77,12 @@ impl Guests {
 
     /// How many bytes are held.
     pub(super) fn used(&self) -> usize {
-        self.inside().bytes
+        lock(&self.inside).bytes
     }
 
     /// How many were closed to make room for others.
     pub(super) fn closed(&self) -> u64 {
-        self.inside().closed
-    }
-
-    fn inside(&self) -> MutexGuard<'_, Inside> {
-        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inside).closed
     }
 }
 
@@ -97,6 +96,7 @@ impl Inside {
             return false;
         };
         if let Some(task) = self.remove(address, oldest).and_then(|entry| entry.task) {
+            // At its next await, which is where it waits for its client: no guest does work that could be left half done.
             task.abort();
         }
         self.closed += 1;
@@ -117,7 +117,7 @@ impl Inside {
 impl Guest {
     /// Says which task is to be ended when another guest needs the room. It may be needed already.
     pub(super) fn runs_in(&self, task: AbortHandle) {
-        let mut inside = self.guests.inside();
+        let mut inside = lock(&self.guests.inside);
         let own = inside.guests.get_mut(&self.address);
         match own.and_then(|own| own.get_mut(&self.number)) {
             Some(entry) => entry.task = Some(task),
@@ -127,8 +127,7 @@ impl Guest {
 
     /// Gives the room back, and returns whether it was still its own.
     pub(super) fn leave(&self) -> bool {
-        self.guests
-            .inside()
+        lock(&self.guests.inside)
             .remove(self.address, self.number)
             .is_some()
     }
@@ -159,8 +158,8 @@ mod tests {
         assert!(!flood[1].leave() && !flood[2].leave());
         assert_eq!((guests.used(), guests.closed()), (4, 3));
         assert!([&probe, &more, &other].iter().all(|guest| guest.leave()));
-        assert_eq!(guests.inside().bytes, 0);
-        assert!(guests.inside().guests.is_empty());
+        assert_eq!(lock(&guests.inside).bytes, 0);
+        assert!(lock(&guests.inside).guests.is_empty());
     }
 
     #[tokio::test]

@@ -6,15 +6,16 @@ use core::net::IpAddr;
 const LEAST: usize = 16 << 20;
 const MOST: usize = 1 << 40;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct MemoryArgs {
+// Limits of memory in bytes. A doc comment would be the help text of the command that takes them.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct MemoryLimits {
     /// How much memory clients may make the server hold, in bytes or as 128MiB: requests, answers, and TLS handshakes
     ///
     /// An eighth of it is for clients that have not sent a token yet: when that is full, the oldest connection of the
     /// address that has most of them is closed. The program itself needs up to 64 MiB more, and the C library keeps some
     /// of what was freed: give a container twice as much.
     #[arg(long, value_name = "SIZE", default_value = "128MiB", value_parser = size)]
-    memory: usize,
+    pub(super) memory: usize,
     /// How much of it the connections of one token may hold [default: a quarter]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     memory_per_token: Option<usize>,
@@ -27,35 +28,17 @@ pub(crate) struct MemoryArgs {
     memory_per_address: Option<usize>,
 }
 
-/// Limits of memory in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MemoryLimits {
-    pub(super) all: usize,
-    pub(super) per_token: Option<usize>,
-    pub(super) per_address: Option<usize>,
-}
-
-impl MemoryArgs {
-    pub(crate) fn limits(&self) -> MemoryLimits {
-        MemoryLimits {
-            all: self.memory,
-            per_token: self.memory_per_token,
-            per_address: self.memory_per_address,
-        }
-    }
-}
-
 impl MemoryLimits {
     pub(super) fn per_token(self) -> usize {
-        self.per_token.unwrap_or(self.all / 4)
+        self.memory_per_token.unwrap_or(self.memory / 4)
     }
 
     /// `None`: no limit but that of all.
     pub(super) fn of_address(self, client: IpAddr) -> Option<usize> {
-        match self.per_address {
+        match self.memory_per_address {
             Some(limit) => Some(limit),
             None if client.to_canonical().is_loopback() => None,
-            None => Some(self.all / 4),
+            None => Some(self.memory / 4),
         }
     }
 }
@@ -87,9 +70,9 @@ mod tests {
     use super::*;
 
     fn default_memory() -> usize {
-        let command = MemoryArgs::augment_args(Command::new("serve"));
+        let command = MemoryLimits::augment_args(Command::new("serve"));
         let matches = command.get_matches_from(["serve"]);
-        MemoryArgs::from_arg_matches(&matches).unwrap().memory
+        MemoryLimits::from_arg_matches(&matches).unwrap().memory
     }
 
     #[test]

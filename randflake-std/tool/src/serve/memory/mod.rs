@@ -15,17 +15,17 @@ mod usage;
 use core::hash::Hash;
 use core::net::IpAddr;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 pub(crate) use self::account::{Account, ConnectionCost};
 use self::guests::Guests;
-pub(crate) use self::limits::MemoryArgs;
-use self::limits::MemoryLimits;
+pub(crate) use self::limits::MemoryLimits;
 pub(crate) use self::share::Share;
 use self::share::{Purse, PurseOwner};
 pub(crate) use self::usage::watch;
-use super::access::Identity;
+use super::access::Principal;
 use super::listen::client_of;
+use super::lock::lock;
 use super::service::counters::Count;
 
 /// What guests may hold of the budget: a part of so many.
@@ -44,12 +44,12 @@ pub(crate) struct MemoryBudget {
 
 impl MemoryBudget {
     pub(crate) fn new(limits: MemoryLimits) -> Self {
-        let of_guests = limits.all / GUEST_PART;
+        let of_guests = limits.memory / GUEST_PART;
         let refused = Arc::<Count>::default();
         Self {
             all: Arc::new(Purse::new(
                 &PurseOwner::Server,
-                limits.all - of_guests,
+                limits.memory - of_guests,
                 &refused,
             )),
             guests: Arc::new(Guests::new(of_guests)),
@@ -61,15 +61,15 @@ impl MemoryBudget {
     }
 
     /// Where the bytes of a client's connections come from, the narrowest first.
-    fn purses(&self, client: IpAddr, identity: &Identity) -> Vec<Arc<Purse>> {
+    fn purses(&self, client: IpAddr, principal: &Principal) -> Vec<Arc<Purse>> {
         let mut purses = Vec::with_capacity(3);
         if let Some(limit) = self.limits.of_address(client) {
             let new = || Purse::new(&PurseOwner::Address, limit, &self.refused);
             purses.push(get(&self.addresses, client_of(client), new));
         }
         // Where nobody needs a token, all clients are this machine's.
-        if identity.has_token() {
-            let name = identity.name().to_owned();
+        if principal.has_token() {
+            let name = principal.name().to_owned();
             let owner = PurseOwner::Token(name.clone());
             let new = || Purse::new(&owner, self.limits.per_token(), &self.refused);
             purses.push(get(&self.tokens, name, new));
@@ -81,6 +81,7 @@ impl MemoryBudget {
 
 /// Purses that are in use. A token keeps its own when the file of tokens is read again.
 struct Purses<K> {
+    /// Connections hold them: one that is used by none has nothing in it, and may be made anew.
     by_owner: HashMap<K, Weak<Purse>>,
     /// How many there may be before those that nobody uses are removed.
     most: usize,
@@ -103,10 +104,11 @@ fn get<K: Eq + Hash>(
     owner: K,
     new: impl FnOnce() -> Purse,
 ) -> Arc<Purse> {
-    let mut purses = purses.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut purses = lock(purses);
     if let Some(purse) = purses.by_owner.get(&owner).and_then(Weak::upgrade) {
         return purse;
     }
+    // Addresses come and go for ever. Twice what is in use is searched next time, so a search costs each purse a little.
     if purses.by_owner.len() >= purses.most {
         purses.by_owner.retain(|_, purse| purse.strong_count() > 0);
         purses.most = (2 * purses.by_owner.len()).max(FEW);

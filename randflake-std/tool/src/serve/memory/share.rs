@@ -36,6 +36,7 @@ impl Purse {
         let pool = |size| Arc::new(BytePool::new(owner.clone(), size, Arc::clone(refused)));
         Self {
             all: pool(size),
+            // Otherwise one that waits for much would stand, in the fair queue of `all`, before connections that need little.
             long: pool(size / 2),
         }
     }
@@ -78,7 +79,7 @@ impl BytePool {
         }
     }
 
-    /// Refuses a request.
+    /// Counts a refusal, and makes it.
     fn refuse(&self, bytes: usize) -> Refusal {
         self.refused.add(1);
         self.refusal(bytes)
@@ -92,20 +93,20 @@ impl BytePool {
             PurseOwner::Address => "the connections of this address".to_owned(),
         };
         let size = self.size >> 10;
-        let told = format!("{whose} may hold {size} KiB of the server's memory");
+        let message = format!("{whose} may hold {size} KiB of the server's memory");
         if bytes > self.size {
             let needed = bytes >> 10;
             return Refusal::new(
                 RefusalKind::Quota,
-                format!("{told}, and this needs {needed} KiB: ask for less at once"),
+                format!("{message}, and this needs {needed} KiB: ask for less at once"),
             );
         }
         let kind = match self.owner {
             PurseOwner::Server => RefusalKind::Busy,
             _ => RefusalKind::Quota,
         };
-        let told = format!("{told}, and hold it: receive the answers, or try again");
-        Refusal::new(kind, told).retry_in(RETRY)
+        let message = format!("{message}, and hold it: receive the answers, or try again");
+        Refusal::new(kind, message).retry_in(RETRY)
     }
 }
 
@@ -140,6 +141,7 @@ impl Share {
         let mut taken = Vec::with_capacity(self.pools.len());
         for pool in &*self.pools {
             let permit = Arc::clone(&pool.free).try_acquire_many_owned(more);
+            // What was taken of the pools before is given back when `taken` is dropped.
             taken.push(permit.map_err(|_| pool.refusal(bytes))?);
         }
         self.add(taken);
@@ -153,7 +155,10 @@ impl Share {
             return Ok(());
         }
         let mut taken = Vec::with_capacity(self.pools.len());
+        // Always in the same order, the narrowest first: no two wait for each other, and a token whose pool is empty waits
+        // there, with nothing of the server's pool in its hands.
         for pool in &*self.pools {
+            // It would wait until the limit, and keep those behind it waiting.
             if bytes > pool.size {
                 return Err(pool.refuse(bytes));
             }

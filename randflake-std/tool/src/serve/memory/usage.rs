@@ -14,7 +14,7 @@ const QUIET: Duration = Duration::from_secs(60);
 
 /// The bytes of a part of the budget.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct MemoryPart {
     pub(crate) name: &'static str,
     pub(crate) used: usize,
     pub(crate) limit: usize,
@@ -29,15 +29,15 @@ pub(crate) struct Refused {
 }
 
 impl MemoryBudget {
-    pub(crate) fn parts(&self) -> [Part; 2] {
+    pub(crate) fn parts(&self) -> [MemoryPart; 2] {
         let guests = self.guests.limit;
         [
-            Part {
+            MemoryPart {
                 name: "tokens",
                 used: self.all.used(),
-                limit: self.limits.all - guests,
+                limit: self.limits.memory - guests,
             },
-            Part {
+            MemoryPart {
                 name: "guests",
                 used: self.guests.used(),
                 limit: guests,

@@ -1,7 +1,7 @@
 //! What is said of a command before it is executed: whether there is one, and whether the client may send it now.
 
 use super::session::{CommandArgs, RespSession};
-use super::table::{self, CommandEntry, RespCommand};
+use super::table::{self, CommandEntry};
 use crate::serve::access::Weight;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
@@ -11,6 +11,7 @@ impl RespSession {
         &mut self,
         words: CommandArgs<'_>,
     ) -> Result<&'static CommandEntry, Refusal> {
+        // Counted before anything is answered, also what is wrong: errors cost the server as much as replies.
         let entry = table::find(words.get(0).unwrap_or_default());
         let right = entry.filter(|entry| entry.allows(words.len()));
         match (
@@ -24,14 +25,10 @@ impl RespSession {
         let entry = entry.ok_or_else(|| unknown(words))?;
         if !entry.allows(words.len()) {
             let name = entry.name;
-            let told = format!("wrong number of arguments for '{name}' command");
-            return Err(Refusal::invalid(told));
+            let message = format!("wrong number of arguments for '{name}' command");
+            return Err(Refusal::invalid(message));
         }
-        let is_open = matches!(
-            entry.command,
-            RespCommand::Auth | RespCommand::Hello | RespCommand::Quit | RespCommand::Reset
-        );
-        if !is_open {
+        if entry.needs_token {
             self.check_token()?;
         }
         Ok(entry)
@@ -39,21 +36,21 @@ impl RespSession {
 
     /// Ends a connection on which tokens are tried without end.
     fn count_greeting(&mut self) -> Result<(), Refusal> {
-        /// More than any client's library sends.
+        /// More than any client's library sends. A token cannot be guessed, but each guess costs a hash.
         const MOST: u32 = 100;
         self.greetings += 1;
         if self.greetings <= MOST {
             return Ok(());
         }
         self.is_over = true;
-        let told = format!("{MOST} commands came without a token: AUTH is the first");
-        Err(Refusal::new(RefusalKind::Unauthenticated, told))
+        let message = format!("{MOST} commands came without a token: AUTH is the first");
+        Err(Refusal::new(RefusalKind::Unauthenticated, message))
     }
 }
 
 /// The refusal of an unknown command, as Redis words it.
 fn unknown(words: CommandArgs<'_>) -> Refusal {
-    /// Of each word, and of how many words.
+    /// Of each word, and of how many words, in bytes: a refusal must not be as long as what it refuses.
     const SHOWN: usize = 64;
     const WORDS: usize = 8;
     let shown = |word: &[u8]| String::from_utf8_lossy(&word[..word.len().min(SHOWN)]).into_owned();

@@ -13,9 +13,10 @@ use crate::serve::listen::{Stopping, Stream, stopped};
 use crate::serve::memory::Share;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// How long a command may take to come in, and a reply to be taken.
+/// How long a command may take to come in, and a reply to be taken: 1 MiB in this time is 35 kB/s, less than any line has
+/// that a service uses. A client that is slower on purpose holds its memory no longer.
 const TRANSFER: Duration = Duration::from_secs(30);
-/// How long a client may take to say who it is.
+/// How long a client may take to say who it is. It is not begun anew by commands without a token, which could go on for ever.
 const GREETING: Duration = Duration::from_secs(10);
 /// Once the server is to stop: how long it waits for what is on its way, and how much of it it answers: more than a socket
 /// keeps, so that a client that never ends is not waited for.
@@ -39,7 +40,6 @@ pub(super) struct RespConnection {
     idle: Duration,
     parser: Parser,
     input: Vec<u8>,
-    replies: Replies,
     /// When the command that is half there, or the first token, must be complete.
     limit: Option<Instant>,
     read: usize,
@@ -56,7 +56,6 @@ impl RespConnection {
             idle,
             parser: Parser::default(),
             input: Vec::new(),
-            replies: Replies::default(),
             limit: (!is_known).then(|| Instant::now() + GREETING),
             read: LEAST_READ,
             long_buffers: None,
@@ -70,12 +69,14 @@ impl RespConnection {
             if self.long_buffers.is_some() && self.input.is_empty() {
                 until = limit.min(Instant::now() + BUFFERS_KEPT);
             }
+            // Memory before bytes: what is not read stays in the socket, where the kernel makes the client wait.
             if let Err(refusal) = self.make_room(limit).await {
                 self.session.service.counters.refused(refusal.kind);
-                self.replies.refusal(&refusal);
-                send(&mut self.stream, &mut self.replies).await?;
+                self.session.out.refusal(&refusal);
+                send(&mut self.stream, &mut self.session.out).await?;
                 return self.close().await;
             }
+            // Both may be cancelled here: a read takes bytes and returns, or has taken none.
             let received = tokio::select! {
                 received = timeout_at(until, receive(&mut self.stream, &mut self.input, &mut self.read)) => received,
                 () = stopped(&mut stopping) => break,
@@ -131,7 +132,7 @@ impl RespConnection {
     /// Gives back what a client needs no more that asks for nothing.
     fn free_buffers(&mut self) {
         self.input = Vec::new();
-        self.replies.free();
+        self.session.out.free();
         self.read = LEAST_READ;
         self.long_buffers = None;
     }
@@ -177,42 +178,43 @@ impl RespConnection {
                 Ok(None) => break,
                 Err(violation) => {
                     self.session.service.counters.refused(RefusalKind::Invalid);
-                    self.replies.error("ERR", &violation.to_string());
+                    self.session.out.error("ERR", &violation.to_string());
                     self.session.is_over = true;
                     break;
                 }
             };
             let words = CommandArgs::new(rest, self.parser.words());
+            // Before it is answered: a page may send a POST whose body holds commands (cross-protocol scripting).
             if is_of_http(words) {
-                // A browser that was led here: what follows would be taken for commands.
                 self.session.is_over = true;
                 break;
             }
             if words.len() > 0 {
-                self.session.answer(words, &mut self.replies).await;
+                self.session.answer(words).await;
             }
             begin += length;
             self.send_if_long().await?;
             if let Some(transaction) = self.session.executing.take() {
                 for words in transaction.commands() {
-                    self.session.answer(words, &mut self.replies).await;
+                    self.session.answer(words).await;
                     self.send_if_long().await?;
                 }
             }
         }
         self.session.end_batch();
+        // A read that completed no command is none to count.
         if begin > 0 {
             let answers = &self.session.service.counters.resp_answers;
             answers.times.add(started.elapsed());
         }
         self.keep(begin);
-        send(&mut self.stream, &mut self.replies).await
+        send(&mut self.stream, &mut self.session.out).await
     }
 
     /// Sends replies that take more memory than a connection has of its own.
     async fn send_if_long(&mut self) -> io::Result<()> {
-        if self.replies.bytes().len() >= self.read || self.session.long_reply.is_some() {
-            send(&mut self.stream, &mut self.replies).await?;
+        if self.session.out.bytes().len() >= self.read || self.session.long_reply.is_some() {
+            send(&mut self.stream, &mut self.session.out).await?;
             self.session.long_reply = None;
         }
         Ok(())
@@ -221,6 +223,7 @@ impl RespConnection {
     /// Keeps what is not answered yet.
     fn keep(&mut self, answered: usize) {
         if answered == self.input.len() {
+            // A long command's buffer would be kept for as long as the connection lives.
             self.input.clear();
             self.input.shrink_to(self.read);
             if let Some(share) = &mut self.long_buffers {

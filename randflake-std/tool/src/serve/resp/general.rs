@@ -1,78 +1,64 @@
 //! What clients send before and beside their own commands, answered as Redis answers it.
 
+#![expect(
+    clippy::unnecessary_wraps,
+    reason = "commands have one type, that of the table"
+)]
+
 use core::fmt::Write as _;
 use std::process;
 
 use super::reply::Replies;
-use super::session::{CommandArgs, RespSession};
-use super::table::{self, CommandEntry, RespCommand, TABLE};
+use super::session::{Answered, CommandArgs, RespSession};
+use super::table::{self, Action, CommandEntry, TABLE};
 use crate::serve::access::Scope;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// What clients that ask may rely on.
+/// The version of Redis that clients are told, some of which choose commands by it. `HELLO` came with 6, and nothing of 7.0
+/// that a library uses unasked is missing here.
 const REDIS_VERSION: &str = "7.0.0";
 
-/// How long the reply may be, unless it repeats what was sent.
-pub(super) fn reply_len(
-    session: &RespSession,
-    command: RespCommand,
-    words: CommandArgs<'_>,
-) -> usize {
-    /// Of a command's description, and of a namespace's line.
-    const LINE: usize = 128;
-    match command {
-        RespCommand::Commands => LINE * words.len(),
-        RespCommand::Info => LINE * session.service.spaces().count(),
-        _ => 0,
-    }
-}
+/// What a description of a command, and a line about a namespace, take at most.
+const LINE: usize = 128;
 
-pub(super) fn answer(
-    session: &mut RespSession,
-    command: RespCommand,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
-    match command {
-        RespCommand::Ping => match words.get(1) {
-            None => out.simple("PONG"),
-            Some(text) => out.bulk(text),
-        },
-        RespCommand::Echo => out.bulk(words.get(1).unwrap_or_default()),
-        RespCommand::Auth => return auth(session, words, out),
-        RespCommand::Hello => return hello(session, words, out),
-        RespCommand::Client => return client(session, words, out),
-        RespCommand::Commands => return commands(words, out),
-        RespCommand::Config => return config(words, out),
-        RespCommand::Info => out.bulk(info(session).as_bytes()),
-        RespCommand::Select => match words.get(1) {
-            Some(b"0") => out.simple("OK"),
-            _ => {
-                return Err(Refusal::invalid(
-                    "DB index is out of range: there is 0 only",
-                ));
-            }
-        },
-        RespCommand::Reset => {
-            session.forget();
-            session.name.clear();
-            out.is_third = false;
-            out.simple("RESET");
-        }
-        // The others are answered elsewhere.
-        _ => {
-            session.is_over = true;
-            out.simple("OK");
-        }
+pub(super) fn ping(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    match words.get(1) {
+        None => session.out.simple("PONG"),
+        Some(text) => session.out.bulk(text),
     }
     Ok(())
 }
 
-fn auth(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) fn echo(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    session.out.bulk(words.get(1).unwrap_or_default());
+    Ok(())
+}
+
+pub(super) fn select(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    if words.get(1) != Some(b"0") {
+        let message = "DB index is out of range: there is 0 only";
+        return Err(Refusal::invalid(message));
+    }
+    session.out.simple("OK");
+    Ok(())
+}
+
+pub(super) fn reset(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
+    session.forget();
+    session.name.clear();
+    session.out.is_third = false;
+    session.out.simple("RESET");
+    Ok(())
+}
+
+pub(super) fn quit(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
+    session.is_over = true;
+    session.out.simple("OK");
+    Ok(())
+}
+
+/// `AUTH [name] token`
+pub(super) fn auth(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     match (words.get(1), words.get(2), words.len()) {
         (Some(token), None, _) => session.authenticate(None, token)?,
         (name, Some(token), 3) => session.authenticate(name, token)?,
@@ -82,23 +68,19 @@ fn auth(
             ));
         }
     }
-    out.simple("OK");
+    session.out.simple("OK");
     Ok(())
 }
 
 /// `HELLO [2 | 3 [AUTH name token] [SETNAME name]]`
-fn hello(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) fn hello(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     let is_third = match words.get(1) {
-        None => out.is_third,
+        None => session.out.is_third,
         Some(b"2") => false,
         Some(b"3") => true,
         Some(_) => {
             session.service.counters.refused(RefusalKind::Invalid);
-            out.error("NOPROTO", "unsupported protocol version");
+            session.out.error("NOPROTO", "unsupported protocol version");
             return Ok(());
         }
     };
@@ -116,24 +98,25 @@ fn hello(
             return Err(hello_syntax());
         }
     }
+    // After AUTH, before the reply: without a token nothing is told of the server, as in Redis.
     session.principal()?;
-    out.is_third = is_third;
-    out.map(7);
+    session.out.is_third = is_third;
+    session.out.map(7);
     let version = env!("CARGO_PKG_VERSION");
     for (name, value) in [("server", "randflake"), ("version", version)] {
-        out.bulk(name.as_bytes());
-        out.bulk(value.as_bytes());
+        session.out.bulk(name.as_bytes());
+        session.out.bulk(value.as_bytes());
     }
-    out.bulk(b"proto");
-    out.number(if is_third { 3 } else { 2 });
-    out.bulk(b"id");
-    out.number(session.number);
+    session.out.bulk(b"proto");
+    session.out.number(if is_third { 3 } else { 2 });
+    session.out.bulk(b"id");
+    session.out.number(session.number);
     for (name, value) in [("mode", "standalone"), ("role", "master")] {
-        out.bulk(name.as_bytes());
-        out.bulk(value.as_bytes());
+        session.out.bulk(name.as_bytes());
+        session.out.bulk(value.as_bytes());
     }
-    out.bulk(b"modules");
-    out.array(0);
+    session.out.bulk(b"modules");
+    session.out.array(0);
     Ok(())
 }
 
@@ -143,39 +126,37 @@ fn hello_syntax() -> Refusal {
 
 fn set_name(session: &mut RespSession, name: &[u8]) -> Result<(), Refusal> {
     if name.len() > 64 || !name.iter().all(u8::is_ascii_graphic) {
-        let told = "Client names cannot contain spaces, newlines or special characters, nor be over 64 bytes";
-        return Err(Refusal::invalid(told));
+        let message = "Client names cannot contain spaces, newlines or special characters, nor be over 64 bytes";
+        return Err(Refusal::invalid(message));
     }
     name.clone_into(&mut session.name);
     Ok(())
 }
 
-fn client(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) fn client(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     let subcommand = words.get(1).unwrap_or_default().to_ascii_uppercase();
     match (&*subcommand, words.len()) {
-        (b"ID", 2) => out.number(session.number),
-        (b"GETNAME", 2) if session.name.is_empty() => out.null(),
-        (b"GETNAME", 2) => out.bulk(&session.name),
+        (b"ID", 2) => session.out.number(session.number),
+        (b"GETNAME", 2) if session.name.is_empty() => session.out.null(),
+        (b"GETNAME", 2) => session.out.bulk(&session.name),
         (b"SETNAME", 3) => {
             set_name(session, words.get(2).unwrap_or_default())?;
-            out.simple("OK");
+            session.out.simple("OK");
         }
         // What library it is: nobody asks.
-        (b"SETINFO", 4) | (b"NO-EVICT" | b"NO-TOUCH", 3) => out.simple("OK"),
+        (b"SETINFO", 4) | (b"NO-EVICT" | b"NO-TOUCH", 3) => session.out.simple("OK"),
         _ => {
-            let told = "unknown subcommand or wrong number of arguments: CLIENT ID, GETNAME, SETNAME and SETINFO are";
-            return Err(Refusal::invalid(format!("{told} allowed")));
+            let message = "unknown subcommand or wrong number of arguments: CLIENT ID, GETNAME, SETNAME and SETINFO are";
+            return Err(Refusal::invalid(format!("{message} allowed")));
         }
     }
     Ok(())
 }
 
 /// `COMMAND [COUNT | DOCS ... | INFO name ...]`
-fn commands(words: CommandArgs<'_>, out: &mut Replies) -> Result<(), Refusal> {
+pub(super) async fn commands(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    session.hold(LINE * words.len()).await?;
+    let out = &mut session.out;
     let subcommand = words.get(1).unwrap_or_default().to_ascii_uppercase();
     match &*subcommand {
         b"COUNT" => out.number(TABLE.len()),
@@ -211,8 +192,8 @@ fn describe(entry: &CommandEntry, out: &mut Replies) {
     out.array(1);
     out.simple(if entry.key == 0 { "fast" } else { "write" });
     // A namespace is a key, to clients that ask where the keys are.
-    let last = match entry.command {
-        RespCommand::Mget => -1,
+    let last = match entry.action {
+        Action::Mget => -1,
         _ => entry.key,
     };
     out.number(entry.key);
@@ -220,7 +201,9 @@ fn describe(entry: &CommandEntry, out: &mut Replies) {
     out.number(i8::from(entry.key != 0));
 }
 
-fn config(words: CommandArgs<'_>, out: &mut Replies) -> Result<(), Refusal> {
+/// `CONFIG GET name`
+pub(super) fn config(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    let out = &mut session.out;
     let is_get = words
         .get(1)
         .is_some_and(|word| word.eq_ignore_ascii_case(b"GET"));
@@ -244,7 +227,17 @@ fn pair(name: &[u8], value: &[u8], out: &mut Replies) {
     out.bulk(value);
 }
 
-fn info(session: &RespSession) -> String {
+/// `INFO`, whatever section is asked for
+pub(super) async fn info(session: &mut RespSession) -> Answered {
+    session
+        .hold(LINE * session.service.spaces().count())
+        .await?;
+    let text = info_text(session);
+    session.out.bulk(text.as_bytes());
+    Ok(())
+}
+
+fn info_text(session: &RespSession) -> String {
     let service = &session.service;
     let mut text = format!(
         "# Server\r\nserver_name:randflake\r\nredis_version:{REDIS_VERSION}\r\nrandflake_version:{}\r\n\
@@ -274,10 +267,7 @@ fn info(session: &RespSession) -> String {
         );
     }
     text.push_str("# Namespaces\r\n");
-    for space in service
-        .spaces()
-        .filter(|space| principal.sees(space.name()))
-    {
+    for space in service.spaces_of(&principal) {
         let is_ready = space.health().is_some_and(|health| health.is_ready());
         _ = write!(
             text,

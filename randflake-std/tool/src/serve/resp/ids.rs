@@ -2,75 +2,51 @@
 
 use randflake_std::Id;
 
-use super::reply::Replies;
-use super::session::{CommandArgs, RespSession};
+use super::session::{Answered, CommandArgs, RespSession};
 use crate::form::TextForm;
 use crate::serve::access::Weight;
+use crate::serve::service::ids_format::IdsFormat;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{check_count, digits, read_id};
 
 /// What an id and its longest reply take.
 const ID_REPLY: usize = 40;
 
-/// How ids are answered.
-#[derive(Clone, Copy)]
-enum ReplyFormat {
-    Text,
-    Int,
-    Raw,
-}
-
 /// `INCR namespace`: a number, as Redis answers it. JavaScript rounds it: use `GET`, or `ID.NEXT`.
-pub(super) async fn incr(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) async fn incr(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     let id = one(session, words.get(1).unwrap_or_default()).await?;
-    out.int_id(id);
+    session.out.int_id(id);
     Ok(())
 }
 
 /// `INCRBY namespace 1`, which some clients send for `INCR`.
-pub(super) async fn incr_by(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) async fn incr_by(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     if words.get(2) != Some(b"1") {
         return Err(Refusal::invalid(
             "ids do not follow each other: INCRBY takes 1 only; for more ids use ID.NEXT namespace COUNT n",
         ));
     }
-    incr(session, words, out).await
+    incr(session, words).await
 }
 
 /// `GET namespace`: the digits of a new id.
-pub(super) async fn get(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) async fn get(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     let id = one(session, words.get(1).unwrap_or_default()).await?;
-    out.digits(id);
+    session.out.digits(id);
     Ok(())
 }
 
 /// `MGET namespace namespace ...`: the digits of a new id for each.
-pub(super) async fn mget(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) async fn mget(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     session.hold(words.len() * ID_REPLY).await?;
     // Before anything is answered: a reply has either all or none.
     let mut ids = Vec::with_capacity(words.len());
     for name in words.from(1) {
         ids.push(one(session, name).await?);
     }
-    out.array(ids.len());
+    session.out.array(ids.len());
     for id in ids {
-        out.digits(id);
+        session.out.digits(id);
     }
     Ok(())
 }
@@ -84,12 +60,8 @@ async fn one(session: &mut RespSession, name: &[u8]) -> Result<Id, Refusal> {
 
 /// `ID.NEXT namespace [COUNT n] [FORMAT text|int|raw]`: a new id, or an array of them, or in the format `raw` one string of
 /// eight bytes for each.
-pub(super) async fn next(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
-    let (mut count, mut format) = (None, ReplyFormat::Text);
+pub(super) async fn next(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    let (mut count, mut format) = (None, IdsFormat::Text);
     let mut options = words.from(2);
     while let Some(option) = options.next() {
         let value = options.next();
@@ -110,17 +82,17 @@ pub(super) async fn next(
     let filled = service.ids(&principal, words.text(1)?, &mut ids, session.patience());
     let filled = filled.await;
     session.waited(filled)?;
-    if let ReplyFormat::Raw = format {
-        out.raw_ids(&ids);
+    if let IdsFormat::Raw = format {
+        session.out.raw_ids(&ids);
         return Ok(());
     }
     if count.is_some() {
-        out.array(ids.len());
+        session.out.array(ids.len());
     }
     for id in ids {
         match format {
-            ReplyFormat::Int => out.int_id(id),
-            _ => out.text_id(id),
+            IdsFormat::Int => session.out.int_id(id),
+            _ => session.out.text_id(id),
         }
     }
     Ok(())
@@ -136,27 +108,17 @@ fn read_count(value: Option<&[u8]>) -> Result<usize, Refusal> {
     Ok(count)
 }
 
-fn read_format(value: Option<&[u8]>) -> Result<ReplyFormat, Refusal> {
-    let value = value.unwrap_or_default();
-    let formats: [(&[u8], _); 3] = [
-        (b"text", ReplyFormat::Text),
-        (b"int", ReplyFormat::Int),
-        (b"raw", ReplyFormat::Raw),
-    ];
-    let mut formats = formats.into_iter();
-    let format = formats.find(|(name, _)| name.eq_ignore_ascii_case(value));
-    let format = format.map(|(_, format)| format);
+fn read_format(value: Option<&[u8]>) -> Result<IdsFormat, Refusal> {
+    let name = value.unwrap_or_default().to_ascii_lowercase();
+    let format = str::from_utf8(&name).ok().and_then(IdsFormat::named);
+    let format = format.filter(|format| *format != IdsFormat::Json);
     format.ok_or_else(|| Refusal::invalid("FORMAT takes text, int or raw"))
 }
 
 /// `ID.INSPECT namespace id [FORMAT text|int]`: the fields of an id, as a JSON object.
-pub(super) fn inspect(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) fn inspect(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     let format = match (words.get(3), words.len()) {
-        (None, _) => ReplyFormat::Text,
+        (None, _) => IdsFormat::Text,
         (Some(option), 5) if option.eq_ignore_ascii_case(b"FORMAT") => read_format(words.get(4))?,
         _ => {
             return Err(Refusal::invalid(
@@ -166,13 +128,13 @@ pub(super) fn inspect(
     };
     let text = words.text(2)?;
     let form = match format {
-        ReplyFormat::Text => TextForm::Text,
-        ReplyFormat::Int => TextForm::Int,
-        ReplyFormat::Raw => return Err(Refusal::invalid("FORMAT takes text or int")),
+        IdsFormat::Text => TextForm::Text,
+        IdsFormat::Int => TextForm::Int,
+        _ => return Err(Refusal::invalid("FORMAT takes text or int")),
     };
     let id = read_id(form, text)?;
     let principal = session.principal()?;
     principal.take_request(Weight::ONE)?;
     let inspected = session.service.inspect(&principal, words.text(1)?, id)?;
-    super::leases::json(&inspected, out)
+    session.out.json(&inspected)
 }

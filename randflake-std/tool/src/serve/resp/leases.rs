@@ -3,12 +3,9 @@
 use core::ops::Range;
 use core::time::Duration;
 
-use serde::Serialize;
-
-use super::reply::Replies;
-use super::session::{CommandArgs, RespSession};
+use super::session::{Answered, CommandArgs, RespSession};
 use crate::command::lease::{LeaseDocument, LeaseRow};
-use crate::serve::service::refusal::{Refusal, RefusalKind};
+use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{AcquireParameters, LeaseQuery, MAX_LEASES, digits};
 
 /// What a lease and its JSON take.
@@ -16,11 +13,7 @@ const LEASE_REPLY: usize = 1 << 10;
 
 /// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
 /// `LEASE.RENEW` and `LEASE.RELEASE` take.
-pub(super) async fn acquire(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) async fn acquire(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]";
     let mut asked = AcquireParameters::default();
     for (option, value) in options(words, 2..words.len(), USAGE)? {
@@ -42,15 +35,11 @@ pub(super) async fn acquire(
     let principal = session.principal()?;
     let service = session.service.clone();
     let document = service.acquire(&principal, words.text(1)?, asked).await?;
-    json(&document, out)
+    session.out.json(&document)
 }
 
 /// `LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]`: the object with new ends. What is lost is named in it.
-pub(super) async fn renew(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) async fn renew(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.RENEW object REQUEST id [EX seconds | PX milliseconds]";
     let (mut request, mut ttl) = (None, None);
     for (option, value) in options(words, 2..words.len(), USAGE)? {
@@ -63,16 +52,12 @@ pub(super) async fn renew(
     let service = session.service.clone();
     let renewed = service.renew(&principal, document(words)?, request, ttl);
     let document = renewed.await?;
-    json(&document, out)
+    session.out.json(&document)
 }
 
 /// `LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]`: ends the leases. If it is not said since when nothing was issued, their node
 /// ids are free 15 s later.
-pub(super) async fn release(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) async fn release(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.RELEASE object REQUEST id [UNUSED-FROM unix_ms]";
     let (mut request, mut unused_from) = (None, None);
     for (option, value) in options(words, 2..words.len(), USAGE)? {
@@ -88,17 +73,13 @@ pub(super) async fn release(
     let service = session.service.clone();
     let released = service.release(&principal, document(words)?, request, unused_from);
     released.await?;
-    out.simple("OK");
+    session.out.simple("OK");
     Ok(())
 }
 
 /// `LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]`: the next cursor, or 0 at the end, and an array of JSON objects,
 /// one for each lease, as `SCAN` answers; with `ALL` also expired ones.
-pub(super) async fn list(
-    session: &mut RespSession,
-    words: CommandArgs<'_>,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
+pub(super) async fn list(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]";
     let is_all = |word: &[u8]| word.eq_ignore_ascii_case(b"ALL");
     let all = words.len() > 2 && words.get(words.len() - 1).is_some_and(is_all);
@@ -120,21 +101,16 @@ pub(super) async fn list(
     let principal = session.principal()?;
     let service = session.service.clone();
     let listed = service.list(&principal, words.text(1)?, asked).await?;
-    out.array(2);
-    out.bulk(listed.next.unwrap_or(0).to_string().as_bytes());
+    session.out.array(2);
+    session
+        .out
+        .bulk(listed.next.unwrap_or(0).to_string().as_bytes());
     let records = listed.snapshot.records();
-    out.array(records.len());
+    session.out.array(records.len());
     let mut rows = records
         .iter()
         .map(|record| LeaseRow::of(&listed.snapshot, record));
-    rows.try_for_each(|row| json(&row, out))
-}
-
-pub(super) fn json(value: &impl Serialize, out: &mut Replies) -> Result<(), Refusal> {
-    let written = serde_json::to_vec(value);
-    let written = written.map_err(|error| Refusal::new(RefusalKind::Failed, error))?;
-    out.bulk(&written);
-    Ok(())
+    rows.try_for_each(|row| session.out.json(&row))
 }
 
 fn document(words: CommandArgs<'_>) -> Result<LeaseDocument, Refusal> {

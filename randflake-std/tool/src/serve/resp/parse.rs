@@ -89,6 +89,7 @@ impl Parser {
             },
         };
         self.left = Some(left);
+        // Words are kept as they come: an array that only announces many costs nothing.
         for left in (0..left).rev() {
             let Some(word) = bulk(input, self.at, limits)? else {
                 return Ok(None);
@@ -152,6 +153,7 @@ fn number(digits: &[u8]) -> Option<i64> {
         Some(digits) => (true, digits),
         None => (false, digits),
     };
+    // 18 digits always fit.
     if digits.is_empty() || digits.len() > 18 {
         return None;
     }
@@ -177,6 +179,7 @@ fn bulk(input: &[u8], at: usize, limits: CommandLimits) -> Result<Option<Range<u
     };
     let length = usize::try_from(length).map_err(|_| Violation::BulkLength)?;
     let end = begin.saturating_add(length);
+    // When its length is read, not when it is there: the connection would wait for what it then refuses.
     if end > limits.bytes {
         return Err(Violation::TooLong);
     }

@@ -3,8 +3,9 @@
 use itoa::Buffer;
 use itoa::Integer;
 use randflake_std::Id;
+use serde::Serialize;
 
-use crate::serve::service::refusal::Refusal;
+use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// Replies that were not sent yet.
 #[derive(Debug, Default)]
@@ -35,7 +36,7 @@ impl Replies {
         self.line(b'+', text.as_bytes());
     }
 
-    /// Of one line, whatever the message has in it.
+    /// An error of one line: a line break in a message, which may repeat what a client sent, would begin another reply.
     pub(super) fn error(&mut self, code: &str, message: &str) {
         self.bytes.push(b'-');
         self.bytes.extend_from_slice(code.as_bytes());
@@ -58,6 +59,14 @@ impl Replies {
         self.length(b'$', bytes.len());
         self.bytes.extend_from_slice(bytes);
         self.end();
+    }
+
+    /// A JSON document, as a string.
+    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Refusal> {
+        let written = serde_json::to_vec(value);
+        let written = written.map_err(|error| Refusal::new(RefusalKind::Failed, error))?;
+        self.bulk(&written);
+        Ok(())
     }
 
     /// So many replies follow.

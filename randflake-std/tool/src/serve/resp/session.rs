@@ -9,10 +9,10 @@ use randflake_std::Id;
 
 use super::parse::CommandLimits;
 use super::reply::Replies;
-use super::table::{self, RespCommand};
-use super::transaction::{self, RespTransaction};
+use super::table::{self, Action};
+use super::transaction::RespTransaction;
 use super::{general, ids, leases};
-use crate::serve::access::{Hash, Identity, Scope, Weight};
+use crate::serve::access::{Hash, Principal, Scope, Weight};
 use crate::serve::log::{self, LogEntry};
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
@@ -55,16 +55,21 @@ impl<'a> CommandArgs<'a> {
 /// What a reply takes at most that no memory is asked for.
 const USUAL_REPLY: usize = 4 << 10;
 
+/// Whether a command was answered, or why it was refused; the refusal is written by whoever called.
+pub(super) type Answered = Result<(), Refusal>;
+
 pub(super) struct RespSession {
     pub(super) service: Arc<Service>,
     pub(super) account: Arc<Account>,
+    /// Replies that were not sent yet.
+    pub(super) out: Replies,
     /// Memory of a reply that is longer than usual, until it is sent.
     pub(super) long_reply: Option<Share>,
     /// Number of the connection, for `CLIENT ID`.
     pub(super) number: u64,
     /// Name that the client has given itself.
     pub(super) name: Vec<u8>,
-    pub(super) principal: Option<Arc<Identity>>,
+    pub(super) principal: Option<Arc<Principal>>,
     /// Hash of the token that the client has sent. It stays when the token is revoked: if that was by accident, as in a file
     /// that was emptied, the connection goes on once the token is there again.
     token: Option<Hash>,
@@ -106,6 +111,7 @@ impl RespSession {
             token: None,
             service,
             account,
+            out: Replies::default(),
             long_reply: None,
             number,
             name: Vec::new(),
@@ -141,7 +147,8 @@ impl RespSession {
         }
     }
 
-    /// A token that was revoked, or has other rights, counts from the next batch on.
+    /// Looks up the token again if the file has changed, so that one that was revoked or has other rights counts from the
+    /// next batch on. A batch is what one read brings, at most 64 KiB: a look for each command would cost more than `INCR`.
     pub(super) fn begin_batch(&mut self) {
         self.has_waited = false;
         let access = &self.service.access;
@@ -178,13 +185,14 @@ impl RespSession {
         name: Option<&[u8]>,
         token: &[u8],
     ) -> Result<(), Refusal> {
+        // First: who sends a wrong token must not go on with the rights of the one before.
         self.forget();
         let principal = self.service.access.authenticate(token)?;
         // Clients that ask for a user's name send `default` if they have none.
         let is_other = |name: &&[u8]| *name != b"default" && *name != principal.name().as_bytes();
         if name.as_ref().is_some_and(is_other) {
-            let told = "the token is another user's: send its name, default or none";
-            return Err(Refusal::new(RefusalKind::WrongToken, told));
+            let message = "the token is another user's: send its name, default or none";
+            return Err(Refusal::new(RefusalKind::WrongToken, message));
         }
         identify(&self.service, &self.account, &principal)?;
         self.token = principal.hash().copied();
@@ -194,6 +202,7 @@ impl RespSession {
 
     /// Resets the session to that of a new connection.
     pub(super) fn forget(&mut self) {
+        // What another principal has queued is not executed with this one's rights.
         self.count_issued();
         self.last = None;
         self.transaction = None;
@@ -209,11 +218,11 @@ impl RespSession {
         }
     }
 
-    pub(super) fn principal(&self) -> Result<Arc<Identity>, Refusal> {
-        let told = "Authentication required: send AUTH with a token";
+    pub(super) fn principal(&self) -> Result<Arc<Principal>, Refusal> {
+        let message = "Authentication required: send AUTH with a token";
         self.principal
             .clone()
-            .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, told))
+            .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, message))
     }
 
     /// The namespace that ids are asked of, and one request against the quota.
@@ -239,6 +248,7 @@ impl RespSession {
     /// An id at once, without a look at another task; `None` if that cannot be, for whatever reason.
     pub(super) fn quick_id(&mut self, name: &[u8]) -> Result<Option<Id>, Refusal> {
         self.space(name)?;
+        // Before the id: one that is refused must not be taken from the sequence.
         if let Some(principal) = &self.principal {
             principal.take_ids(1)?;
         }
@@ -291,9 +301,9 @@ impl RespSession {
     }
 
     /// Executes a command and writes its reply.
-    pub(super) async fn answer(&mut self, words: CommandArgs<'_>, out: &mut Replies) {
+    pub(super) async fn answer(&mut self, words: CommandArgs<'_>) {
         let begun = self.service.log.begin();
-        let refused = match self.execute(words, out).await {
+        let refused = match self.execute(words).await {
             Ok(()) => {
                 self.answered += 1;
                 None
@@ -304,7 +314,7 @@ impl RespSession {
                     _ => self.refused += 1,
                 }
                 self.service.counters.refused(refusal.kind);
-                out.refusal(&refusal);
+                self.out.refusal(&refusal);
                 Some(refusal.kind)
             }
         };
@@ -330,37 +340,32 @@ impl RespSession {
         );
     }
 
-    async fn execute(&mut self, words: CommandArgs<'_>, out: &mut Replies) -> Result<(), Refusal> {
+    async fn execute(&mut self, words: CommandArgs<'_>) -> Answered {
         let checked = self.check(words);
         let entry = checked.inspect_err(|_| self.spoil())?;
-        if self.is_queued(entry.command) {
-            let queued = self.enqueue(words, out).await;
+        if entry.is_queued && self.transaction.is_some() {
+            let queued = self.enqueue(words).await;
             return queued.inspect_err(|_| self.spoil());
         }
-        match entry.command {
-            RespCommand::Incr => ids::incr(self, words, out).await,
-            RespCommand::Get => ids::get(self, words, out).await,
-            RespCommand::Mget => ids::mget(self, words, out).await,
-            RespCommand::IncrBy => ids::incr_by(self, words, out).await,
-            RespCommand::IdNext => ids::next(self, words, out).await,
-            RespCommand::IdInspect => ids::inspect(self, words, out),
-            RespCommand::LeaseAcquire => leases::acquire(self, words, out).await,
-            RespCommand::LeaseRenew => leases::renew(self, words, out).await,
-            RespCommand::LeaseRelease => leases::release(self, words, out).await,
-            RespCommand::LeaseList => leases::list(self, words, out).await,
-            command @ (RespCommand::Multi | RespCommand::Exec | RespCommand::Discard) => {
-                transaction::answer(self, command, out)
-            }
-            command => {
-                self.hold(general::reply_len(self, command, words)).await?;
-                general::answer(self, command, words, out)
-            }
+        match entry.action {
+            Action::Now(run) => run(self, words),
+            Action::Incr => ids::incr(self, words).await,
+            Action::Get => ids::get(self, words).await,
+            Action::Mget => ids::mget(self, words).await,
+            Action::IncrBy => ids::incr_by(self, words).await,
+            Action::IdNext => ids::next(self, words).await,
+            Action::Commands => general::commands(self, words).await,
+            Action::Info => general::info(self).await,
+            Action::LeaseAcquire => leases::acquire(self, words).await,
+            Action::LeaseRenew => leases::renew(self, words).await,
+            Action::LeaseRelease => leases::release(self, words).await,
+            Action::LeaseList => leases::list(self, words).await,
         }
     }
 }
 
-/// Makes a connection that of an identity, and counts it if it cannot be.
-fn identify(service: &Service, account: &Account, principal: &Identity) -> Result<(), Refusal> {
+/// Makes a connection that of a principal, and counts it if it cannot be.
+fn identify(service: &Service, account: &Account, principal: &Principal) -> Result<(), Refusal> {
     let identified = account.identify(principal);
     if identified.is_err() {
         service.counters.resp.refused.add(1);

@@ -1,97 +1,121 @@
-//! Table of the commands of the Redis protocol.
+//! Table of the commands of the Redis protocol: all that is said of a command but how it is executed.
 
+use super::session::{Answered, CommandArgs, RespSession};
+use super::{general, ids, transaction};
 use crate::serve::access::Weight;
 
-/// A command of the Redis protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RespCommand {
-    Ping,
-    Echo,
-    Auth,
-    Hello,
-    Client,
-    Commands,
-    Config,
-    Info,
-    Select,
-    Quit,
-    Reset,
-    Multi,
-    Exec,
-    Discard,
+/// What executes a command.
+#[derive(Clone, Copy)]
+pub(super) enum Action {
+    /// A function that answers at once.
+    Now(fn(&mut RespSession, CommandArgs<'_>) -> Answered),
+    // Those that wait, for ids, memory or the store. By name: a table of futures would allocate one for each id.
     Incr,
     IncrBy,
     Get,
     Mget,
     IdNext,
-    IdInspect,
+    Commands,
+    Info,
     LeaseAcquire,
     LeaseRenew,
     LeaseRelease,
     LeaseList,
 }
 
-/// What `COMMAND` tells of it, as in Redis: the number of words, or the least as a negative number; and the place of the
-/// first key.
+/// A command of the Redis protocol.
 pub(super) struct CommandEntry {
     pub(super) name: &'static str,
+    /// Number of words, or the least as a negative number, as `COMMAND` tells it.
     pub(super) arity: i8,
+    /// Place of the first key, which is a namespace; 0 if it has none.
     pub(super) key: i8,
-    pub(super) command: RespCommand,
     /// What it counts as, unless it counts itself once it knows how much is asked for.
     pub(super) weight: Option<Weight>,
+    /// Whether only a client with a token may send it, where one is needed.
+    pub(super) needs_token: bool,
+    /// Whether it is kept for `EXEC` after `MULTI`.
+    pub(super) is_queued: bool,
+    pub(super) action: Action,
 }
 
 /// A command that counts itself.
-const fn entry(name: &'static str, arity: i8, key: i8, command: RespCommand) -> CommandEntry {
+const fn entry(name: &'static str, arity: i8, key: i8, action: Action) -> CommandEntry {
     CommandEntry {
         name,
         arity,
         key,
-        command,
         weight: None,
+        needs_token: true,
+        is_queued: true,
+        action,
     }
 }
 
 /// A command that is not about a namespace.
-const fn general(
-    name: &'static str,
-    arity: i8,
-    command: RespCommand,
-    weight: Weight,
-) -> CommandEntry {
+const fn general(name: &'static str, arity: i8, action: Action, weight: Weight) -> CommandEntry {
     CommandEntry {
         weight: Some(weight),
-        ..entry(name, arity, 0, command)
+        ..entry(name, arity, 0, action)
+    }
+}
+
+impl CommandEntry {
+    /// A small one that answers at once.
+    const fn now(
+        name: &'static str,
+        arity: i8,
+        run: fn(&mut RespSession, CommandArgs<'_>) -> Answered,
+    ) -> Self {
+        general(name, arity, Action::Now(run), Weight::Small)
+    }
+
+    const fn without_token(self) -> Self {
+        Self {
+            needs_token: false,
+            ..self
+        }
+    }
+
+    /// Executed at once, also after `MULTI`.
+    const fn never_queued(self) -> Self {
+        Self {
+            is_queued: false,
+            ..self
+        }
     }
 }
 
 /// The most used come first.
 pub(super) const TABLE: [CommandEntry; 24] = [
-    entry("incr", 2, 1, RespCommand::Incr),
-    entry("get", 2, 1, RespCommand::Get),
-    entry("id.next", -2, 1, RespCommand::IdNext),
-    entry("mget", -2, 1, RespCommand::Mget),
-    general("ping", -1, RespCommand::Ping, Weight::Small),
-    entry("incrby", 3, 1, RespCommand::IncrBy),
-    general("echo", 2, RespCommand::Echo, Weight::Small),
-    general("auth", -2, RespCommand::Auth, Weight::Small),
-    general("hello", -1, RespCommand::Hello, Weight::Small),
-    general("multi", 1, RespCommand::Multi, Weight::Small),
-    general("exec", 1, RespCommand::Exec, Weight::Small),
-    general("discard", 1, RespCommand::Discard, Weight::Small),
-    general("client", -2, RespCommand::Client, Weight::Small),
-    general("command", -1, RespCommand::Commands, Weight::DESCRIPTION),
-    general("config", -2, RespCommand::Config, Weight::Small),
-    general("info", -1, RespCommand::Info, Weight::DESCRIPTION),
-    general("select", 2, RespCommand::Select, Weight::Small),
-    general("quit", -1, RespCommand::Quit, Weight::Small),
-    general("reset", 1, RespCommand::Reset, Weight::Small),
-    entry("id.inspect", -3, 1, RespCommand::IdInspect),
-    entry("lease.acquire", -2, 1, RespCommand::LeaseAcquire),
-    entry("lease.renew", -2, 0, RespCommand::LeaseRenew),
-    entry("lease.release", -2, 0, RespCommand::LeaseRelease),
-    entry("lease.list", -2, 1, RespCommand::LeaseList),
+    entry("incr", 2, 1, Action::Incr),
+    entry("get", 2, 1, Action::Get),
+    entry("id.next", -2, 1, Action::IdNext),
+    entry("mget", -2, 1, Action::Mget),
+    CommandEntry::now("ping", -1, general::ping),
+    entry("incrby", 3, 1, Action::IncrBy),
+    CommandEntry::now("echo", 2, general::echo),
+    CommandEntry::now("auth", -2, general::auth).without_token(),
+    CommandEntry::now("hello", -1, general::hello).without_token(),
+    CommandEntry::now("multi", 1, transaction::multi).never_queued(),
+    CommandEntry::now("exec", 1, transaction::exec).never_queued(),
+    CommandEntry::now("discard", 1, transaction::discard).never_queued(),
+    CommandEntry::now("client", -2, general::client),
+    general("command", -1, Action::Commands, Weight::DESCRIPTION),
+    CommandEntry::now("config", -2, general::config),
+    general("info", -1, Action::Info, Weight::DESCRIPTION),
+    CommandEntry::now("select", 2, general::select),
+    CommandEntry::now("quit", -1, general::quit)
+        .without_token()
+        .never_queued(),
+    CommandEntry::now("reset", 1, general::reset)
+        .without_token()
+        .never_queued(),
+    entry("id.inspect", -3, 1, Action::Now(ids::inspect)),
+    entry("lease.acquire", -2, 1, Action::LeaseAcquire),
+    entry("lease.renew", -2, 0, Action::LeaseRenew),
+    entry("lease.release", -2, 0, Action::LeaseRelease),
+    entry("lease.list", -2, 1, Action::LeaseList),
 ];
 
 pub(super) fn find(name: &[u8]) -> Option<&'static CommandEntry> {

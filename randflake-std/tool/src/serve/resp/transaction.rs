@@ -7,38 +7,30 @@ use core::time::Duration;
 
 use tokio::time::Instant;
 
-use super::reply::Replies;
-use super::session::{CommandArgs, RespSession};
-use super::table::RespCommand;
+use super::session::{Answered, CommandArgs, RespSession};
 use crate::serve::access::Weight;
 use crate::serve::memory::Share;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// What a transaction may take.
+/// What a transaction may take, in bytes: four of the longest commands. Redis has no limit but the client's buffer.
 const MOST: usize = 4 << 20;
 /// How long a command waits for memory to be kept in.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Commands that wait for `EXEC`.
+/// Commands that wait for `EXEC`, in the order in which they came.
 #[derive(Default)]
 pub(super) struct RespTransaction {
-    queue: Queue,
-    /// A command was refused when it was to be kept: none is executed.
-    is_spoilt: bool,
-    memory: Option<Share>,
-}
-
-/// Commands, in the order in which they came.
-#[derive(Default)]
-pub(super) struct Queue {
     input: Vec<u8>,
     /// Of the words of all commands.
     places: Vec<Range<usize>>,
     /// Where the words of each command end.
     ends: Vec<usize>,
+    /// A command was refused when it was to be kept: none is executed.
+    is_spoilt: bool,
+    memory: Option<Share>,
 }
 
-impl Queue {
+impl RespTransaction {
     /// What it takes with another command.
     fn len_with(&self, words: CommandArgs<'_>) -> usize {
         let input = self.input.len() + words.from(0).map(<[u8]>::len).sum::<usize>();
@@ -63,29 +55,14 @@ impl Queue {
 }
 
 impl RespSession {
-    /// Whether that is kept now, and executed later.
-    pub(super) fn is_queued(&self, command: RespCommand) -> bool {
-        let is_own = matches!(
-            command,
-            RespCommand::Multi
-                | RespCommand::Exec
-                | RespCommand::Discard
-                | RespCommand::Quit
-                | RespCommand::Reset
-        );
-        self.transaction.is_some() && !is_own
-    }
-
     /// Keeps a command for `EXEC`.
-    pub(super) async fn enqueue(
-        &mut self,
-        words: CommandArgs<'_>,
-        out: &mut Replies,
-    ) -> Result<(), Refusal> {
+    pub(super) async fn enqueue(&mut self, words: CommandArgs<'_>) -> Answered {
         self.principal()?.take_request(Weight::Small)?;
         let account = &self.account;
         let transaction = self.transaction.get_or_insert_default();
-        let len = transaction.queue.len_with(words);
+        // Counted twice: as small here, and as what it is when it is executed. Otherwise MULTI would be a way to make the
+        // server keep commands for nothing.
+        let len = transaction.len_with(words);
         if len > MOST {
             return Err(Refusal::invalid(format!(
                 "the transaction is too long: {MOST} bytes of commands are allowed, send EXEC before"
@@ -97,8 +74,8 @@ impl RespSession {
             memory.grow(2 * len, Instant::now() + PATIENCE).await?;
             transaction.memory = Some(memory);
         }
-        transaction.queue.push(words);
-        out.simple("QUEUED");
+        transaction.push(words);
+        self.out.simple("QUEUED");
         Ok(())
     }
 
@@ -110,44 +87,38 @@ impl RespSession {
     }
 }
 
-/// Begins and ends transactions. After `EXEC` the commands are in `session.executing`, and the reply has begun.
-pub(super) fn answer(
-    session: &mut RespSession,
-    command: RespCommand,
-    out: &mut Replies,
-) -> Result<(), Refusal> {
-    let without = |name| Refusal::invalid(format!("{name} without MULTI"));
-    match command {
-        RespCommand::Multi if session.transaction.is_some() => {
-            return Err(Refusal::invalid("MULTI calls can not be nested"));
-        }
-        RespCommand::Multi => {
-            session.transaction = Some(RespTransaction::default());
-            out.simple("OK");
-        }
-        RespCommand::Discard => {
-            let transaction = session.transaction.take();
-            drop(transaction.ok_or_else(|| without("DISCARD"))?);
-            out.simple("OK");
-        }
-        _ => {
-            let transaction = session.transaction.take();
-            let transaction = transaction.ok_or_else(|| without("EXEC"))?;
-            if transaction.is_spoilt {
-                session.service.counters.refused(RefusalKind::Invalid);
-                let told = "Transaction discarded because of previous errors.";
-                out.error("EXECABORT", told);
-                return Ok(());
-            }
-            out.array(transaction.queue.ends.len());
-            session.executing = Some(transaction);
-        }
+/// `MULTI`: begins a transaction.
+pub(super) fn multi(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
+    if session.transaction.is_some() {
+        return Err(Refusal::invalid("MULTI calls can not be nested"));
     }
+    session.transaction = Some(RespTransaction::default());
+    session.out.simple("OK");
     Ok(())
 }
 
-impl RespTransaction {
-    pub(super) fn commands(&self) -> impl Iterator<Item = CommandArgs<'_>> {
-        self.queue.commands()
+/// `DISCARD`: forgets it.
+pub(super) fn discard(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
+    end(session, "DISCARD")?;
+    session.out.simple("OK");
+    Ok(())
+}
+
+/// `EXEC`: begins the reply, and leaves the commands in `session.executing`.
+pub(super) fn exec(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
+    let transaction = end(session, "EXEC")?;
+    if transaction.is_spoilt {
+        session.service.counters.refused(RefusalKind::Invalid);
+        let message = "Transaction discarded because of previous errors.";
+        session.out.error("EXECABORT", message);
+        return Ok(());
     }
+    session.out.array(transaction.ends.len());
+    session.executing = Some(transaction);
+    Ok(())
+}
+
+fn end(session: &mut RespSession, name: &str) -> Result<RespTransaction, Refusal> {
+    let transaction = session.transaction.take();
+    transaction.ok_or_else(|| Refusal::invalid(format!("{name} without MULTI")))
 }

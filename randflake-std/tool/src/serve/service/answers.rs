@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn every_kind_of_refusal_has_a_status() {
-        for kind in RefusalKind::ALL {
+        for (kind, ..) in RefusalKind::ALL {
             assert_ne!(AnswerStatus::of_refusal(kind), AnswerStatus::Ok, "{kind:?}");
         }
         assert_eq!(AnswerStatus::of_http(304), AnswerStatus::Ok);

@@ -51,9 +51,9 @@ impl Counters {
         self.refusals[kind as usize].add(1);
     }
 
-    /// How many requests were refused, of each kind.
-    pub(crate) fn refusals(&self) -> impl Iterator<Item = (RefusalKind, u64)> {
-        let counts = self.refusals.iter().map(Count::get);
-        RefusalKind::ALL.into_iter().zip(counts)
+    /// How many requests were refused, by the names of the kinds.
+    pub(crate) fn refusals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let names = RefusalKind::ALL.iter().map(|(_, name, ..)| *name);
+        names.zip(self.refusals.iter().map(Count::get))
     }
 }

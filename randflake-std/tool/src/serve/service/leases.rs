@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::refusal::{Refusal, RefusalKind};
 use super::{MAX_LEASES, Service};
 use crate::command::lease::{LeaseDocument, Snapshot};
-use crate::serve::access::{Identity, Scope, Weight};
+use crate::serve::access::{Principal, Scope, Weight};
 
 /// Parameters of an acquire.
 #[derive(Debug, Default, Deserialize)]
@@ -60,17 +60,19 @@ impl Service {
     /// Grants all that is asked for at once, or nothing.
     pub(crate) async fn acquire(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         namespace: &str,
         asked: AcquireParameters,
     ) -> Result<LeaseDocument, Refusal> {
+        // Rights, then quotas, then the request's own faults: who may not ask learns nothing, and faults are no way around
+        // a quota. Of leases the quota is last, since what is refused here takes none.
         let space = self.space(principal, Scope::Leases, namespace)?;
         principal.take_request(Weight::ONE)?;
         let holder = holder(principal, asked.holder)?;
         let count = match (&asked.node_ids, asked.count) {
             (Some(_), Some(_)) => {
-                let told = "a count and node ids were both asked for: one of them is allowed";
-                return Err(Refusal::invalid(told));
+                let message = "a count and node ids were both asked for: one of them is allowed";
+                return Err(Refusal::invalid(message));
             }
             (Some(node_ids), None) => u32::try_from(node_ids.len()).unwrap_or(u32::MAX),
             (None, count) => count.unwrap_or(1),
@@ -114,7 +116,7 @@ impl Service {
     /// Moves the ends of leases: what cannot be renewed is among `lost`.
     pub(crate) async fn renew(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         document: LeaseDocument,
         request: Option<&str>,
         ttl: Option<Duration>,
@@ -136,7 +138,7 @@ impl Service {
     /// Ends leases: at a Unix time from which on nothing was issued, or as late as anything may have been.
     pub(crate) async fn release(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         document: LeaseDocument,
         request: Option<&str>,
         unused_from: Option<Duration>,
@@ -150,7 +152,7 @@ impl Service {
 
     async fn with_grant<T: Send + 'static>(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         document: LeaseDocument,
         work: impl FnOnce(LeaseDocument, &mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
@@ -166,7 +168,7 @@ impl Service {
     /// Leases of a namespace.
     pub(crate) async fn list(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         namespace: &str,
         asked: LeaseQuery,
     ) -> Result<Listed, Refusal> {
@@ -204,14 +206,14 @@ fn check_leases(count: u32) -> Result<(), Refusal> {
     if (1..=MAX_LEASES).contains(&count) {
         return Ok(());
     }
-    let told =
+    let message =
         format!("{count} leases were asked for: 1 to {MAX_LEASES} are allowed in one request");
-    Err(Refusal::invalid(told))
+    Err(Refusal::invalid(message))
 }
 
 /// Refuses node ids that a client may not be granted.
 fn check_within(
-    principal: &Identity,
+    principal: &Principal,
     allowed: &RangeInclusive<u32>,
     mut node_ids: impl Iterator<Item = u32>,
 ) -> Result<(), Refusal> {
@@ -219,25 +221,25 @@ fn check_within(
         return Ok(());
     };
     let (first, last) = (allowed.start(), allowed.end());
-    let told = format!(
+    let message = format!(
         "the token {:?} may not lease node id {node_id}: {first} to {last} are allowed",
         principal.name()
     );
-    Err(Refusal::new(RefusalKind::Forbidden, told))
+    Err(Refusal::new(RefusalKind::Forbidden, message))
 }
 
 /// The name in the store's records, with a random number: two programs of one name are not taken for copies.
-fn holder(principal: &Identity, asked: Option<String>) -> Result<String, Refusal> {
+fn holder(principal: &Principal, asked: Option<String>) -> Result<String, Refusal> {
     /// With the longest name of a token it is no longer than what a store keeps.
     const MOST: usize = 48;
     if let Some(name) = &asked {
         let is_device = name == "device" || name.starts_with("device/");
         if name.is_empty() || name.len() > MOST || name.contains(char::is_control) || is_device {
-            let told = format!(
+            let message = format!(
                 "the holder's name {name:?} is not allowed: 1 to {MOST} bytes without control characters that do not \
                  begin with device/ are"
             );
-            return Err(Refusal::invalid(told));
+            return Err(Refusal::invalid(message));
         }
     }
     let token = principal.name();

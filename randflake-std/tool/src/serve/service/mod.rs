@@ -2,6 +2,7 @@
 
 pub(crate) mod answers;
 pub(crate) mod counters;
+pub(crate) mod ids_format;
 mod inspected;
 mod leases;
 pub(crate) mod readiness;
@@ -22,7 +23,7 @@ pub(crate) use self::leases::{AcquireParameters, LeaseQuery};
 use self::readiness::NotReady;
 use self::refusal::{Refusal, RefusalKind};
 use self::served_namespace::ServedNamespace;
-use super::access::{Access, Identity, Scope, Weight};
+use super::access::{Access, Principal, Scope, Weight};
 use super::log::RequestLog;
 use crate::form::TextForm;
 
@@ -63,8 +64,16 @@ impl Service {
         self.spaces.values()
     }
 
+    /// The namespaces that a client sees, in the order of their names.
+    pub(crate) fn spaces_of(
+        &self,
+        principal: &Principal,
+    ) -> impl Iterator<Item = &Arc<ServedNamespace>> {
+        self.spaces().filter(|space| principal.sees(space.name()))
+    }
+
     /// Whether it administers all that is served: only then it learns what all clients do together, and where the store is.
-    pub(crate) fn is_admin_of_all(&self, principal: &Identity) -> bool {
+    pub(crate) fn is_admin_of_all(&self, principal: &Principal) -> bool {
         principal.has(Scope::Admin) && self.spaces.keys().all(|name| principal.sees(name))
     }
 
@@ -98,7 +107,7 @@ impl Service {
     /// The namespace, for who may do that there. Who may not does not learn whether it is there.
     pub(crate) fn space(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         scope: Scope,
         name: &str,
     ) -> Result<&Arc<ServedNamespace>, Refusal> {
@@ -106,11 +115,11 @@ impl Service {
         self.spaces.get(name).ok_or_else(|| {
             let names = self.spaces.keys().map(String::as_str);
             let names: Vec<_> = names.filter(|name| principal.sees(name)).collect();
-            let told = format!(
+            let message = format!(
                 "there is no namespace {name:?}: served: {}",
                 names.join(", ")
             );
-            Refusal::new(RefusalKind::UnknownNamespace, told)
+            Refusal::new(RefusalKind::UnknownNamespace, message)
         })
     }
 
@@ -121,7 +130,7 @@ impl Service {
     /// [`Refusal`]. The quota is used up all the same if the namespace then has no ids.
     pub(crate) async fn ids(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         namespace: &str,
         ids: &mut [Id],
         patience: Duration,
@@ -136,7 +145,7 @@ impl Service {
     /// Refuses who may not see the fields of ids, and counts the request.
     pub(crate) fn may_inspect(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         namespace: &str,
         weight: Weight,
     ) -> Result<(), Refusal> {
@@ -147,7 +156,7 @@ impl Service {
     /// The fields of an id.
     pub(crate) fn inspect(
         &self,
-        principal: &Identity,
+        principal: &Principal,
         namespace: &str,
         id: Id,
     ) -> Result<Inspected, Refusal> {
@@ -173,6 +182,6 @@ pub(crate) fn check_count(count: usize) -> Result<(), Refusal> {
     if (1..=MAX_IDS).contains(&count) {
         return Ok(());
     }
-    let told = format!("{count} ids were asked for: 1 to {MAX_IDS} are allowed in one request");
-    Err(Refusal::invalid(told))
+    let message = format!("{count} ids were asked for: 1 to {MAX_IDS} are allowed in one request");
+    Err(Refusal::invalid(message))
 }

@@ -35,6 +35,18 @@ pub(crate) enum RefusalKind {
     Failed,
     /// Reports a defect of the server.
     Internal,
+    /// Asks for another path.
+    NotFound,
+    /// Uses another method of HTTP.
+    MethodNotAllowed,
+    /// Accepts another media type.
+    NotAcceptable,
+    /// Sends the body faster.
+    TooSlow,
+    /// Sends a shorter body.
+    TooLarge,
+    /// Sends the body as JSON.
+    UnsupportedMediaType,
 }
 
 /// A request that was refused. Nothing was done, unless the store did not answer.
@@ -50,68 +62,48 @@ pub(crate) struct Refusal {
 }
 
 impl RefusalKind {
-    /// The first word of an error in the Redis protocol. Clients know those of Redis: they report missing rights as
-    /// such, and some try again by themselves.
-    pub(crate) const fn resp(self) -> &'static str {
-        match self {
-            Self::Unauthenticated => "NOAUTH",
-            Self::WrongToken => "WRONGPASS",
-            Self::Forbidden => "NOPERM",
-            Self::UnknownNamespace
-            | Self::Invalid
-            | Self::Conflict
-            | Self::Failed
-            | Self::Internal => "ERR",
-            Self::Quota | Self::Busy => "TRYAGAIN",
-            Self::Unavailable => "LOADING",
-        }
+    /// In their order, each with its name, its status in HTTP, and its word in the Redis protocol. Clients know the words of
+    /// Redis: they report missing rights as such, and some try again by themselves.
+    pub(crate) const ALL: [(Self, &'static str, u16, &'static str); 17] = [
+        (Self::Unauthenticated, "unauthenticated", 401, "NOAUTH"),
+        (Self::WrongToken, "wrong_token", 401, "WRONGPASS"),
+        (Self::Forbidden, "forbidden", 403, "NOPERM"),
+        (Self::UnknownNamespace, "unknown_namespace", 404, "ERR"),
+        (Self::Invalid, "invalid", 400, "ERR"),
+        (Self::Quota, "quota", 429, "TRYAGAIN"),
+        (Self::Busy, "busy", 503, "TRYAGAIN"),
+        (Self::Unavailable, "unavailable", 503, "LOADING"),
+        (Self::Conflict, "conflict", 409, "ERR"),
+        // Not 500: a known trouble of the store is no defect of the server.
+        (Self::Failed, "failed", 503, "ERR"),
+        (Self::Internal, "internal", 500, "ERR"),
+        (Self::NotFound, "not_found", 404, "ERR"),
+        (Self::MethodNotAllowed, "method_not_allowed", 405, "ERR"),
+        (Self::NotAcceptable, "not_acceptable", 406, "ERR"),
+        (Self::TooSlow, "too_slow", 408, "ERR"),
+        (Self::TooLarge, "too_large", 413, "ERR"),
+        (
+            Self::UnsupportedMediaType,
+            "unsupported_media_type",
+            415,
+            "ERR",
+        ),
+    ];
+
+    /// For programs, and the label of a counter.
+    pub(crate) const fn name(self) -> &'static str {
+        Self::ALL[self as usize].1
     }
 
     /// The status of an HTTP answer.
     pub(crate) const fn http(self) -> u16 {
-        match self {
-            Self::Unauthenticated | Self::WrongToken => 401,
-            Self::Forbidden => 403,
-            Self::UnknownNamespace => 404,
-            Self::Invalid => 400,
-            Self::Conflict => 409,
-            Self::Quota => 429,
-            Self::Internal => 500,
-            // A known trouble of the store is no defect of the server.
-            Self::Busy | Self::Unavailable | Self::Failed => 503,
-        }
+        Self::ALL[self as usize].2
     }
 
-    /// For programs, and the label of a counter.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Unauthenticated => "unauthenticated",
-            Self::WrongToken => "wrong_token",
-            Self::Forbidden => "forbidden",
-            Self::UnknownNamespace => "unknown_namespace",
-            Self::Invalid => "invalid",
-            Self::Quota => "quota",
-            Self::Busy => "busy",
-            Self::Unavailable => "unavailable",
-            Self::Conflict => "conflict",
-            Self::Failed => "failed",
-            Self::Internal => "internal",
-        }
+    /// The first word of an error in the Redis protocol.
+    pub(crate) const fn resp(self) -> &'static str {
+        Self::ALL[self as usize].3
     }
-
-    pub(crate) const ALL: [Self; 11] = [
-        Self::Unauthenticated,
-        Self::WrongToken,
-        Self::Forbidden,
-        Self::UnknownNamespace,
-        Self::Invalid,
-        Self::Quota,
-        Self::Busy,
-        Self::Unavailable,
-        Self::Conflict,
-        Self::Failed,
-        Self::Internal,
-    ];
 }
 
 impl Refusal {
@@ -209,5 +201,21 @@ impl From<Failure> for Refusal {
             _ => RefusalKind::Failed,
         };
         Self::new(kind, failure)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_has_its_own_row() {
+        for (index, (kind, ..)) in RefusalKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, index);
+        }
+        assert_eq!(
+            RefusalKind::UnsupportedMediaType as usize + 1,
+            RefusalKind::ALL.len()
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! Sessions of a namespace's store, for one kind of requests.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use randflake_std::lease::LeaseStore;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -8,14 +8,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 /// What a request does with the store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Work {
-    /// To leases.
+    /// Acquires, renews or releases leases.
     Change,
-    /// Has sessions of its own, so that no number of reads holds up a lease.
+    /// Reads the history or lists leases. It has sessions of its own, so that no number of reads holds up a lease.
     Read,
 }
 
 impl Work {
-    /// Requests that the store works on at the same time, each in a session of its own.
+    /// Requests that the store works on at the same time, each in a session of its own. Few: a database server has a hundred
+    /// connections by default, and a fleet of servers shares them.
     const fn sessions(self) -> usize {
         match self {
             Self::Change => 5,
@@ -31,7 +32,7 @@ impl Work {
 
 /// Idle sessions, and how many may be in use.
 pub(super) struct StoreSessions {
-    idle: Mutex<Vec<LeaseStore>>,
+    pub(super) idle: Mutex<Vec<LeaseStore>>,
     pub(super) at_once: Arc<Semaphore>,
 }
 
@@ -41,10 +42,6 @@ impl StoreSessions {
             idle: Mutex::default(),
             at_once: Arc::new(Semaphore::new(work.sessions())),
         }
-    }
-
-    pub(super) fn idle(&self) -> MutexGuard<'_, Vec<LeaseStore>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -66,7 +63,7 @@ impl Default for Turns {
 }
 
 impl Turns {
-    /// Waits for one.
+    /// Waits until the token may have another request at work.
     pub(super) async fn take(&self, work: Work) -> Option<OwnedSemaphorePermit> {
         let turns = match work {
             Work::Change => &self.changes,

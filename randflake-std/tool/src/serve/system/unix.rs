@@ -16,8 +16,8 @@ fn notify(states: &[NotifyState<'_>]) {
     _ = sd_notify::notify(states);
 }
 
-pub(in crate::serve) fn ready(told: &str) {
-    notify(&[NotifyState::Ready, NotifyState::Status(told)]);
+pub(in crate::serve) fn ready(message: &str) {
+    notify(&[NotifyState::Ready, NotifyState::Status(message)]);
 }
 
 pub(in crate::serve) fn reloading() {
@@ -31,8 +31,8 @@ pub(in crate::serve) fn stopping() {
     notify(&[NotifyState::Stopping]);
 }
 
-pub(in crate::serve) fn status(told: &str) {
-    notify(&[NotifyState::Status(told)]);
+pub(in crate::serve) fn status(message: &str) {
+    notify(&[NotifyState::Status(message)]);
 }
 
 /// Says in time that the runtime's timers and tasks still run, if somebody watches.

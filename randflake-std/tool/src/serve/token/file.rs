@@ -114,6 +114,7 @@ impl TokensFile {
             text.extend([&*line.to_string(), "\n"]);
         }
         let wrong = |error: io::Error| failed(&self.place, error);
+        // What a running server would refuse must not replace what it accepts.
         access::check(&text).map_err(|problem| failed(&self.place, problem))?;
         let name = self.place.file_name().unwrap_or_default();
         let draft = self
@@ -124,6 +125,7 @@ impl TokensFile {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(&draft, error)),
             _ => {}
         }
+        // Written to the disk before it has the name: after a power cut there is the old file or the new one.
         private_file::write_new(&draft, text.as_bytes()).map_err(|error| failed(&draft, error))?;
         let replaced = keep_owner(&draft, &self.found)
             .and_then(|()| fs::set_permissions(&draft, self.found.permissions()))

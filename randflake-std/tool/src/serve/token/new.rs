@@ -71,10 +71,12 @@ impl New {
             hash: secret.hash(),
             scopes: self.scopes.clone(),
             namespaces: self.namespaces.clone(),
-            ids_per_second: self.ids_per_second,
-            requests_per_second: self.requests_per_second,
-            leases_per_second: self.leases_per_second,
-            reads_per_second: self.reads_per_second,
+            quotas: [
+                self.ids_per_second,
+                self.requests_per_second,
+                self.leases_per_second,
+                self.reads_per_second,
+            ],
             until: self.expires.unix(),
             node_ids: self.node_ids.clone(),
         };

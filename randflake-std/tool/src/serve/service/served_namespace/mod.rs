@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
 use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
@@ -12,7 +12,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::failure::{Failure, say};
 use crate::output::visible;
-use crate::serve::access::Identity;
+use crate::serve::access::Principal;
+use crate::serve::lock::lock;
 
 use super::counters::Count;
 use super::readiness::{NotReady, cause};
@@ -92,7 +93,7 @@ impl ServedNamespace {
     }
 
     /// Which node ids a client may be granted.
-    pub(crate) fn leasable(&self, principal: &Identity) -> Result<RangeInclusive<u32>, Refusal> {
+    pub(crate) fn leasable(&self, principal: &Principal) -> Result<RangeInclusive<u32>, Refusal> {
         // A layout has at most 2^32, of which one at least is not reserved.
         let last = self.namespace.spec().max_node_id() - self.reserved;
         let (first, last) = match principal.node_ids() {
@@ -139,12 +140,12 @@ impl ServedNamespace {
     pub(crate) fn not_ready(&self) -> Option<NotReady> {
         match self.health() {
             Some(health) => NotReady::of(&health),
-            None => Some(self.waiting().clone().unwrap_or_else(NotReady::starting)),
+            None => Some(
+                lock(&self.waiting)
+                    .clone()
+                    .unwrap_or_else(NotReady::starting),
+            ),
         }
-    }
-
-    fn waiting(&self) -> MutexGuard<'_, Option<NotReady>> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Acquires the first leases, however long the store takes. Fails if waiting does not help.
@@ -165,13 +166,14 @@ impl ServedNamespace {
         } else {
             (least..=limit.min(most)).into()
         };
+        // A keeper renews after a third of the TTL, which has to be a tick at least.
         let shortest = Duration::from_millis(self.namespace.spec().tick_ms().saturating_mul(3));
         let builder = Builder::new(self.namespace.spec(), cipher, store)
             .node_ids(node_ids)
             .ttl(leasing.ttl.max(shortest))
             .wait(FOREVER)
             .on_wait(move |error, limit| {
-                *waiting.waiting() = Some(NotReady::of_store(error));
+                *lock(&waiting.waiting) = Some(NotReady::of_store(error));
                 tell(error, limit);
             });
         let builder = match &leasing.holder {
@@ -189,6 +191,7 @@ impl ServedNamespace {
     /// Fills the whole buffer, and waits for that if need be.
     pub(crate) async fn fill(&self, ids: &mut [Id], patience: Duration) -> Result<(), Refusal> {
         let handle = self.ready()?;
+        // Without a timer where all are there at once, which is nearly always. Its error comes again from the wait.
         let mut done = handle.fill(ids).unwrap_or_default();
         if done < ids.len() {
             let limit = Instant::now() + patience;
@@ -210,9 +213,9 @@ impl ServedNamespace {
     fn ready(&self) -> Result<&Ids, Refusal> {
         self.handle().ok_or_else(|| {
             let name = self.name();
-            let told =
+            let message =
                 format!("namespace {name:?} is starting: its store has not granted a lease yet");
-            Refusal::new(RefusalKind::Unavailable, told)
+            Refusal::new(RefusalKind::Unavailable, message)
         })
     }
 
@@ -228,7 +231,7 @@ impl ServedNamespace {
     /// Changes leases, in a thread that may block.
     pub(crate) async fn with_store<T: Send + 'static>(
         self: &Arc<Self>,
-        principal: &Identity,
+        principal: &Principal,
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         self.in_session(principal.turns(), Work::Change, work).await
@@ -237,7 +240,7 @@ impl ServedNamespace {
     /// As [`with_store`](Self::with_store), where only some node ids may be granted.
     pub(crate) async fn grant_within<T: Send + 'static>(
         self: &Arc<Self>,
-        principal: &Identity,
+        principal: &Principal,
         node_ids: RangeInclusive<u32>,
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
@@ -252,10 +255,10 @@ impl ServedNamespace {
     /// Looks at what the store has, in a thread that may block and in sessions of its own. `None`: the server itself does.
     pub(crate) async fn read_store<T: Send + 'static>(
         self: &Arc<Self>,
-        principal: Option<&Identity>,
+        principal: Option<&Principal>,
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let turns = principal.and_then(Identity::turns);
+        let turns = principal.and_then(Principal::turns);
         self.in_session(turns, Work::Read, work).await
     }
 
@@ -273,8 +276,8 @@ impl ServedNamespace {
         work: impl FnOnce(&mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let busy = |_| {
-            let told = "the lease store is busy with other requests: try again";
-            Refusal::new(RefusalKind::Busy, told).retry_in(Duration::from_secs(1))
+            let message = "the lease store is busy with other requests: try again";
+            Refusal::new(RefusalKind::Busy, message).retry_in(Duration::from_secs(1))
         };
         let limit = Instant::now() + PATIENCE;
         // First: who waits for its own turn holds up nobody.
@@ -282,17 +285,20 @@ impl ServedNamespace {
             Some(turns) => timeout_at(limit, turns.take(kind)).await.map_err(busy)?,
             None => None,
         };
+        // Sessions are few, because each is a connection of the database. The wait is as long for both together.
         let at_once = Arc::clone(&self.sessions(kind).at_once);
         let permit = timeout_at(limit, at_once.acquire_owned()).await;
         let permit = permit.map_err(busy)?.map_err(|_| stopping())?;
         let space = Arc::clone(self);
         let done = tokio::task::spawn_blocking(move || {
-            // The store works on even if whoever asked has gone, or waits no longer.
+            // Moved in: if whoever asked has gone, the future is dropped and the store works on, and until then another
+            // request must not count on this session.
             let _permits = (permit, turn);
-            let idle = space.sessions(kind).idle().pop();
+            let idle = lock(&space.sessions(kind).idle).pop();
             let mut store = idle.map_or_else(|| space.session(), Ok)?;
+            // After a panic the session is dropped with whatever state it has.
             let done = work(&mut store);
-            space.sessions(kind).idle().push(store);
+            lock(&space.sessions(kind).idle).push(store);
             if let Err(Refusal {
                 detail: Some(detail),
                 ..
@@ -317,15 +323,15 @@ impl ServedNamespace {
             "error: work with the store of namespace {name:?} panicked, which is a defect of the server: {}",
             visible(text.unwrap_or("without a message"))
         ));
-        let told =
+        let message =
             "a defect of the server: its log says more; whether it did what was asked is unknown";
-        Refusal::new(RefusalKind::Internal, told)
+        Refusal::new(RefusalKind::Internal, message)
     }
 
     /// Says what a client was not told: the same once in a minute.
     fn log(&self, detail: &str) {
         const PAUSE: Duration = Duration::from_secs(60);
-        let mut last = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.logged);
         let now = Instant::now();
         let is_known = |(said, when): &(String, Instant)| said == detail && now - *when < PAUSE;
         if last.as_ref().is_some_and(is_known) {
@@ -337,7 +343,9 @@ impl ServedNamespace {
 
     fn session(&self) -> Result<LeaseStore, Refusal> {
         let mut store = (self.open)()?;
+        // As the server's own leases: a namespace that was made anew with another key is refused, not filled.
         store.seal(KeyCheck::of(self.codec.permutation()));
+        // What clients present proves nothing about the store: a forged lease must not stop a fleet.
         store.act_as_proxy();
         Ok(store)
     }

@@ -19,7 +19,7 @@ fn space() -> Arc<ServedNamespace> {
 
 #[tokio::test]
 async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
-    let (space, principal) = (space(), Identity::anybody());
+    let (space, principal) = (space(), Principal::anybody());
     // More often than there are sessions.
     for _ in 0..10 {
         let panicking = space.with_store::<()>(&principal, |_| panic!("the test does"));
@@ -40,7 +40,7 @@ async fn there_is_a_session_for_others_however_much_one_token_asks() {
             "name={name} sha256={} scopes=leases namespaces=*",
             "0".repeat(64)
         );
-        Arc::new(Identity::new(line.parse().unwrap(), None))
+        Arc::new(Principal::new(line.parse().unwrap(), None))
     });
     let (end, ended) = mpsc::channel::<()>();
     let ended = Arc::new(Mutex::new(ended));

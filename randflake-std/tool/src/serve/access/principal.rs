@@ -1,6 +1,5 @@
-//! Identities of clients: the owner of a token, or anybody.
+//! Principals: the owner of a token, or anybody.
 
-use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::Arc;
@@ -8,26 +7,24 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::{span, utc};
 
+use super::quota::{Limit, PerQuota, Quota, QuotaKind};
 use super::weight::{Weight, small_per_second};
-use super::{Hash, Limit, Pattern, Quota, Scope};
+use super::{Hash, Pattern, Scope};
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 use crate::serve::service::store_sessions::Turns;
 
-/// Identity of a client: the owner of a token, or anybody where none is needed.
+/// Principal of a client: the owner of a token, or anybody where none is needed.
 #[derive(Debug)]
-pub(crate) struct Identity {
+pub(crate) struct Principal {
     name: String,
     /// Hash of the token; `None` for anybody.
     hash: Option<Hash>,
     scopes: Vec<Scope>,
     namespaces: Vec<Pattern>,
-    /// Quota of ids, shared with the same token of an earlier version of the file.
-    ids: Option<Arc<Quota>>,
-    requests: Option<Arc<Quota>>,
+    /// Shared with the same token of an earlier version of the file: reading it again gives nobody a new burst.
+    quotas: PerQuota<Option<Arc<Quota>>>,
     /// Quota of requests that need neither ids nor the store.
     small: Option<Arc<Quota>>,
-    leases: Option<Arc<Quota>>,
-    reads: Option<Arc<Quota>>,
     /// Shared in the same way; none for anybody.
     turns: Option<Arc<Turns>>,
     /// When its token expires, as time since the Unix epoch.
@@ -36,30 +33,24 @@ pub(crate) struct Identity {
     node_ids: Option<RangeInclusive<u32>>,
 }
 
-/// New leases of a token whose line has no number. A store keeps the last 65,536 leases of a node id: at this rate one token
-/// takes more than 20 minutes to push out a lease of others. At once it is as many as one request may ask for.
-const LEASES: Limit = Limit::new(50, 1_000);
-/// The same of requests that read the store: each counts as one, a list as one for each 100 leases that it may have.
-const READS: Limit = Limit::new(100, 1_000);
-
-impl Identity {
+impl Principal {
     pub(crate) fn new(line: super::TokenLine, before: Option<&Self>) -> Self {
-        let quota = |limit: Limit, used: Option<&Arc<Quota>>| {
+        let quota = |limit: Option<Limit>, used: Option<&Arc<Quota>>| {
+            let limit = limit?;
             let same = used.filter(|quota| quota.limit() == limit);
-            same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone)
+            Some(same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone))
         };
-        let used = |of: fn(&Self) -> &Option<Arc<Quota>>| before.and_then(|old| of(old).as_ref());
-        let given = |limit: Option<NonZeroU64>| limit.map(Limit::of);
-        let leases = given(line.leases_per_second).unwrap_or(LEASES);
-        let reads = given(line.reads_per_second).unwrap_or(READS);
+        let kinds = QuotaKind::ALL.iter().zip(line.quotas).enumerate();
+        let mut quotas = PerQuota::default();
+        for (index, ((_, usual), given)) in kinds {
+            let used = before.and_then(|old| old.quotas[index].as_ref());
+            quotas[index] = quota(given.map(Limit::of).or(*usual), used);
+        }
+        let small = line.quotas[QuotaKind::Requests as usize].map(small_per_second);
+        let used = before.and_then(|old| old.small.as_ref());
         Self {
-            ids: given(line.ids_per_second).map(|limit| quota(limit, used(|old| &old.ids))),
-            requests: given(line.requests_per_second)
-                .map(|limit| quota(limit, used(|old| &old.requests))),
-            small: given(line.requests_per_second.map(small_per_second))
-                .map(|limit| quota(limit, used(|old| &old.small))),
-            leases: Some(quota(leases, used(|old| &old.leases))),
-            reads: Some(quota(reads, used(|old| &old.reads))),
+            quotas,
+            small: quota(small.map(Limit::of), used),
             turns: Some(before.and_then(|old| old.turns.clone()).unwrap_or_default()),
             until: line.until,
             node_ids: line.node_ids,
@@ -76,11 +67,8 @@ impl Identity {
             hash: None,
             scopes: vec![Scope::Ids, Scope::Leases, Scope::Inspect, Scope::Admin],
             namespaces: vec![Pattern::Prefix(String::new())],
-            ids: None,
-            requests: None,
+            quotas: PerQuota::default(),
             small: None,
-            leases: None,
-            reads: None,
             turns: None,
             until: None,
             node_ids: None,
@@ -130,8 +118,8 @@ impl Identity {
             return Ok(());
         };
         let (name, at) = (&self.name, utc(until));
-        let told = format!("the token {name:?} has expired at {at}: ask for a new one");
-        Err(Refusal::new(RefusalKind::WrongToken, told))
+        let message = format!("the token {name:?} has expired at {at}: ask for a new one");
+        Err(Refusal::new(RefusalKind::WrongToken, message))
     }
 
     /// Whether it has a right in any namespace.
@@ -151,55 +139,60 @@ impl Identity {
             return Ok(());
         }
         let (name, right) = (&self.name, scope.name());
-        let told = format!("the token {name:?} has no right to {right} in namespace {namespace:?}");
-        Err(Refusal::new(RefusalKind::Forbidden, told))
+        let message =
+            format!("the token {name:?} has no right to {right} in namespace {namespace:?}");
+        Err(Refusal::new(RefusalKind::Forbidden, message))
     }
 
     /// Counts ids against its quota.
     pub(crate) fn take_ids(&self, count: usize) -> Result<(), Refusal> {
-        let count = u64::try_from(count).unwrap_or(u64::MAX);
-        self.take(self.ids.as_deref(), count, "ids")
+        self.take(QuotaKind::Ids, u64::try_from(count).unwrap_or(u64::MAX))
     }
 
     /// Counts a request against its quota.
     pub(crate) fn take_request(&self, weight: Weight) -> Result<(), Refusal> {
         match weight {
-            Weight::Small => self.take(self.small.as_deref(), 1, "requests without ids"),
-            Weight::Each(count) => self.take(self.requests.as_deref(), count, "requests"),
+            Weight::Small => self.take_of(self.small.as_deref(), 1, "requests without ids"),
+            Weight::Each(count) => self.take(QuotaKind::Requests, count),
             Weight::Requests(count) => {
-                let Some(quota) = self.requests.as_deref() else {
-                    return Ok(());
-                };
-                let count = count.min(quota.limit().at_once.get());
-                self.take(Some(quota), count, "requests")
+                let quota = self.quotas[QuotaKind::Requests as usize].as_deref();
+                // Never more than a burst has: who may send one request a second may send any.
+                let most = quota.map_or(count, |quota| quota.limit().at_once.get());
+                self.take(QuotaKind::Requests, count.min(most))
             }
         }
     }
 
     /// Counts new leases against its quota.
     pub(crate) fn take_leases(&self, count: u32) -> Result<(), Refusal> {
-        self.take(self.leases.as_deref(), count.into(), "leases")
+        self.take(QuotaKind::Leases, count.into())
     }
 
-    /// Counts looks at the store against its quota.
+    /// Counts looks at the store against its quota: a list is one for each 100 leases that it may have.
     pub(crate) fn take_reads(&self, count: u32) -> Result<(), Refusal> {
-        self.take(self.reads.as_deref(), count.into(), "reads")
+        self.take(QuotaKind::Reads, count.into())
     }
 
-    fn take(&self, quota: Option<&Quota>, amount: u64, what: &str) -> Result<(), Refusal> {
+    fn take(&self, kind: QuotaKind, amount: u64) -> Result<(), Refusal> {
+        let (what, _) = QuotaKind::ALL[kind as usize];
+        self.take_of(self.quotas[kind as usize].as_deref(), amount, what)
+    }
+
+    fn take_of(&self, quota: Option<&Quota>, amount: u64, what: &str) -> Result<(), Refusal> {
         let Some(quota) = quota else {
             return Ok(());
         };
         quota.take(amount).map_err(|wait| {
             let (name, limit) = (&self.name, quota.limit().per_second);
-            let told = format!("the token {name:?} has a quota of {limit} {what} a second");
+            let message = format!("the token {name:?} has a quota of {limit} {what} a second");
             let Some(wait) = wait else {
-                let told = format!("{told}, and {amount} were asked for at once: ask for fewer");
-                return Refusal::new(RefusalKind::Quota, told);
+                let message =
+                    format!("{message}, and {amount} were asked for at once: ask for fewer");
+                return Refusal::new(RefusalKind::Quota, message);
             };
             let wait = wait.max(Duration::from_millis(1));
-            let told = format!("{told}: try again in {}", span(wait));
-            Refusal::new(RefusalKind::Quota, told).retry_in(wait)
+            let message = format!("{message}: try again in {}", span(wait));
+            Refusal::new(RefusalKind::Quota, message).retry_in(wait)
         })
     }
 }
