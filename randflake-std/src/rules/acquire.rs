@@ -39,21 +39,21 @@ impl Acquire<'_> {
 /// A node id is free when its last lease has ended by the store's clock. A lease from a try whose outcome was not
 /// known is claimed by a further write, which only one of two copies of a process can do.
 #[must_use]
-pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Caller<'_>) -> Decision<Vec<NodeRecord>> {
-    let mut standing = match NamespaceState::of_a_holder(view, asking) {
-        Ok(standing) => standing,
+pub fn acquire(view: &View, asked: &Acquire<'_>, caller: &Caller<'_>) -> Decision<Vec<NodeRecord>> {
+    let mut state = match NamespaceState::of_a_holder(view, caller) {
+        Ok(state) => state,
         Err(refusal) => return Decision::refused(refusal),
     };
-    match grants(view, asked, asking, &mut standing) {
+    match grants(view, asked, caller, &mut state) {
         Ok(changes) => {
             let granted = changes.iter().map(|change| change.after.clone()).collect();
-            let mut change = standing.into_change();
+            let mut change = state.into_change();
             change.nodes = changes;
             let answer = Ok(granted);
             Decision { change, answer }
         }
         Err(refusal) => Decision {
-            change: standing.into_change(),
+            change: state.into_change(),
             answer: Err(refusal),
         },
     }
@@ -62,12 +62,12 @@ pub fn acquire(view: &View, asked: &Acquire<'_>, asking: &Caller<'_>) -> Decisio
 fn grants(
     view: &View,
     asked: &Acquire<'_>,
-    asking: &Caller<'_>,
-    standing: &mut NamespaceState,
+    caller: &Caller<'_>,
+    state: &mut NamespaceState,
 ) -> Result<Vec<NodeChange>, StoreError> {
-    standing.check_holder(asking.knows)?;
-    check(asked, standing)?;
-    let now = standing.now;
+    state.check_holder(caller.knows)?;
+    check(asked, state)?;
+    let now = state.now;
     let wanted = asked.nodes.count() as usize;
     // An engine may offer a node id both as requested and as free.
     let mut known = BTreeSet::new();
@@ -81,11 +81,11 @@ fn grants(
     // First what an earlier try of this acquire was granted: its answer may have been lost.
     let mut changes: Vec<_> = nodes
         .iter()
-        .filter_map(|node| claim(node.record.as_ref()?, now, asked, asking))
+        .filter_map(|node| claim(node.record.as_ref()?, now, asked, caller))
         .collect();
     if !view.is_sole && !changes.is_empty() {
         // In a quarantine the store may have forgotten that a copy claimed it.
-        standing.check_quarantine()?;
+        state.check_quarantine()?;
     }
     if changes.len() >= wanted {
         changes.truncate(wanted);
@@ -94,7 +94,7 @@ fn grants(
     // Fewer than requested: an acquire grants everything or nothing, and unclaimed leases end by themselves.
     changes.clear();
     if !view.is_sole {
-        standing.check_quarantine()?;
+        state.check_quarantine()?;
     }
     // A node id that no other process can hold is free when the last lease of this process has ended, released or
     // not: nobody else can have issued from it.
@@ -103,17 +103,17 @@ fn grants(
             .record
             .as_ref()
             .is_none_or(|record| record.end <= now.tick);
-        let is_free = has_ended || (view.is_sole && asking.seen.end_of(node.node_id) <= now.tick);
+        let is_free = has_ended || (view.is_sole && caller.seen.end_of(node.node_id) <= now.tick);
         asked.allows(node.node_id) && is_free
     });
     for node in free.take(wanted) {
         let former = node.record.as_ref();
-        if now.tick < asking.seen.end_of(node.node_id) && !view.is_sole {
+        if now.tick < caller.seen.end_of(node.node_id) && !view.is_sole {
             // The store has forgotten a lease of this very process.
-            standing.quarantine(view, asking.seen, QuarantineCause::Lost);
-            standing.check_quarantine()?;
+            state.quarantine(view, caller.seen, QuarantineCause::Lost);
+            state.check_quarantine()?;
         }
-        let start = standing.start(former)?;
+        let start = state.start(former)?;
         changes.push(NodeChange {
             before: node.record.clone(),
             after: NodeRecord {
@@ -127,13 +127,13 @@ fn grants(
                 // renewal.
                 serial: 1,
                 token: asked.token,
-                nonce: asking.fresh.1,
+                nonce: caller.fresh.1,
                 held: true,
                 contested: false,
                 acquired: now.tick,
                 past: former.map_or_else(HistoryLink::default, HistoryLink::behind),
                 holder: asked.holder.to_owned(),
-                knows: asking.knows,
+                knows: caller.knows,
                 form: former.map_or_else(Form::default, |former| former.form.clone()),
             },
         });
@@ -163,7 +163,7 @@ fn claim(
     record: &NodeRecord,
     now: StoreTime,
     asked: &Acquire<'_>,
-    asking: &Caller<'_>,
+    caller: &Caller<'_>,
 ) -> Option<NodeChange> {
     // All of it must hold: the token names the acquire, the nonce the try of this very process; a lease that has
     // ended may be granted to others at any moment.
@@ -175,8 +175,8 @@ fn claim(
         before: Some(record.clone()),
         after: NodeRecord {
             serial: record.serial + 1,
-            nonce: asking.fresh.1,
-            knows: asking.knows,
+            nonce: caller.fresh.1,
+            knows: caller.knows,
             ..record.clone()
         },
     })
@@ -216,7 +216,7 @@ impl NamespaceState {
     }
 }
 
-fn check(asked: &Acquire<'_>, standing: &NamespaceState) -> Result<(), StoreError> {
+fn check(asked: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreError> {
     if !crate::vocabulary::holder::is_allowed(asked.holder) {
         return Err(StoreError::Invalid(format!(
             "a holder's name of {} bytes or with control characters: at most {} bytes without them are \
@@ -225,7 +225,7 @@ fn check(asked: &Acquire<'_>, standing: &NamespaceState) -> Result<(), StoreErro
             crate::vocabulary::holder::MAX_LEN
         )));
     }
-    let max = standing.record.terms.spec.max_node_id();
+    let max = state.record.terms.spec.max_node_id();
     let (first, last) = (asked.within.0, asked.within.1.min(max));
     let most = (u64::from(last) + 1).saturating_sub(first.into());
     let count = asked.nodes.count();
@@ -254,5 +254,5 @@ fn check(asked: &Acquire<'_>, standing: &NamespaceState) -> Result<(), StoreErro
             )));
         }
     }
-    standing.check_ttl(asked.ttl)
+    state.check_ttl(asked.ttl)
 }

@@ -98,8 +98,8 @@ impl NamespaceState {
     ///
     /// Nothing may be written then: the engine loses answered writes, the clocks of store and machine differ by
     /// more than [`MAX_SKEW`], or the namespace has other terms.
-    pub fn of(view: &View, asking: &Caller<'_>) -> Result<Self, StoreError> {
-        Self::under(view, asking, asking.terms)
+    pub fn of(view: &View, caller: &Caller<'_>) -> Result<Self, StoreError> {
+        Self::under(view, caller, caller.terms)
     }
 
     /// State for a client that leases or creates: if it names no longest TTL,
@@ -109,25 +109,25 @@ impl NamespaceState {
     ///
     /// As for [`of`](NamespaceState::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
     /// [`reopen`](super::reopen).
-    pub fn of_a_holder(view: &View, asking: &Caller<'_>) -> Result<Self, StoreError> {
-        let standing = Self::under(view, asking, &asking.terms.of_a_holder())?;
-        standing.check_dropped()?;
-        Ok(standing)
+    pub fn of_a_holder(view: &View, caller: &Caller<'_>) -> Result<Self, StoreError> {
+        let state = Self::under(view, caller, &caller.terms.of_a_holder())?;
+        state.check_dropped()?;
+        Ok(state)
     }
 
-    fn under(view: &View, asking: &Caller<'_>, terms: &Terms) -> Result<Self, StoreError> {
+    fn under(view: &View, caller: &Caller<'_>, terms: &Terms) -> Result<Self, StoreError> {
         if let Some(fault) = &view.continuity.fault {
             return Err(StoreError::unusable(fault.clone()));
         }
         // The clock is checked first: a quarantine set by a wrong clock would end too early.
-        if let Some(expected) = asking.clock {
+        if let Some(expected) = caller.clock {
             expected.check(view.now)?;
         }
         let now = StoreTime::at(view.now, terms.spec)?;
         let there = view.namespace.as_ref();
         let there = there.filter(|record| !record.reason.is_dropped);
         let dropped = view.namespace.as_ref().filter(|_| there.is_none());
-        let mut standing = Self {
+        let mut state = Self {
             now,
             record: match there {
                 Some(stored) => stored.clone(),
@@ -136,7 +136,7 @@ impl NamespaceState {
                     versions: dropped.map_or(Versions::FIRST, |dropped| dropped.versions),
                     form: dropped.map_or_else(Form::default, |dropped| dropped.form.clone()),
                     terms: terms.of_a_holder(),
-                    origin: asking.fresh.0,
+                    origin: caller.fresh.0,
                     writes: 0,
                     quarantine: 0,
                     reason: QuarantineReason::default(),
@@ -146,7 +146,7 @@ impl NamespaceState {
             before: view.namespace.clone(),
             is_changed: there.is_none(),
         };
-        standing.check_terms(terms)?;
+        state.check_terms(terms)?;
         let is_known = match there.or(dropped) {
             Some(stored) => stored.fingerprint == view.continuity.fingerprint,
             // Records of node ids without a namespace show that its record was deleted.
@@ -156,25 +156,25 @@ impl NamespaceState {
             }
         };
         // Two independent witnesses: the fingerprint of the engine, and what this process has observed.
-        let is_contradicted = asking.seen.contradicts(view.namespace.as_ref())
-            && !(there.is_some() && standing.has_followed(asking.seen));
+        let is_contradicted = caller.seen.contradicts(view.namespace.as_ref())
+            && !(there.is_some() && state.has_followed(caller.seen));
         let has_forgotten = !is_known || is_contradicted;
         if let Some(dropped) = dropped {
-            standing.begin_after(dropped);
+            state.begin_after(dropped);
             if has_forgotten {
                 // The store may also have forgotten that it was reopened meanwhile.
-                standing.quarantine(view, asking.seen, QuarantineCause::Dropped);
+                state.quarantine(view, caller.seen, QuarantineCause::Dropped);
             }
         } else if has_forgotten {
-            let granted_nothing = there.is_none() || standing.is_new();
-            let cause = if granted_nothing && !asking.seen.has_leased() {
+            let granted_nothing = there.is_none() || state.is_new();
+            let cause = if granted_nothing && !caller.seen.has_leased() {
                 QuarantineCause::New
             } else {
                 QuarantineCause::Lost
             };
-            standing.quarantine(view, asking.seen, cause);
+            state.quarantine(view, caller.seen, cause);
         }
-        Ok(standing)
+        Ok(state)
     }
 
     /// Whether the record is in the place of another one that this process has seen, and nothing of that one is in use: it was

@@ -7,50 +7,50 @@ use crate::vocabulary::{Quarantine, QuarantineCause, StoreError};
 
 /// Creates the record of the namespace if it is missing. Returns the quarantine that it is in.
 #[must_use]
-pub fn create(view: &View, asking: &Caller<'_>) -> Decision<Option<Quarantine>> {
-    decide(NamespaceState::of_a_holder(view, asking), |standing| {
-        Ok(standing.quarantined())
+pub fn create(view: &View, caller: &Caller<'_>) -> Decision<Option<Quarantine>> {
+    decide(NamespaceState::of_a_holder(view, caller), |state| {
+        Ok(state.quarantined())
     })
 }
 
 /// Reopens a dropped namespace under new terms. Returns the quarantine that waits for leases from before.
 #[must_use]
-pub fn reopen(view: &View, asking: &Caller<'_>) -> Decision<Option<Quarantine>> {
+pub fn reopen(view: &View, caller: &Caller<'_>) -> Decision<Option<Quarantine>> {
     if !view.is_dropped() {
         let why = "the namespace was not dropped: there is nothing to open again";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
-    decide(NamespaceState::of(view, asking), |standing| {
-        Ok(standing.quarantined())
+    decide(NamespaceState::of(view, caller), |state| {
+        Ok(state.quarantined())
     })
 }
 
 /// Starts a quarantine that outlasts every lease granted so far, known or not. Returns its length.
 #[must_use]
-pub fn quarantine(view: &View, asking: &Caller<'_>) -> Decision<Duration> {
+pub fn quarantine(view: &View, caller: &Caller<'_>) -> Decision<Duration> {
     if view.namespace.is_none() {
         let why = "there is no such namespace: whoever leases makes it, and it waits then if the store may have lost it";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
-    decide(existing(view, asking), |standing| {
-        standing.quarantine(view, asking.seen, QuarantineCause::Asked);
-        Ok(standing.quarantine_left())
+    decide(existing(view, caller), |state| {
+        state.quarantine(view, caller.seen, QuarantineCause::Asked);
+        Ok(state.quarantine_left())
     })
 }
 
 /// Ends the quarantine of a new namespace, because no lease was ever granted in it. Refused if anything contradicts
 /// that; `has_leases` says that records of node ids exist.
 #[must_use]
-pub fn end_quarantine(view: &View, asking: &Caller<'_>, has_leases: bool) -> Decision<()> {
-    decide(NamespaceState::of_a_holder(view, asking), |standing| {
-        let Some(quarantine) = standing.quarantined() else {
+pub fn end_quarantine(view: &View, caller: &Caller<'_>, has_leases: bool) -> Decision<()> {
+    decide(NamespaceState::of_a_holder(view, caller), |state| {
+        let Some(quarantine) = state.quarantined() else {
             return Ok(());
         };
         let refusal = if quarantine.cause != QuarantineCause::New {
             Some(quarantine.to_string())
         } else if has_leases {
             Some("node ids of it were leased".to_owned())
-        } else if asking.seen.has_changed(view.namespace.as_ref()) {
+        } else if caller.seen.has_changed(view.namespace.as_ref()) {
             Some("another process has written it meanwhile".to_owned())
         } else {
             None
@@ -58,7 +58,7 @@ pub fn end_quarantine(view: &View, asking: &Caller<'_>, has_leases: bool) -> Dec
         if let Some(why) = refusal {
             return Err(StoreError::NotNew(why));
         }
-        standing.end_quarantine();
+        state.end_quarantine();
         Ok(())
     })
 }
@@ -66,9 +66,9 @@ pub fn end_quarantine(view: &View, asking: &Caller<'_>, has_leases: bool) -> Dec
 /// Ends a quarantine of any cause, such as one set by a wrong clock. The caller vouches that no forgotten lease is
 /// alive.
 #[must_use]
-pub fn override_quarantine(view: &View, asking: &Caller<'_>) -> Decision<()> {
-    decide(existing(view, asking), |standing| {
-        standing.end_quarantine();
+pub fn override_quarantine(view: &View, caller: &Caller<'_>) -> Decision<()> {
+    decide(existing(view, caller), |state| {
+        state.end_quarantine();
         Ok(())
     })
 }
@@ -79,7 +79,7 @@ pub fn override_quarantine(view: &View, asking: &Caller<'_>) -> Decision<()> {
 #[must_use]
 pub fn drop_namespace(
     view: &View,
-    asking: &Caller<'_>,
+    caller: &Caller<'_>,
     latest_end: u64,
 ) -> Decision<Option<NamespaceRecord>> {
     if view.namespace.is_none() || view.is_dropped() {
@@ -88,12 +88,12 @@ pub fn drop_namespace(
             answer: Ok(view.namespace.clone()),
         };
     }
-    match NamespaceState::of(view, asking) {
-        Ok(mut standing) => {
-            standing.quarantine(view, asking.seen, QuarantineCause::Dropped);
-            standing.record.quarantine = standing.record.quarantine.max(latest_end);
-            standing.record.reason.is_dropped = true;
-            let change = standing.into_change();
+    match NamespaceState::of(view, caller) {
+        Ok(mut state) => {
+            state.quarantine(view, caller.seen, QuarantineCause::Dropped);
+            state.record.quarantine = state.record.quarantine.max(latest_end);
+            state.record.reason.is_dropped = true;
+            let change = state.into_change();
             let answer = Ok(change.namespace_after.clone());
             Decision { change, answer }
         }
@@ -102,21 +102,21 @@ pub fn drop_namespace(
 }
 
 /// State of the namespace; refused if it was dropped.
-pub(super) fn existing(view: &View, asking: &Caller<'_>) -> Result<NamespaceState, StoreError> {
-    let standing = NamespaceState::of(view, asking)?;
-    standing.check_dropped()?;
-    Ok(standing)
+pub(super) fn existing(view: &View, caller: &Caller<'_>) -> Result<NamespaceState, StoreError> {
+    let state = NamespaceState::of(view, caller)?;
+    state.check_dropped()?;
+    Ok(state)
 }
 
 /// Writes what was noticed about the namespace, whatever the answer is.
 pub(super) fn decide<T>(
-    standing: Result<NamespaceState, StoreError>,
+    state: Result<NamespaceState, StoreError>,
     rule: impl FnOnce(&mut NamespaceState) -> Result<T, StoreError>,
 ) -> Decision<T> {
-    match standing {
-        Ok(mut standing) => {
-            let answer = rule(&mut standing);
-            let change = standing.into_change();
+    match state {
+        Ok(mut state) => {
+            let answer = rule(&mut state);
+            let change = state.into_change();
             Decision { change, answer }
         }
         Err(refusal) => Decision::refused(refusal),

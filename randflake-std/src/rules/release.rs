@@ -10,7 +10,7 @@ use crate::vocabulary::Loss;
 pub fn release(
     view: &View,
     leases: &[HeldLease],
-    asking: &Caller<'_>,
+    caller: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     let mut nodes = Vec::with_capacity(leases.len());
     let outcomes = leases.iter().map(|lease| {
@@ -30,7 +30,7 @@ pub fn release(
         let after = NodeRecord {
             end: lease.grant.end.min(record.end).max(record.start),
             serial: record.serial + 1,
-            nonce: lease.next.unwrap_or(asking.fresh.1),
+            nonce: lease.next.unwrap_or(caller.fresh.1),
             held: false,
             ..record.clone()
         };

@@ -47,7 +47,7 @@ impl HeldLease {
         let (grant, record) = (&self.grant, view.record(self.grant.node_id)?);
         // A serial at or above ours with an unknown nonce: somebody with the same grant has written, so a copy of
         // this process exists.
-        let is_another_s = |(serial, _)| record.serial >= serial && !self.wrote(record);
+        let is_by_a_copy = |(serial, _)| record.serial >= serial && !self.wrote(record);
         // The tokens agree: the record is of this very grant, whoever wrote it last.
         if record.is_of(grant) {
             if !record.held {
@@ -55,7 +55,7 @@ impl HeldLease {
             }
             return self
                 .written
-                .is_some_and(is_another_s)
+                .is_some_and(is_by_a_copy)
                 .then_some(Loss::Contested);
         }
         // Granted to another at a time when it was ours.
@@ -70,7 +70,7 @@ pub fn renew(
     view: &View,
     leases: &[HeldLease],
     ttl: u64,
-    asking: &Caller<'_>,
+    caller: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     if view.is_dropped() {
         // A renewal never reopens a dropped namespace; that is for an acquire.
@@ -80,12 +80,12 @@ pub fn renew(
         };
     }
     // The namespace was recreated: leases of the former one must not be renewed in it.
-    let is_missed = asking.seen.misses(view.namespace.as_ref());
+    let is_missed = caller.seen.misses(view.namespace.as_ref());
     if let Some(another) = view.namespace.as_ref().filter(|_| is_missed) {
-        return superseded(view, another, leases, asking);
+        return superseded(view, another, leases, caller);
     }
-    let mut standing = match NamespaceState::of_a_holder(view, asking) {
-        Ok(standing) => standing,
+    let mut state = match NamespaceState::of_a_holder(view, caller) {
+        Ok(state) => state,
         // A wrong clock writes nothing, but the leases are lost under any clock.
         Err(StoreError::ClockSkew { .. }) if is_missed => {
             return Decision {
@@ -97,16 +97,16 @@ pub fn renew(
         Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),
         Err(refusal) => return Decision::refused(refusal),
     };
-    if let Err(refusal) = standing.check_ttl(ttl) {
+    if let Err(refusal) = state.check_ttl(ttl) {
         return Decision::refused(refusal);
     }
     let mut changes: Vec<NodeChange> = Vec::with_capacity(leases.len());
     let mut outcomes = Vec::with_capacity(leases.len());
     for lease in leases {
-        let found = look(view, lease, &standing);
+        let found = look(view, lease, &state);
         let found = found.and_then(|record| {
             // What is left of a namespace that is gone is nobody's: it may be made anew with other terms.
-            let loss = forgotten(standing.now.tick < lease.grant.end);
+            let loss = forgotten(state.now.tick < lease.grant.end);
             if is_missed {
                 Err((loss, Some(record)))
             } else {
@@ -119,10 +119,10 @@ pub fn renew(
             Ok(record) => {
                 let after = NodeRecord {
                     // Never back: an earlier end could free ticks that the holder has already used.
-                    end: record.end.max(standing.now.extended(ttl)),
+                    end: record.end.max(state.now.extended(ttl)),
                     serial: record.serial + 1,
-                    nonce: lease.next.unwrap_or(asking.fresh.1),
-                    knows: asking.knows,
+                    nonce: lease.next.unwrap_or(caller.fresh.1),
+                    knows: caller.knows,
                     ..record.clone()
                 };
                 let before = Some(record.clone());
@@ -134,8 +134,8 @@ pub fn renew(
             }
             Err((loss, record)) => {
                 // Else a client that may renew could stop all grants by presenting a lease that never existed.
-                if loss == Loss::Forgotten && !asking.seen.is_proxy() {
-                    standing.quarantine(view, asking.seen, QuarantineCause::Lost);
+                if loss == Loss::Forgotten && !caller.seen.is_proxy() {
+                    state.quarantine(view, caller.seen, QuarantineCause::Lost);
                 }
                 changes.extend(mark(loss, record));
                 Err(loss)
@@ -143,7 +143,7 @@ pub fn renew(
         };
         outcomes.push(outcome);
     }
-    let mut change = standing.into_change();
+    let mut change = state.into_change();
     change.nodes = changes;
     Decision {
         change,
@@ -158,13 +158,13 @@ fn superseded(
     view: &View,
     another: &NamespaceRecord,
     leases: &[HeldLease],
-    asking: &Caller<'_>,
+    caller: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     let mut change = Change::none(view);
-    if !asking.seen.is_proxy() {
+    if !caller.seen.is_proxy() {
         let ends = leases.iter().map(|lease| lease.grant.end);
-        let end = ends.fold(asking.seen.latest_end(), u64::max);
-        let until = asking.terms.spec.unix_ms(end);
+        let end = ends.fold(caller.seen.latest_end(), u64::max);
+        let until = caller.terms.spec.unix_ms(end);
         change.namespace_after = another.quarantined_until(view.now, Duration::from_millis(until));
     }
     Decision {
@@ -211,10 +211,10 @@ pub(super) fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange
 fn look<'v>(
     view: &'v View,
     lease: &HeldLease,
-    standing: &NamespaceState,
+    state: &NamespaceState,
 ) -> Result<&'v NodeRecord, (Loss, Option<&'v NodeRecord>)> {
     let grant = &lease.grant;
-    let now = standing.now;
+    let now = state.now;
     let record = view.record(grant.node_id);
     let lost = |loss| Err((loss, record));
     // By the end that the holder knows. If the store does not have the lease before that, it has forgotten it.
@@ -225,7 +225,7 @@ fn look<'v>(
     match record {
         // A record with an earlier end than the holder was told has been set back, and counts as forgotten below.
         Some(record) if record.is_of(grant) && lease.wrote(record) && record.end >= grant.end => {
-            if now.tick >= record.end || !standing.trusts(record, now) {
+            if now.tick >= record.end || !state.trusts(record, now) {
                 lost(Loss::Expired)
             } else {
                 Ok(record)

@@ -11,17 +11,17 @@ use crate::vocabulary::StoreError;
 /// Lets no process acquire that does not know the caller's version. Returns how often the namespace's record was written
 /// by then.
 #[must_use]
-pub fn announce(view: &View, asking: &Caller<'_>) -> Decision<u64> {
-    change(view, asking, |record| Versions {
-        holder: record.versions.holder.max(asking.knows),
+pub fn announce(view: &View, caller: &Caller<'_>) -> Decision<u64> {
+    change(view, caller, |record| Versions {
+        holder: record.versions.holder.max(caller.knows),
         ..record.versions
     })
 }
 
 /// Lets older processes acquire again.
 #[must_use]
-pub fn withdraw(view: &View, asking: &Caller<'_>) -> Decision<u64> {
-    change(view, asking, |record| Versions {
+pub fn withdraw(view: &View, caller: &Caller<'_>) -> Decision<u64> {
+    change(view, caller, |record| Versions {
         holder: record.versions.written,
         ..record.versions
     })
@@ -30,14 +30,14 @@ pub fn withdraw(view: &View, asking: &Caller<'_>) -> Decision<u64> {
 /// Lets records be written that no older program than the caller can read. Given what [`announce`] returned, it does so
 /// only if the namespace's record is still as announced: `false` if it is not.
 #[must_use]
-pub fn raise(view: &View, asking: &Caller<'_>, announced: Option<u64>) -> Decision<bool> {
+pub fn raise(view: &View, caller: &Caller<'_>, announced: Option<u64>) -> Decision<bool> {
     let writes = view.namespace.as_ref().map(|record| record.writes);
     if announced.is_some() && announced != writes {
         return Decision::unchanged(view, false);
     }
-    let raised = change(view, asking, |record| Versions {
-        written: record.versions.written.max(asking.knows),
-        holder: record.versions.holder.max(asking.knows),
+    let raised = change(view, caller, |record| Versions {
+        written: record.versions.written.max(caller.knows),
+        holder: record.versions.holder.max(caller.knows),
     });
     Decision {
         change: raised.change,
@@ -47,7 +47,7 @@ pub fn raise(view: &View, asking: &Caller<'_>, announced: Option<u64>) -> Decisi
 
 fn change(
     view: &View,
-    asking: &Caller<'_>,
+    caller: &Caller<'_>,
     rule: impl FnOnce(&NamespaceRecord) -> Versions,
 ) -> Decision<u64> {
     if view.namespace.is_none() {
@@ -55,9 +55,9 @@ fn change(
             "there is no such namespace: whoever leases makes it, in a version that all can read";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
-    decide(existing(view, asking), |standing| {
-        let versions = rule(&standing.record);
-        Ok(standing.allow(versions))
+    decide(existing(view, caller), |state| {
+        let versions = rule(&state.record);
+        Ok(state.allow(versions))
     })
 }
 
@@ -77,7 +77,7 @@ impl NamespaceState {
 
 impl NodeRecord {
     /// Whether a process that does not know a version may use and renew this lease at a tick.
-    pub(crate) fn is_older_holder_s(&self, version: u8, tick: u64) -> bool {
+    pub(crate) fn has_older_holder(&self, version: u8, tick: u64) -> bool {
         self.held && tick < self.end && self.knows < version
     }
 }

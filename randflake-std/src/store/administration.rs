@@ -50,7 +50,7 @@ impl LeaseStore {
         self.records.engine().abandon();
         // Whoever leases one after this look has ended the quarantine itself.
         let has_leases = has_leases?;
-        self.administer(|view, asking| end_quarantine(view, asking, has_leases))
+        self.administer(|view, caller| end_quarantine(view, caller, has_leases))
     }
 
     /// Ends a quarantine whatever it is for, as one that was set by a wrong clock. Whoever ends one too early lets ids
@@ -91,8 +91,8 @@ impl LeaseStore {
             .into_iter()
             .map(|record| record.end);
         let latest_end = ends.max().unwrap_or(0);
-        let done = self.run(&Wanted::default(), false, |view, asking| {
-            drop_namespace(view, asking, latest_end)
+        let done = self.run(&Wanted::default(), false, |view, caller| {
+            drop_namespace(view, caller, latest_end)
         });
         let dropped = done.map_err(|undone| undone.error)?.answer;
         if let Some(record) = dropped {
@@ -119,9 +119,9 @@ impl LeaseStore {
     pub fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         self.ready()?;
         let mut findings = self.records.engine().diagnose()?;
-        let standing = self.look()?;
-        let left = standing.quarantine_left();
-        findings.push(Finding::quarantine(standing.quarantined(), left));
+        let state = self.look()?;
+        let left = state.quarantine_left();
+        findings.push(Finding::quarantine(state.quarantined(), left));
         Ok(findings)
     }
 

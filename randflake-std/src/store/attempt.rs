@@ -74,7 +74,7 @@ impl LeaseStore {
                 )
             });
             let (clock, compared) = clocks.unzip();
-            let Decision { change, answer } = rule(&view, &self.asking(clock, fresh));
+            let Decision { change, answer } = rule(&view, &self.caller(clock, fresh));
             if let Err(error @ StoreError::ClockSkew { .. }) = answer {
                 // A leap counts as a failure once; then this machine's clock has to agree.
                 self.last = None;
@@ -184,7 +184,7 @@ impl LeaseStore {
         }
         let view = View::carried(now, record, nodes);
         let fresh = fresh().map_err(StoreError::unavailable)?;
-        let Decision { mut change, answer } = renew(&view, leases, ttl, &self.asking(None, fresh));
+        let Decision { mut change, answer } = renew(&view, leases, ttl, &self.caller(None, fresh));
         let Ok(renewed) = answer else {
             return Ok(None);
         };

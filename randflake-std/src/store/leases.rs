@@ -117,7 +117,7 @@ impl LeaseStore {
             within: self.within,
             seen: None,
         };
-        match self.run(&wanted, false, |view, asking| acquire(view, &asked, asking)) {
+        match self.run(&wanted, false, |view, caller| acquire(view, &asked, caller)) {
             Ok(Done { answer, now }) => {
                 for record in &answer {
                     self.wrote(record);

@@ -205,13 +205,11 @@ impl LeaseStore {
         let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
         // A quarantine begins when it is noticed. To make a record is for who knows its terms.
         let note_quarantine =
-            |view: &View, asking: &Caller<'_>| match NamespaceState::of(view, asking) {
-                Ok(standing) if is_there(view) && !standing.quarantine_left().is_zero() => {
-                    Decision {
-                        change: standing.into_change(),
-                        answer: Ok(()),
-                    }
-                }
+            |view: &View, caller: &Caller<'_>| match NamespaceState::of(view, caller) {
+                Ok(state) if is_there(view) && !state.quarantine_left().is_zero() => Decision {
+                    change: state.into_change(),
+                    answer: Ok(()),
+                },
                 Ok(_) => Decision {
                     change: Change::none(view),
                     answer: Ok(()),
@@ -232,10 +230,10 @@ impl LeaseStore {
         self.ready()?;
         let view = self.records.read(&Wanted::default())?;
         self.records.engine().abandon();
-        NamespaceState::of(&view, &self.asking(None, (0, 0)))
+        NamespaceState::of(&view, &self.caller(None, (0, 0)))
     }
 
-    fn asking(&self, clock: Option<ClockWindow>, fresh: (u64, u64)) -> Caller<'_> {
+    fn caller(&self, clock: Option<ClockWindow>, fresh: (u64, u64)) -> Caller<'_> {
         Caller {
             terms: self.namespace.terms(),
             seen: &self.seen,

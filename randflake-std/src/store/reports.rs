@@ -39,9 +39,9 @@ impl LeaseStore {
     ///
     /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
     pub fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
-        let standing = self.look()?;
-        let mut history = standing.history();
-        let read = self.read_history(&mut history, node_ids, standing.now);
+        let state = self.look()?;
+        let mut history = state.history();
+        let read = self.read_history(&mut history, node_ids, state.now);
         self.records.engine().abandon();
         read?;
         Ok(history)
@@ -58,10 +58,10 @@ impl LeaseStore {
     ///
     /// As for [`history`](Self::history).
     pub fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
-        let standing = self.look()?;
-        let leases = self.records.history_at(node_id, tick, standing.now);
+        let state = self.look()?;
+        let leases = self.records.history_at(node_id, tick, state.now);
         self.records.engine().abandon();
-        Ok(standing.history().explained(&leases?, tick))
+        Ok(state.history().explained(&leases?, tick))
     }
 
     /// Returns how many node ids were leased at a time, as time since the Unix epoch; none if the history does not reach
@@ -71,13 +71,13 @@ impl LeaseStore {
     ///
     /// As for [`history`](Self::history).
     pub fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
-        let standing = self.look()?;
-        let tick = standing.record.terms.spec.tick_at(unix);
-        let mut history = standing.history();
+        let state = self.look()?;
+        let tick = state.record.terms.spec.tick_at(unix);
+        let mut history = state.history();
         let Some(tick) = tick.filter(|tick| !history.begins_after(*tick)) else {
             return Ok(None);
         };
-        let read = self.read_history_at(&mut history, tick, standing.now);
+        let read = self.read_history_at(&mut history, tick, state.now);
         self.records.engine().abandon();
         read?;
         Ok(history.live_at(unix))

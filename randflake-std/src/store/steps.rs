@@ -63,8 +63,8 @@ impl LeaseStore {
         }
         let outcome = match outcome {
             Ok(Some(done)) => Ok(done),
-            Ok(None) => self.run(&wanted, true, |view, asking| {
-                renew(view, leases, ttl, asking)
+            Ok(None) => self.run(&wanted, true, |view, caller| {
+                renew(view, leases, ttl, caller)
             }),
             Err(undone) => Err(undone),
         };
@@ -110,7 +110,7 @@ impl LeaseStore {
             nodes: &nodes,
             ..Wanted::default()
         };
-        let outcome = self.run(&wanted, true, |view, asking| release(view, leases, asking));
+        let outcome = self.run(&wanted, true, |view, caller| release(view, leases, caller));
         let done = outcome.map_err(|undone| self.may_have_written(undone))?;
         Ok(done.answer)
     }

@@ -27,7 +27,7 @@ impl LeaseStore {
             });
         }
         if force {
-            self.administer(|view, asking| raise(view, asking, None))?;
+            self.administer(|view, caller| raise(view, caller, None))?;
             return Ok(Upgrade::Done { before, version });
         }
         for _ in 0..TRIES {
@@ -47,7 +47,7 @@ impl LeaseStore {
                     holders,
                 });
             }
-            if self.administer(|view, asking| raise(view, asking, Some(announced)))? {
+            if self.administer(|view, caller| raise(view, caller, Some(announced)))? {
                 return Ok(Upgrade::Done { before, version });
             }
         }
@@ -79,7 +79,7 @@ impl LeaseStore {
         self.records.engine().abandon();
         let version = self.records.knows;
         let older = records?.into_iter();
-        let older = older.filter(|record| record.is_older_holder_s(version, now.tick));
+        let older = older.filter(|record| record.has_older_holder(version, now.tick));
         Ok(older.map(Record::from).collect())
     }
 }

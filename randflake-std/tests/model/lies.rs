@@ -68,17 +68,17 @@ pub(crate) fn tried(mut tried: Vec<u64>, view: &View, rules: Rules) -> Vec<u64> 
 /// The rule, and what it is told of clocks.
 pub(crate) fn around(
     view: &View,
-    asking: Caller<'_>,
+    caller: Caller<'_>,
     rules: Rules,
     rule: impl Fn(&View, &Caller<'_>) -> (Change, Result<Answer, StoreError>),
 ) -> (Change, Result<Answer, StoreError>) {
-    let (change, answer) = rule(view, &asking);
+    let (change, answer) = rule(view, &caller);
     if rules.has(Flaw::QuarantineBeforeClock)
         && let Err(StoreError::ClockSkew { .. }) = answer
     {
         let blind = Caller {
             clock: None,
-            ..asking
+            ..caller
         };
         let (mut change, _) = rule(view, &blind);
         change.nodes.clear();

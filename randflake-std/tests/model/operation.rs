@@ -113,7 +113,7 @@ impl Process {
             terms(place.terms()),
             !matches!(asked, Asked::Acquire { .. }),
         );
-        let asking = Caller {
+        let caller = Caller {
             terms: &mine,
             seen: &seen,
             clock: Some(self.expected(place, is_renewal)),
@@ -121,8 +121,8 @@ impl Process {
             knows: VERSION,
         };
         lies::before(&mut view, asked, self, &mine, place.rules);
-        let (mut change, answer) = lies::around(&view, asking, place.rules, |view, asking| {
-            self.decide(asked, view, asking, place)
+        let (mut change, answer) = lies::around(&view, caller, place.rules, |view, caller| {
+            self.decide(asked, view, caller, place)
         });
         lies::after(&mut change, &view, &answer, &mine, place.rules);
         let is_skewed = matches!(answer, Err(StoreError::ClockSkew { .. }));
@@ -217,7 +217,7 @@ impl Process {
         &self,
         asked: Asked,
         view: &View,
-        asking: &Caller<'_>,
+        caller: &Caller<'_>,
         place: &Place,
     ) -> (rules::Change, Result<Answer, StoreError>) {
         let ttl = ttl_of(place.terms());
@@ -239,7 +239,7 @@ impl Process {
                     tried: &lies::tried(numbers(tried), view, place.rules),
                     within: (0, u32::MAX),
                 };
-                let Decision { change, answer } = rules::acquire(view, &request, asking);
+                let Decision { change, answer } = rules::acquire(view, &request, caller);
                 let granted = |records: Vec<NodeRecord>| {
                     Answer::Granted(small(records[0].node_id.into()), Lease::of(&records[0]))
                 };
@@ -247,7 +247,7 @@ impl Process {
             }
             Asked::Renew => {
                 let held = self.held(self.holding.map(|holding| holding.grant), place.rules);
-                let Decision { change, answer } = rules::renew(view, &held, ttl.into(), asking);
+                let Decision { change, answer } = rules::renew(view, &held, ttl.into(), caller);
                 let renewed = |ends: Vec<Result<NodeRecord, Loss>>| match &ends[0] {
                     Ok(record) => Answer::Renewed(Lease::of(record)),
                     Err(loss) => Answer::Lost(*loss),
@@ -256,7 +256,7 @@ impl Process {
             }
             Asked::Release(grant) => {
                 let held = self.held(Some(grant), place.rules);
-                let Decision { change, answer } = rules::release(view, &held, asking);
+                let Decision { change, answer } = rules::release(view, &held, caller);
                 let released = |outcomes: Vec<Result<NodeRecord, Loss>>| {
                     let first = outcomes.iter().flatten().next();
                     Answer::Released(

@@ -32,14 +32,14 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
         tried: &[],
         within: (0, u32::MAX),
     };
-    let asking = Caller {
+    let caller = Caller {
         terms: namespace.terms(),
         seen: &Observed::default(),
         clock: None,
         fresh: (1, 2),
         knows: VERSION,
     };
-    let granted = rules::acquire(view, &asked, &asking).answer?;
+    let granted = rules::acquire(view, &asked, &caller).answer?;
     Ok(granted.iter().map(|record| record.node_id).collect())
 }
 
@@ -88,7 +88,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
         within: (0, u32::MAX),
     };
     let seen = Observed::default();
-    let asking = Caller {
+    let caller = Caller {
         terms: namespace.terms(),
         seen: &seen,
         clock: None,
@@ -130,9 +130,9 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
         is_sole: false,
         free_from: None,
     };
-    assert!(rules::acquire(&view, &asked, &asking).answer.is_ok());
+    assert!(rules::acquire(&view, &asked, &caller).answer.is_ok());
     view.continuity.fingerprint = "another".to_owned();
-    let refused = rules::acquire(&view, &asked, &asking).answer.unwrap_err();
+    let refused = rules::acquire(&view, &asked, &caller).answer.unwrap_err();
     assert!(
         matches!(refused, StoreError::Quarantined { .. }),
         "{refused:?}"

@@ -22,10 +22,10 @@ impl<'t> Fields<'t> {
     /// Those of a text, unless its reader must know a later version than this one.
     pub(in super::super) fn of(text: &'t str, known: u8) -> Result<Self, String> {
         let (versions, rest) = text.split_at_checked(VERSIONS).unwrap_or_default();
-        let another_s = || "it is another program's".to_owned();
-        let [version, min_reader] = digits(versions).ok_or_else(another_s)?;
+        let foreign = || "it is another program's".to_owned();
+        let [version, min_reader] = digits(versions).ok_or_else(foreign)?;
         if !is_part(rest) {
-            return Err(another_s());
+            return Err(foreign());
         }
         if min_reader > known {
             return Err(newer(min_reader.into(), known.into()));

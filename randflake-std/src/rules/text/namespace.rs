@@ -195,8 +195,8 @@ mod tests {
             assert_eq!(read.to_text(), text);
         }
         let refused = |text| NamespaceRecord::from_text(text, VERSION).unwrap_err();
-        for another_s in ["", "1", "x", "1:x", "é", "11x", "-1:x"] {
-            assert_eq!(refused(another_s), "it is another program's", "{another_s}");
+        for foreign in ["", "1", "x", "1:x", "é", "11x", "-1:x"] {
+            assert_eq!(refused(foreign), "it is another program's", "{foreign}");
         }
         for damaged in ["11", "11:x", "21:11:x"] {
             assert_eq!(refused(damaged), "it is damaged", "{damaged}");
