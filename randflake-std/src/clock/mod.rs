@@ -61,11 +61,6 @@ impl MonotonicTime {
         self.0
     }
 
-    /// The time since an earlier reading.
-    pub(crate) fn since(self, earlier: Self) -> Duration {
-        Duration::from_nanos(self.0.saturating_sub(earlier.0))
-    }
-
     /// Reads the coarse clock: never ahead of the exact one, some milliseconds behind where that is much cheaper.
     #[inline]
     fn coarse() -> Self {

@@ -20,20 +20,7 @@ pub(super) struct StoreClient {
     ttl_ticks: u64,
     /// Token of an acquire of unknown outcome, which must be repeated unchanged.
     pending: Option<Token>,
-    /// Last answer of the store.
-    answer: Option<StoreAnswer>,
 }
-
-/// A time of the store, and when it was received by the local monotonic clock.
-#[derive(Clone, Copy)]
-struct StoreAnswer {
-    now: Duration,
-    sent: MonotonicTime,
-    received: MonotonicTime,
-}
-
-/// Deviation of the store clock between two answers that counts as a step.
-const STEP: Duration = Duration::from_secs(1);
 
 impl StoreClient {
     pub(super) fn new(store: LeaseStore, holder: String, ttl: Duration) -> Self {
@@ -46,7 +33,6 @@ impl StoreClient {
             ttl,
             ttl_ticks,
             pending: None,
-            answer: None,
         }
     }
 
@@ -133,7 +119,7 @@ impl StoreClient {
         let outcome = self.store.acquire(&request);
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
-        self.answered(acquired.now, sent);
+        self.note_skew(acquired.now);
         metrics::quarantined(self.namespace(), Duration::ZERO);
         for grant in &acquired.grants {
             let ticks = [grant.start, grant.end];
@@ -151,7 +137,7 @@ impl StoreClient {
         let sent = MonotonicTime::exact();
         let outcome = self.store.renew(grants, self.ttl_ticks);
         let renewed = outcome.inspect_err(|error| self.failed("renew", error))?;
-        self.answered(renewed.now, sent);
+        self.note_skew(renewed.now);
         events::renewed(self.namespace(), grants.len());
         metrics::renewed(self.namespace());
         Ok((renewed, sent))
@@ -174,18 +160,7 @@ impl StoreClient {
         }
     }
 
-    /// Notes the time of the store, and reports a step.
-    fn answered(&mut self, now: Duration, sent: MonotonicTime) {
-        let received = MonotonicTime::exact();
-        let answer = StoreAnswer {
-            now,
-            sent,
-            received,
-        };
-        if let Some(by_ms) = self.answer.and_then(|former| answer.step_since(former)) {
-            events::clock_stepped(self.namespace(), by_ms);
-        }
-        self.answer = Some(answer);
+    fn note_skew(&self, now: Duration) {
         metrics::skew(self.namespace(), now, wall_exact().unwrap_or_default());
     }
 
@@ -199,16 +174,5 @@ impl StoreClient {
             })
             .collect();
         let _ends_by_itself = self.release(&unused);
-    }
-}
-
-impl StoreAnswer {
-    /// Milliseconds by which the store clock stepped, if more than `STEP` plus the time of both calls.
-    fn step_since(&self, former: Self) -> Option<i64> {
-        let expected = former.now.saturating_add(self.sent.since(former.sent));
-        let calls = self.received.since(self.sent) + former.received.since(former.sent);
-        let step = self.now.abs_diff(expected);
-        let ms = i64::try_from(step.as_millis()).unwrap_or(i64::MAX);
-        (step > STEP + calls).then_some(if self.now < expected { -ms } else { ms })
     }
 }

@@ -30,7 +30,7 @@ pub use crate::vocabulary::holder::holder_of_process;
 pub use crate::vocabulary::{
     ASSUMED_MAX_TTL, AcquireRequest, Acquired, DEFAULT_MAX_TTL, Device, DeviceError, DeviceRequest,
     EngineError, EngineErrorKind, Explained, Explanation, Finding, Gap, Grant, History, LastWrite,
-    Loss, MAX_COUNTER_STEP, MAX_SKEW, Namespace, NamespaceError, NamespaceList, NodeIds, PastLease,
-    PresentedGrant, PresentedRenewal, Quarantine, QuarantineCause, Record, Renewed, RequestId,
-    StoreError, StoreErrorKind, Token, UnknownCause, Upgrade, Verdict,
+    Loss, MAX_COUNTER_STEP, MAX_SKEW, MAX_TTL_LIMIT, Namespace, NamespaceError, NamespaceList,
+    NodeIds, PastLease, PresentedGrant, PresentedRenewal, Quarantine, QuarantineCause, Record,
+    Renewed, RequestId, StoreError, StoreErrorKind, Token, UnknownCause, Upgrade, Verdict,
 };

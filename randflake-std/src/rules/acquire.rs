@@ -6,22 +6,16 @@ use std::collections::BTreeSet;
 use super::{
     Caller, Decision, Form, HistoryLink, NamespaceState, NodeChange, NodeRecord, StoreTime, View,
 };
-use crate::vocabulary::{NodeIds, QuarantineCause, StoreError, Token};
+use crate::vocabulary::{AcquireRequest, NodeIds, QuarantineCause, StoreError};
 
 /// Longest wait for a lease that a wrong clock has granted.
 const WORTH_WAITING: Duration = Duration::from_secs(24 * 3_600);
 
-/// Request of an acquire.
+/// A request to acquire, and what this process knows of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Acquire<'a> {
-    /// Names the acquire; a repetition after a lost reply has the same.
-    pub token: Token,
-    /// Name of the holder.
-    pub holder: &'a str,
-    /// Node ids to acquire.
-    pub nodes: NodeIds<'a>,
-    /// Length of the leases in ticks.
-    pub ttl: u64,
+    /// The request, which is the same when it is repeated after a lost reply.
+    pub request: AcquireRequest<'a>,
     /// The nonces of earlier tries whose outcome is not known.
     pub tried: &'a [u64],
     /// First and last node id that may be granted.
@@ -30,7 +24,7 @@ pub struct Acquire<'a> {
 
 impl Acquire<'_> {
     fn allows(&self, node_id: u32) -> bool {
-        self.nodes.allow(node_id) && (self.within.0..=self.within.1).contains(&node_id)
+        self.request.nodes.allow(node_id) && (self.within.0..=self.within.1).contains(&node_id)
     }
 }
 
@@ -39,12 +33,16 @@ impl Acquire<'_> {
 /// A node id is free when its last lease has ended by the store's clock. A lease from a try whose outcome was not
 /// known is claimed by a further write, which only one of two copies of a process can do.
 #[must_use]
-pub fn acquire(view: &View, asked: &Acquire<'_>, caller: &Caller<'_>) -> Decision<Vec<NodeRecord>> {
+pub fn acquire(
+    view: &View,
+    acquisition: &Acquire<'_>,
+    caller: &Caller<'_>,
+) -> Decision<Vec<NodeRecord>> {
     let mut state = match NamespaceState::of_a_holder(view, caller) {
         Ok(state) => state,
         Err(refusal) => return Decision::refused(refusal),
     };
-    match grants(view, asked, caller, &mut state) {
+    match grants(view, acquisition, caller, &mut state) {
         Ok(changes) => {
             let granted = changes.iter().map(|change| change.after.clone()).collect();
             let mut change = state.into_change();
@@ -61,14 +59,14 @@ pub fn acquire(view: &View, asked: &Acquire<'_>, caller: &Caller<'_>) -> Decisio
 
 fn grants(
     view: &View,
-    asked: &Acquire<'_>,
+    acquisition: &Acquire<'_>,
     caller: &Caller<'_>,
     state: &mut NamespaceState,
 ) -> Result<Vec<NodeChange>, StoreError> {
     state.check_holder(caller.knows)?;
-    check(asked, state)?;
+    check(acquisition, state)?;
     let now = state.now;
-    let wanted = asked.nodes.count() as usize;
+    let wanted = acquisition.request.nodes.count() as usize;
     // An engine may offer a node id both as requested and as free.
     let mut known = BTreeSet::new();
     let mut nodes: Vec<_> = view.nodes.iter().collect();
@@ -81,7 +79,7 @@ fn grants(
     // First what an earlier try of this acquire was granted: its answer may have been lost.
     let mut changes: Vec<_> = nodes
         .iter()
-        .filter_map(|node| claim(node.record.as_ref()?, now, asked, caller))
+        .filter_map(|node| claim(node.record.as_ref()?, now, acquisition, caller))
         .collect();
     if !view.is_sole && !changes.is_empty() {
         // In a quarantine the store may have forgotten that a copy claimed it.
@@ -104,7 +102,7 @@ fn grants(
             .as_ref()
             .is_none_or(|record| record.end <= now.tick);
         let is_free = has_ended || (view.is_sole && caller.seen.end_of(node.node_id) <= now.tick);
-        asked.allows(node.node_id) && is_free
+        acquisition.allows(node.node_id) && is_free
     });
     for node in free.take(wanted) {
         let former = node.record.as_ref();
@@ -119,20 +117,20 @@ fn grants(
             after: NodeRecord {
                 node_id: node.node_id,
                 start,
-                end: now.end_after(start - now.tick + asked.ttl)?,
+                end: now.end_after(start - now.tick + acquisition.request.ttl)?,
                 // Above every earlier token, and at least `start`: so it grows even if the record of the former
                 // lease was lost.
                 fencing_token: start.max(former.map_or(0, |former| former.fencing_token + 1)),
                 // `serial` and `nonce` tell the writer of this lease from a copy of its process at the next
                 // renewal.
                 serial: 1,
-                token: asked.token,
+                token: acquisition.request.token,
                 nonce: caller.fresh.1,
                 held: true,
                 contested: false,
                 acquired: now.tick,
                 past: former.map_or_else(HistoryLink::default, HistoryLink::behind),
-                holder: asked.holder.to_owned(),
+                holder: acquisition.request.holder.to_owned(),
                 knows: caller.knows,
                 form: former.map_or_else(Form::default, |former| former.form.clone()),
             },
@@ -144,7 +142,7 @@ fn grants(
             .iter()
             .filter_map(|node| Some(node.record.as_ref()?.end));
         let ends = ends.filter(|end| now.tick < *end);
-        let free_from = match asked.nodes {
+        let free_from = match acquisition.request.nodes {
             NodeIds::Any(_) => view.free_from.or(ends.min()),
             NodeIds::These(_) => ends.max(),
         };
@@ -162,14 +160,14 @@ fn grants(
 fn claim(
     record: &NodeRecord,
     now: StoreTime,
-    asked: &Acquire<'_>,
+    acquisition: &Acquire<'_>,
     caller: &Caller<'_>,
 ) -> Option<NodeChange> {
     // All of it must hold: the token names the acquire, the nonce the try of this very process; a lease that has
     // ended may be granted to others at any moment.
     let is_ours = record.held
-        && record.token == asked.token
-        && asked.tried.contains(&record.nonce)
+        && record.token == acquisition.request.token
+        && acquisition.tried.contains(&record.nonce)
         && now.tick < record.end;
     is_ours.then(|| NodeChange {
         before: Some(record.clone()),
@@ -216,25 +214,25 @@ impl NamespaceState {
     }
 }
 
-fn check(asked: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreError> {
-    if !crate::vocabulary::holder::is_allowed(asked.holder) {
+fn check(acquisition: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreError> {
+    if !crate::vocabulary::holder::is_allowed(acquisition.request.holder) {
         return Err(StoreError::Invalid(format!(
             "a holder's name of {} bytes or with control characters: at most {} bytes without them are \
              allowed",
-            asked.holder.len(),
+            acquisition.request.holder.len(),
             crate::vocabulary::holder::MAX_LEN
         )));
     }
     let max = state.record.terms.spec.max_node_id();
-    let (first, last) = (asked.within.0, asked.within.1.min(max));
+    let (first, last) = (acquisition.within.0, acquisition.within.1.min(max));
     let most = (u64::from(last) + 1).saturating_sub(first.into());
-    let count = asked.nodes.count();
+    let count = acquisition.request.nodes.count();
     if count == 0 || u64::from(count) > most {
         return Err(StoreError::Invalid(format!(
             "{count} node ids asked for: 1 to {most} are allowed"
         )));
     }
-    if let NodeIds::These(chosen) = asked.nodes {
+    if let NodeIds::These(chosen) = acquisition.request.nodes {
         // Chosen node ids are checked against both ranges, so that the message names the one that is meant.
         let is_within = |node_id: &u32| (first..=last).contains(node_id);
         if let Some(node_id) = chosen.iter().find(|id| **id <= max && !is_within(id)) {
@@ -254,5 +252,5 @@ fn check(asked: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreError> 
             )));
         }
     }
-    state.check_ttl(asked.ttl)
+    state.check_ttl(acquisition.request.ttl)
 }

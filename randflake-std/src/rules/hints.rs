@@ -5,8 +5,9 @@
 //! without reading its record: the conditional write decides. So a nearly full namespace is rarely searched, as
 //! long as leases are released.
 //!
-//! A client that searched everything in vain notes until when no lease ends by itself. The note holds while the
-//! places are unchanged, since each text there has a nonce; so a client that releases a lease need not know of it.
+//! A client that searched all of its node ids in vain notes until when none of their leases ends by itself. The note holds
+//! while the places are unchanged, since each text there has a nonce; so a client that releases a lease need not know
+//! of it.
 
 use core::fmt::Display;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,8 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::base36::{Base36, number};
 use super::{Before, Entry, Key, Keys, NodeRecord};
 
-/// Number of places for hints.
+/// Number of places for hints to node ids.
 const PLACES: u32 = 8;
+/// Number of places for notes of full ranges, behind those: a server and its clients, which look for node ids in different
+/// ranges, should not overwrite each other's.
+const FULL_PLACES: u32 = 8;
 
 /// Hint at one place.
 #[derive(Clone, Debug)]
@@ -29,12 +33,23 @@ struct Hint {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hints {
     places: BTreeMap<u32, Hint>,
-    full: Option<String>,
+    full: Vec<Full>,
+}
+
+/// Note that a range of node ids is leased.
+#[derive(Clone, Copy, Debug)]
+struct Full {
+    /// Tick until which no node id becomes free by itself.
+    until: u64,
+    /// [`Hints::state`] when the search ended.
+    state: u64,
+    /// First and last node id of the range.
+    range: (u32, u32),
 }
 
 impl Hints {
     pub(super) fn keys() -> Keys {
-        Keys::Hints(0..=PLACES)
+        Keys::Hints(0..=PLACES + FULL_PLACES - 1)
     }
 
     /// Reads hints; a text that is not understood is ignored.
@@ -42,7 +57,7 @@ impl Hints {
         let mut hints = Self::default();
         for (key, text) in texts {
             match key {
-                Key::Hint(PLACES) => hints.full = Some(text.clone()),
+                Key::Hint(place) if *place >= PLACES => hints.full.extend(Full::read(text)),
                 Key::Hint(place) => {
                     let hint = Hint::read(text);
                     hints.places.extend(hint.map(|hint| (*place, hint)));
@@ -59,16 +74,25 @@ impl Hints {
         left.map(|(node_id, text)| (*node_id, text.as_deref()))
     }
 
-    /// Tick until which no node id becomes free by itself, if known.
-    pub(super) fn full_until(&self) -> Option<u64> {
-        let (until, state) = self.full.as_deref()?.split_once(':')?;
+    /// Tick until which no node id of a range becomes free by itself, if known.
+    pub(super) fn full_until(&self, range: (u32, u32)) -> Option<u64> {
         // A note about other hints than those that are there now is stale: something was released since.
-        (number(state)? == self.state()).then(|| number(until))?
+        let state = self.state();
+        let is_so = |full: &&Full| {
+            full.state == state && full.range.0 <= range.0 && range.1 <= full.range.1
+        };
+        self.full.iter().filter(is_so).map(|full| full.until).max()
     }
 
-    /// Entries after a search in vain: the tick until which nothing is free, without the hints that were wrong.
-    /// They must not be written if a hint changed meanwhile.
-    pub(super) fn full(mut self, until: u64, gone: &BTreeSet<u32>, nonce: u64) -> Vec<Entry> {
+    /// Entries after a search of a range in vain: the tick until which nothing of it is free, without the hints that were
+    /// wrong. They must not be written if a hint changed meanwhile.
+    pub(super) fn full(
+        mut self,
+        until: u64,
+        range: (u32, u32),
+        gone: &BTreeSet<u32>,
+        nonce: u64,
+    ) -> Vec<Entry> {
         let mut entries = Vec::new();
         for (place, hint) in &mut self.places {
             if hint.leads_to(|node_id| gone.contains(&node_id)) {
@@ -80,8 +104,13 @@ impl Hints {
                 entries.push(Entry { key, before, after });
             }
         }
-        let state = Base36(self.state().into());
-        entries.push(put(PLACES, format!("{}:{state}", Base36(until.into()))));
+        let state = self.state();
+        let full = Full {
+            until,
+            state,
+            range,
+        };
+        entries.push(put(full.place(), full.text()));
         entries
     }
 
@@ -132,6 +161,27 @@ fn put(place: u32, text: impl Display) -> Entry {
         // Unconditional: a lost hint costs a search, a failed write would cost the lease.
         before: Before::Anything,
         after: Some(text.to_string()),
+    }
+}
+
+impl Full {
+    fn place(&self) -> u32 {
+        PLACES + (self.range.0 ^ self.range.1) % FULL_PLACES
+    }
+
+    fn text(&self) -> String {
+        let [until, state] = [self.until, self.state].map(|it| Base36(it.into()));
+        let (first, last) = self.range;
+        format!("{until}:{state}:{first}:{last}")
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let mut parts = text.split(':');
+        Some(Self {
+            until: number(parts.next()?)?,
+            state: number(parts.next()?)?,
+            range: (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?),
+        })
     }
 }
 

@@ -12,9 +12,7 @@ pub enum Key {
     Counter,
     /// Record of a node id.
     Node(u32),
-    /// Note on a page of node ids: from when on it may have free ones.
-    Page(u32),
-    /// Shared hint: a node id that may be free.
+    /// Shared hint: a node id that may be free, or that a range has none.
     Hint(u32),
     /// Earlier lease of a node id, by its place in the history: see [`HistoryLink`](super::HistoryLink).
     History(u32, u16),
@@ -30,7 +28,6 @@ impl Key {
             Self::Namespace => (0, 0),
             Self::Counter => (1, 0),
             Self::Node(node_id) => (2, node_id.into()),
-            Self::Page(page) => (3, page.into()),
             Self::Hint(place) => (4, place.into()),
             Self::History(node_id, place) => {
                 (5, u64::from(node_id) << u16::BITS | u64::from(place))
@@ -49,7 +46,6 @@ impl Key {
             0 => (number == 0).then_some(Self::Namespace),
             1 => (number == 0).then_some(Self::Counter),
             2 => short.map(Self::Node),
-            3 => short.map(Self::Page),
             4 => short.map(Self::Hint),
             5 => {
                 let node_id = u32::try_from(number >> u16::BITS).ok()?;
@@ -73,8 +69,6 @@ pub enum Keys {
     One(Key),
     /// Records of a range of node ids.
     Nodes(RangeInclusive<u32>),
-    /// Notes on a range of pages.
-    Pages(RangeInclusive<u32>),
     /// Hints at a range of places.
     Hints(RangeInclusive<u32>),
     /// Earlier leases of a node id, at a range of places.
@@ -88,7 +82,6 @@ impl Keys {
         match self {
             Self::One(key) => (*key, *key),
             Self::Nodes(nodes) => (Key::Node(*nodes.start()), Key::Node(*nodes.end())),
-            Self::Pages(pages) => (Key::Page(*pages.start()), Key::Page(*pages.end())),
             Self::Hints(places) => (Key::Hint(*places.start()), Key::Hint(*places.end())),
             Self::History(node_id, places) => {
                 let key = |place| Key::History(*node_id, place);

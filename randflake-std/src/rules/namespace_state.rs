@@ -123,6 +123,7 @@ impl NamespaceState {
         if let Some(expected) = caller.clock {
             expected.check(view.now)?;
         }
+        terms.check_max_ttl()?;
         let now = StoreTime::at(view.now, terms.spec)?;
         let there = view.namespace.as_ref();
         let there = there.filter(|record| !record.reason.is_dropped);
@@ -177,29 +178,32 @@ impl NamespaceState {
         Ok(state)
     }
 
-    /// Whether the record is in the place of another one that this process has seen, and nothing of that one is in use: it was
-    /// dropped, or lost so long ago that all of its leases are over. Otherwise a process that has slept since then would close
-    /// a namespace that works.
+    /// Whether the record follows on another one that this process has seen, of which no lease is in use any more: it was
+    /// dropped, or lost long ago. Otherwise a process that has slept since then would close a namespace that works.
     fn has_followed(&self, seen: &Observed) -> bool {
-        let Some(former) = seen.former_of(&self.record) else {
+        let Some((former, seen_at)) = seen.former_of(&self.record) else {
             return false;
         };
-        let NamespaceRecord {
-            terms,
-            quarantine,
-            reason,
-            ..
-        } = &self.record;
-        let unix = |tick| Duration::from_millis(terms.spec.unix_ms(tick));
-        let is_over = match former.dropped_until {
-            Some(until) => until <= self.now.unix.max(unix(*quarantine)),
-            // Not an older one, as of a backup: that one may have forgotten what was granted since.
-            None if unix(reason.since) <= former.at.saturating_add(2 * MAX_SKEW) => false,
-            // The time until which the mark of a drop has leases is in its quarantine.
-            None => {
-                reason.cause == QuarantineCause::Dropped
-                    || self.now.tick >= reason.since.saturating_add(self.span())
-            }
+        let QuarantineReason { since, cause, .. } = self.record.reason;
+        // A mark never changes, so it was there from the drop until this record was made, whoever saw it when.
+        let was_there = if former.reason.is_dropped {
+            former.unix(former.reason.since)
+        } else {
+            *seen_at
+        };
+        // The record must be younger than the one that was seen, by more than clocks may differ. An older one is a
+        // backup's, which may have forgotten what was granted since.
+        if self.record.unix(since) <= was_there.saturating_add(2 * MAX_SKEW) {
+            return false;
+        }
+        let is_over = if former.reason.is_dropped {
+            // Nothing is granted before the end of this record's own quarantine, so that may be the later one.
+            let grants_from = self.now.unix.max(self.record.unix(self.record.quarantine));
+            former.unix(former.quarantine) <= grants_from
+        } else {
+            // The time until which the mark of a drop has leases is in the quarantine of the record after it. After a
+            // loss nobody knows that time, but no lease lasts longer than a span.
+            cause == QuarantineCause::Dropped || self.now.tick >= since.saturating_add(self.span())
         };
         is_over && seen.latest_end() <= self.now.tick
     }
@@ -207,11 +211,16 @@ impl NamespaceState {
     /// Waits for the leases of a dropped namespace: the drop mark says when the last one ends, in ticks of a layout
     /// that may be another.
     fn begin_after(&mut self, dropped: &NamespaceRecord) {
-        self.record.reason.since = self.now.tick;
+        let spec = self.record.terms.spec;
+        // Later than the mark by more than clocks may differ, however soon it is opened again: so who has seen the mark
+        // tells this record from an older one. The quarantine is longer than that.
+        let after_mark = dropped.unix(dropped.reason.since) + 2 * MAX_SKEW;
+        let after_mark = spec.tick_at(after_mark).map_or(0, |tick| tick + 1);
+        self.record.reason.since = self.now.tick.max(after_mark);
         self.record.reason.cause = QuarantineCause::Dropped;
-        let until = dropped.terms.spec.unix_ms(dropped.quarantine);
         // `quarantine_until` includes the tick of the time given; in the same layout this one has not begun.
-        self.quarantine_until(Duration::from_millis(until.saturating_sub(1)));
+        let until = dropped.unix(dropped.quarantine);
+        self.quarantine_until(until.saturating_sub(Duration::from_millis(1)));
     }
 
     /// Refuses a namespace that was dropped and not reopened.
@@ -220,8 +229,7 @@ impl NamespaceState {
         match dropped.filter(|record| record.reason.is_dropped) {
             None => Ok(()),
             Some(dropped) => {
-                let until = dropped.terms.spec.unix_ms(dropped.quarantine);
-                let until = Duration::from_millis(until);
+                let until = dropped.unix(dropped.quarantine);
                 Err(StoreError::Dropped { until })
             }
         }
@@ -309,17 +317,11 @@ impl NamespaceState {
     /// The quarantine, if the namespace is in one.
     #[must_use]
     pub fn quarantined(&self) -> Option<Quarantine> {
-        let NamespaceRecord {
-            terms,
-            quarantine,
-            reason,
-            ..
-        } = &self.record;
-        let unix = |tick| Duration::from_millis(terms.spec.unix_ms(tick));
-        (self.now.tick < *quarantine).then(|| Quarantine {
-            since: unix(reason.since),
-            until: unix(*quarantine),
-            cause: reason.cause,
+        let record = &self.record;
+        (self.now.tick < record.quarantine).then(|| Quarantine {
+            since: record.unix(record.reason.since),
+            until: record.unix(record.quarantine),
+            cause: record.reason.cause,
         })
     }
 

@@ -3,48 +3,36 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::{NamespaceRecord, NodeRecord};
+use super::{HeldLease, NamespaceRecord, Node, NodeChange, NodeRecord};
+use crate::vocabulary::Grant;
+use crate::vocabulary::holder::DEVICE;
 
-/// What a process has observed of a namespace.
+/// What a process has observed of a namespace, and written there.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
-    /// Record of the namespace as last seen.
-    namespace: Option<ObservedNamespace>,
+    /// Record of the namespace as last seen, and the store's clock then.
+    namespace: Option<(NamespaceRecord, Duration)>,
     /// Whether this process ever had a lease.
     has_leased: bool,
-    /// End of the last lease of each node id that this process had, cut at its release.
-    ends: BTreeMap<u32, u64>,
+    /// Last write of this process to each node id that it leased, also a release.
+    written: BTreeMap<u32, Written>,
     /// Whether it acts for holders elsewhere, whose reports about leases may be wrong.
     is_proxy: bool,
 }
 
-/// What a process remembers of the record of a namespace.
-#[derive(Clone, Copy, Debug)]
-struct ObservedNamespace {
-    origin: u64,
-    writes: u64,
-    /// First tick after the quarantine.
-    quarantine: u64,
-    /// The store's clock then.
-    at: Duration,
-    /// If it was dropped: when all of its leases are over, as time since the Unix epoch.
-    dropped_until: Option<Duration>,
-}
-
-/// A record that this process has seen where another one is now.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Former {
-    /// The store's clock when it was seen last.
-    pub(super) at: Duration,
-    /// If it was dropped: when all of its leases are over.
-    pub(super) dropped_until: Option<Duration>,
+/// Last write of a process to a node id.
+#[derive(Clone, Debug)]
+struct Written {
+    record: NodeRecord,
+    /// Nonces of later writes of unknown outcome.
+    tried: Vec<u64>,
 }
 
 impl Observed {
     /// Whether a record contradicts what was observed: it is gone, made anew, or older.
     #[must_use]
     pub fn contradicts(&self, record: Option<&NamespaceRecord>) -> bool {
-        match (self.namespace, record) {
+        match (self.namespace(), record) {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(seen), Some(record)) => {
@@ -54,41 +42,46 @@ impl Observed {
         }
     }
 
+    /// Record of the namespace as last seen.
+    pub(crate) fn namespace(&self) -> Option<&NamespaceRecord> {
+        self.namespace.as_ref().map(|(record, _)| record)
+    }
+
     /// Origin of the record as last seen, which differs in a record made anew.
     pub(crate) fn origin(&self) -> Option<u64> {
-        self.namespace.map(|seen| seen.origin)
+        self.namespace().map(|seen| seen.origin)
     }
 
     /// Whether the observed namespace is gone or replaced by another one.
     #[must_use]
     pub fn misses(&self, record: Option<&NamespaceRecord>) -> bool {
-        let is_another =
-            |seen: ObservedNamespace| record.is_none_or(|record| record.origin != seen.origin);
-        self.namespace.is_some_and(is_another)
+        let there = record.map(|record| record.origin);
+        self.origin().is_some_and(|seen| there != Some(seen))
     }
 
-    /// What this process has seen in the place of a record of another origin.
-    pub(super) fn former_of(&self, record: &NamespaceRecord) -> Option<Former> {
-        let seen = self.namespace.filter(|seen| seen.origin != record.origin)?;
-        Some(Former {
-            at: seen.at,
-            dropped_until: seen.dropped_until,
-        })
+    /// The record that this process has seen where one of another origin is now, and the store's clock then.
+    pub(super) fn former_of(
+        &self,
+        record: &NamespaceRecord,
+    ) -> Option<&(NamespaceRecord, Duration)> {
+        let seen = self.namespace.as_ref();
+        seen.filter(|(seen, _)| seen.origin != record.origin)
     }
 
     /// Whether somebody else has recreated the record or moved its quarantine. A newly learnt key check does not
     /// count.
     #[must_use]
     pub fn has_changed(&self, record: Option<&NamespaceRecord>) -> bool {
-        let seen = self.namespace.zip(record);
+        let seen = self.namespace().zip(record);
         let is_moved = seen.is_some_and(|(seen, record)| record.quarantine != seen.quarantine);
         is_moved || self.contradicts(record)
     }
 
-    /// End of the last lease that this process had of a node id; 0 if none.
+    /// End of the last lease that this process had of a node id, cut at its release; 0 if it had none.
     #[must_use]
     pub fn end_of(&self, node_id: u32) -> u64 {
-        self.ends.get(&node_id).copied().unwrap_or(0)
+        let written = self.written.get(&node_id);
+        written.map_or(0, |written| written.record.end)
     }
 
     /// Whether this process had a lease: then the namespace is not new, whatever the store says.
@@ -100,7 +93,8 @@ impl Observed {
     /// Latest end of all leases of this process.
     #[must_use]
     pub fn latest_end(&self) -> u64 {
-        self.ends.values().copied().max().unwrap_or(0)
+        let ends = self.written.values().map(|written| written.record.end);
+        ends.max().unwrap_or(0)
     }
 
     /// Switches to acting for holders elsewhere: their leases are not remembered, since they may use other servers
@@ -116,22 +110,53 @@ impl Observed {
     }
 
     /// Remembers the current record of the namespace, at a time of the store's clock.
-    pub fn note_namespace(&mut self, record: &NamespaceRecord, at: Duration) {
-        let end = Duration::from_millis(record.terms.spec.unix_ms(record.quarantine));
-        self.namespace = Some(ObservedNamespace {
-            origin: record.origin,
-            writes: record.writes,
-            quarantine: record.quarantine,
-            at,
-            dropped_until: record.reason.is_dropped.then_some(end),
-        });
+    pub fn note_namespace(&mut self, record: NamespaceRecord, at: Duration) {
+        self.namespace = Some((record, at));
     }
 
     /// Remembers a lease of this process as written.
     pub fn note(&mut self, record: &NodeRecord) {
         self.has_leased = true;
         if !self.is_proxy {
-            self.ends.insert(record.node_id, record.end);
+            let written = Written {
+                record: record.clone(),
+                tried: Vec::new(),
+            };
+            self.written.insert(record.node_id, written);
         }
+    }
+
+    /// Remembers a write of unknown outcome.
+    pub(crate) fn note_tried(&mut self, nodes: &[NodeChange], nonce: u64) {
+        for node in nodes {
+            if let Some(written) = self.written.get_mut(&node.after.node_id) {
+                written.tried.push(nonce);
+            }
+        }
+    }
+
+    /// A lease as this process knows it.
+    pub(crate) fn held(&self, grant: &Grant) -> HeldLease {
+        let written = self.written.get(&grant.node_id);
+        // A device's lease may be renewed by any server, in turns.
+        let written = written.filter(|written| {
+            written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
+        });
+        HeldLease {
+            grant: *grant,
+            written: written.map(|written| (written.record.serial, written.record.nonce)),
+            tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
+            next: None,
+        }
+    }
+
+    /// The record of a lease as this process wrote it last, unless the outcome of a later write is unknown.
+    pub(crate) fn node_of(&self, grant: &Grant) -> Option<Node> {
+        let written = self.written.get(&grant.node_id)?;
+        let is_known = written.record.is_of(grant) && written.tried.is_empty();
+        is_known.then(|| Node {
+            node_id: grant.node_id,
+            record: Some(written.record.clone()),
+        })
     }
 }

@@ -93,6 +93,8 @@ pub fn drop_namespace(
             state.quarantine(view, caller.seen, QuarantineCause::Dropped);
             state.record.quarantine = state.record.quarantine.max(latest_end);
             state.record.reason.is_dropped = true;
+            // Also where a quarantine was running: what is made later than the mark is later than this.
+            state.record.reason.since = state.now.tick;
             let change = state.into_change();
             let answer = Ok(change.namespace_after.clone());
             Decision { change, answer }

@@ -46,6 +46,11 @@ impl Versions {
 }
 
 impl NamespaceRecord {
+    /// Begin of a tick of its layout, as time since the Unix epoch.
+    pub(crate) fn unix(&self, tick: u64) -> Duration {
+        Duration::from_millis(self.terms.spec.unix_ms(tick))
+    }
+
     /// The record with a quarantine at least until a time, because a lease that it knows nothing of may be in use until
     /// then; both are times since the Unix epoch. `None` if that time is past, or the record says so already.
     pub(super) fn quarantined_until(&self, now: Duration, until: Duration) -> Option<Self> {

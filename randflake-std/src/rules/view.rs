@@ -18,6 +18,16 @@ pub struct Wanted<'a> {
     pub seen: Option<&'a Observed>,
 }
 
+impl<'a> Wanted<'a> {
+    /// These node ids, and no free ones.
+    pub(crate) fn nodes(nodes: &'a [u32]) -> Self {
+        Self {
+            nodes,
+            ..Self::default()
+        }
+    }
+}
+
 /// State of a namespace in an engine at one moment.
 #[derive(Clone, Debug)]
 pub struct View {

@@ -2,10 +2,11 @@
 
 use randflake_core::segment::Segment;
 
-use super::LeaseStore;
 use super::fresh::fresh;
+use super::records::Records;
+use super::{Ask, LeaseStore, Reading};
 use crate::rules::counter::{create, reserve, status};
-use crate::rules::{Committed, CounterRecord, CounterView, Form};
+use crate::rules::{Before, Committed, CounterRecord, CounterView, Entry, Form, Key, Keys, Write};
 use crate::vocabulary::{CounterError, CounterStatus, EngineError};
 
 /// How often an operation begins anew because others were faster.
@@ -93,5 +94,49 @@ impl LeaseStore {
             }
         }
         Err(EngineError::unavailable("other clients of the counter were faster each time").into())
+    }
+}
+
+impl Records {
+    /// Reads the counter.
+    fn read_counter(&mut self) -> Result<CounterView, EngineError> {
+        let view = self.counter();
+        view.inspect_err(|_| self.engine().abandon())
+    }
+
+    fn counter(&mut self) -> Result<CounterView, EngineError> {
+        let keys = [Keys::One(Key::Counter)];
+        let Reading {
+            continuity, texts, ..
+        } = self.engine().read(&Ask::with_state(&keys))?;
+        self.fingerprint.clone_from(&continuity.fingerprint);
+        let record = texts.get(&Key::Counter).map(|text| {
+            CounterRecord::from_text(text, self.knows).map_err(|why| {
+                self.refused(&format!("the counter {:?}", self.namespace.name()), &why)
+            })
+        });
+        Ok(CounterView {
+            record: record.transpose()?,
+            continuity,
+        })
+    }
+
+    /// Writes the counter if it still is what was read.
+    fn commit_counter(
+        &mut self,
+        before: Option<&CounterRecord>,
+        after: &CounterRecord,
+    ) -> Result<Committed, EngineError> {
+        let entry = Entry {
+            key: Key::Counter,
+            before: Before::read(before.map(CounterRecord::to_text)),
+            after: Some(after.to_text()),
+        };
+        let write = Write {
+            fingerprint: self.fingerprint.clone(),
+            entries: vec![entry],
+            ..Write::default()
+        };
+        self.engine().write(&write)
     }
 }

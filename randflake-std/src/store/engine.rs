@@ -78,7 +78,7 @@ pub trait Engine: Send + Debug {
     /// As for `write`.
     fn forget(&mut self, keys: &Keys) -> Result<(), EngineError>;
 
-    /// Removes the namespace's texts of node ids, pages, hints, the history and devices, if the text of [`Key::Namespace`]
+    /// Removes the namespace's texts of node ids, hints, the history and devices, if the text of [`Key::Namespace`]
     /// is this one. They may be more than one transaction takes.
     ///
     /// # Errors

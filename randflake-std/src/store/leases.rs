@@ -1,15 +1,19 @@
 //! The operations on leases.
 
 use core::ops::RangeInclusive;
+use std::collections::BTreeSet;
 
-use super::attempt::{Done, Undone};
-use super::steps::all_presented;
+use super::blind_renewal::BlindRenewal;
+use super::operation::{Done, Undone};
 use super::{LeaseStore, Pending};
-use crate::rules::{Acquire, NodeRecord, Wanted, acquire};
+use crate::rules::{Acquire, HeldLease, NodeRecord, Wanted, acquire, release, renew};
 use crate::vocabulary::{
-    AcquireRequest, Acquired, Grant, KeyCheck, Loss, NodeIds, PresentedGrant, PresentedRenewal,
-    Renewed, RequestId, StoreError,
+    AcquireRequest, Acquired, Grant, KeyCheck, LastWrite, Loss, NodeIds, PresentedGrant,
+    PresentedRenewal, Renewed, RequestId, StoreError,
 };
+
+/// What became of each lease of a renewal or release: its record, or why it is lost.
+pub(super) type Renewals = Vec<Result<NodeRecord, Loss>>;
 
 impl LeaseStore {
     /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
@@ -50,11 +54,7 @@ impl LeaseStore {
     pub fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
         self.ready()?;
         let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
-        let wanted = Wanted {
-            nodes: &nodes,
-            ..Wanted::default()
-        };
-        let view = self.records.read(&wanted)?;
+        let view = self.records.read(&Wanted::nodes(&nodes))?;
         self.records.engine().abandon();
         let is_there = |grant: &Grant| {
             let record = view.record(grant.node_id);
@@ -74,16 +74,13 @@ impl LeaseStore {
     pub fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
         self.ready()?;
         let AcquireRequest {
-            token,
-            holder,
-            nodes,
-            ttl,
+            token, nodes, ttl, ..
         } = *request;
         self.records.engine().limit_for(self.namespace.span(ttl));
-        let at_once = self.records.profile.max_batch;
-        if nodes.count() as usize > at_once {
+        let max_batch = self.records.profile.max_batch;
+        if nodes.count() as usize > max_batch {
             return Err(StoreError::Invalid(format!(
-                "{} node ids asked for at once: this store grants at most {at_once}",
+                "{} node ids asked for at once: this store grants at most {max_batch}",
                 nodes.count()
             )));
         }
@@ -93,11 +90,8 @@ impl LeaseStore {
             nonces: Vec::new(),
             nodes: Vec::new(),
         });
-        let asked = Acquire {
-            token,
-            holder,
-            nodes,
-            ttl,
+        let acquisition = Acquire {
+            request: *request,
             tried: &pending.nonces,
             within: self.within.unwrap_or((0, u32::MAX)),
         };
@@ -117,10 +111,12 @@ impl LeaseStore {
             within: self.within,
             seen: None,
         };
-        match self.run(&wanted, false, |view, caller| acquire(view, &asked, caller)) {
+        match self.run(&wanted, false, |view, caller| {
+            acquire(view, &acquisition, caller)
+        }) {
             Ok(Done { answer, now }) => {
                 for record in &answer {
-                    self.wrote(record);
+                    self.seen.note(record);
                     self.records.prune(record);
                 }
                 Ok(Acquired {
@@ -154,8 +150,8 @@ impl LeaseStore {
     pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.ready()?;
         self.records.engine().limit_for(self.namespace.span(ttl));
-        let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
-        let renewed = self.renew_all(&leases, ttl, Self::wrote)?;
+        let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
+        let renewed = self.renew_all(&leases, ttl, true)?;
         let ends = renewed.answer.into_iter();
         Ok(Renewed {
             ends: ends
@@ -173,16 +169,12 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`]; the same release may be made again.
     pub fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         self.ready()?;
-        let mut chunks = grants.chunks(self.records.profile.max_batch);
-        let mut release_chunk = |grants: &[Grant]| {
-            let leases: Vec<_> = grants.iter().map(|grant| self.held(grant)).collect();
-            for record in self.release_some(&leases)?.iter().flatten() {
-                self.wrote(record);
-            }
-            Ok(())
-        };
-        release_chunk(chunks.next().unwrap_or_default())?;
-        chunks.try_for_each(release_chunk)
+        for grants in grants.chunks(self.records.profile.max_batch) {
+            let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
+            let released = self.release_some(&leases)?;
+            released.iter().flatten().for_each(|it| self.seen.note(it));
+        }
+        Ok(())
     }
 
     /// Renews grants whose holder is elsewhere, as [`renew`](Self::renew) does: a server calls it for its clients.
@@ -203,7 +195,7 @@ impl LeaseStore {
         self.ready()?;
         self.records.engine().limit_for(self.namespace.span(ttl));
         let leases = all_presented(grants, request)?;
-        let renewed = self.renew_all(&leases, ttl, |_, _| ())?;
+        let renewed = self.renew_all(&leases, ttl, false)?;
         let outcomes = renewed.answer.into_iter();
         Ok(PresentedRenewal {
             outcomes: outcomes
@@ -233,4 +225,102 @@ impl LeaseStore {
         }
         Ok(outcomes)
     }
+
+    /// Renews leases, as many at once as the engine can. Those of this process are remembered as written.
+    fn renew_all(
+        &mut self,
+        leases: &[HeldLease],
+        ttl: u64,
+        are_own: bool,
+    ) -> Result<Done<Renewals>, StoreError> {
+        let origin = self.seen.origin();
+        let max_batch = self.records.profile.max_batch;
+        // Also of none: the namespace is looked at, and the time returned.
+        let (first, rest) = leases.split_at(leases.len().min(max_batch));
+        let mut renewed = self.renew_some(first, ttl, are_own)?;
+        for leases in rest.chunks(max_batch) {
+            if origin.is_some() && self.seen.origin() != origin {
+                // The namespace is gone or another one, and all of its leases with it.
+                let lost = leases.iter().map(|_| Err(Loss::Forgotten));
+                renewed.answer.extend(lost);
+                continue;
+            }
+            let more = self.renew_some(leases, ttl, are_own)?;
+            renewed.answer.extend(more.answer);
+            renewed.now = more.now;
+        }
+        Ok(renewed)
+    }
+
+    fn renew_some(
+        &mut self,
+        leases: &[HeldLease],
+        ttl: u64,
+        are_own: bool,
+    ) -> Result<Done<Renewals>, StoreError> {
+        let blind = if self.records.profile.blind_renewal {
+            self.renew_blind(leases, ttl)
+        } else {
+            Ok(BlindRenewal::ReadFirst)
+        };
+        let outcome = match blind {
+            Ok(BlindRenewal::Renewed(done)) => Ok(done),
+            Ok(BlindRenewal::ReadFirst) => {
+                let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
+                self.run(&Wanted::nodes(&nodes), true, |view, caller| {
+                    renew(view, leases, ttl, caller)
+                })
+            }
+            Err(undone) => Err(undone),
+        };
+        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
+        if are_own {
+            let written = done.answer.iter().flatten();
+            written.for_each(|record| self.seen.note(record));
+        }
+        Ok(done)
+    }
+
+    fn release_some(&mut self, leases: &[HeldLease]) -> Result<Renewals, StoreError> {
+        let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
+        let outcome = self.run(&Wanted::nodes(&nodes), true, |view, caller| {
+            release(view, leases, caller)
+        });
+        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
+        Ok(done.answer)
+    }
+
+    /// Remembers a write that may have happened.
+    fn may_have_written(&mut self, undone: Undone) -> StoreError {
+        if let Some((nonce, change)) = undone.tried.map(|tried| *tried) {
+            self.seen.note_tried(&change.nodes, nonce);
+        }
+        undone.error
+    }
+}
+
+/// The leases of presented grants. A node id that is named twice is refused before anything is written: no engine writes a
+/// key twice at once.
+fn all_presented(
+    grants: &[PresentedGrant],
+    request: &RequestId,
+) -> Result<Vec<HeldLease>, StoreError> {
+    let mut known = BTreeSet::new();
+    let mut node_ids = grants.iter().map(|presented| presented.grant.node_id);
+    if let Some(node_id) = node_ids.find(|node_id| !known.insert(*node_id)) {
+        return Err(StoreError::Invalid(format!(
+            "the lease of node id {node_id} is named twice: once is allowed"
+        )));
+    }
+    let presented = |grant: &PresentedGrant| {
+        let LastWrite { serial, nonce } = grant.last_write;
+        let next = request.nonce_after(grant)?;
+        Ok(HeldLease {
+            grant: grant.grant,
+            written: Some((serial, nonce)),
+            tried: vec![next],
+            next: Some(next),
+        })
+    };
+    grants.iter().map(presented).collect()
 }

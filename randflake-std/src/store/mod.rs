@@ -1,10 +1,10 @@
 //! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
 
 mod administration;
-mod attempt;
 mod bisection;
-mod carried;
+mod blind_renewal;
 mod catalog;
+mod clock_estimate;
 mod counter;
 mod deferred;
 mod device;
@@ -20,37 +20,34 @@ pub(crate) mod engines;
 pub mod forecast;
 mod fresh;
 mod leases;
+mod listing;
 mod locked;
 mod occupancy;
+mod operation;
 mod past;
 mod records;
 mod reports;
-mod steps;
 mod ticket;
 mod upgrade;
 mod url;
 mod volume;
 
 use core::fmt::{self, Debug, Formatter};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use self::attempt::Undone;
-use self::carried::{Carried, Machine};
 pub use self::catalog::NAMES_LISTED;
+use self::clock_estimate::{ClockEstimate, Machine};
 pub use self::deferred::deferred;
 pub use self::engine::{Ask, Engine, Profile, Reading};
 pub use self::occupancy::{Occupancy, occupancy};
+use self::operation::Undone;
 use self::records::Records;
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;
-use crate::rules::{
-    Caller, Change, ClockWindow, Decision, NamespaceRecord, NamespaceState, NodeRecord, Observed,
-    View, Wanted,
-};
+use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
 #[cfg(doc)]
 use crate::vocabulary::MAX_SKEW;
 use crate::vocabulary::{Namespace, StoreError, Token};
@@ -66,17 +63,15 @@ use crate::vocabulary::{Namespace, StoreError, Token};
 pub struct LeaseStore {
     records: Records,
     namespace: Namespace,
-    /// This machine's clocks, which the store's is compared with; none where the store has no clock of its own.
-    machine: Option<Machine>,
+    machine: Machine,
+    /// What this process has seen of the namespace, and written there.
     seen: Observed,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
     /// The first and the last node id that it may be granted, if not all.
     within: Option<(u32, u32)>,
-    /// What this process wrote last, by node id.
-    written: BTreeMap<u32, Written>,
-    /// The namespace's record and the store's clock, as last answered.
-    last: Option<(NamespaceRecord, Carried)>,
+    /// The store's clock, unless nothing is known of it.
+    estimate: Option<ClockEstimate>,
 }
 
 #[derive(Clone, Debug)]
@@ -86,13 +81,6 @@ struct Pending {
     nodes: Vec<u32>,
 }
 
-#[derive(Clone, Debug)]
-struct Written {
-    record: NodeRecord,
-    /// Nonces of later writes of unknown outcome.
-    tried: Vec<u64>,
-}
-
 impl LeaseStore {
     /// The leases of a namespace in an engine; the first acquire creates the namespace. Nothing is asked yet.
     #[doc(hidden)] // For tests and simulations.
@@ -100,12 +88,11 @@ impl LeaseStore {
         Self {
             records: Records::new(Box::new(engine), &namespace),
             namespace,
-            machine: None,
+            machine: Machine::default(),
             seen: Observed::default(),
             pending: None,
             within: None,
-            written: BTreeMap::new(),
-            last: None,
+            estimate: None,
         }
     }
 
@@ -117,7 +104,9 @@ impl LeaseStore {
     ) -> Result<Self, StoreError> {
         let has_own_clock = engine.profile().has_own_clock;
         let mut store = Self::over(engine, namespace);
-        store.machine = has_own_clock.then(|| Machine::new(Arc::new(ExactSystemClock)));
+        if has_own_clock {
+            store.machine = Machine::compared(Arc::new(ExactSystemClock));
+        }
         store.check()?;
         Ok(store)
     }
@@ -139,8 +128,7 @@ impl LeaseStore {
             seen: self.seen.clone(),
             pending: self.pending.clone(),
             within: self.within,
-            written: self.written.clone(),
-            last: self.last.clone(),
+            estimate: self.estimate,
         }
     }
 
@@ -179,7 +167,7 @@ impl LeaseStore {
     #[doc(hidden)] // For tests and simulations.
     #[must_use]
     pub fn compared_with(mut self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
-        self.machine = Some(Machine::new(machine));
+        self.machine = Machine::compared(machine);
         self
     }
 
@@ -191,7 +179,7 @@ impl LeaseStore {
     where
         C: Clock + Send + Sync + 'static,
     {
-        self.machine = Some(Machine::simulated(machine, monotonic));
+        self.machine = Machine::simulated(machine, monotonic);
         self
     }
 

@@ -100,11 +100,6 @@ impl Records {
         Ok(again.map(|again| again.past.count) == latest.map(|latest| latest.past.count))
     }
 
-    /// The latest lease of a node id.
-    pub(super) fn latest(&mut self, node_id: u32) -> Result<Option<NodeRecord>, EngineError> {
-        Ok(self.list(node_id..=node_id, 1)?.pop())
-    }
-
     /// Now and then, removes leases that ended long ago before one that was just granted. What fails is done by a later
     /// one.
     pub(super) fn prune(&mut self, granted: &NodeRecord) {

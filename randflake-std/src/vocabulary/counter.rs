@@ -27,39 +27,17 @@ pub enum CounterError {
     Unavailable(EngineError),
 }
 
-randflake_core::readable_debug!(CounterError {
-    Lost,
-    Invalid,
-    Unusable,
-    Unavailable
-});
-
-/// What kind of failure a [`CounterError`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum CounterErrorKind {
-    /// The kind of [`CounterError::Lost`].
-    Lost,
-    /// The kind of [`CounterError::Invalid`].
-    Invalid,
-    /// The kind of [`CounterError::Unusable`].
-    Unusable,
-    /// The kind of [`CounterError::Unavailable`].
-    Unavailable,
+error_kinds! {
+    /// Kind of a [`CounterError`].
+    CounterError => CounterErrorKind {
+        Lost,
+        Invalid,
+        Unusable,
+        Unavailable,
+    }
 }
 
 impl CounterError {
-    /// Returns the kind of the error.
-    #[must_use]
-    pub const fn kind(&self) -> CounterErrorKind {
-        match self {
-            Self::Lost { .. } => CounterErrorKind::Lost,
-            Self::Invalid(_) => CounterErrorKind::Invalid,
-            Self::Unusable(_) => CounterErrorKind::Unusable,
-            Self::Unavailable(_) => CounterErrorKind::Unavailable,
-        }
-    }
-
     /// The next numbers of a counter that stands at `next`.
     pub(crate) fn segment(next: u64, count: u64) -> Result<Segment, Self> {
         Segment::new(next, count).map_err(|error| Self::Invalid(error.to_string()))

@@ -68,46 +68,21 @@ pub enum StoreError {
     Unavailable(EngineError),
 }
 
-randflake_core::readable_debug!(StoreError {
-    Exhausted,
-    LeaseAhead,
-    Quarantined,
-    ClockSkew,
-    Terms,
-    Dropped,
-    NotNew,
-    SecretTaken,
-    Invalid,
-    Unusable,
-    Unavailable
-});
-
-/// What kind of failure a [`StoreError`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum StoreErrorKind {
-    /// The kind of [`StoreError::Exhausted`].
-    Exhausted,
-    /// The kind of [`StoreError::LeaseAhead`].
-    LeaseAhead,
-    /// The kind of [`StoreError::Quarantined`].
-    Quarantined,
-    /// The kind of [`StoreError::ClockSkew`].
-    ClockSkew,
-    /// The kind of [`StoreError::Terms`].
-    Terms,
-    /// The kind of [`StoreError::Dropped`].
-    Dropped,
-    /// The kind of [`StoreError::NotNew`].
-    NotNew,
-    /// The kind of [`StoreError::SecretTaken`].
-    SecretTaken,
-    /// The kind of [`StoreError::Invalid`].
-    Invalid,
-    /// The kind of [`StoreError::Unusable`].
-    Unusable,
-    /// The kind of [`StoreError::Unavailable`].
-    Unavailable,
+error_kinds! {
+    /// Kind of a [`StoreError`].
+    StoreError => StoreErrorKind {
+        Exhausted,
+        LeaseAhead,
+        Quarantined,
+        ClockSkew,
+        Terms,
+        Dropped,
+        NotNew,
+        SecretTaken,
+        Invalid,
+        Unusable,
+        Unavailable,
+    }
 }
 
 impl StoreError {
@@ -119,24 +94,6 @@ impl StoreError {
     /// A failure of the engine that lasts: the sentence says what to change.
     pub fn unusable(sentence: impl Into<String>) -> Self {
         Self::Unusable(EngineError::unusable(sentence))
-    }
-
-    /// Returns the kind of the error.
-    #[must_use]
-    pub const fn kind(&self) -> StoreErrorKind {
-        match self {
-            Self::Exhausted { .. } => StoreErrorKind::Exhausted,
-            Self::LeaseAhead { .. } => StoreErrorKind::LeaseAhead,
-            Self::Quarantined { .. } => StoreErrorKind::Quarantined,
-            Self::ClockSkew { .. } => StoreErrorKind::ClockSkew,
-            Self::Terms { .. } => StoreErrorKind::Terms,
-            Self::Dropped { .. } => StoreErrorKind::Dropped,
-            Self::NotNew(_) => StoreErrorKind::NotNew,
-            Self::SecretTaken { .. } => StoreErrorKind::SecretTaken,
-            Self::Invalid(_) => StoreErrorKind::Invalid,
-            Self::Unusable(_) => StoreErrorKind::Unusable,
-            Self::Unavailable(_) => StoreErrorKind::Unavailable,
-        }
     }
 }
 

@@ -2,6 +2,9 @@
 //!
 //! The lowest layer. Nothing here decides, reads or writes.
 
+#[macro_use]
+mod error_kinds;
+
 pub(crate) mod counter;
 pub(crate) mod device;
 mod engine_error;
@@ -30,7 +33,9 @@ pub use self::grant::{AcquireRequest, Acquired, Grant, NodeIds, Record, Renewed}
 pub use self::history::{Explained, Explanation, Gap, History, PastLease, UnknownCause};
 pub(crate) use self::history::{HISTORY_KEPT, NodeHistory};
 pub use self::loss::Loss;
-pub use self::namespace::{ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, Namespace, NamespaceError};
+pub use self::namespace::{
+    ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, MAX_TTL_LIMIT, Namespace, NamespaceError,
+};
 pub use self::namespace_list::NamespaceList;
 pub use self::presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId};
 pub use self::quarantine::{Quarantine, QuarantineCause};

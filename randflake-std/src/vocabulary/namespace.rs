@@ -15,6 +15,12 @@ pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(60);
 /// Longest TTL that is assumed, at least, of a namespace whose record may have been lost: 300 s.
 pub const ASSUMED_MAX_TTL: Duration = Duration::from_secs(300);
 
+/// Highest value that the longest TTL of a namespace may have: 400 days.
+///
+/// The longest leases are those of devices that somebody visits: once a year, and five weeks late. A lease is kept in the
+/// history for as long after its end. After a data loss a namespace grants nothing for its longest TTL, so each day counts.
+pub const MAX_TTL_LIMIT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+
 const MAX_NAME_LEN: usize = 64;
 
 /// A time span in milliseconds, rounded up.
@@ -86,7 +92,8 @@ impl Namespace {
         Ok(())
     }
 
-    /// Sets the longest TTL that any holder may ask for, 60 s unless set; at least one tick.
+    /// Sets the longest TTL that any holder may ask for, 60 s unless set; at least one tick, at most [`MAX_TTL_LIMIT`]. A
+    /// store refuses a higher one as [`StoreError::Invalid`](crate::lease::StoreError::Invalid).
     ///
     /// It is one of the namespace's terms, as the layout is: stored when the namespace is created, fixed from then on, and
     /// set by every process that leases. An acquire or a renewal with another one is refused as

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Field, LayoutSpec, Permutation, Sparx64};
 
-use super::{DEFAULT_MAX_TTL, MAX_SKEW};
+use super::{DEFAULT_MAX_TTL, MAX_SKEW, MAX_TTL_LIMIT, StoreError};
 use crate::date::{span, utc};
 
 /// Terms that all holders of a namespace share; a holder with other terms is refused.
@@ -61,9 +61,25 @@ impl Terms {
     /// which a handle needs.
     #[must_use]
     pub fn max_ttl(&self) -> Duration {
-        let shortest = Duration::from_millis(self.spec.tick_ms().saturating_mul(3));
-        let default = DEFAULT_MAX_TTL.max(shortest);
+        let default = DEFAULT_MAX_TTL.max(self.three_ticks());
         self.max_ttl_ms.map_or(default, Duration::from_millis)
+    }
+
+    fn three_ticks(&self) -> Duration {
+        Duration::from_millis(self.spec.tick_ms().saturating_mul(3))
+    }
+
+    /// Refuses a longest TTL over the limit. A layout whose ticks are so long that three of them are longer may have these.
+    pub(crate) fn check_max_ttl(&self) -> Result<(), StoreError> {
+        let most = MAX_TTL_LIMIT.max(self.three_ticks());
+        if self.max_ttl() <= most {
+            return Ok(());
+        }
+        Err(StoreError::Invalid(format!(
+            "a longest TTL of {}: one tick of the layout to {} days are allowed",
+            span(self.max_ttl()),
+            most.as_secs() / (24 * 60 * 60)
+        )))
     }
 
     /// Terms for a client that leases: an unnamed longest TTL becomes the default. Otherwise a lost namespace would

@@ -81,7 +81,7 @@ fn is_newer<T>(outcome: Result<T, StoreError>) -> bool {
 
 pub(crate) fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
     const NODE: u32 = 70;
-    // With pages and hints.
+    // Large enough for hints.
     let namespace = Namespace::new("orders", Randflake).unwrap();
     let mut store = backend.open(&namespace).unwrap();
     let store = &mut store;

@@ -6,8 +6,8 @@
 
 #[path = "etcd/continuity.rs"]
 mod continuity;
-#[path = "etcd/pages.rs"]
-mod pages;
+#[path = "etcd/full.rs"]
+mod full;
 #[path = "etcd/replies.rs"]
 mod replies;
 #[path = "etcd/trouble.rs"]

@@ -102,7 +102,17 @@ impl Holding {
     }
 }
 
-/// A process: what it holds, and what its `Ledger` remembers.
+/// Record of the namespace as a process has seen it last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct SeenName {
+    pub(crate) version: NameVersion,
+    /// The store's clock then; 0 in worlds where no rule looks at it.
+    pub(crate) at: u8,
+    /// If it is the mark of a drop: when that was made, and until when it says that leases may live.
+    pub(crate) mark: Option<(u8, u8)>,
+}
+
+/// A process: what it holds, and what its `LeaseStore` remembers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Process {
     pub(crate) holding: Option<Holding>,
@@ -115,7 +125,7 @@ pub(crate) struct Process {
     pub(crate) flight: Option<Flight>,
     /// Given up by the process, or by one that has crashed, and on its way all the same.
     pub(crate) late: Option<Change>,
-    pub(crate) seen_name: Option<NameVersion>,
+    pub(crate) seen: Option<SeenName>,
     pub(crate) seen_ends: [u8; 2],
     /// The store's clock minus the time, as last answered.
     pub(crate) offset: Option<i8>,

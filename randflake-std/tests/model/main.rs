@@ -5,8 +5,8 @@
 //! Each operation reads the store, hands what it holds to `rules::acquire`, `renew` or `release`, and sends the
 //! [`Change`](randflake_std::rules::Change) that they return, which the store applies if what was read is still so.
 //! What is issued comes from core's `Sequencer`. So there is no second version of a rule here: the store only compares
-//! and writes. What is written anew is the memory of `Ledger` (its tries, what it has seen, the carried clock), in a
-//! few bytes, so that millions of states fit.
+//! and writes. What is written anew is the memory of `LeaseStore` (its tries, what it has seen, the estimate of the
+//! clock), in a few bytes, so that millions of states fit.
 //!
 //! # What may happen
 //!
@@ -19,6 +19,8 @@
 //!   machines' clocks agree, and the store's may differ by any number of ticks;
 //! - `UNAWARE`: the engine does not notice that an old state was restored. Nothing is granted until a holder has asked:
 //!   what is granted before that, no rule can know;
+//! - `MADE_AGAIN`, `REOPENED`: the namespace's record is in the place of an earlier one, which a restored store has again;
+//!   processes remember which one they saw, and when. An operator opens the dropped namespace;
 //! - `COPIES`: what two copies of a holder issue until the second one has asked is theirs both, which no rule can
 //!   prevent; all else must not repeat. `LOST_COPIES`: and the store forgets which of them was the first, with the same
 //!   allowance;
@@ -26,10 +28,10 @@
 //!
 //! # How far
 //!
-//! In the order of the histories' lengths, 20 million states in all; each search prints its states and its depth. Not
+//! In the order of the histories' lengths, over 20 million states in all; each search prints its states and its depth. Not
 //! checked: more than two processes, two node ids and one loss; several node ids in one request; a process that
 //! holds a lease while it acquires the next; a store that forgets while clocks of machines differ; the store's failure
-//! to do what [`Backend`](randflake_std::store::Engine) asks of it. That larger worlds add nothing is likely, not
+//! to do what [`Engine`](randflake_std::store::Engine) asks of it. That larger worlds add nothing is likely, not
 //! proven: each rule left out shows within these.
 
 #![expect(
@@ -50,7 +52,7 @@ use stateright::{Checker, HasDiscoveries, Model};
 
 use protocol::{A_COPY_IS_TOLD, NO_ID_REPEATS, ONE_ID_AFTER_A_LOSS};
 use records::{LONGER_TTL, OTHER_LAYOUT, SHORTER_TTL, USUAL as USUAL_TERMS};
-use rules::{Clocks, Flaw, Loss, Rules};
+use rules::{Begin, Clocks, Flaw, Loss, Rules};
 
 const HOLDERS: usize = 2;
 /// As long as the skew that is allowed.
@@ -69,7 +71,7 @@ const USUAL: Rules = Rules {
     acquires: 3,
     faults: true,
     copies: false,
-    is_made: false,
+    begin: Begin::Empty,
     node_ids: 1,
     terms: [USUAL_TERMS; 2],
 };
@@ -88,7 +90,7 @@ const LEAPING: Rules = Rules {
 const FORGETFUL: Rules = Rules {
     clocks: Clocks::MachinesAgree(6),
     losses: &[Loss::Flush, Loss::Promote],
-    is_made: true,
+    begin: Begin::Made,
     ..USUAL
 };
 const PROMOTED: Rules = Rules {
@@ -103,6 +105,18 @@ const UNAWARE: Rules = Rules {
     faults: false,
     ..FORGETFUL
 };
+/// A record in the place of another one. The shorter TTL makes the way to the end of a quarantine shorter.
+const MADE_AGAIN: Rules = Rules {
+    clocks: Clocks::MachinesAgree(12),
+    losses: &[Loss::Flush, Loss::Promote, Loss::Restore],
+    begin: Begin::MadeAgain,
+    terms: [SHORTER_TTL; 2],
+    ..UNAWARE
+};
+const REOPENED: Rules = Rules {
+    begin: Begin::Dropped,
+    ..MADE_AGAIN
+};
 const COPIES: Rules = Rules {
     copies: true,
     faults: true,
@@ -116,7 +130,7 @@ const CALM_COPIES: Rules = Rules {
 const LOST_COPIES: Rules = Rules {
     clocks: Clocks::Any(&[1]),
     losses: &[Loss::Promote],
-    is_made: true,
+    begin: Begin::Made,
     terms: [LONGER_TTL; 2],
     ..CALM_COPIES
 };
@@ -159,6 +173,8 @@ fn no_id_repeats() {
     search("forgetful", FORGETFUL, 8, &[ONE_ID_AFTER_A_LOSS]);
     search("promoted", PROMOTED, 10, &[ONE_ID_AFTER_A_LOSS]);
     search("unaware", UNAWARE, 6, &[ONE_ID_AFTER_A_LOSS]);
+    search("made again", MADE_AGAIN, 6, &[ONE_ID_AFTER_A_LOSS]);
+    search("reopened", REOPENED, 6, &[ONE_ID_AFTER_A_LOSS]);
     search("copies", COPIES, 6, &[A_COPY_IS_TOLD]);
     search("lost copies", LOST_COPIES, 6, &[A_COPY_IS_TOLD]);
     search("two layouts", TWO_LAYOUTS, 4, &[]);
@@ -184,6 +200,8 @@ fn every_flaw_repeats_an_id() {
         (Flaw::QuarantineBeforeClock, PROMOTED),
         (Flaw::VanishedWithoutQuarantine, UNAWARE),
         (Flaw::QuarantineOfOneSkew, PROMOTED),
+        (Flaw::OlderFollows, MADE_AGAIN),
+        (Flaw::OlderFollows, REOPENED),
     ] {
         let rules = Rules {
             flaw: Some(flaw),

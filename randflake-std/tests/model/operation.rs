@@ -2,18 +2,16 @@
 
 use core::time::Duration;
 
-use randflake_std::lease::{self, NodeIds, StoreError};
+use randflake_std::lease::{self, AcquireRequest, NodeIds, QuarantineCause, StoreError};
 use randflake_std::rules::{
     self, Acquire, Caller, ClockWindow, Decision, Form, HeldLease, HistoryLink, Loss,
     NamespaceRecord, NodeRecord, Observed, QuarantineReason, VERSION, Versions, View,
 };
 
 use crate::TICK_MS;
-use crate::holder::{Grant, Holding, Process};
+use crate::holder::{Grant, Holding, Process, SeenName};
 use crate::lies;
-use crate::records::{
-    Change, Lease, LeaseChange, Name, NameVersion, Store, small, terms, time, token, ttl_of,
-};
+use crate::records::{Change, Lease, LeaseChange, Name, Store, small, terms, time, token, ttl_of};
 use crate::rules::{Flaw, Rules};
 
 /// What a process has asked for, until it is answered.
@@ -36,6 +34,8 @@ pub(crate) struct Flight {
     pub(crate) change: Change,
     pub(crate) nonce: u8,
     answer: Answer,
+    /// The store's clock when it was read; 0 in worlds where no rule looks at it.
+    read_at: u8,
     /// The store's clock minus the time, when it was read.
     offset: Option<i8>,
     /// A copy knows of it.
@@ -57,6 +57,10 @@ pub(crate) enum Answer {
 impl Flight {
     pub(crate) fn renews(&self) -> bool {
         matches!(self.answer, Answer::Renewed(_))
+    }
+
+    pub(crate) fn acquires(&self) -> bool {
+        matches!(self.answer, Answer::Granted(..) | Answer::Refused)
     }
 
     /// Whether the store knows now that it has forgotten a lease.
@@ -108,7 +112,7 @@ impl Process {
         let node_ids = self.wanted(asked, place);
         let keeps_end = place.rules.has_any_clocks();
         let mut view = store.view(place.now, &node_ids, apart, keeps_end);
-        let seen = self.seen();
+        let seen = self.observed(place.rules);
         let (mine, is_renewal) = (
             terms(place.terms()),
             !matches!(asked, Asked::Acquire { .. }),
@@ -128,7 +132,12 @@ impl Process {
         let is_skewed = matches!(answer, Err(StoreError::ClockSkew { .. }));
         let answer = answer.unwrap_or(Answer::Refused);
         let flight = Flight {
-            change: compact(&change, store, apart),
+            change: compact(&change, store, apart, place.rules.begin.has_past()),
+            read_at: if place.rules.begin.has_past() {
+                place.now
+            } else {
+                0
+            },
             nonce: small(place.fresh.1),
             answer,
             offset: place.offset(),
@@ -140,8 +149,8 @@ impl Process {
             return false;
         }
         let name = change.namespace_before.as_ref().filter(|_| !is_skewed);
-        let name = name.map(|record| (small(record.origin), small(record.writes)));
-        self.answered(name, flight.offset);
+        let name = name.map(|record| Name::of(record, place.rules.begin.has_past()));
+        self.answered(name, &flight);
         self.take(answer, place.now, place.terms());
         flight.tells_of_a_loss()
     }
@@ -161,21 +170,34 @@ impl Process {
         }
     }
 
-    fn seen(&self) -> Observed {
+    fn observed(&self, rules: Rules) -> Observed {
         let mut seen = Observed::default();
-        if let Some((origin, writes)) = self.seen_name {
-            // Only these two are looked at, and it is never too long ago.
+        if let Some(SeenName { version, at, mark }) = self.seen {
+            let (origin, writes) = version;
+            let (since, until) = mark.unwrap_or_default();
+            let is_flawed = rules.has(Flaw::OlderFollows);
+            // Only these are looked at.
             let record = NamespaceRecord {
                 versions: Versions::FIRST,
                 terms: terms(0),
                 origin: origin.into(),
                 writes: writes.into(),
-                quarantine: 0,
-                reason: QuarantineReason::default(),
+                quarantine: until.into(),
+                reason: QuarantineReason {
+                    since: if is_flawed { 0 } else { since.into() },
+                    cause: QuarantineCause::Dropped,
+                    is_dropped: mark.is_some(),
+                },
                 fingerprint: String::new(),
                 form: Form::default(),
             };
-            seen.note_namespace(&record, Duration::MAX);
+            let at = match at {
+                _ if is_flawed => Duration::ZERO,
+                _ if rules.begin.has_past() => time(at),
+                // Any other record is older than that, so it contradicts.
+                _ => Duration::MAX,
+            };
+            seen.note_namespace(record, at);
         }
         for (node_id, end) in (0..).zip(self.seen_ends).filter(|(_, end)| *end > 0) {
             seen.note(&NodeRecord {
@@ -198,7 +220,7 @@ impl Process {
         seen
     }
 
-    /// What the ledger expects of the store's clock. Where machines' clocks show anything, this one's shows what lets
+    /// What the client expects of the store's clock. Where machines' clocks show anything, this one's shows what lets
     /// the operation through: refused ones change nothing.
     fn expected(&self, place: &Place, is_renewal: bool) -> ClockWindow {
         if place.rules.has_any_clocks() {
@@ -229,13 +251,15 @@ impl Process {
             } => {
                 let chosen = [place.offered.into()];
                 let request = Acquire {
-                    token: token(number),
-                    holder: "",
-                    nodes: match place.holder {
-                        0 => NodeIds::Any(1),
-                        _ => NodeIds::These(&chosen),
+                    request: AcquireRequest {
+                        token: token(number),
+                        holder: "",
+                        nodes: match place.holder {
+                            0 => NodeIds::Any(1),
+                            _ => NodeIds::These(&chosen),
+                        },
+                        ttl: ttl.into(),
                     },
-                    ttl: ttl.into(),
                     tried: &lies::tried(numbers(tried), view, place.rules),
                     within: (0, u32::MAX),
                 };
@@ -290,8 +314,8 @@ impl Process {
     /// The store has done what was sent, and the answer is here when the holder's clock shows a tick.
     pub(crate) fn receive(&mut self, now: u8, terms: u8) {
         if let Some(flight) = self.flight.take_if(|flight| flight.done) {
-            let name = flight.change.name_after.map(Name::version);
-            self.answered(name.or(flight.change.name_before), flight.offset);
+            let change = &flight.change;
+            self.answered(change.name_after.or(change.name_before), &flight);
             self.take(flight.answer, now, terms);
             if flight.copied
                 && let Some(holding) = &mut self.holding
@@ -301,9 +325,22 @@ impl Process {
         }
     }
 
-    fn answered(&mut self, name: Option<NameVersion>, offset: Option<i8>) {
-        self.seen_name = name.or(self.seen_name);
-        self.offset = name.and(offset);
+    fn answered(&mut self, name: Option<Name>, flight: &Flight) {
+        let seen = |name: Name| SeenName {
+            version: name.version(),
+            at: flight.read_at,
+            mark: name.mark(),
+        };
+        self.seen = name.map(seen).or(self.seen);
+        self.offset = name.and(flight.offset);
+    }
+
+    /// Whether a store's record contradicts what this process has seen.
+    pub(crate) fn is_witness(&self, name: Option<Name>) -> bool {
+        let there = name.map(Name::version);
+        self.seen.is_some_and(|SeenName { version, .. }| {
+            there.is_none_or(|there| there.0 != version.0 || there.1 < version.1)
+        })
     }
 
     fn take(&mut self, answer: Answer, now: u8, terms: u8) {
@@ -347,12 +384,15 @@ fn numbers(bits: u32) -> Vec<u64> {
 }
 
 /// What is compared is what was read, whatever a lie made of it.
-fn compact(change: &rules::Change, store: &Store, apart: u8) -> Change {
+fn compact(change: &rules::Change, store: &Store, apart: u8, has_past: bool) -> Change {
     assert!(change.nodes.len() <= 1);
     Change {
         losses: store.losses,
-        name_before: store.records.name.map(Name::version),
-        name_after: change.namespace_after.as_ref().map(Name::of),
+        name_before: store.records.name,
+        name_after: change
+            .namespace_after
+            .as_ref()
+            .map(|record| Name::of(record, has_past)),
         lease: change.nodes.first().map(|node| {
             let place = small(node.after.node_id.into()) + apart;
             LeaseChange {

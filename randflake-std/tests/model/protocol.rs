@@ -1,10 +1,11 @@
 //! Everything that may happen to two processes and their node ids, in any order.
 
+use randflake_std::rules::{self, Caller, ClockWindow, Observed, VERSION};
 use stateright::{Model, Property};
 
-use crate::holder::{Holding, Process};
+use crate::holder::{Holding, Process, SeenName};
 use crate::operation::{Asked, Place};
-use crate::records::{Change, Lease, LeaseVersion, Name, NameVersion, Records, Store};
+use crate::records::{Change, Lease, LeaseVersion, Name, NameVersion, Records, Store, terms, time};
 use crate::rules::{Clocks, Flaw, Loss, Rules};
 use crate::{HOLDERS, MAX_LOSSES};
 
@@ -69,6 +70,10 @@ pub(crate) enum Action {
     Crash(usize),
     /// The other process becomes a copy of this one.
     Copy(usize),
+    /// An operator opens a dropped namespace again.
+    Reopen {
+        now: u8,
+    },
     Lose(Loss),
     Replicate,
     PassTime,
@@ -79,16 +84,26 @@ impl Model for Rules {
     type Action = Action;
 
     fn init_states(&self) -> Vec<World> {
-        let store = if self.is_made {
-            Store::made(self.terms[0])
-        } else {
-            Store::default()
+        let store = Store::at_begin(self.begin, self.terms[0]);
+        let mark = store.records.name.filter(|name| name.mark().is_some());
+        let seen = mark.map(|mark| SeenName {
+            version: mark.version(),
+            at: self.begin.time(),
+            mark: mark.mark(),
+        });
+        let process = Process {
+            seen,
+            ..Process::default()
         };
-        // So that a store's clock can be behind.
-        let time = if self.has_any_clocks() { 0 } else { 2 };
+        let time = if self.has_any_clocks() {
+            0
+        } else {
+            self.begin.time()
+        };
         vec![World {
             store,
             time,
+            processes: [process; HOLDERS],
             ..World::default()
         }]
     }
@@ -99,6 +114,11 @@ impl Model for Rules {
         }
         for holder in 0..HOLDERS {
             world.actions_of(holder, *self, actions);
+        }
+        let name = world.store.records.name;
+        if name.is_some_and(|name| name.mark().is_some()) {
+            let reopen = |now| Action::Reopen { now };
+            actions.extend(world.readings(*self).map(reopen));
         }
         if world.store.losses < MAX_LOSSES {
             actions.extend(self.losses.iter().map(|loss| Action::Lose(*loss)));
@@ -197,8 +217,10 @@ impl World {
                 (None, Some(_)) => actions.push(Action::Renew { holder, now }),
                 (Some(Asked::Acquire { .. }), _) | (None, None) => {
                     let may_begin = state.asked.is_some() || self.acquires < rules.acquires;
-                    // What is granted while nobody knows of the loss cannot be told from what was forgotten.
-                    if may_begin && !self.unnoticed {
+                    // What is granted while nobody knows of the loss cannot be told from what was forgotten. But who has
+                    // seen a later record knows.
+                    let knows = !self.unnoticed || state.is_witness(self.store.records.name);
+                    if may_begin && knows {
                         let offer = |offered| Action::Acquire {
                             holder,
                             offered,
@@ -273,6 +295,7 @@ impl World {
             }
             Action::Crash(holder) => self.processes[holder].crash(),
             Action::Copy(holder) => self.copy(holder, rules),
+            Action::Reopen { now } => self.reopen(now, rules),
             Action::Lose(loss) => self.lose(loss),
             Action::Replicate => self.store.replica = self.store.records,
             Action::PassTime => self.time += 1,
@@ -288,22 +311,48 @@ impl World {
             offered,
             rules,
         };
-        if self.processes[holder].ask(&self.store, &place) {
+        if self.processes[holder].ask(&self.store, &place) && !rules.begin.has_past() {
             self.unnoticed = false;
         }
+    }
+
+    /// By somebody who has seen nothing.
+    fn reopen(&mut self, now: u8, rules: Rules) {
+        let view = self.store.view(now, &[], 0, rules.has_any_clocks());
+        let caller = Caller {
+            terms: &terms(rules.terms[0]),
+            seen: &Observed::default(),
+            clock: Some(ClockWindow::of_machine(time(self.time), time(self.time))),
+            fresh: self.fresh(),
+            knows: VERSION,
+        };
+        let opened = rules::reopen(&view, &caller).change.namespace_after;
+        let opened = opened.map(|record| Name::of(&record, rules.begin.has_past()));
+        self.store.records.name = opened.or(self.store.records.name);
     }
 
     fn commit(&mut self, holder: usize, answered: Option<u8>, rules: Rules) {
         let Some(flight) = &mut self.processes[holder].flight else {
             return;
         };
+        let quarantine = self.store.records.name.map_or(0, |name| name.quarantine);
         if !self.store.commit(&flight.change) {
             // Others were faster: it reads again.
             self.processes[holder].flight = None;
             return;
         }
         flight.done = true;
-        self.unnoticed &= !flight.tells_of_a_loss();
+        let noticed = if rules.begin.has_past() {
+            // A holder whose namespace is another one now speaks for its own lease alone.
+            flight.acquires()
+                && flight
+                    .change
+                    .name_after
+                    .is_some_and(|name| name.quarantine > quarantine)
+        } else {
+            flight.tells_of_a_loss()
+        };
+        self.unnoticed &= !noticed;
         if let Some(now) = answered {
             self.processes[holder].receive(now, rules.terms[holder]);
         }
@@ -327,7 +376,7 @@ impl World {
         }
         let mut tried = 0;
         for process in &self.processes {
-            process.seen_name.into_iter().for_each(&mut name);
+            process.seen.into_iter().for_each(|seen| name(seen.version));
             let flight = process.flight.as_ref();
             let sent = flight.map(|flight| &flight.change);
             let changes = sent.into_iter().chain(&process.late);
@@ -338,8 +387,8 @@ impl World {
                 ..
             } in changes
             {
-                let names = [*name_before, name_after.map(Name::version)];
-                names.into_iter().flatten().for_each(&mut name);
+                let names = [*name_before, *name_after].into_iter().flatten();
+                names.map(Name::version).for_each(&mut name);
                 let leases = node.map(|node| [node.before, Some(Lease::version(node.after))]);
                 leases.into_iter().flatten().flatten().for_each(&mut lease);
             }

@@ -4,12 +4,13 @@ use core::time::Duration;
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
-use randflake_std::lease::Token;
+use randflake_std::lease::{QuarantineCause, Token};
 use randflake_std::rules::{
     Continuity, Form, HistoryLink, KeyCheck, NamespaceRecord, Node, NodeRecord, QuarantineReason,
     Terms, VERSION, Versions, View,
 };
 
+use crate::rules::Begin;
 use crate::{TICK_MS, TTL};
 
 const EPOCH_UNIX_MS: u64 = 1_700_000_000_000;
@@ -145,6 +146,12 @@ pub(crate) struct Name {
     pub(crate) origin: u8,
     pub(crate) writes: u8,
     pub(crate) quarantine: u8,
+    /// Start of the quarantine; 0 in worlds where no rule looks at it.
+    since: u8,
+    /// Whether it is the mark of a drop.
+    is_dropped: bool,
+    /// Whether it was made after a drop.
+    is_reopened: bool,
     fingerprint: u8,
 }
 
@@ -152,8 +159,16 @@ pub(crate) struct Name {
 pub(crate) type NameVersion = (u8, u8);
 
 impl Name {
-    pub(crate) fn of(record: &NamespaceRecord) -> Self {
+    pub(crate) fn of(record: &NamespaceRecord, has_past: bool) -> Self {
+        let QuarantineReason {
+            since,
+            cause,
+            is_dropped,
+        } = record.reason;
         Self {
+            since: if has_past { small(since) } else { 0 },
+            is_dropped,
+            is_reopened: cause == QuarantineCause::Dropped && !is_dropped,
             terms: place_of(&record.terms),
             origin: small(record.origin),
             writes: small(record.writes),
@@ -166,6 +181,11 @@ impl Name {
         (self.origin, self.writes)
     }
 
+    /// If it is the mark of a drop: when it was made, and until when leases may live.
+    pub(crate) fn mark(self) -> Option<(u8, u8)> {
+        self.is_dropped.then_some((self.since, self.quarantine))
+    }
+
     pub(crate) fn record(self) -> NamespaceRecord {
         NamespaceRecord {
             versions: Versions::FIRST,
@@ -173,7 +193,16 @@ impl Name {
             origin: self.origin.into(),
             writes: self.writes.into(),
             quarantine: self.quarantine.into(),
-            reason: QuarantineReason::default(),
+            reason: QuarantineReason {
+                since: self.since.into(),
+                cause: if self.is_dropped || self.is_reopened {
+                    QuarantineCause::Dropped
+                } else {
+                    // Whether it is of a new namespace makes no difference but for people.
+                    QuarantineCause::default()
+                },
+                is_dropped: self.is_dropped,
+            },
             fingerprint: fingerprint(self.fingerprint),
             form: Form::default(),
         }
@@ -210,7 +239,7 @@ pub(crate) struct Store {
 pub(crate) struct Change {
     /// Those of the store when it was read.
     pub(crate) losses: u8,
-    pub(crate) name_before: Option<NameVersion>,
+    pub(crate) name_before: Option<Name>,
     pub(crate) name_after: Option<Name>,
     pub(crate) lease: Option<LeaseChange>,
 }
@@ -224,22 +253,39 @@ pub(crate) struct LeaseChange {
 }
 
 impl Store {
-    /// With a namespace in which nothing was leased.
-    pub(crate) fn made(terms: u8) -> Self {
-        let name = Name {
+    /// The store of a world at its beginning: a namespace in which nothing was leased, or none.
+    pub(crate) fn at_begin(begin: Begin, terms: u8) -> Self {
+        let made = |origin, since| Name {
             terms,
-            origin: 0,
+            origin,
             writes: 1,
             quarantine: 0,
+            since,
+            is_dropped: false,
+            is_reopened: false,
             fingerprint: 0,
         };
-        let records = Records {
+        let (name, replica) = match begin {
+            Begin::Empty => return Self::default(),
+            Begin::Made => (made(0, 0), made(0, 0)),
+            Begin::MadeAgain => (made(1, 6), made(0, 3)),
+            Begin::Dropped => {
+                let mark = Name {
+                    writes: 2,
+                    quarantine: 10,
+                    is_dropped: true,
+                    ..made(1, 6)
+                };
+                (mark, made(0, 3))
+            }
+        };
+        let of = |name| Records {
             name: Some(name),
             leases: [None; 2],
         };
         Self {
-            records,
-            replica: records,
+            records: of(name),
+            replica: of(replica),
             ..Self::default()
         }
     }
@@ -274,7 +320,7 @@ impl Store {
     pub(crate) fn commit(&mut self, change: &Change) -> bool {
         let leases = &mut self.records.leases;
         let is_so = change.losses == self.losses
-            && change.name_before == self.records.name.map(Name::version)
+            && change.name_before.map(Name::version) == self.records.name.map(Name::version)
             && change.lease.is_none_or(|lease| {
                 lease.before == leases[usize::from(lease.place)].map(Lease::version)
             });

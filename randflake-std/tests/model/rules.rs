@@ -35,6 +35,37 @@ pub(crate) enum Flaw {
     VanishedWithoutQuarantine,
     /// A quarantine allows for one clock that is wrong, not for two.
     QuarantineOfOneSkew,
+    /// A record in the place of one that was seen passes for its successor, however old it is.
+    OlderFollows,
+}
+
+/// What was there before a world begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begin {
+    /// Nothing.
+    Empty,
+    /// The namespace's record, in the replica too.
+    Made,
+    /// A record that was made after a loss; the replica has one from before.
+    MadeAgain,
+    /// The mark of a drop, which the processes have seen; the replica has an earlier record.
+    Dropped,
+}
+
+impl Begin {
+    /// Whether records of several origins are there, so that their times matter.
+    pub(crate) fn has_past(self) -> bool {
+        matches!(self, Self::MadeAgain | Self::Dropped)
+    }
+
+    /// What the machines' clocks show: late enough that a store's clock can be behind.
+    pub(crate) fn time(self) -> u8 {
+        match self {
+            Self::Empty | Self::Made => 2,
+            Self::MadeAgain => 8,
+            Self::Dropped => 9,
+        }
+    }
 }
 
 /// Behaviour of the clocks of a world.
@@ -71,8 +102,7 @@ pub(crate) struct Rules {
     pub(crate) faults: bool,
     /// Once, one process becomes a copy of the other.
     pub(crate) copies: bool,
-    /// The namespace's record is there from the beginning, in the replica too.
-    pub(crate) is_made: bool,
+    pub(crate) begin: Begin,
     /// Number of node ids, at most 2.
     pub(crate) node_ids: u8,
     /// What the namespace means to each process: see [`terms`](crate::records::terms).

@@ -10,7 +10,7 @@ use randflake_std::{Builder, ExactSystemClock, GenerateError, Health, Layout, Ra
 
 const TICK: Duration = Duration::from_secs(40 * 365 * 24 * 3_600);
 /// Far longer than any of this takes.
-const LIMIT: Duration = TICK.saturating_mul(10);
+const LIMIT: Duration = TICK.saturating_mul(3);
 
 /// The store answers when nobody has the lock.
 #[derive(Default)]

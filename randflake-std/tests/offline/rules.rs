@@ -8,13 +8,14 @@ use std::sync::Arc;
 
 use randflake_core::{Clock, ManualClock};
 use randflake_std::lease::{
-    AcquireRequest, Grant, MemoryStore, Namespace, NodeIds, StoreError, Token,
+    AcquireRequest, Grant, MAX_TTL_LIMIT, MemoryStore, Namespace, NodeIds, QuarantineCause,
+    StoreError, Token,
 };
 use randflake_std::rules::{
     self, Acquire, Caller, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Observed,
     QuarantineReason, VERSION, Versions, View,
 };
-use randflake_std::{ExactSystemClock, Randflake};
+use randflake_std::{ExactSystemClock, Layout, Randflake};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
@@ -22,13 +23,19 @@ fn token() -> Token {
     Token::from_bytes([1; 16])
 }
 
-fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
-    let namespace = Namespace::new("orders", Randflake).unwrap();
-    let asked = Acquire {
+fn request(nodes: NodeIds<'_>) -> AcquireRequest<'_> {
+    AcquireRequest {
         token: token(),
         holder: "holder",
         nodes,
         ttl: 60,
+    }
+}
+
+fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let asked = Acquire {
+        request: request(nodes),
         tried: &[],
         within: (0, u32::MAX),
     };
@@ -41,6 +48,84 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
     };
     let granted = rules::acquire(view, &asked, &caller).answer?;
     Ok(granted.iter().map(|record| record.node_id).collect())
+}
+
+/// A namespace's record whose quarantine began at a tick, and is over.
+fn record(origin: u64, since: u64) -> NamespaceRecord {
+    NamespaceRecord {
+        versions: Versions::FIRST,
+        terms: *Namespace::new("orders", Randflake).unwrap().terms(),
+        origin,
+        writes: 1,
+        quarantine: 0,
+        reason: QuarantineReason {
+            since,
+            ..QuarantineReason::default()
+        },
+        fingerprint: String::new(),
+        form: Form::default(),
+    }
+}
+
+/// A process that has seen one record of a namespace finds another one. Only a younger one follows on it: an older one is a
+/// backup's, and may have forgotten leases.
+#[test]
+fn a_record_that_is_older_than_the_one_that_was_seen_closes_the_namespace() {
+    let spec = Randflake::SPEC;
+    let now = ExactSystemClock.now().unwrap();
+    let tick = spec.tick_at(now).unwrap();
+    let dropped = tick - 1_000;
+    let mark = NamespaceRecord {
+        quarantine: dropped + 80,
+        reason: QuarantineReason {
+            since: dropped,
+            cause: QuarantineCause::Dropped,
+            is_dropped: true,
+        },
+        ..record(2, 0)
+    };
+    let seen_at = |tick| Duration::from_millis(spec.unix_ms(tick));
+    for (seen, at) in [
+        // Seen long after the drop: what counts is when that was.
+        (mark, seen_at(tick - 10)),
+        (record(2, 0), seen_at(dropped)),
+    ] {
+        for (since, is_granted) in [
+            (dropped - 5_000, false),
+            (dropped + 20, false),
+            (dropped + 21, true),
+        ] {
+            let mut observed = Observed::default();
+            observed.note_namespace(seen.clone(), at);
+            let namespace = Namespace::new("orders", Randflake).unwrap();
+            let terms = *namespace.terms();
+            let view = View {
+                now,
+                continuity: Continuity::default(),
+                namespace: Some(record(1, since)),
+                nodes: vec![Node {
+                    node_id: 5,
+                    record: None,
+                }],
+                is_sole: false,
+                free_from: None,
+            };
+            let caller = Caller {
+                terms: &terms,
+                seen: &observed,
+                clock: None,
+                fresh: (1, 2),
+                knows: VERSION,
+            };
+            let acquisition = Acquire {
+                request: request(NodeIds::Any(1)),
+                tried: &[],
+                within: (0, u32::MAX),
+            };
+            let answer = rules::acquire(&view, &acquisition, &caller).answer;
+            assert_eq!(answer.is_ok(), is_granted, "{since}: {answer:?}");
+        }
+    }
 }
 
 /// As after a write that never arrived: what was tried is read, and the engine offers it again.
@@ -80,10 +165,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
     let now = ExactSystemClock.now().unwrap();
     let tick = namespace.spec().tick_at(now).unwrap();
     let asked = Acquire {
-        token: token(),
-        holder: "holder",
-        nodes: NodeIds::Any(1),
-        ttl: 60,
+        request: request(NodeIds::Any(1)),
         tried: &[7],
         within: (0, u32::MAX),
     };
@@ -98,16 +180,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
     let mut view = View {
         now,
         continuity: Continuity::default(),
-        namespace: Some(NamespaceRecord {
-            versions: Versions::FIRST,
-            terms: *namespace.terms(),
-            origin: 1,
-            writes: 1,
-            quarantine: 0,
-            reason: QuarantineReason::default(),
-            fingerprint: String::new(),
-            form: Form::default(),
-        }),
+        namespace: Some(record(1, 0)),
         nodes: vec![Node {
             node_id: 5,
             record: Some(NodeRecord {
@@ -247,5 +320,26 @@ fn the_shortest_lasting_ttl_outlasts_a_quarantine_and_shorter_ones_do_not() {
     assert!(is_renewed(least));
     for short in [5, 15, 25, 30] {
         assert!(!is_renewed(Duration::from_secs(short)), "{short} s");
+    }
+}
+
+#[test]
+fn a_longest_ttl_over_the_limit_is_refused_by_name() {
+    let acquired = |max_ttl: Duration| {
+        let clock = Arc::new(ManualClock::at_unix_ms(1_800_000_000_000));
+        let namespace = Namespace::new("orders", Randflake).unwrap();
+        let mut store = MemoryStore::new(namespace.with_max_ttl(max_ttl), clock);
+        store.acquire(&request(NodeIds::Any(1)))
+    };
+    assert!(acquired(MAX_TTL_LIMIT).is_ok());
+    for over in [MAX_TTL_LIMIT + Duration::from_millis(1), Duration::MAX] {
+        let refused = acquired(over).unwrap_err();
+        let StoreError::Invalid(told) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(
+            told.contains("one tick of the layout to 400 days are allowed"),
+            "{told}"
+        );
     }
 }

@@ -7,6 +7,7 @@ use core::time::Duration;
 use std::env;
 
 use randflake_std::date::span;
+use randflake_std::lease::MAX_TTL_LIMIT;
 
 use crate::date;
 use crate::failure::Failure;
@@ -19,8 +20,10 @@ pub(crate) type NamedTtl = (&'static str, Duration);
 /// A longest TTL as people type it.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let time = date::duration(text)?;
-    if time.is_zero() {
-        return Err("a time above 0 is allowed, such as 90s, 15m or 1h".to_owned());
+    if time.is_zero() || time > MAX_TTL_LIMIT {
+        return Err(
+            "a time above 0 and up to 400 days is allowed, such as 90s, 15m or 1h".to_owned(),
+        );
     }
     Ok(time)
 }

@@ -48,6 +48,12 @@ impl<'t> Fields<'t> {
         base36::number(self.word()?)?.try_into().ok()
     }
 
+    /// A number that each write of the record raises. The highest one is refused: no record is written that often, and
+    /// there would be none after it.
+    pub(in super::super) fn count(&mut self) -> Option<u64> {
+        self.number().filter(|count| *count < u64::MAX)
+    }
+
     pub(in super::super) fn long(&mut self) -> Option<u128> {
         base36::long(self.word()?)
     }

@@ -38,7 +38,7 @@ impl NamespaceRecord {
     fn of(fields: &mut Fields<'_>) -> Option<Self> {
         let [written, holder] = digits(fields.word()?)?;
         let terms = Terms::from_text(fields.word()?)?;
-        let (origin, writes) = (fields.number()?, fields.number()?);
+        let (origin, writes) = (fields.number()?, fields.count()?);
         let (quarantine, reason) = QuarantineReason::from_text(fields.word()?)?;
         Some(Self {
             versions: Versions { written, holder },
@@ -128,7 +128,7 @@ impl Terms {
             epoch_unix_ms: number(part()?)?,
             tick_ms: number(part()?)?,
         };
-        Some(Self {
+        let terms = Self {
             spec: LayoutSpec::new(fields).ok()?,
             max_ttl_ms: Some(number(part()?)?),
             seal: match part()? {
@@ -136,7 +136,8 @@ impl Terms {
                 "plain" => Some(KeyCheck::Plain),
                 check => Some(KeyCheck::Key(u32::from_str_radix(check, 16).ok()?)),
             },
-        })
+        };
+        terms.check_max_ttl().is_ok().then_some(terms)
     }
 }
 

@@ -76,12 +76,17 @@ impl NodeRecord {
         };
         let knows = base36::number(state.as_str())?;
         let start = end.wrapping_sub(fields.number()?);
+        // The next lease has a higher one.
+        let fencing_token = start.wrapping_add(fields.number()?);
+        if fencing_token == u64::MAX {
+            return None;
+        }
         Some(Self {
             node_id,
             start,
             end,
-            fencing_token: start.wrapping_add(fields.number()?),
-            serial: fields.number()?,
+            fencing_token,
+            serial: fields.count()?,
             token: Token::from_bytes(fields.long()?.to_be_bytes()),
             nonce: fields.number()?,
             held,
@@ -151,6 +156,31 @@ mod tests {
         );
         assert_eq!(record.to_text(), text);
         assert!(NodeRecord::from_text(7, &format!("{}x", node().to_text()), VERSION).is_err());
+    }
+
+    /// Planted: no record is written that often, and nothing could follow on it.
+    #[test]
+    fn a_number_that_cannot_be_raised_is_refused() {
+        let last = u64::MAX;
+        for planted in [
+            NodeRecord {
+                serial: last,
+                ..node()
+            },
+            NodeRecord {
+                fencing_token: last,
+                ..node()
+            },
+        ] {
+            let refused = NodeRecord::from_text(7, &planted.to_text(), VERSION);
+            assert_eq!(refused.unwrap_err(), "it is damaged");
+        }
+        let highest = NodeRecord {
+            serial: last - 1,
+            fencing_token: last - 1,
+            ..node()
+        };
+        assert!(NodeRecord::from_text(7, &highest.to_text(), VERSION).is_ok());
     }
 
     #[test]

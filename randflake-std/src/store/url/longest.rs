@@ -7,7 +7,7 @@ use super::StoreUrl;
 use super::rules::KNOWN;
 use super::text::refused;
 use crate::date;
-use crate::vocabulary::{Namespace, StoreError};
+use crate::vocabulary::{MAX_TTL_LIMIT, Namespace, StoreError};
 
 pub(super) const NAME: &str = "max_ttl";
 
@@ -25,9 +25,10 @@ pub(super) fn split(url: &str) -> Result<(Cow<'_, str>, Option<Duration>), Store
         [text] => text,
         _ => return Err(refused("has the option max_ttl twice", KNOWN)),
     };
-    let time = date::duration(text).filter(|time| !time.is_zero());
+    let time = date::duration(text).filter(|time| !time.is_zero() && *time <= MAX_TTL_LIMIT);
     let time = time.ok_or_else(|| {
-        let why = "has a max_ttl that is no time above 0, such as 90s, 15m or 1h";
+        let why =
+            "has a max_ttl that is no time above 0 and up to 400 days, such as 90s, 15m or 1h";
         refused(why, KNOWN)
     })?;
     let others = query.split('&').filter(|part| value(part).is_none());

@@ -67,7 +67,7 @@ fn a_full_namespace_is_quick() {
         };
         assert!(retry_in <= Duration::from_secs(LONG_TTL), "{retry_in:?}");
     };
-    // The first one notes which pages are full.
+    // The first one notes that all is leased.
     refuse();
     let read = rows_read(&server, refuse);
     assert!(read < u64::from(all) / 10, "{read} rows for a refusal");

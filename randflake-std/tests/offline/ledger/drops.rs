@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, StoreError, Token};
-use randflake_std::rules::Key;
+use randflake_std::rules::{Key, Loss};
 use randflake_std::{Layout, Randflake, Snowflake};
 
 use super::engine::Map;
@@ -64,4 +64,33 @@ fn a_second_drop_ends_the_first() {
     store.drop_namespace().unwrap();
     let left: Vec<_> = map.state().texts.keys().copied().collect();
     assert_eq!(left, [Key::Namespace]);
+}
+
+/// Whoever had a lease before the drop, or has seen the mark, acquires as anybody does once the quarantine is over: however
+/// soon after the drop the namespace was opened again.
+#[test]
+fn holders_of_before_do_not_close_what_was_opened_again() {
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    for has_seen_the_mark in [false, true] {
+        let map = Map::default();
+        map.state().now = Duration::from_secs(1_800_000_000);
+        let [mut holder, mut operator] = [0; 2].map(|_| map.open(&namespace));
+        let granted = holder.acquire(&AcquireRequest {
+            token: Token::random().unwrap(),
+            holder: "holder",
+            nodes: NodeIds::These(&[7]),
+            ttl: TTL,
+        });
+        let grants = granted.unwrap().grants;
+        map.state().now += Duration::from_secs(1);
+        operator.drop_namespace().unwrap();
+        if has_seen_the_mark {
+            let renewed = holder.renew(&grants, TTL).unwrap();
+            assert_eq!(renewed.ends, [Err(Loss::Released)]);
+        }
+        map.state().now += Duration::from_secs(1);
+        operator.reopen_namespace().unwrap();
+        map.state().now += LONG;
+        acquire(&mut holder, TTL).unwrap();
+    }
 }

@@ -9,12 +9,10 @@ use randflake_std::rules::{Form, HistoryLink, Key, NodeRecord, VERSION};
 
 use super::engine::Map;
 
-/// Node ids of a page.
-const PAGE: usize = 64;
 /// So many node ids are read as a whole.
-const SMALL: usize = 4 * PAGE;
-/// Where hints are left.
-pub(crate) const PLACES: u32 = 8;
+const SMALL: usize = 256;
+/// Where hints are left, and notes of full ranges.
+pub(crate) const PLACES: u32 = 16;
 pub(crate) const TTL: u64 = 60;
 
 /// A namespace some of whose node ids are leased, and what is known of them beside the records.
@@ -132,7 +130,7 @@ impl World {
             3 => format!("{nonce}:{node_id}:"),
             _ => format!("{nonce}:{node_id}:{earlier}"),
         };
-        let place = Key::Hint(self.random.u32(0..=PLACES));
+        let place = Key::Hint(self.random.u32(0..PLACES));
         state.texts.insert(place, hint);
     }
 
@@ -141,24 +139,10 @@ impl World {
         (0..self.ends.len()).filter(is_free)
     }
 
-    /// Until when each page is noted as full.
-    fn notes(&self) -> Vec<u64> {
-        let state = self.map.state();
-        let notes = (0..self.ends.len().div_ceil(PAGE)).map(|page| {
-            let key = Key::Page(u32::try_from(page).unwrap());
-            let note = state.texts.get(&key)?;
-            u64::from_str_radix(note.split_once(':')?.0, 36).ok()
-        });
-        notes.map(Option::unwrap_or_default).collect()
-    }
-
-    /// All that is free and not hidden by a note is found; a refusal says when to come again.
+    /// All that is free is found; a refusal says when to come again.
     pub(crate) fn acquires(&mut self, wanted: usize) {
         let wanted = wanted.min(self.ends.len());
-        let notes = self.notes();
-        let free: Vec<_> = self.free().collect();
-        let is_hidden = |node_id: &usize| notes[node_id / PAGE] > self.tick;
-        let visible = free.iter().filter(|node_id| !is_hidden(node_id)).count();
+        let free = self.free().count();
         match self.acquire(wanted) {
             Ok(grants) => {
                 assert_eq!(grants.len(), wanted);
@@ -169,10 +153,10 @@ impl World {
                 }
             }
             Err(StoreError::Exhausted { retry_in }) => {
-                assert!(visible < wanted, "{visible} free, {wanted} not found");
+                assert!(free < wanted, "{free} free, {wanted} not found");
                 let mut later: Vec<_> = self.ends.iter().filter(|end| **end > self.tick).collect();
                 later.sort_unstable();
-                let due = *later[wanted - free.len() - 1] - self.tick;
+                let due = *later[wanted - free - 1] - self.tick;
                 let told = retry_in.as_secs();
                 if self.ends.len() <= SMALL {
                     assert_eq!(told, due);
@@ -203,7 +187,6 @@ impl World {
             let end = self.tick;
             self.store.release(&[Grant { end, ..grant }]).unwrap();
             self.ends[place] = end;
-            assert!(self.notes()[place / PAGE] <= self.tick, "it stays hidden");
         }
     }
 
@@ -211,18 +194,6 @@ impl World {
         if let Some((place, grant)) = self.lease() {
             let renewed = self.store.renew(&[grant], TTL).unwrap();
             self.ends[place] = renewed.ends[0].unwrap();
-        }
-    }
-
-    /// Nothing is hidden for longer than all of its page is leased; what is known is what is written.
-    pub(crate) fn check(&self) {
-        for (page, note) in self.notes().into_iter().enumerate() {
-            let of_page = self.ends.chunks(PAGE).nth(page).unwrap();
-            let soonest = *of_page.iter().min().unwrap();
-            assert!(
-                note <= self.tick.max(soonest),
-                "page {page}: {note} past {soonest}"
-            );
         }
     }
 }

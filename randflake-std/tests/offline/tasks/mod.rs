@@ -46,7 +46,7 @@ impl Layout for Slow {
     });
 }
 
-const TTL: Duration = TICK.saturating_mul(10);
+const TTL: Duration = TICK.saturating_mul(3);
 
 /// A store behind a gate that is open.
 fn store() -> (MemoryStore, Arc<Gate>) {

@@ -45,6 +45,23 @@ fn it_is_fixed_when_the_namespace_is_created() {
 }
 
 #[test]
+fn it_is_400_days_at_most_wherever_it_is_said() {
+    let user = User::new();
+    let url = |days: u32| format!("sqlite:{}?max_ttl={days}d", user.argument("leases.db"));
+    let (most, more) = (url(400), url(401));
+    for (variables, options) in [
+        (&[][..], &["--max-ttl", "401d"][..]),
+        (&[("RANDFLAKE_MAX_TTL", "401d")], &[]),
+        (&[], &["--store", &more]),
+    ] {
+        let init = [&["lease", "init", "--yes"], options].concat();
+        let said = user.run_in(variables, &init).fails(2);
+        assert!(said.contains("up to 400 days"), "{said}");
+    }
+    user.run(&["lease", "init", "--yes", "--store", &most]).ok();
+}
+
+#[test]
 fn it_is_above_zero_wherever_it_is_said() {
     let user = User::new();
     let url = format!("sqlite:{}?max_ttl=0s", user.argument("leases.db"));

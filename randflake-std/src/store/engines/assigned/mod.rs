@@ -253,7 +253,7 @@ impl Engine for StaticFile {
                 Key::Namespace => &mut content.namespace,
                 Key::Node(node) if node == node_id => &mut content.node,
                 // Nobody looks for free node ids here, and there is room for one lease.
-                Key::Page(_) | Key::Hint(_) | Key::History(..) => continue,
+                Key::Hint(_) | Key::History(..) => continue,
                 Key::Node(_) | Key::Counter | Key::Device(_) => {
                     return Err(self.has_no_such_key());
                 }

@@ -144,7 +144,7 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
         only: Option<SingleUpdate<'_>>,
     ) -> Result<Option<i64>, DatabaseFailure>;
 
-    /// Removes the texts of node ids, pages, hints and the history, if the namespace's is this one.
+    /// Removes the texts of node ids, hints and the history, if the namespace's is this one.
     async fn clear(&mut self, namespace: &str) -> Result<(), DatabaseFailure>;
 
     /// What the server says of itself, for people.

@@ -113,7 +113,7 @@ mod tests {
         let past = entry(Key::History(7, 0), Before::Anything, Some("old"));
         let hint = entry(Key::Hint(1), Before::Anything, Some("7"));
         let first = entry(Key::Node(8), Before::Nothing, Some("new"));
-        let page = entry(Key::Page(1), text(), Some("2"));
+        let page = entry(Key::Hint(9), text(), Some("2"));
 
         let upserts = |entries: &[&Entry]| {
             let entries: Vec<_> = entries.iter().map(|entry| (*entry).clone()).collect();

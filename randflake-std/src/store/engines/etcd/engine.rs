@@ -274,11 +274,7 @@ impl Engine for Etcd {
         let mut write = Transaction::default();
         let before = Before::Text(namespace.to_owned());
         write.compare(&self.prefix.key(Key::Namespace), &before);
-        for keys in [
-            Keys::Nodes(0..=u32::MAX),
-            Keys::Pages(0..=u32::MAX),
-            Keys::Hints(0..=u32::MAX),
-        ] {
+        for keys in [Keys::Nodes(0..=u32::MAX), Keys::Hints(0..=u32::MAX)] {
             write.delete(&self.prefix.range(&keys));
         }
         let (first, last) = (Key::History(0, 0), Key::History(u32::MAX, u16::MAX));

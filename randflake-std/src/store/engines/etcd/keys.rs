@@ -5,7 +5,6 @@
 //! | `randflake/NAME/namespace`  | the text of [`Key::Namespace`]                               |
 //! | `randflake/NAME/counter`    | that of [`Key::Counter`]                                     |
 //! | `randflake/NAME/lease/NODE` | those of [`Key::Node`]                                       |
-//! | `randflake/NAME/page/PAGE`  | those of [`Key::Page`]                                       |
 //! | `randflake/NAME/hint/PLACE` | those of [`Key::Hint`]                                       |
 //! | `randflake/NAME/past/PAST`  | those of [`Key::History`]: the node id, and its place           |
 //! | `randflake/NAME/device/ID`  | those of [`Key::Device`]                                     |
@@ -67,7 +66,6 @@ impl Prefix {
             Key::Namespace => "namespace".to_owned(),
             Key::Counter => "counter".to_owned(),
             Key::Node(node_id) => format!("lease/{node_id:08x}"),
-            Key::Page(page) => format!("page/{page:08x}"),
             Key::Hint(place) => format!("hint/{place:08x}"),
             Key::History(node_id, place) => format!("past/{node_id:08x}{place:04x}"),
             Key::Device(device) => format!("device/{device:016x}"),
@@ -88,7 +86,7 @@ impl Prefix {
             rest => rest.split_once('/')?,
         };
         let number = u64::from_str_radix(number, 16).ok()?;
-        let kinds = [("lease", 2), ("page", 3), ("hint", 4), ("past", 5)];
+        let kinds = [("lease", 2), ("hint", 4), ("past", 5)];
         let key = if kind == "device" {
             Key::Device(number)
         } else {

@@ -310,7 +310,6 @@ fn name(key: Key) -> String {
         Key::Namespace => "namespace".to_owned(),
         Key::Counter => "counter".to_owned(),
         Key::Node(node_id) => node_id.to_string(),
-        Key::Page(page) => format!("page:{page}"),
         Key::Hint(place) => format!("hint:{place}"),
         Key::History(node_id, place) => format!("past:{node_id}:{place}"),
         Key::Device(device) => format!("device:{device:016x}"),

@@ -1,4 +1,4 @@
-//! Pages of node ids: full ones, ones with gaps, and many at once.
+//! Many node ids: all of them leased, with gaps, and many at once.
 
 use core::time::Duration;
 use std::collections::BTreeSet;

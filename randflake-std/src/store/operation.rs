@@ -1,0 +1,144 @@
+//! One operation: tried until nobody else was faster.
+
+use core::time::Duration;
+
+use super::LeaseStore;
+use super::clock_estimate::{ClockEstimate, Exchange, Moment};
+use super::fresh::fresh;
+use crate::observability::events;
+use crate::rules::{
+    Caller, Change, Committed, Decision, NamespaceRecord, SecretClaim, View, Wanted,
+};
+use crate::vocabulary::StoreError;
+
+/// How often an operation begins anew because others were faster.
+const TRIES: usize = 100;
+
+/// An operation that succeeded.
+pub(super) struct Done<T> {
+    pub(super) answer: T,
+    /// The store's clock at the write; at the read if nothing was written.
+    pub(super) now: Duration,
+}
+
+/// An operation that failed, with the nonce and the change that may have been written all the same.
+pub(super) struct Undone {
+    pub(super) error: StoreError,
+    pub(super) tried: Option<Box<(u64, Change)>>,
+}
+
+impl<F: Into<StoreError>> From<F> for Undone {
+    fn from(error: F) -> Self {
+        let error = error.into();
+        Self { error, tried: None }
+    }
+}
+
+impl LeaseStore {
+    /// Reads, decides and writes, until nobody else was faster. The store's clock is compared with its last answer if
+    /// `is_renewal`; else, if there is none, or if it has drifted away since, with this machine's.
+    pub(super) fn run<T>(
+        &mut self,
+        wanted: &Wanted<'_>,
+        is_renewal: bool,
+        rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
+    ) -> Result<Done<T>, Undone> {
+        self.ready()?;
+        for _ in 0..TRIES {
+            let fresh = fresh().map_err(StoreError::unavailable)?;
+            let sent = self.machine.now();
+            let wanted = Wanted {
+                seen: Some(&self.seen),
+                ..*wanted
+            };
+            let view = self.records.read(&wanted)?;
+            let received = self.machine.now();
+            let exchange = Exchange { sent, received };
+            let last = self.estimate.as_ref().filter(|_| is_renewal);
+            let (clock, compared) = ClockEstimate::window(last, view.now, &exchange);
+            let Decision { change, answer } = rule(&view, &self.caller(clock, fresh));
+            if let Err(error @ StoreError::ClockSkew { .. }) = answer {
+                // A leap counts as a failure once; then this machine's clock has to agree.
+                self.note_step(view.now, &exchange);
+                self.estimate = None;
+                self.records.engine().abandon();
+                return Err(error.into());
+            }
+            if change.opens_anew() && self.clears_dropped(&change)? {
+                continue;
+            }
+            if let Some(check) = change.taken_secret() {
+                self.claim(check)?;
+            }
+            let now = if change.is_empty() {
+                self.records.engine().abandon();
+                view.now
+            } else {
+                match self.records.commit(&change) {
+                    Ok(Committed::Done { now }) => now,
+                    Ok(Committed::Stale) => continue,
+                    Err(error) => {
+                        let tried = Some(Box::new((fresh.1, change)));
+                        return Err(Undone {
+                            error: error.into(),
+                            tried,
+                        });
+                    }
+                }
+            };
+            let record = change.namespace_after.or(change.namespace_before);
+            // The time that the rules have looked at, not that of the write: the clock may have leapt in between.
+            self.answered(record, view.now, exchange, compared);
+            return Ok(Done {
+                answer: answer?,
+                now,
+            });
+        }
+        Err(StoreError::unavailable("other clients of the store were faster each time").into())
+    }
+
+    /// Claims a secret for this namespace, before its record says that it has it.
+    fn claim(&mut self, check: u32) -> Result<(), StoreError> {
+        let claimed = self.records.claim(check, &SecretClaim::of(&self.namespace));
+        let allowed = claimed.and_then(|claim| claim.check(&self.namespace));
+        allowed.inspect_err(|_| self.records.engine().abandon())
+    }
+
+    /// Removes what a drop has left that was interrupted: leases in ticks of a layout that may be another. Returns whether
+    /// there was any.
+    fn clears_dropped(&mut self, change: &Change) -> Result<bool, StoreError> {
+        let Some(dropped) = &change.namespace_before else {
+            return Ok(false);
+        };
+        if !self.records.has_leases()? {
+            return Ok(false);
+        }
+        self.records.engine().abandon();
+        self.records.engine().clear(&dropped.to_text())?;
+        Ok(true)
+    }
+
+    /// Remembers the namespace's record, and the store's clock in an exchange.
+    pub(super) fn answered(
+        &mut self,
+        record: Option<NamespaceRecord>,
+        now: Duration,
+        exchange: Exchange,
+        compared: Moment,
+    ) {
+        self.note_step(now, &exchange);
+        let estimate = ClockEstimate::new(now, exchange, compared);
+        // Without a namespace there is nothing to renew, and so nothing to expect.
+        self.estimate = record.is_some().then_some(estimate);
+        if let Some(record) = record {
+            self.seen.note_namespace(record, now);
+        }
+    }
+
+    fn note_step(&self, now: Duration, exchange: &Exchange) {
+        let step = self.estimate.as_ref().and_then(|it| it.step(now, exchange));
+        if let Some(by_ms) = step {
+            events::clock_stepped(self.namespace.name(), by_ms);
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The kind of an error: its variant without what is in it, for programs that only compare.
+
+/// Makes the enum of an error's kinds, its `kind` function and its readable `Debug`, from one list of variants.
+macro_rules! error_kinds {
+    ($(#[$doc:meta])* $error:ident => $kind:ident { $($variant:ident,)+ }) => {
+        randflake_core::readable_debug!($error { $($variant),+ });
+
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $kind {
+            $(
+                #[doc = concat!("Kind of [`", stringify!($error), "::", stringify!($variant), "`].")]
+                $variant,
+            )+
+        }
+
+        impl $error {
+            /// Returns the kind of the error.
+            #[must_use]
+            pub const fn kind(&self) -> $kind {
+                match self {
+                    $(Self::$variant { .. } => $kind::$variant,)+
+                }
+            }
+        }
+    };
+}
