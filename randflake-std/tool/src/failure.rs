@@ -202,17 +202,37 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
 
 /// What an unknown argument was meant to be, where clap cannot know.
 fn tip(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(found)) = error.get(ContextKind::InvalidArg) else {
-        return None;
+    let context = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
     };
     let subcommand = env::args().nth(1);
     let issues = matches!(subcommand.as_deref(), Some("generate" | "segment"));
+    let is_count = |text: &&str| issues && text.parse::<u64>().is_ok();
     match error.kind() {
-        ErrorKind::UnknownArgument if issues && found.parse::<u64>().is_ok() => {
-            Some(format!("; tip: to make {found}, write -n {found}"))
+        ErrorKind::UnknownArgument | ErrorKind::InvalidSubcommand => {
+            // `segment` has subcommands, so there a number is a wrong one.
+            let found = context(ContextKind::InvalidArg)
+                .or_else(|| context(ContextKind::InvalidSubcommand));
+            let count = found.filter(is_count)?;
+            Some(format!("; tip: to make {count}, write -n {count}"))
         }
+        ErrorKind::ArgumentConflict => context(ContextKind::PriorArg).and_then(variable_of),
         _ => None,
     }
+}
+
+/// Says that an option which nobody typed is there by its variable.
+fn variable_of(option: &str) -> Option<String> {
+    let name = option.split(' ').next()?;
+    let variable = match name {
+        "--store" => "RANDFLAKE_STORE",
+        "--store-file" => "RANDFLAKE_STORE_FILE",
+        "--namespace" => "RANDFLAKE_NAMESPACE",
+        _ => return None,
+    };
+    let is_typed = env::args().any(|argument| argument.split('=').next() == Some(name));
+    (!is_typed).then(|| format!("; tip: {name} is given by the variable {variable}"))
 }
 
 /// Hides URLs in a message: one of a store may hold a password, wherever it was typed.

@@ -138,7 +138,7 @@ impl LeaseArgs {
         if found.is_some() {
             return Ok(Some(true));
         }
-        Ok(lease::namespaces(&self.store.url()?)?.map(|_| false))
+        Ok(self.store.names()?.map(|_| false))
     }
 }
 
@@ -184,7 +184,7 @@ impl StoreArgs {
         let wrong = |problem: &str| Failure::failed(format!("{}: {problem}", path.display()));
         let opened = private_file::open_key(path);
         let (file, _) =
-            opened.map_err(|refusal| Failure::failed(format!("the store, {refusal}")))?;
+            opened.map_err(|refusal| Failure::failed(format!("--store-file: {refusal}")))?;
         let mut text = String::new();
         let read = file.take(LONGEST_URL).read_to_string(&mut text);
         read.map_err(|error| wrong(&error.to_string()))?;
@@ -221,8 +221,9 @@ impl StoreArgs {
         Ok(lease::stored(&self.url()?)?)
     }
 
-    pub(crate) fn names(&self) -> Result<NamespaceList, Failure> {
-        Ok(lease::namespaces(&self.url()?)?.unwrap_or_default())
+    /// The names of all namespaces; `None` if there is no store.
+    pub(crate) fn names(&self) -> Result<Option<NamespaceList>, Failure> {
+        Ok(lease::namespaces(&self.url()?)?)
     }
 
     /// Opens the store of the namespace that the options name, with the layout that is stored.
@@ -244,13 +245,13 @@ impl StoreArgs {
 
     fn missing(&self, name: &str) -> Failure {
         let place = self.shown_url().unwrap_or_default();
-        let names = self.names().map(|list| some(&list.names));
-        let others = match names {
-            Ok(names) if names.is_empty() => {
-                "it has none; the first `randflake generate` or `randflake lease acquire` makes one"
-                    .to_owned()
+        let makes = "the first `randflake generate` or `randflake lease acquire` makes";
+        let others = match self.names() {
+            Ok(None) => {
+                format!("the file is not there: is the path right? If it is new, {makes} it")
             }
-            Ok(names) => format!("it has {names}; choose one with --namespace"),
+            Ok(Some(list)) if list.names.is_empty() => format!("it has none; {makes} one"),
+            Ok(Some(list)) => format!("it has {}; choose one with --namespace", some(&list.names)),
             Err(error) => format!("which others it has is not known: {error}"),
         };
         Failure::failed(format!(

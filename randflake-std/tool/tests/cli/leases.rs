@@ -299,13 +299,19 @@ fn the_url_of_the_store_is_read_from_a_file() {
     ];
     let told = user.run_keyed(&both).fails(2);
     assert!(told.contains("cannot be used with"), "{told}");
+    let variable = [("RANDFLAKE_STORE", "sqlite:x.db")];
+    let told = user
+        .run_in(&variable, &["lease", "list", "--store-file", file])
+        .fails(2);
+    let tip = "; tip: --store is given by the variable RANDFLAKE_STORE";
+    assert!(told.ends_with(tip), "{told}");
 
     fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
     let told = user
         .run_keyed(&["lease", "list", "--store-file", file])
         .fails(1);
     assert!(
-        told.contains("the store, ") && told.contains("0600"),
+        told.starts_with("--store-file: ") && told.contains("0600"),
         "{told}"
     );
     fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();

@@ -187,6 +187,11 @@ fn a_number_in_another_shape_says_which_is_allowed() {
             &["generate", "5"],
             "unexpected argument '5' found; usage: randflake generate [OPTIONS]; tip: to make 5, write -n 5",
         ),
+        (&["segment", "5"], "...; tip: to make 5, write -n 5"),
+        (
+            &["lease", "acquire", "--holder", ""],
+            "--holder \"\": it must have a character, and not begin with device/, which is for `randflake lease ticket`",
+        ),
         (
             &words("compose --time 1733706297000 --node 1 --sequence 1"),
             "...2803741823 (2058-11-05T17:10:23Z) are allowed; it looks like milliseconds",

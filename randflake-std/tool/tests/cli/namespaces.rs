@@ -25,7 +25,8 @@ fn what_reads_makes_nothing() {
     assert!(
         said.starts_with("there is no namespace \"default\" in sqlite:/")
             && said.ends_with(
-                "it has none; the first `randflake generate` or `randflake lease acquire` makes one"
+                "leases.db: the file is not there: is the path right? If it is new, the first `randflake generate` or \
+                 `randflake lease acquire` makes it"
             ),
         "{said}"
     );

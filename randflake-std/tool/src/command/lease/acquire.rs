@@ -52,7 +52,7 @@ pub(crate) struct LeaseAcquireArgs {
     /// Who has it, for `lease list` [default: host, process that runs this command, a random number]
     #[arg(long, value_name = "NAME")]
     holder: Option<String>,
-    /// Print a JSON object
+    /// Print a JSON object, which `lease renew` and `lease release` need
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -68,11 +68,12 @@ impl LeaseAcquireArgs {
         let layout = self.store.layout();
         let chosen = layout.node_id(self.node_id.as_deref())?;
         let holder = match &self.holder {
-            // `lease ticket` finds the lease of a device by this name.
-            Some(name) if name.starts_with("device/") => {
-                return Err(Failure::usage(
-                    "a holder's name begins with device/: that is for `randflake lease ticket`",
-                ));
+            // `lease ticket` finds the lease of a device by such a name, and `lease list` shows nothing of an empty one.
+            Some(name) if name.is_empty() || name.starts_with("device/") => {
+                return Err(Failure::usage(format!(
+                    "--holder {name:?}: it must have a character, and not begin with device/, which is for `randflake \
+                     lease ticket`"
+                )));
             }
             Some(name) => name.clone(),
             None => caller()?,

@@ -48,7 +48,7 @@ impl LeaseNamespacesArgs {
             damaged,
             is_complete,
             ..
-        } = self.store.names()?;
+        } = self.store.names()?.unwrap_or_default();
         if names.is_empty() && damaged.is_empty() && !self.json {
             say(&format!("no namespaces in {}", self.store.shown_url()?));
             return Ok(());

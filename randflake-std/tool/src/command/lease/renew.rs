@@ -33,7 +33,7 @@ pub(crate) struct LeaseRenewArgs {
     /// How long they last from now: seconds, or a time such as 90s or 5m [default: 1m]
     #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
-    /// Print a JSON object
+    /// Print a JSON object, which the next renewal or the release needs
     #[arg(long)]
     json: bool,
     #[command(flatten)]
