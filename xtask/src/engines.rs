@@ -104,6 +104,12 @@ pub(crate) const SOAK_ON_REDIS: Test = test("soak", &[REDIS_SERVER]);
 /// Run by the subcommand `copies`.
 pub(crate) const COPIED_MACHINES: Test = test("copied_machines", &[REDIS_SERVER, MACHINE]);
 
+/// Run by the part `faults`: what needs no machine.
+pub(crate) const MACHINE_PROGRAM: Test = test("copied_machines", &[REDIS_SERVER]);
+
+/// Run by the benchmark of that name.
+pub(crate) const PRIMARY_KEYS: Test = test("index", &[POSTGRES_PROGRAMS]);
+
 pub(crate) const LEASES: Test = test("leases", ALL_ENGINES);
 
 pub(crate) fn needs() -> Vec<Need> {

@@ -2,9 +2,8 @@
 //! executions as were asked for.
 
 use std::fs;
-use std::process::ExitCode;
 
-use crate::apart;
+use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::{cargo, nightly, output_of, root};
 use crate::report::Report;
 
@@ -37,14 +36,13 @@ const TARGETS: &[Target] = &[
 
 const SECONDS: u32 = 60;
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    let has_flag = arguments
-        .first()
-        .is_some_and(|typed| typed.starts_with("--"));
-    let flag = if has_flag { 2.min(arguments.len()) } else { 0 };
-    let (flag, names) = arguments.split_at(flag);
-    let limit = limit(flag)?;
-    let targets = named(names)?;
+pub(crate) fn main(mut typed: Arguments) -> Outcome {
+    let limit = limit(&mut typed)?;
+    let names = typed.finish().into_iter();
+    let names: Vec<String> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    let targets = named(&names)?;
     let report = Report::new(false);
     Ok(apart::run("fuzz", &[], report, |report| {
         run(report, &targets, &limit);
@@ -52,13 +50,11 @@ pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
 }
 
 /// When a target ends, for libFuzzer.
-fn limit(typed: &[String]) -> Result<String, String> {
-    const EXECUTIONS: &str = "--executions";
-    let number = |flag| apart::number(typed, flag, 1..=u32::MAX);
-    if typed.first().is_some_and(|typed| typed == EXECUTIONS) {
-        return number(EXECUTIONS).map(|number| format!("-runs={}", number.unwrap_or(1)));
+fn limit(typed: &mut Arguments) -> Result<String, String> {
+    if let Some(executions) = apart::number(typed, "--executions", 1..=u32::MAX)? {
+        return Ok(format!("-runs={executions}"));
     }
-    let seconds = number("--seconds")?.unwrap_or(SECONDS);
+    let seconds = apart::number(typed, "--seconds", 1..=u32::MAX)?.unwrap_or(SECONDS);
     Ok(format!("-max_total_time={seconds}"))
 }
 
@@ -114,25 +110,20 @@ fn run(report: &mut Report, targets: &[&Target], limit: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn typed(text: &str) -> Vec<String> {
-        text.split_whitespace().map(str::to_owned).collect()
-    }
+    use crate::apart::typed;
 
     #[test]
     fn a_limit_and_targets_are_read() {
-        assert_eq!(limit(&[]).unwrap(), "-max_total_time=60");
-        assert_eq!(limit(&typed("--seconds 5")).unwrap(), "-max_total_time=5");
-        assert_eq!(limit(&typed("--executions 7")).unwrap(), "-runs=7");
-        for wrong in ["--executions", "--executions 0", "--runs 7", "--seconds x"] {
-            assert!(limit(&typed(wrong)).is_err(), "{wrong}");
+        let limit = |words| limit(&mut typed(words));
+        assert_eq!(limit("").unwrap(), "-max_total_time=60");
+        assert_eq!(limit("--seconds 5").unwrap(), "-max_total_time=5");
+        assert_eq!(limit("--executions 7").unwrap(), "-runs=7");
+        for wrong in ["--executions", "--executions 0", "--seconds x"] {
+            assert!(limit(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(named(&[]).unwrap().len(), TARGETS.len());
-        let [http] = named(&typed("http")).unwrap()[..] else {
-            panic!("one was named");
-        };
-        assert_eq!(http.folder, "randflake-std/tool");
-        assert!(named(&typed("http htpp")).is_err());
+        let named = |name: &str| named(&[name.to_owned()]);
+        assert_eq!(named("http").unwrap()[0].folder, "randflake-std/tool");
+        assert!(named("htpp").is_err() && named("--runs").is_err());
     }
 
     #[test]

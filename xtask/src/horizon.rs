@@ -1,14 +1,12 @@
 //! `horizon`: what the model of the horizon's flash is asked beyond `test`: each dead cell and each lost bit in
 //! longer boots. Optimised: the search is long.
 
-use std::process::ExitCode;
-
-use crate::apart;
+use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::cargo;
 use crate::report::Report;
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    apart::no_arguments(arguments)?;
+pub(crate) fn main(typed: Arguments) -> Outcome {
+    apart::nothing_else(typed)?;
     Ok(apart::run("horizon", &[], Report::new(false), |report| {
         let arguments = [
             "test",

@@ -1,12 +1,13 @@
-//! `image`: the container image of the guide, from a program that is built here, and what it does when it runs. No part
-//! of `test`: it builds the tool once more, as a static program.
+//! `image`: the container image of the guide, from a program that is built here, and what it does when it runs. The part
+//! `deploy` does so with the program of the other tests and the libraries that this needs, since a static program, as the
+//! image has it, is the tool built once more.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::Command;
 use std::{fs, io};
 
-use crate::apart;
-use crate::cargo::{cargo, output_of, program, root, target};
+use crate::apart::{self, Arguments, Outcome};
+use crate::cargo::{cargo, output_of, program, root, shown, target};
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
@@ -16,13 +17,22 @@ const DOCKERFILE: &str = "docs/deploy/Dockerfile";
 const PACKAGE: &str = "--package randflake --bin randflake";
 const FLAGS: &str = "-C target-feature=+crt-static";
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    apart::no_arguments(arguments)?;
-    let needs = [Need::Tool(&BUILDAH), Need::Tool(&REDIS_CLI)];
-    Ok(apart::run("image", &needs, Report::new(false), run))
+pub(crate) fn needs() -> Vec<Need> {
+    vec![Need::Tool(&BUILDAH), Need::Tool(&REDIS_CLI)]
 }
 
-fn run(report: &mut Report) {
+pub(crate) fn main(typed: Arguments) -> Outcome {
+    apart::nothing_else(typed)?;
+    let run = |report: &mut Report| run(report, static_program);
+    Ok(apart::run("image", &needs(), Report::new(false), run))
+}
+
+/// Of the part `deploy`, which has built the tool.
+pub(crate) fn once(report: &mut Report) {
+    run(report, |_| Some(target().join("debug/randflake")));
+}
+
+fn run(report: &mut Report, build: impl FnOnce(&mut Report) -> Option<PathBuf>) {
     const WHAT: &str = "the image";
     if !is_root() {
         report.leave_out("the image (runs in a folder as its root, which needs root)");
@@ -33,28 +43,20 @@ fn run(report: &mut Report) {
         return;
     };
     report.verdict("the Dockerfile builds what is tested", as_in_dockerfile());
-    let Some(built) = static_program(report) else {
+    let Some(file) = build(report) else {
         return;
     };
-    let scratch = match prepared(&built) {
-        Ok(scratch) => scratch,
-        Err(error) => {
-            report.verdict(WHAT, Err(error.to_string()));
-            return;
+    match prepared(&file) {
+        Ok(scratch) => {
+            let mut check = program("bash", &["check.sh"]);
+            check
+                .env("BUILDAH", shown(&buildah_in(&buildah, scratch.path())))
+                .env("DOCKERFILE", root().join(DOCKERFILE))
+                .env("REDIS_CLI", redis_cli)
+                .current_dir(scratch.path());
+            report.check("the image serves ids", &mut check);
         }
-    };
-    let buildah = Buildah {
-        program: buildah,
-        folder: scratch.path().to_owned(),
-    };
-    if report.check("build", &mut buildah.build()) {
-        let script = scratch.path().join("check.sh");
-        let mut check = program("bash", &[script.to_string_lossy()]);
-        check
-            .env("BUILDAH", buildah.line())
-            .env("REDIS_CLI", redis_cli)
-            .current_dir(scratch.path());
-        report.check("the image serves ids", &mut check);
+        Err(error) => _ = report.verdict(WHAT, Err(error.to_string())),
     }
 }
 
@@ -95,43 +97,17 @@ fn prepared(built: &Path) -> io::Result<Scratch> {
     Ok(scratch)
 }
 
-struct Buildah {
-    program: PathBuf,
-    folder: PathBuf,
-}
-
-impl Buildah {
-    /// With all that it keeps in the folder.
-    fn command(&self) -> Command {
-        let place = |name: &str| self.folder.join(name);
-        let mut command = program(&self.program.to_string_lossy(), &[""; 0]);
-        command.args(["--storage-driver", "vfs", "--root"]);
-        command
-            .arg(place("storage"))
-            .arg("--runroot")
-            .arg(place("run"));
-        command
-            .arg("--registries-conf")
-            .arg(place("registries.conf"));
-        command
+/// The program, with all that it keeps in a folder.
+fn buildah_in(buildah: &Path, folder: &Path) -> Command {
+    let mut command = program(&buildah.to_string_lossy(), &["--storage-driver", "vfs"]);
+    for (flag, name) in [
+        ("--root", "storage"),
+        ("--runroot", "run"),
+        ("--registries-conf", "registries.conf"),
+    ] {
+        command.arg(flag).arg(folder.join(name));
     }
-
-    fn build(&self) -> Command {
-        let mut command = self.command();
-        command.args(["build", "--isolation", "chroot", "--signature-policy"]);
-        command.arg(self.folder.join("policy.json"));
-        command.args(["--target", "prebuilt", "--build-arg", "BASE=scratch"]);
-        command.args(["--tag", "randflake", "--file"]);
-        command
-            .arg(root().join(DOCKERFILE))
-            .arg(self.folder.join("image"));
-        command
-    }
-
-    /// As a shell's words.
-    fn line(&self) -> String {
-        crate::cargo::shown(&self.command())
-    }
+    command
 }
 
 #[cfg(test)]

@@ -1,13 +1,27 @@
 # Uses the image as the guide does: its settings, its own program and user, a token, an id.
 #
-# BUILDAH and REDIS_CLI are the commands; the folder has the program as `image/randflake`.
-set -eu
+# BUILDAH and REDIS_CLI are the commands, DOCKERFILE is the file; the folder has the program as `image/randflake`.
+set -euo pipefail
 
 fail() {
     echo "FAILED: $*"
     cat log 2>/dev/null || true
     exit 1
 }
+
+# What a program that is not static needs becomes the base.
+base=scratch
+if ldd image/randflake >libraries 2>&1; then
+    mkdir base
+    strip image/randflake
+    grep -o '/[^ ]*' libraries | xargs cp --parents --dereference --target-directory base
+    empty=$($BUILDAH from scratch)
+    $BUILDAH copy --quiet "$empty" base / >/dev/null
+    $BUILDAH commit --quiet --signature-policy policy.json "$empty" base >/dev/null
+    base=localhost/base
+fi
+$BUILDAH build --isolation chroot --signature-policy policy.json --pull-never --target prebuilt \
+    --build-arg BASE=$base --tag randflake --file "$DOCKERFILE" image
 
 setting() {
     local found

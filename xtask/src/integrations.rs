@@ -15,7 +15,7 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    report.check("format", &mut inside(&["fmt", "--all", "--check"]));
+    report.check("format", &mut inside(&["fmt", "--check"]));
     let mut tests = inside(&["test", "--locked", "--workspace", "--no-fail-fast"]);
     if DATABASES.tell(report, &mut tests) {
         report.tests("columns, formats and examples", &mut tests);

@@ -3,9 +3,9 @@
 //! there the libraries without features are, and clippy's lint `incompatible_msrv` watches the standard library's younger
 //! items.
 
-use std::process::{Command, ExitCode};
+use std::process::Command;
 
-use crate::apart;
+use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::{nightly, program, root};
 use crate::matrix::{LIBRARIES, all_features, all_features_but, published};
 use crate::report::Report;
@@ -14,8 +14,8 @@ use crate::setup::Need;
 /// Features whose crates need a younger Rust than ours, and which.
 const YOUNGER: (&[&str], &str) = (&["sea-orm", "sqlx"], "1.94");
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    apart::no_arguments(arguments)?;
+pub(crate) fn main(typed: Arguments) -> Outcome {
+    apart::nothing_else(typed)?;
     // It comes with a nightly toolchain.
     Ok(apart::run("msrv", &[Need::Miri], Report::new(false), run))
 }

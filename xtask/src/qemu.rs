@@ -88,7 +88,7 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let mut format = cargo(&["fmt", "--all", "--check"]);
+    let mut format = cargo(&["fmt", "--check"]);
     report.check("firmware, format", format.current_dir(workspace()));
     for target in TARGETS {
         if LACKING.contains(&target.name) {

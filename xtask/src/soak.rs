@@ -1,9 +1,7 @@
 //! `soak`: an hour of killed holders and killed engines. The part `faults` does so for seconds, on the engine that takes
 //! longest to go on.
 
-use std::process::ExitCode;
-
-use crate::apart;
+use crate::apart::{self, Arguments, Outcome};
 use crate::engines::{SOAK, SOAK_ON_REDIS, Test};
 use crate::report::Report;
 
@@ -12,16 +10,11 @@ const MINUTES: u32 = 60;
 /// Of the part `faults`; then until all has gone on.
 const SECONDS: u32 = 3;
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    let minutes = apart::number(arguments, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
-    Ok(apart::run(
-        "soak",
-        &SOAK.needs(),
-        Report::new(false),
-        |report| {
-            run_for(report, &SOAK, &[], minutes * 60 / ENGINES);
-        },
-    ))
+pub(crate) fn main(mut typed: Arguments) -> Outcome {
+    let minutes = apart::number(&mut typed, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
+    apart::nothing_else(typed)?;
+    let run = |report: &mut Report| run_for(report, &SOAK, &[], minutes * 60 / ENGINES);
+    Ok(apart::run("soak", &SOAK.needs(), Report::new(false), run))
 }
 
 /// Of the part `faults`.

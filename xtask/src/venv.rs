@@ -1,5 +1,6 @@
 //! Packages of `PyPI`, in a virtual environment made for the run.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cargo::program;
@@ -14,7 +15,8 @@ pub(crate) const RANDFLAKE: &str = "randflake==2.1.0";
 pub(crate) struct Venv(Scratch);
 
 impl Venv {
-    /// With these packages, each with its version. `None` when something failed, or is left out: then that is reported.
+    /// With these packages, each with its version, and with its hashes if the program must be that one. `None` when
+    /// something failed, or is left out: then that is reported.
     pub(crate) fn with(
         report: &mut Report,
         name: &str,
@@ -29,9 +31,26 @@ impl Venv {
             return None;
         }
         let venv = Self(scratch);
-        let install = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:"];
+        // Hashes can be given in a file only.
+        let list = venv.folder().join("requirements.txt");
+        let written = fs::write(&list, packages.join("\n"));
+        if !report.verdict(
+            "list of packages",
+            written.map_err(|error| error.to_string()),
+        ) {
+            return None;
+        }
+        let install = [
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--only-binary",
+            ":all:",
+            "--requirement",
+        ];
         let mut install = program(&venv.program("python").to_string_lossy(), &install);
-        let is_there = report.check(&packages.join(", "), install.args(packages));
+        let is_there = report.check(what, install.arg(list));
         is_there.then_some(venv)
     }
 

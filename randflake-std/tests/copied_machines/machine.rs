@@ -16,7 +16,7 @@ use crate::journal::Journal;
 
 const EMULATOR: &str = "RANDFLAKE_QEMU";
 /// It boots in five seconds, on a busy machine in more.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// It is killed when it is dropped, and does not outlive the test.
 pub(crate) struct Machine {

@@ -30,6 +30,10 @@ const TRIALS: &[(&str, fn())] = &[
         journal::planted::all,
     ),
     (
+        "what_a_machine_runs_holds_its_lease_and_tells_of_it",
+        scenarios::without_a_machine,
+    ),
+    (
         "resumed_twice_while_the_lease_lives",
         scenarios::while_the_lease_lives,
     ),
@@ -48,7 +52,7 @@ const TRIALS: &[(&str, fn())] = &[
 ];
 
 fn main() -> ExitCode {
-    if std::process::id() == 1 {
+    if process::is_this() {
         process::run();
     }
     let trials = TRIALS.iter().map(|&(name, run)| {

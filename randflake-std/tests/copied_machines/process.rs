@@ -3,6 +3,8 @@
 use core::time::Duration;
 use std::fs::File;
 use std::io::Write;
+use std::path::Path;
+use std::process::{self, Command};
 use std::{env, thread};
 
 use randflake_std::lease::open;
@@ -11,6 +13,9 @@ use randflake_std::{Handle, Secret};
 use crate::image::SERIAL_PORT;
 use crate::namespace;
 use crate::system::{self, HOST};
+
+/// Where a process of this machine writes, which stands for the emulated one in the short form of the test.
+const JOURNAL: &str = "COPIES_JOURNAL";
 
 /// Words of the kernel's command line, which it hands on in the environment.
 const STORE: &str = "STORE";
@@ -33,9 +38,34 @@ pub(crate) enum Clock {
     IsLeft,
 }
 
+/// The same program as a process of this machine.
+pub(crate) fn command(url: &str, ttl: Duration, journal: &Path) -> Command {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command
+        .env(JOURNAL, journal)
+        .env(STORE, url)
+        .env(TTL_SECONDS, ttl.as_secs().to_string())
+        .env(CLOCK, format!("{:?}", Clock::IsLeft));
+    command
+}
+
+/// Whether this is the emulated machine's only process, or stands for it.
+pub(crate) fn is_this() -> bool {
+    process::id() == 1 || env::var_os(JOURNAL).is_some()
+}
+
 pub(crate) fn run() -> ! {
-    let mut port = File::options().write(true).open(SERIAL_PORT).unwrap();
-    system::start();
+    let journal = env::var(JOURNAL);
+    let path = journal.as_deref().unwrap_or(SERIAL_PORT);
+    let mut port = File::options()
+        .create(journal.is_ok())
+        .append(journal.is_ok())
+        .write(true)
+        .open(path)
+        .unwrap();
+    if journal.is_err() {
+        system::start();
+    }
     let ttl = env::var(TTL_SECONDS).unwrap().parse().unwrap();
     let ttl = Duration::from_secs(ttl);
     let store = open(&env::var(STORE).unwrap(), &namespace(ttl)).unwrap();
@@ -56,7 +86,9 @@ pub(crate) fn run() -> ! {
             let lease = told.insert(status.leases[0]);
             let (node_id, start, end) = (lease.node_id(), lease.start(), lease.end());
             writeln!(port, "lease {node_id} {start} {end}").unwrap();
-            system::reseed();
+            if journal.is_err() {
+                system::reseed();
+            }
         }
         if status.remaining.is_zero() && !is_over {
             writeln!(port, "over").unwrap();

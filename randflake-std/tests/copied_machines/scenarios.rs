@@ -1,17 +1,20 @@
 //! A machine is saved, resumed twice and watched.
 
 use core::time::Duration;
-use std::thread;
+use std::collections::HashSet;
+use std::time::Instant;
+use std::{fs, thread};
 
 use harness::redis::RedisServer;
+use harness::server::spawn;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Record, open};
 use tempfile::TempDir;
 
 use crate::image::Image;
 use crate::journal::{Figures, Journal, Line, compare};
-use crate::machine::Machine;
+use crate::machine::{Machine, PATIENCE};
 use crate::namespace;
-use crate::process::{Clock, parameters};
+use crate::process::{Clock, command, parameters};
 
 /// So many ids are awaited of a copy that has another lease.
 const MANY: usize = 200;
@@ -88,6 +91,34 @@ impl Saved {
             records.partition(|record| record.grant.token == token);
         (own.remove(0), others)
     }
+}
+
+/// What the machines run, as a process of this one: it renews its lease, and issues under it.
+pub(crate) fn without_a_machine() {
+    let server = RedisServer::start();
+    let ttl = Duration::from_secs(3);
+    let mut store = open(&server.url(), &namespace(ttl)).unwrap();
+    store.end_quarantine().unwrap();
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("journal");
+    let mut process = spawn(command(&server.url(), ttl, &path)).unwrap();
+    let started = Instant::now();
+    let journal = loop {
+        thread::sleep(Duration::from_millis(50));
+        let journal = Journal::read(&fs::read_to_string(&path).unwrap_or_default());
+        if journal.leases().count() >= 2 {
+            break journal;
+        }
+        assert_eq!(process.try_wait().unwrap(), None, "it has ended");
+        assert!(started.elapsed() < PATIENCE, "it does not renew its lease");
+    };
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let leases: HashSet<_> = journal.leases().collect();
+    let held = store.list().unwrap().remove(0).grant;
+    assert_eq!(leases, HashSet::from([(held.node_id, held.start)]));
+    assert!(journal.ids().count() > 1, "it issues nothing");
+    assert_eq!(journal.ids_after((held.node_id, held.start)), 0);
 }
 
 /// The second copy to renew is told, and goes on with another lease under another name.

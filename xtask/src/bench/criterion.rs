@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::machine::{caption, record};
+use crate::apart::{self, Arguments};
 use crate::cargo::{cargo, output_of};
 use crate::matrix::features_of;
 use crate::report::Report;
@@ -21,36 +22,24 @@ const SHORT: [&str; 6] = [
     "20",
 ];
 
-pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
-    let settings: &[&str] = match arguments {
-        [] => &SHORT,
-        [full] if full == "--full" => &[],
-        _ => return Err(format!("unknown arguments {}", arguments.join(" "))),
+pub(crate) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
+    let settings: &[&str] = if typed.contains("--full") {
+        &[]
+    } else {
+        &SHORT
     };
+    apart::nothing_else(typed)?;
     for package in PACKAGES {
-        let mut command = cargo(&[
-            "bench",
-            "--package",
-            package,
-            "--features",
-            &features_of(&[package]),
-            "--bench",
-            "*",
-        ]);
-        report.check(package, command.arg("--").args(settings));
+        let features = features_of(&[package]);
+        let mut command = cargo(&["bench", "--package", package, "--features", &features]);
+        report.check(package, command.args(["--bench", "*", "--"]).args(settings));
     }
     Ok(())
 }
 
 /// A benchmark that takes its own time, whose report is kept.
-pub(crate) fn recorded(
-    report: &mut Report,
-    name: &str,
-    arguments: &[String],
-) -> Result<(), String> {
-    if !arguments.is_empty() {
-        return Err(format!("unknown arguments {}", arguments.join(" ")));
-    }
+pub(crate) fn recorded(report: &mut Report, name: &str, typed: Arguments) -> Result<(), String> {
+    apart::nothing_else(typed)?;
     let mut command = cargo(&["bench", "--package", "randflake-std"]);
     command.args(["--features", "sqlite", "--bench", name]);
     let figures = output_of(&mut command).ok_or_else(|| "it did not run to its end".to_owned());
@@ -66,14 +55,12 @@ pub(crate) fn recorded(
 }
 
 /// The command line tool, and another build of it beside, in turn.
-pub(crate) fn cli(report: &mut Report, arguments: &[String]) -> Result<(), String> {
-    match arguments {
-        [] => {}
-        [flag, _] if flag == "--old" => {}
-        _ => return Err("--old PROGRAM is allowed".to_owned()),
-    }
+pub(crate) fn cli(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
+    let other = apart::text(&mut typed, "--old")?;
+    apart::nothing_else(typed)?;
     let mut command = cargo(&["bench", "--package", "randflake"]);
     command.args(["--no-default-features", "--bench", "command_line", "--"]);
-    report.check("cli", command.args(arguments));
+    command.args(other.iter().flat_map(|other| ["--old", other]));
+    report.check("cli", &mut command);
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! `bench leases`: what leases cost on each engine, started by the benchmark itself.
 
 use std::fs;
-use std::path::{Path, absolute};
+use std::path::Path;
 
 use super::machine::caption;
 use super::{put_into, text};
+use crate::apart::{self, Arguments};
 use crate::cargo::{cargo, root};
 use crate::engines;
 use crate::matrix::{features_of, host_tests};
@@ -32,41 +33,43 @@ pub(crate) fn once(report: &mut Report) {
     }
 }
 
-pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
-    let mut options = Vec::new();
-    let mut folder = None;
-    for pair in arguments.chunks(2) {
-        let [name, value] = pair else {
-            return Err(format!("{} needs a value", pair.join(" ")));
-        };
-        let path = || absolute(value).map_err(|error| error.to_string());
-        let value = match name.as_str() {
-            "--folder" => {
-                folder = Some(path()?);
-                continue;
-            }
-            "--json" => text(&path()?),
-            "--rounds" if value.parse::<u32>().is_ok_and(|rounds| rounds > 0) => value.clone(),
-            "--rounds" => return Err("--rounds N is allowed, of at least 1".to_owned()),
-            "--engine" if ENGINES.contains(&value.as_str()) => value.clone(),
-            "--engine" => return Err(format!("engines are {}", ENGINES.join(", "))),
-            "--only" if value == "starters" => value.clone(),
-            "--only" => return Err("--only starters is allowed".to_owned()),
-            _ => return Err(format!("unknown argument {name}")),
-        };
-        options.extend([name.clone(), value]);
+pub(super) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
+    let folder = apart::path(&mut typed, "--folder")?;
+    let json = apart::path(&mut typed, "--json")?;
+    let rounds = apart::number(&mut typed, "--rounds", 1..=10_000)?;
+    let engine = apart::text(&mut typed, "--engine")?;
+    let only = apart::text(&mut typed, "--only")?;
+    apart::nothing_else(typed)?;
+    if engine
+        .as_deref()
+        .is_some_and(|name| !ENGINES.contains(&name))
+    {
+        return Err(format!("engines are {}", ENGINES.join(", ")));
     }
+    if only.as_deref().is_some_and(|part| part != "starters") {
+        return Err("--only starters is allowed".to_owned());
+    }
+    let is_whole = engine.is_none() && only.is_none() && folder.is_none();
     let Some(scratch) = Scratch::reported(report, "leases") else {
         return Ok(());
     };
+    let features = features_of(&["randflake-std"]);
     let mut measure = cargo(&[
         "bench",
         "--package",
         "randflake-std",
         "--features",
-        &features_of(&["randflake-std"]),
+        &features,
     ]);
-    measure.args(["--bench", "leases", "--"]).args(&options);
+    measure.args(["--bench", "leases", "--"]);
+    for (flag, value) in [
+        ("--json", json.map(|path| text(&path))),
+        ("--rounds", rounds.map(|rounds| rounds.to_string())),
+        ("--engine", engine),
+        ("--only", only),
+    ] {
+        measure.args(value.iter().flat_map(|value| [flag, value]));
+    }
     let [csv, table] = ["csv", "table"].map(|name| scratch.path().join(name));
     measure.arg("--csv").arg(&csv).arg("--table").arg(&table);
     measure.args(["--caption", &caption("bench leases")]);
@@ -76,9 +79,7 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     if !engines::LEASES.tell(report, &mut measure) || !report.check("leases", &mut measure) {
         return Ok(());
     }
-    let is_part = |option: &String| ["--engine", "--only"].contains(&option.as_str());
-    let is_whole = !options.iter().any(is_part);
-    if is_whole && folder.is_none() {
+    if is_whole {
         report.verdict(RECORD, keep(&csv, &table));
     }
     Ok(())

@@ -9,15 +9,16 @@ mod peers;
 pub(crate) mod serve;
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::Path;
 
-use crate::apart::{self, InTest};
+use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::root;
 use crate::report::Report;
 use crate::setup::Need;
 
-pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
+pub(crate) const HELP: &str = "what things cost, beside other crates too
+
+usage: cargo xtask bench [--full]
        cargo xtask bench peers [--rounds N] [--only PART] [--json FILE] [--svg FILE]
        cargo xtask bench load
        cargo xtask bench threads
@@ -45,115 +46,55 @@ pub(crate) const USAGE: &str = "usage: cargo xtask bench [--full]
   memory        what `randflake serve` takes under six kinds of floods and bursts of connections, in a container's memory
                 where this is root, and keeps after the 1st, 10th, 20th and 30th burst of each: fails unless it stops
                 growing (five minutes, and a release build unless --program is given)
-
-flags:
-  --host-only   leave out what needs tools other than Rust's, and say what was left out
 ";
 
-pub(crate) const IN_TEST: &[InTest] = &[
-    InTest::Part(
-        "each case of the workspace once, also of load, threads, cli, and of leases on SQLite",
+pub(crate) const IN_TEST: &[(&str, &str)] = &[
+    (
+        "each case of the workspace once, also of load, threads, cli, instructions and leases",
         "unit",
     ),
-    InTest::Part("leases on each engine, with few node ids", "engines"),
-    InTest::Part("a short round of serve and of memory", "serve"),
-    InTest::Part("index with ten rows", "integrations"),
-    InTest::Nothing(
-        "peers",
-        "128 crates that nothing else needs take a minute of CPU to build: run it before a release",
-    ),
-    InTest::Nothing(
-        "instructions",
-        "valgrind's runner takes ten minutes to build: run it before a release",
+    ("leases on each engine, with few node ids", "engines"),
+    ("a short round of serve and of memory", "serve"),
+    (
+        "index with ten rows, each case of peers once",
+        "integrations",
     ),
 ];
 
 /// A benchmark, and what must be on the machine for it.
-struct Bench {
-    name: &'static str,
-    needs: fn() -> Vec<Need>,
-    run: fn(&mut Report, &[String]) -> Result<(), String>,
-}
+type Bench = (
+    &'static str,
+    fn() -> Vec<Need>,
+    fn(&mut Report, Arguments) -> Result<(), String>,
+);
 
 const BENCHES: [Bench; 10] = [
-    Bench {
-        name: "",
-        needs: Vec::new,
-        run: criterion::run,
-    },
-    Bench {
-        name: "peers",
-        needs: peers::needs,
-        run: peers::run,
-    },
-    Bench {
-        name: "load",
-        needs: Vec::new,
-        run: |report, arguments| criterion::recorded(report, "load", arguments),
-    },
-    Bench {
-        name: "threads",
-        needs: Vec::new,
-        run: |report, arguments| criterion::recorded(report, "threads", arguments),
-    },
-    Bench {
-        name: "cli",
-        needs: Vec::new,
-        run: criterion::cli,
-    },
-    Bench {
-        name: "instructions",
-        needs: instructions::needs,
-        run: instructions::run,
-    },
-    Bench {
-        name: "index",
-        needs: index::needs,
-        run: index::run,
-    },
-    Bench {
-        name: "leases",
-        needs: leases::needs,
-        run: leases::run,
-    },
-    Bench {
-        name: "serve",
-        needs: serve::needs,
-        run: serve::run,
-    },
-    Bench {
-        name: "memory",
-        needs: serve::memory::needs,
-        run: serve::memory::run,
-    },
+    ("", Vec::new, criterion::run),
+    ("peers", peers::needs, peers::run),
+    ("load", Vec::new, |report, typed| {
+        criterion::recorded(report, "load", typed)
+    }),
+    ("threads", Vec::new, |report, typed| {
+        criterion::recorded(report, "threads", typed)
+    }),
+    ("cli", Vec::new, criterion::cli),
+    ("instructions", instructions::needs, instructions::run),
+    ("index", index::needs, index::run),
+    ("leases", leases::needs, leases::run),
+    ("serve", serve::needs, serve::run),
+    ("memory", serve::memory::needs, serve::memory::run),
 ];
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    let mut arguments = arguments.to_vec();
-    let typed = arguments.len();
-    arguments.retain(|argument| argument != "--host-only");
-    let report = Report::new(arguments.len() < typed);
-    let (name, rest) = match arguments.split_first() {
-        Some((name, rest)) if !name.starts_with('-') => (name.as_str(), rest),
-        _ => ("", arguments.as_slice()),
-    };
-    let bench = BENCHES.iter().find(|bench| bench.name == name);
-    let bench = bench.ok_or_else(|| format!("no benchmark {name}"))?;
+pub(crate) fn main(mut typed: Arguments) -> Outcome {
+    let name = typed.subcommand().map_err(|error| error.to_string())?;
+    let name = name.unwrap_or_default();
+    let bench = BENCHES.iter().find(|(own, ..)| *own == name);
+    let (_, needs, run) = bench.ok_or_else(|| format!("no benchmark {name}"))?;
     let mut done = Ok(());
-    let code = apart::run("bench", &(bench.needs)(), report, |report| {
-        done = (bench.run)(report, rest);
+    let code = apart::run("bench", &needs(), Report::new(false), |report| {
+        done = run(report, typed);
     });
     done.map(|()| code)
-}
-
-/// A workspace beside the project's own.
-fn workspace(name: &str) -> PathBuf {
-    root().join("randflake-std/benches").join(name)
-}
-
-/// Where such a workspace is built.
-fn target(name: &str) -> PathBuf {
-    crate::cargo::target().join(name)
 }
 
 fn text(path: &Path) -> String {

@@ -5,14 +5,18 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::machine::{RECORDS, caption, record};
-use super::{put_into, target, text, workspace};
-use crate::cargo::{cargo, output_of, program, root};
+use super::{put_into, text};
+use crate::apart::{self, Arguments};
+use crate::cargo::{output_of, program, root, target};
+use crate::integrations::inside;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
 use crate::tools::PYTHON;
 use crate::venv::{RANDFLAKE, Venv};
 
+/// Measures the Python package.
+const SCRIPT: &str = "randflake-std/benches/peers/package.py";
 /// Of a run without arguments.
 const CHART: &str = "docs/peers.svg";
 /// Has the table of all records between two marks.
@@ -23,29 +27,36 @@ pub(super) fn needs() -> Vec<Need> {
     vec![Need::Tool(&PYTHON)]
 }
 
-pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
-    let options = options(arguments)?;
-    let folder = workspace("peers");
-    // Some of the crates ask for a newer compiler than they need.
-    let mut build = cargo(&["build", "--release", "--locked", "--ignore-rust-version"]);
-    build
-        .current_dir(&folder)
-        .arg("--target-dir")
-        .arg(target("peers"));
-    if !report.check("build", &mut build) {
+pub(super) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
+    let rounds = apart::number(&mut typed, "--rounds", 1..=10_000)?;
+    let only = apart::text(&mut typed, "--only")?;
+    let json = apart::path(&mut typed, "--json")?;
+    let svg = apart::path(&mut typed, "--svg")?;
+    apart::nothing_else(typed)?;
+    let options = [
+        ("--rounds", rounds.map(|rounds| rounds.to_string())),
+        ("--only", only),
+        ("--json", json.map(|path| text(&path))),
+        ("--svg", svg.map(|path| text(&path))),
+    ];
+    let is_whole = options.iter().all(|(_, value)| value.is_none());
+    // A member of the workspace whose tests run each case once. Some of the crates ask for a newer compiler than they need.
+    let mut build = inside(&["build", "--release", "--locked", "--ignore-rust-version"]);
+    if !report.check("build", build.args(["--package", "peers"])) {
         return Ok(());
     }
-    let mut measure = Command::new(target("peers").join("release/peers"));
-    measure
-        .args(options)
-        .args(["--caption", &caption("bench peers")]);
+    let mut measure = Command::new(target().join("release/peers"));
+    measure.args(["--caption", &caption("bench peers")]);
+    for (flag, value) in &options {
+        measure.args(value.iter().flat_map(|value| [flag, value.as_str()]));
+    }
     let Some(scratch) = Scratch::reported(report, "bench") else {
         return Ok(());
     };
-    if let Some(figures) = python_figures(report, &folder, scratch.path()) {
+    if let Some(figures) = python_figures(report, scratch.path()) {
         measure.arg("--with").arg(figures);
     }
-    if !arguments.is_empty() {
+    if !is_whole {
         report.check("peers", &mut measure);
         return Ok(());
     }
@@ -64,30 +75,10 @@ pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     Ok(())
 }
 
-/// What the program is given: paths are of the directory where this was typed.
-fn options(arguments: &[String]) -> Result<Vec<String>, String> {
-    let mut options = Vec::new();
-    for pair in arguments.chunks(2) {
-        let [name, value] = pair else {
-            return Err(format!("{} needs a value", pair.join(" ")));
-        };
-        let value = match name.as_str() {
-            "--rounds" | "--only" => value.clone(),
-            "--json" | "--svg" => {
-                let path = std::path::absolute(value).map_err(|error| error.to_string())?;
-                text(&path)
-            }
-            _ => return Err(format!("unknown argument {name}")),
-        };
-        options.extend([name.clone(), value]);
-    }
-    Ok(options)
-}
-
 /// The figures of the Python package, measured in a virtual environment made for it.
-fn python_figures(report: &mut Report, folder: &Path, scratch: &Path) -> Option<PathBuf> {
+fn python_figures(report: &mut Report, scratch: &Path) -> Option<PathBuf> {
     let venv = Venv::with(report, "bench-python", "the Python package", &[RANDFLAKE])?;
-    let script = text(&folder.join("package.py"));
+    let script = text(&root().join(SCRIPT));
     let figures = output_of(&mut program(&text(&venv.program("python")), &[&script]));
     let path = scratch.join("figures");
     let written = figures

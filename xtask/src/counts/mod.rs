@@ -10,10 +10,12 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 use self::source::{Kind, Source};
+use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::root;
 use crate::tidy::Manifest;
 
-pub(crate) const USAGE: &str = "usage: cargo xtask counts [--list] [FOLDER]\n\n\
+pub(crate) const HELP: &str = "lines, features, circles of modules, names with two meanings\n\n\
+     usage: cargo xtask counts [--list] [FOLDER]\n\n\
      --list  also names what is counted: types with two meanings, short doc comments\n\
      FOLDER  another clone or worktree of this project; this one unless given\n";
 
@@ -28,17 +30,16 @@ struct Package {
     optional: usize,
 }
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    let (flags, folders): (Vec<_>, Vec<_>) = arguments
-        .iter()
-        .partition(|argument| argument.starts_with('-'));
-    if flags.iter().any(|flag| *flag != "--list") || folders.len() > 1 {
-        return Err(format!("unknown arguments {}", arguments.join(" ")));
-    }
-    let folder = folders.first().map_or_else(root, PathBuf::from);
+pub(crate) fn main(mut typed: Arguments) -> Outcome {
+    let lists = typed.contains("--list");
+    let folder: Option<PathBuf> = typed
+        .opt_free_from_str()
+        .map_err(|error| error.to_string())?;
+    apart::nothing_else(typed)?;
+    let folder = folder.unwrap_or_else(root);
     let packages = packages(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     rooms(&packages);
-    figures(&packages, !flags.is_empty());
+    figures(&packages, lists);
     Ok(ExitCode::SUCCESS)
 }
 

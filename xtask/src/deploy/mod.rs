@@ -7,12 +7,12 @@ use std::process::Command;
 use std::{fs, io};
 
 use crate::cargo::{program, root};
-use crate::engines;
 use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{PROMTOOL, PYTHON, SYSTEMD_ANALYZE};
 use crate::venv::Venv;
+use crate::{engines, image};
 
 const PACKAGES: &[&str] = &[
     "grafana-foundation-sdk==1769699998!10.1.0",
@@ -26,12 +26,14 @@ const MOST_EXPOSED: &str = "--threshold=15";
 pub(crate) fn needs() -> Vec<Need> {
     let mut needs = engines::DEPLOYMENT.needs();
     needs.extend([&PYTHON, &PROMTOOL, &SYSTEMD_ANALYZE].map(Need::Tool));
+    needs.extend(image::needs());
     needs
 }
 
 pub(crate) fn run(report: &mut Report) {
     units(report);
     manager::run(report);
+    image::once(report);
     engines::DEPLOYMENT.run(report);
     let promtool = alerts(report);
     let what = "the Grafana dashboard, the Dockerfile and the Kubernetes manifests";

@@ -1,6 +1,5 @@
 //! `size`: what calls of the libraries take of a microcontroller's flash, RAM, stack and time.
 
-mod changes;
 mod check;
 mod elf;
 mod goals;
@@ -13,26 +12,24 @@ pub(crate) mod wasm;
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
-use crate::apart;
+use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::{output_of, program, root};
 use crate::qemu::{TARGETS, Target, boot_first};
 use crate::report::Report;
 use crate::setup::Need;
-use changes::Before;
 pub(crate) use check::run as check;
 use elf::{Elf, Function};
 use images::{EMPTY, LEVELS, Level};
 use row::{Quantity, Row};
-pub(crate) use wanted::USAGE;
+pub(crate) use wanted::HELP;
 use wanted::Wanted;
 
 const PAGE: &str = "randflake-embedded/SIZE.md";
 const CIPHER_README: &str = "sparx64/README.md";
 
-pub(crate) fn main(arguments: &[String]) -> Result<ExitCode, String> {
-    let wanted = Wanted::parse(arguments)?;
+pub(crate) fn main(typed: Arguments) -> Outcome {
+    let wanted = Wanted::parse(typed)?;
     let mut needs = crate::qemu::needs();
     needs.push(Need::Target(wasm::TARGET));
     Ok(apart::run("size", &needs, Report::new(false), |report| {
@@ -65,31 +62,22 @@ fn measure_all(report: &mut Report, wanted: &Wanted) {
             add(report, wasm::TARGET, measured);
         }
     }
-    if report.failed() == 0 {
-        report.verdict("written", files(wanted, &rows).and_then(write));
+    if report.failed() == 0 && wanted.is_all() {
+        report.verdict("written", files(&rows).and_then(write));
     }
 }
 
 /// What is to be written.
-fn files(wanted: &Wanted, rows: &[Row]) -> Result<Vec<(PathBuf, String)>, String> {
+fn files(rows: &[Row]) -> Result<[(PathBuf, String); 2], String> {
     let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
-    let mut files = Vec::new();
-    if let Some(file) = &wanted.json {
-        files.push((file.clone(), row::json(&rustc, rows)));
-    }
-    if wanted.is_all() {
-        let before = wanted.since.as_deref().map(Before::read).transpose()?;
-        let before = before.unwrap_or_default();
-        files.push((root().join(PAGE), page::page(&rustc, rows, &before)));
-        let file = root().join(CIPHER_README);
-        let readme = fs::read_to_string(&file).map_err(|error| error.to_string())?;
-        let readme = page::cipher_readme(&readme, rows).ok_or("its table has no place")?;
-        files.push((file, readme));
-    }
-    Ok(files)
+    let page = page::page(&rustc, rows);
+    let file = root().join(CIPHER_README);
+    let readme = fs::read_to_string(&file).map_err(|error| error.to_string())?;
+    let readme = page::cipher_readme(&readme, rows).ok_or("its table has no place")?;
+    Ok([(root().join(PAGE), page), (file, readme)])
 }
 
-fn write(files: Vec<(PathBuf, String)>) -> Result<(), String> {
+fn write(files: [(PathBuf, String); 2]) -> Result<(), String> {
     for (file, content) in files {
         fs::write(&file, content).map_err(|error| format!("{}: {error}", file.display()))?;
     }

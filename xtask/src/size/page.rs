@@ -2,7 +2,6 @@
 
 use core::fmt::Write as _;
 
-use super::changes::Before;
 use super::images::{IMAGES, LEVELS};
 use super::row::{Quantity, Row};
 use super::{check, goals};
@@ -35,7 +34,7 @@ Made by `cargo xtask size`, which builds, links and runs the images in `firmware
 - `Oz` is not shown: it makes every call slower, and the cipher larger (`cargo xtask size --level Oz`).
 ";
 
-pub(super) fn page(rustc: &str, rows: &[Row], before: &Before) -> String {
+pub(super) fn page(rustc: &str, rows: &[Row]) -> String {
     let mut page = format!("{HEAD}\n{rustc}.\n\n## Goals\n\n{}", goals::table(rows));
     _ = write!(
         page,
@@ -60,25 +59,7 @@ pub(super) fn page(rustc: &str, rows: &[Row], before: &Before) -> String {
         page,
         "\n## Functions of the compiler's own library\n\n{table}"
     );
-    if !before.is_empty() {
-        page.push_str(&changes(rows, before));
-    }
     page
-}
-
-/// What is not as it was.
-fn changes(rows: &[Row], before: &Before) -> String {
-    let mut text = String::from("\n## Changes since the report before\n");
-    for (title, quantity) in [
-        ("Flash, bytes", Quantity::Flash),
-        ("Instructions of the usual call", Quantity::Instructions),
-        ("Stack, bytes", Quantity::Stack),
-        ("RAM, bytes", Quantity::Ram),
-    ] {
-        let table = table(rows, |row| before.change(row, quantity).unwrap_or_default());
-        _ = write!(text, "\n### {title}\n\n{table}");
-    }
-    text
 }
 
 const BEGIN: &str = "<!-- cargo xtask size: begin -->\n";

@@ -3,8 +3,6 @@
 mod apt;
 mod ask;
 mod bring;
-mod cargo_deny;
-mod debian;
 mod find;
 mod plan;
 mod services;
@@ -20,62 +18,90 @@ use std::sync::OnceLock;
 
 use crate::cargo::{output_of, program, target};
 use apt::Apt;
-use debian::Debian;
-pub(crate) use debian::Unpacked;
 pub(crate) use table::*;
 
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
-    /// Where the system has it.
-    pub(crate) find: fn() -> Option<PathBuf>,
-    pub(crate) source: Source,
+    /// Where the system has it, given the name.
+    find: fn(&str) -> Option<PathBuf>,
+    /// Packages of Debian and its kin that bring it.
+    packages: &'static [&'static str],
+    unpacked: Unpacked,
 }
 
-/// What brings a tool.
-pub(crate) enum Source {
-    Packages(Debian),
-    CargoDeny,
+/// How a tool is run from a folder that its packages were unpacked into.
+pub(crate) enum Unpacked {
+    /// A program, run by a script with these arguments: a shell's words, where `"$@"` stands for what the script was
+    /// given and `$root` for the folder.
+    Program(&'static str, &'static str),
+    /// Several programs; who uses the tool is told their folder.
+    Folder(&'static [&'static str]),
+    /// A file of `usr/lib`, or of a folder there, which is used as it is.
+    Library(&'static str),
+    /// A kernel for machines that are emulated. It is never installed; who uses it is told the folder with its `boot`.
+    Kernel,
+    /// Not at all: why.
+    Never(&'static str),
 }
 
-/// These packages bring it, and this is how it is run where they could only be unpacked.
-pub(crate) const fn packages(names: &'static [&'static str], unpacked: Unpacked) -> Source {
-    Source::Packages(Debian::new(names, unpacked))
+/// A program of its own name, which needs no other arguments where it is unpacked.
+pub(crate) const fn debian(name: &'static str, packages: &'static [&'static str]) -> Tool {
+    Tool {
+        name,
+        find: find::program_file,
+        packages,
+        unpacked: Unpacked::Program(name, r#""$@""#),
+    }
 }
 
 impl Tool {
     pub(crate) fn find(&self) -> Option<PathBuf> {
-        (self.find)().or_else(|| self.packages()?.find_unpacked())
+        self.find_installed().or_else(|| self.find_unpacked())
+    }
+
+    fn find_installed(&self) -> Option<PathBuf> {
+        (self.find)(self.name)
+    }
+
+    fn find_unpacked(&self) -> Option<PathBuf> {
+        let folder = self.folder();
+        let scripts = folder.join(unpack::SCRIPTS);
+        let has = |name: &&str| scripts.join(name).is_file();
+        match &self.unpacked {
+            Unpacked::Program(name, _) => has(name).then(|| scripts.join(name)),
+            Unpacked::Folder(names) => names.iter().all(has).then_some(scripts),
+            Unpacked::Library(file) => find::below(&folder.join("usr/lib"), file),
+            Unpacked::Kernel => folder.join("boot").is_dir().then_some(folder),
+            Unpacked::Never(_) => None,
+        }
+    }
+
+    /// Where its packages are, if they are unpacked.
+    fn folder(&self) -> PathBuf {
+        folder().join(self.packages.join("+"))
     }
 
     /// What stands for `/` in its paths.
     pub(crate) fn root(&self) -> PathBuf {
-        let is_unpacked = (self.find)().is_none() && self.find().is_some();
-        let packages = self.packages().filter(|_| is_unpacked);
-        packages.map_or_else(|| "/".into(), Debian::folder)
+        let is_unpacked = self.find_installed().is_none() && self.find_unpacked().is_some();
+        if is_unpacked {
+            self.folder()
+        } else {
+            "/".into()
+        }
     }
 
     /// What a user types to get it.
     pub(crate) fn command(&self) -> String {
-        match &self.source {
-            Source::Packages(packages) => packages.command(),
-            Source::CargoDeny => cargo_deny::COMMAND.to_owned(),
-        }
-    }
-
-    fn packages(&self) -> Option<&Debian> {
-        match &self.source {
-            Source::Packages(packages) => Some(packages),
-            Source::CargoDeny => None,
-        }
+        let packages = self.packages.join(" ");
+        format!("sudo apt-get install --no-install-recommends {packages}")
     }
 }
 
 /// Brings tools that are missing, one by one, so that what stands against one takes no other down. Tells of each what was
 /// done, or why it is still missing.
 pub(crate) fn bring(tools: &[&'static Tool], mut tell: impl FnMut(&Tool, Result<String, String>)) {
-    let (packages, others): (Vec<&Tool>, Vec<&Tool>) =
-        tools.iter().partition(|tool| tool.packages().is_some());
-    let uses_apt = !packages.is_empty() && find::in_path("apt-get").next().is_some();
+    let uses_apt = find::in_path("apt-get").next().is_some();
     let apt = Apt {
         ask: &ask::ask,
         is_root: is_root(),
@@ -83,14 +109,14 @@ pub(crate) fn bring(tools: &[&'static Tool], mut tell: impl FnMut(&Tool, Result<
     };
     let offline = uses_apt.then(|| apt.update()).flatten();
     let nothing_starts = (uses_apt && apt.is_root).then(services::NothingStarts::new);
-    // Python comes before what it brings.
-    for tool in packages.into_iter().chain(others) {
-        let done = match &tool.source {
+    for tool in tools {
+        let done = if tool.find().is_some() {
             // The packages of another one had it.
-            _ if tool.find().is_some() => Ok("came with another tool".to_owned()),
-            Source::Packages(packages) if uses_apt => packages.bring(&apt),
-            Source::Packages(_) => Err("it is not in PATH, and there is no apt-get".to_owned()),
-            Source::CargoDeny => cargo_deny::bring(),
+            Ok("came with another tool".to_owned())
+        } else if uses_apt {
+            bring::bring(&apt, tool.packages, &tool.unpacked, &tool.folder())
+        } else {
+            Err("it is not in PATH, and there is no apt-get".to_owned())
         };
         let done = done.and_then(|done| match tool.find() {
             Some(_) => Ok(done),

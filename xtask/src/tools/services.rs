@@ -5,7 +5,6 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Tool;
-use super::debian::Debian;
 use super::find::in_path;
 use crate::cargo::{program, shown};
 
@@ -45,12 +44,8 @@ impl Drop for NothingStarts {
 
 /// Keeps the services of tools that were just installed from the next boot.
 pub(super) fn disable(tools: &[&Tool]) {
-    let installed = tools.iter().filter(|tool| (tool.find)().is_some());
-    let packages: Vec<_> = installed
-        .filter_map(|tool| tool.packages())
-        .flat_map(Debian::packages)
-        .copied()
-        .collect();
+    let installed = tools.iter().filter(|tool| tool.find_installed().is_some());
+    let packages: Vec<_> = installed.flat_map(|tool| tool.packages).copied().collect();
     let services = of(&packages);
     if services.is_empty() || in_path("systemctl").next().is_none() {
         return;

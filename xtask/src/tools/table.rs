@@ -5,16 +5,13 @@ use std::{env, fs};
 
 use super::Unpacked::{Folder, Kernel, Library, Never, Program};
 use super::find::{below, in_path, linker, program_file};
-use super::{Source, Tool, cargo_deny, packages};
+use super::{Tool, debian};
 use crate::cargo::{output_of, program};
-
-/// What a script passes on, and nothing else.
-const AS_GIVEN: &str = r#""$@""#;
 
 /// Debian's `python3` cannot make a virtual environment without `python3-venv`.
 pub(crate) const PYTHON: Tool = Tool {
     name: "python3 with venv",
-    find: || {
+    find: |_| {
         let usable = |path: &PathBuf| {
             let import = ["-c", "import venv, ensurepip"];
             output_of(&mut program(&path.to_string_lossy(), &import)).is_some()
@@ -23,73 +20,44 @@ pub(crate) const PYTHON: Tool = Tool {
             .chain([PathBuf::from("/usr/bin/python3")])
             .find(usable)
     },
-    source: packages(
-        &["python3", "python3-venv"],
-        Never("Debian's ensurepip looks for pip in /usr/share/python-wheels"),
-    ),
+    packages: &["python3", "python3-venv"],
+    unpacked: Never("Debian's ensurepip looks for pip in /usr/share/python-wheels"),
 };
 
 pub(crate) const LIBFAKETIME: Tool = Tool {
     name: "libfaketime",
-    find: || {
+    find: |_| {
         ["/usr/lib", "/usr/local/lib"]
             .iter()
             .find_map(|lib| below(Path::new(lib), FAKETIME))
     },
-    source: packages(&["libfaketime"], Library(FAKETIME)),
+    packages: &["libfaketime"],
+    unpacked: Library(FAKETIME),
 };
 
 const FAKETIME: &str = "faketime/libfaketime.so.1";
 
-pub(crate) const REDIS: Tool = Tool {
-    name: "redis-server",
-    find: || program_file("redis-server"),
-    source: packages(&["redis-server"], Program("redis-server", AS_GIVEN)),
-};
+pub(crate) const REDIS: Tool = debian("redis-server", &["redis-server"]);
 
-pub(crate) const REDIS_CLI: Tool = Tool {
-    name: "redis-cli",
-    find: || program_file("redis-cli"),
-    source: packages(&["redis-tools"], Program("redis-cli", AS_GIVEN)),
-};
+pub(crate) const REDIS_CLI: Tool = debian("redis-cli", &["redis-tools"]);
 
-pub(crate) const REDIS_BENCHMARK: Tool = Tool {
-    name: "redis-benchmark",
-    find: || program_file("redis-benchmark"),
-    source: packages(&["redis-tools"], Program("redis-benchmark", AS_GIVEN)),
-};
+pub(crate) const REDIS_BENCHMARK: Tool = debian("redis-benchmark", &["redis-tools"]);
 
 /// Any version writes what it would send.
-pub(crate) const KUBECTL: Tool = Tool {
-    name: "kubectl",
-    find: || program_file("kubectl"),
-    source: packages(&["kubernetes-client"], Program("kubectl", AS_GIVEN)),
-};
+pub(crate) const KUBECTL: Tool = debian("kubectl", &["kubernetes-client"]);
 
 /// Guides make certificates with it.
-pub(crate) const OPENSSL: Tool = Tool {
-    name: "openssl",
-    find: || program_file("openssl"),
-    source: packages(&["openssl"], Program("openssl", AS_GIVEN)),
-};
+pub(crate) const OPENSSL: Tool = debian("openssl", &["openssl"]);
 
 /// Of the benchmark of the server.
-pub(crate) const WRK: Tool = Tool {
-    name: "wrk",
-    find: || program_file("wrk"),
-    source: packages(&["wrk"], Program("wrk", AS_GIVEN)),
-};
+pub(crate) const WRK: Tool = debian("wrk", &["wrk"]);
 
-pub(crate) const ETCD: Tool = Tool {
-    name: "etcd",
-    find: || program_file("etcd"),
-    source: packages(&["etcd-server"], Program("etcd", AS_GIVEN)),
-};
+pub(crate) const ETCD: Tool = debian("etcd", &["etcd-server"]);
 
 /// The folder of its programs: Debian has one for each version, and puts few of them into `PATH`.
 pub(crate) const POSTGRES: Tool = Tool {
     name: "postgresql",
-    find: || {
+    find: |_| {
         let is_whole = |folder: &PathBuf| {
             let mut names = POSTGRES_PROGRAMS.iter();
             names.all(|name| folder.join(name).is_file())
@@ -102,7 +70,8 @@ pub(crate) const POSTGRES: Tool = Tool {
         folders.extend(env::split_paths(&env::var_os("PATH").unwrap_or_default()));
         folders.into_iter().find(is_whole)
     },
-    source: packages(&["postgresql"], Folder(POSTGRES_PROGRAMS)),
+    packages: &["postgresql"],
+    unpacked: Folder(POSTGRES_PROGRAMS),
 };
 
 const POSTGRES_PROGRAMS: &[&str] = &["postgres", "initdb", "pg_basebackup"];
@@ -114,44 +83,36 @@ const MARIADB_PACKAGES: &[&str] = &["mariadb-server-core", "mariadb-client-core"
 const MARIADB_ARGUMENTS: &str = r#""$@" --basedir="$root/usr""#;
 
 pub(crate) const MARIADB: Tool = Tool {
-    name: "mariadbd",
-    find: || program_file("mariadbd"),
-    source: packages(MARIADB_PACKAGES, Program("mariadbd", MARIADB_ARGUMENTS)),
+    unpacked: Program("mariadbd", MARIADB_ARGUMENTS),
+    ..debian("mariadbd", MARIADB_PACKAGES)
 };
 
 pub(crate) const MARIADB_INSTALL: Tool = Tool {
-    name: "mariadb-install-db",
-    find: || program_file("mariadb-install-db"),
-    source: packages(
-        MARIADB_PACKAGES,
-        Program("mariadb-install-db", MARIADB_ARGUMENTS),
-    ),
+    unpacked: Program("mariadb-install-db", MARIADB_ARGUMENTS),
+    ..debian("mariadb-install-db", MARIADB_PACKAGES)
 };
 
 /// The emulated program has libraries of its own.
 const QEMU_USER_ARGUMENTS: &str = r#"-U LD_LIBRARY_PATH "$@""#;
 
 pub(crate) const QEMU_AARCH64: Tool = Tool {
-    name: "qemu-aarch64",
-    find: || program_file("qemu-aarch64"),
-    source: packages(&["qemu-user"], Program("qemu-aarch64", QEMU_USER_ARGUMENTS)),
+    unpacked: Program("qemu-aarch64", QEMU_USER_ARGUMENTS),
+    ..debian("qemu-aarch64", &["qemu-user"])
 };
 
 /// Of the processor that runs this.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const QEMU_OWN: Tool = Tool {
-    name: "qemu-x86_64",
-    find: || program_file("qemu-x86_64"),
-    source: packages(&["qemu-user"], Program("qemu-x86_64", QEMU_USER_ARGUMENTS)),
+    unpacked: Program("qemu-x86_64", QEMU_USER_ARGUMENTS),
+    ..debian("qemu-x86_64", &["qemu-user"])
 };
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) use QEMU_AARCH64 as QEMU_OWN;
 
 pub(crate) const QEMU_S390X: Tool = Tool {
-    name: "qemu-s390x",
-    find: || program_file("qemu-s390x"),
-    source: packages(&["qemu-user"], Program("qemu-s390x", QEMU_USER_ARGUMENTS)),
+    unpacked: Program("qemu-s390x", QEMU_USER_ARGUMENTS),
+    ..debian("qemu-s390x", &["qemu-user"])
 };
 
 /// The C library names its parts by absolute paths.
@@ -159,162 +120,110 @@ const LINKER_ARGUMENTS: &str = r#"--sysroot="$root" "$@""#;
 
 pub(crate) const S390X_LINKER: Tool = Tool {
     name: "s390x-linux-gnu-gcc",
-    find: || linker("s390x-linux-gnu"),
-    source: packages(
-        &["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
-        Program("s390x-linux-gnu-gcc", LINKER_ARGUMENTS),
-    ),
+    find: |_| linker("s390x-linux-gnu"),
+    packages: &["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
+    unpacked: Program("s390x-linux-gnu-gcc", LINKER_ARGUMENTS),
 };
 
 /// Of the server, which is not run.
-pub(crate) const PROMTOOL: Tool = Tool {
-    name: "promtool",
-    find: || program_file("promtool"),
-    source: packages(&["prometheus"], Program("promtool", AS_GIVEN)),
-};
+pub(crate) const PROMTOOL: Tool = debian("promtool", &["prometheus"]);
 
 pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
-    name: "systemd-analyze",
-    find: || in_path("systemd-analyze").next(),
-    source: packages(
-        &["systemd"],
-        Never("it reads the manager's own tables, and belongs to the system"),
-    ),
+    unpacked: Never("it reads the manager's own tables, and belongs to the system"),
+    ..debian("systemd-analyze", &["systemd"])
 };
 
 /// Builds images without a service.
-pub(crate) const BUILDAH: Tool = Tool {
-    name: "buildah",
-    find: || program_file("buildah"),
-    source: packages(&["buildah"], Program("buildah", AS_GIVEN)),
-};
+pub(crate) const BUILDAH: Tool = debian("buildah", &["buildah"]);
 
 /// Before version 20 it has WASI only when told [`NODE_WASI`], which later ones ignore.
 pub(crate) const NODE: Tool = Tool {
     name: "Node.js",
-    find: || {
+    find: |_| {
         let has_wasi = |node: &PathBuf| {
             let import = [NODE_WASI, "--eval", "require('node:wasi')"];
             output_of(&mut program(&node.to_string_lossy(), &import)).is_some()
         };
         in_path("node").find(has_wasi)
     },
-    source: packages(
-        &["nodejs"],
-        Never("Debian's Node.js looks for its own modules in /usr/share/nodejs"),
-    ),
+    packages: &["nodejs"],
+    unpacked: Never("Debian's Node.js looks for its own modules in /usr/share/nodejs"),
 };
 
 pub(crate) const NODE_WASI: &str = "--experimental-wasi-unstable-preview1";
 
 /// Its package manager, which brings the libraries of tests in JavaScript.
 pub(crate) const NPM: Tool = Tool {
-    name: "npm",
-    find: || in_path("npm").next(),
-    source: packages(
-        &["npm"],
-        Never("Debian's npm looks for its own modules in /usr/share/nodejs"),
-    ),
+    unpacked: Never("Debian's npm looks for its own modules in /usr/share/nodejs"),
+    ..debian("npm", &["npm"])
 };
 
 /// A browser needs fonts to show text.
 pub(crate) const CHROMIUM: Tool = Tool {
-    name: "chromium",
-    find: || program_file("chromium"),
-    source: packages(
-        &["chromium", "fonts-dejavu-core"],
-        Never("Debian's script looks for the browser in /usr/lib/chromium"),
-    ),
+    unpacked: Never("Debian's script looks for the browser in /usr/lib/chromium"),
+    ..debian("chromium", &["chromium", "fonts-dejavu-core"])
 };
 
 /// Also what mounts the file system.
 pub(crate) const MKFS_EXT4: Tool = Tool {
-    name: "mkfs.ext4",
-    find: || program_file("mkfs.ext4"),
-    source: packages(
-        &["e2fsprogs", "mount"],
-        Never("it belongs to the system that mounts what it makes"),
-    ),
+    unpacked: Never("it belongs to the system that mounts what it makes"),
+    ..debian("mkfs.ext4", &["e2fsprogs", "mount"])
 };
 
-pub(crate) const IP: Tool = Tool {
-    name: "ip",
-    find: || program_file("ip"),
-    source: packages(&["iproute2"], Program("ip", AS_GIVEN)),
-};
+pub(crate) const IP: Tool = debian("ip", &["iproute2"]);
 
 /// What a board's chips hold.
 const QEMU_SYSTEM_ARGUMENTS: &str = r#""$@" -L "$root/usr/share/qemu""#;
 
 pub(crate) const QEMU_ARM: Tool = Tool {
-    name: "qemu-system-arm",
-    find: || in_path("qemu-system-arm").next(),
-    source: packages(
-        &["qemu-system-arm"],
-        Program("qemu-system-arm", QEMU_SYSTEM_ARGUMENTS),
-    ),
+    unpacked: Program("qemu-system-arm", QEMU_SYSTEM_ARGUMENTS),
+    ..debian("qemu-system-arm", &["qemu-system-arm"])
 };
 
 pub(crate) const QEMU_RISCV: Tool = Tool {
-    name: "qemu-system-riscv32",
-    find: || in_path("qemu-system-riscv32").next(),
-    source: packages(
-        &["qemu-system-misc"],
-        Program("qemu-system-riscv32", QEMU_SYSTEM_ARGUMENTS),
-    ),
+    unpacked: Program("qemu-system-riscv32", QEMU_SYSTEM_ARGUMENTS),
+    ..debian("qemu-system-riscv32", &["qemu-system-misc"])
 };
 
 /// Debian keeps firmware in folders beside that of the emulator.
 const QEMU_X86_ARGUMENTS: &str = r#""$@" -L "$root/usr/share/qemu" -L "$root/usr/share/seabios""#;
 
 pub(crate) const QEMU_X86: Tool = Tool {
-    name: "qemu-system-x86_64",
-    find: || in_path("qemu-system-x86_64").next(),
-    source: packages(
-        &["qemu-system-x86"],
-        Program("qemu-system-x86_64", QEMU_X86_ARGUMENTS),
-    ),
+    unpacked: Program("qemu-system-x86_64", QEMU_X86_ARGUMENTS),
+    ..debian("qemu-system-x86_64", &["qemu-system-x86"])
 };
 
 /// The folder with its `boot` and `lib/modules`. The one that this machine runs may lack the drivers of an emulated one.
 pub(crate) const LINUX: Tool = Tool {
     name: "linux for virtual machines",
-    find: || {
+    find: |_| {
         let files = fs::read_dir("/boot").into_iter().flatten().flatten();
         let mut names = files.map(|file| file.file_name().to_string_lossy().into_owned());
         let is_cloud =
             |name: String| name.starts_with("vmlinuz-") && name.ends_with("-cloud-amd64");
         names.any(is_cloud).then(|| "/".into())
     },
-    source: packages(&["linux-image-cloud-amd64"], Kernel),
+    packages: &["linux-image-cloud-amd64"],
+    unpacked: Kernel,
 };
 
 /// For all machines at once: a cross compiler for each takes twenty times the room. What it compiles is linked by Rust's
 /// linker.
-pub(crate) const CLANG: Tool = Tool {
-    name: "clang",
-    find: || program_file("clang"),
-    source: packages(&["clang"], Program("clang", AS_GIVEN)),
-};
+pub(crate) const CLANG: Tool = debian("clang", &["clang"]);
 
 /// With the C library, whose start it links.
 pub(crate) const AVR_LINKER: Tool = Tool {
-    name: "avr-gcc",
-    find: || {
+    find: |name| {
         let library = Path::new("/usr/lib/avr/lib/libc.a");
-        program_file("avr-gcc").filter(|_| library.is_file())
+        program_file(name).filter(|_| library.is_file())
     },
-    source: packages(&["gcc-avr", "avr-libc"], Program("avr-gcc", AS_GIVEN)),
+    ..debian("avr-gcc", &["gcc-avr", "avr-libc"])
 };
 
-pub(crate) const SIMAVR: Tool = Tool {
-    name: "simavr",
-    find: || program_file("simavr"),
-    source: packages(&["simavr"], Program("simavr", AS_GIVEN)),
-};
+pub(crate) const SIMAVR: Tool = debian("simavr", &["simavr"]);
 
-pub(crate) const CARGO_DENY: Tool = Tool {
-    name: "cargo-deny",
-    find: cargo_deny::find,
-    source: Source::CargoDeny,
+/// Without the C library's symbols it does not start.
+pub(crate) const VALGRIND: Tool = Tool {
+    unpacked: Never("it looks for the C library's symbols in /usr/lib/debug"),
+    ..debian("valgrind", &["valgrind", "libc6-dbg"])
 };

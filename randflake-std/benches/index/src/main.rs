@@ -5,19 +5,17 @@
 //! is busy for a while is so for all. Times are compared by the median over the rounds of the ratio to
 //! sequential ids.
 //!
-//! usage: `index --programs FOLDER [--rows N]`
+//! usage: `index [--rows N]`, with the folder of PostgreSQL's programs in `RANDFLAKE_POSTGRES`
 
 mod kind;
-mod server;
 
 use std::env;
 use std::io::Write as _;
-use std::path::Path;
 use std::time::Instant;
 
+use harness::postgres::PostgresServer;
 use kind::{Codecs, Kind};
 use postgres::Client;
-use server::Server;
 
 const DEFAULT_ROWS: u64 = 10_000_000;
 const ROUNDS: u64 = 10;
@@ -49,10 +47,9 @@ fn main() {
         let place = arguments.iter().position(|argument| argument == name)?;
         arguments.get(place + 1)
     };
-    let programs = option("--programs").expect("--programs FOLDER, of initdb and postgres");
     let rows = option("--rows").map_or(DEFAULT_ROWS, |rows| rows.parse().expect("--rows N"));
-    let server = Server::start(Path::new(programs));
-    let mut client = server.connect();
+    let server = PostgresServer::start();
+    let mut client = server.client("postgres");
     for setting in SETTINGS {
         let value: String = query_one(&mut client, &format!("SHOW {setting}"));
         println!("# {setting} = {value}");

@@ -3,14 +3,14 @@
 
 use core::time::Duration;
 use std::fs;
-use std::path::{Path, absolute};
+use std::path::Path;
 use std::process::{self, Command};
 
 use super::container::{Container, LIMIT};
 use super::floods::{ANSWERS, COMMANDS, Flood, HANDSHAKES, certify, token};
 use super::servers::{Load, Ours, Settings};
 use super::{load, prepare, released};
-use crate::apart;
+use crate::apart::{self, Arguments};
 use crate::cargo::output_of;
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -78,12 +78,10 @@ pub(crate) fn needs() -> Vec<Need> {
     [&REDIS_BENCHMARK, &WRK, &OPENSSL].map(Need::Tool).into()
 }
 
-pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
-    let (program, rest) = match arguments {
-        [flag, path, rest @ ..] if flag == "--program" => (Some(absolute(path)), rest),
-        rest => (None, rest),
-    };
-    let bursts = apart::number(rest, "--bursts", BURSTS..=100_000)?.unwrap_or(BURSTS);
+pub(crate) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
+    let program = apart::path(&mut typed, "--program")?;
+    let bursts = apart::number(&mut typed, "--bursts", BURSTS..=100_000)?.unwrap_or(BURSTS);
+    apart::nothing_else(typed)?;
     let load = match program {
         Some(_) => load(report),
         None => prepare(report),
@@ -91,8 +89,7 @@ pub(crate) fn run(report: &mut Report, arguments: &[String]) -> Result<(), Strin
     let Some(load) = load else {
         return Ok(());
     };
-    let program = program.unwrap_or_else(|| Ok(released()));
-    let program = program.map_err(|error| error.to_string())?;
+    let program = program.unwrap_or_else(released);
     measure(report, &program, &load, (bursts, FLOOD));
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use self::servers::{Load, Ours};
 use super::machine::{caption, record};
-use crate::apart;
+use crate::apart::{self, Arguments};
 use crate::cargo::{cargo, target};
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -57,8 +57,9 @@ pub(super) fn needs() -> Vec<Need> {
     [&REDIS, &REDIS_BENCHMARK, &WRK].map(Need::Tool).into()
 }
 
-pub(super) fn run(report: &mut Report, arguments: &[String]) -> Result<(), String> {
-    let rounds = apart::number(arguments, "--rounds", 1..=100)?.unwrap_or(ROUNDS);
+pub(super) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
+    let rounds = apart::number(&mut typed, "--rounds", 1..=100)?.unwrap_or(ROUNDS);
+    apart::nothing_else(typed)?;
     let Some(load) = prepare(report) else {
         return Ok(());
     };

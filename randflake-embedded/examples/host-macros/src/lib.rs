@@ -1,0 +1,2 @@
+//! Nothing: the features in the manifest are all.
+#![no_std]
