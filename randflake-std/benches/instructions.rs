@@ -1,13 +1,20 @@
 //! How many instructions 1,024 ids take, or as many texts: counted by valgrind, so the same on a busy machine. `cargo xtask
 //! bench instructions` says where valgrind is; otherwise each case is only run once.
 
-use std::cell::Cell;
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a benchmark fails by panicking, and prints what it counts"
+)]
+
+use core::cell::Cell;
+use core::hint::black_box;
+use core::sync::atomic::AtomicU64;
+use core::time::Duration;
 use std::env;
-use std::hint::black_box;
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
-use std::time::Duration;
 
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::randflake_core::{
@@ -53,21 +60,26 @@ const CASES: [(&str, fn()); 9] = [
     }),
     ("inspect", || {
         let (codec, ids) = (Codec::new(Randflake, cipher()), ids());
-        counted(&mut || ids.iter().for_each(|&id| _ = black_box(codec.inspect(id))));
+        counted(&mut || {
+            for &id in &ids {
+                _ = black_box(codec.inspect(id));
+            }
+        });
     }),
     ("text_encode", || {
         let ids = ids();
         counted(&mut || {
-            ids.iter()
-                .for_each(|id| _ = black_box(id.to_text().as_str()));
+            for id in &ids {
+                _ = black_box(id.to_text().as_str());
+            }
         });
     }),
     ("text_decode", || {
         let texts: Vec<Text> = ids().into_iter().map(Id::to_text).collect();
         counted(&mut || {
-            texts
-                .iter()
-                .for_each(|text| _ = black_box(Id::from_text(text.as_bytes())));
+            for text in &texts {
+                _ = black_box(Id::from_text(text.as_bytes()));
+            }
         });
     }),
 ];
