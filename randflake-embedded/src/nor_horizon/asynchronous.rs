@@ -35,10 +35,11 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> AsyncHorizonStore for NorHorizon<
 
     // Beside the blocking `raise`: the same calls of the driver, awaited.
     async fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
-        let Some(mut raise) = self.journal.raise::<F::Error>(to)? else {
+        let Some(record) = self.journal.record_for::<F::Error>(to)? else {
             return Ok(());
         };
-        while let Some(write) = self.journal.next(Self::ASYNC_GEOMETRY, &raise) {
+        while self.journal.lacks(record) {
+            let write = self.journal.next(Self::ASYNC_GEOMETRY, record);
             if let Some(pages) = &write.erase {
                 self.flash.erase(pages.start, pages.end).await?;
             }
@@ -50,7 +51,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> AsyncHorizonStore for NorHorizon<
             }
             let shown = slot.words();
             self.journal
-                .wrote::<F::Error>(Self::ASYNC_GEOMETRY, &mut raise, &write, shown)?;
+                .wrote::<F::Error>(Self::ASYNC_GEOMETRY, record, &write, shown)?;
         }
         Ok(())
     }

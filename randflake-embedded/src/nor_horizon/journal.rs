@@ -124,9 +124,13 @@ impl Scan {
         Journal {
             next: self.geometry.after(self.last),
             highest: self.highest,
-            is_begun: self.is_begun,
-            // Without a record nothing is in doubt: the first raise erases both pages.
-            is_firm: self.highest.is_none(),
+            due: match (self.highest, self.is_begun) {
+                // Nothing is in doubt: the first raise erases both pages.
+                (None, _) => Due::Record,
+                (Some(_), true) => Due::Mark,
+                (Some(_), false) => Due::Head,
+            },
+            is_durable: self.highest.is_none(),
         }
     }
 }
@@ -139,10 +143,21 @@ pub(crate) struct Journal {
     next: u32,
     /// `None` when no record is readable.
     highest: Option<HorizonRecord>,
-    /// Whether the page's head is firm: a record was begun behind it, or it was written since the boot.
-    is_begun: bool,
-    /// Whether the horizon, and the slot before the next, are known to be firm.
-    is_firm: bool,
+    /// What is certain of the slots before the next.
+    due: Due,
+    /// Whether the horizon was written since the boot. One that was only read may be torn.
+    is_durable: bool,
+}
+
+/// What a raise writes next. The order is the proof at the top: each write is read back before the next begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Due {
+    /// The head of the page again, as it may be torn.
+    Head,
+    /// A mark: the head is firm, and the slot before the next may be torn.
+    Mark,
+    /// The record: the slot before the next is firm.
+    Record,
 }
 
 impl Journal {
@@ -154,43 +169,43 @@ impl Journal {
         }
     }
 
-    /// Begins a raise of the horizon to at least `to`; `None` if that is done. A horizon that was only read may be torn:
-    /// unless it is firm, it is written again.
+    /// The record to write so that the horizon is at least `to`; `None` if it is, and is durable.
     ///
     /// # Errors
     ///
     /// `OutOfRange` past the last time that a record can hold.
-    pub(crate) fn raise<E>(&self, to: u32) -> Result<Option<Raise>, NorHorizonError<E>> {
-        if to <= self.horizon() && self.is_firm {
+    pub(crate) fn record_for<E>(
+        &self,
+        to: u32,
+    ) -> Result<Option<HorizonRecord>, NorHorizonError<E>> {
+        if to <= self.horizon() && self.is_durable {
             return Ok(None);
         }
         // Higher than all that were read, so that the records of a page rise in the order of its slots.
         let record = HorizonRecord::new(to.max(self.horizon().wrapping_add(1)));
-        let record = record.ok_or(NorHorizonError::OutOfRange)?;
-        let stage = match (self.is_firm, self.is_begun) {
-            (true, _) => Stage::Record,
-            (false, true) => Stage::Mark,
-            (false, false) => Stage::Head,
-        };
-        Ok(Some(Raise { record, stage }))
+        record.map(Some).ok_or(NorHorizonError::OutOfRange)
     }
 
-    /// The next write of a raise, or `None` when the horizon is raised. The slot counts as torn until
-    /// [`wrote`](Self::wrote) confirms it, so a raise that fails or is dropped here does no harm.
-    pub(crate) fn next(&mut self, geometry: Geometry, raise: &Raise) -> Option<SlotWrite> {
-        match raise.stage {
-            Stage::Head => Some(SlotWrite {
+    /// Whether the record is still to be written.
+    pub(crate) fn lacks(&self, record: HorizonRecord) -> bool {
+        self.highest != Some(record)
+    }
+
+    /// The next write for a record that the journal [lacks](Self::lacks). The slot counts as torn until
+    /// [`wrote`](Self::wrote) confirms it, so a raise that fails or is dropped in between does no harm.
+    pub(crate) fn next(&mut self, geometry: Geometry, record: HorizonRecord) -> SlotWrite {
+        match self.due {
+            Due::Head => SlotWrite {
                 erase: None,
                 at: geometry.page_of(geometry.before(self.next)),
                 record: self.highest,
-            }),
-            Stage::Mark => Some(SlotWrite {
+            },
+            Due::Mark => SlotWrite {
                 erase: None,
                 at: self.take_doubtful(geometry),
                 record: None,
-            }),
-            Stage::Record => Some(self.take_slot(geometry, raise.record)),
-            Stage::Done => None,
+            },
+            Due::Record => self.take_slot(geometry, record),
         }
     }
 
@@ -211,7 +226,7 @@ impl Journal {
         if geometry.in_page(at) != 0 {
             self.next = geometry.after(at);
             // Until the write is confirmed: if it fails, the torn slot is marked before the next try.
-            self.is_firm = false;
+            self.due = Due::Mark;
             return SlotWrite {
                 erase: None,
                 at,
@@ -230,7 +245,7 @@ impl Journal {
         }
     }
 
-    /// Takes what the slot shows after a write, and goes on to the next stage of the raise.
+    /// Confirms a write by what the slot shows afterwards.
     ///
     /// # Errors
     ///
@@ -238,48 +253,26 @@ impl Journal {
     pub(crate) fn wrote<E>(
         &mut self,
         geometry: Geometry,
-        raise: &mut Raise,
+        record: HorizonRecord,
         write: &SlotWrite,
         shown: SlotWords,
     ) -> Result<(), NorHorizonError<E>> {
         if !write.is_done(geometry, shown) {
             return Err(NorHorizonError::NotWritten);
         }
-        raise.stage = match raise.stage {
-            Stage::Head => {
-                self.is_begun = true;
-                Stage::Mark
-            }
-            Stage::Mark => Stage::Record,
-            Stage::Record | Stage::Done => {
-                self.next = geometry.after(write.at);
-                self.highest = write.record;
-                self.is_begun = true;
-                self.is_firm = true;
-                Stage::Done
-            }
-        };
+        if write.record != Some(record) {
+            self.due = match write.record {
+                Some(_) => Due::Mark,
+                None => Due::Record,
+            };
+            return Ok(());
+        }
+        self.next = geometry.after(write.at);
+        self.highest = write.record;
+        self.due = Due::Record;
+        self.is_durable = true;
         Ok(())
     }
-}
-
-/// A raise of the horizon that has begun.
-#[derive(Debug)]
-pub(crate) struct Raise {
-    record: HorizonRecord,
-    stage: Stage,
-}
-
-/// What a raise writes next. The order is the proof at the top: each write is read back before the next begins.
-#[derive(Clone, Copy, Debug)]
-enum Stage {
-    /// The head of the page in use, with the record that it shows.
-    Head,
-    /// A mark behind the last slot that shows anything.
-    Mark,
-    /// The new record, in a page that is erased first where it is its head.
-    Record,
-    Done,
 }
 
 /// One write into a slot.

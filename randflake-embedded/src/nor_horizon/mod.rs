@@ -128,10 +128,11 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
     }
 
     fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
-        let Some(mut raise) = self.journal.raise::<F::Error>(to)? else {
+        let Some(record) = self.journal.record_for::<F::Error>(to)? else {
             return Ok(());
         };
-        while let Some(write) = self.journal.next(Self::GEOMETRY, &raise) {
+        while self.journal.lacks(record) {
+            let write = self.journal.next(Self::GEOMETRY, record);
             if let Some(pages) = &write.erase {
                 self.flash.erase(pages.start, pages.end)?;
             }
@@ -145,7 +146,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             }
             let shown = slot.words();
             self.journal
-                .wrote::<F::Error>(Self::GEOMETRY, &mut raise, &write, shown)?;
+                .wrote::<F::Error>(Self::GEOMETRY, record, &write, shown)?;
         }
         Ok(())
     }
