@@ -32,8 +32,6 @@ pub enum Health {
     },
     /// Has no lease that can be used now; the keeper is acquiring one.
     NotReady {
-        /// How long until a lease that is already held begins; `None` if there is none.
-        begins_in: Option<Duration>,
         /// Why the last call of the store failed; `None` if it succeeded.
         error: Option<Arc<StoreError>>,
     },

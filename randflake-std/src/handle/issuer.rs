@@ -75,20 +75,19 @@ impl<L: AnyLayout> Issuer<L> {
         self.sequencer.lease()
     }
 
-    /// How long until the lease begins by its own clock; zero when it has.
-    pub(super) fn begins_in(&self) -> Duration {
-        let lease = self.sequencer.lease();
-        let start = Duration::from_millis(lease.layout().spec().unix_ms(lease.start()));
-        start.saturating_sub(self.clock.exact().now().unwrap_or_default())
-    }
-
-    /// How long until the lease ends by its own clock; zero when it is lost.
+    /// How long until the lease ends by its own clock; zero when it is lost, or has not begun because the store's clock
+    /// stepped back while it was granted.
     pub(super) fn remaining(&self) -> Duration {
         if self.is_lost.load(Ordering::Acquire) {
             return Duration::ZERO;
         }
         let lease = self.sequencer.lease();
-        let end = Duration::from_millis(lease.layout().spec().unix_ms(lease.end()));
-        end.saturating_sub(self.clock.now().unwrap_or_default())
+        let unix = |tick| Duration::from_millis(lease.layout().spec().unix_ms(tick));
+        // Exactly: the coarse clock may show the tick before the one in which the lease was just granted.
+        let now = self.clock.exact().now().unwrap_or_default();
+        if now < unix(lease.start()) {
+            return Duration::ZERO;
+        }
+        unix(lease.end()).saturating_sub(now)
     }
 }

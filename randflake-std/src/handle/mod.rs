@@ -233,22 +233,17 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
             return Health::Closed;
         }
         let slots = shared.read();
-        let issuers = || slots.iter().filter_map(Slot::get);
         let generation = shared.generation.now();
-        let begun =
-            issuers().filter(|issuer| issuer.begins_in().is_zero() && issuer.is_of(generation));
-        let remaining = begun.map(issuer::Issuer::remaining).max();
+        let issuers = slots.iter().filter_map(Slot::get);
+        let current = issuers.filter(|issuer| issuer.is_of(generation));
+        let remaining = current.map(issuer::Issuer::remaining).max();
         match (remaining.filter(|left| !left.is_zero()), error) {
             (Some(remaining), None) => match shortage {
                 None => Health::Ready { remaining },
                 Some(error) => Health::Short { remaining, error },
             },
             (Some(remaining), Some(error)) => Health::Degraded { remaining, error },
-            (None, error) => {
-                let waits = issuers().map(issuer::Issuer::begins_in);
-                let begins_in = waits.filter(|wait| !wait.is_zero()).min();
-                Health::NotReady { begins_in, error }
-            }
+            (None, error) => Health::NotReady { error },
         }
     }
 

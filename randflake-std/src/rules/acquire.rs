@@ -8,7 +8,8 @@ use super::{
 };
 use crate::vocabulary::{AcquireRequest, NodeIds, QuarantineCause, StoreError};
 
-/// Longest wait for a lease that a wrong clock has granted.
+/// How much further ahead than any lease can end one may end before a start is told so instead of waiting for it: clocks
+/// that are set while a machine starts jump by less.
 const WORTH_WAITING: Duration = Duration::from_secs(24 * 3_600);
 
 /// A request to acquire, and what this process knows of it.
@@ -71,56 +72,41 @@ fn grants(
     let mut known = BTreeSet::new();
     let mut nodes: Vec<_> = view.nodes.iter().collect();
     nodes.retain(|node| known.insert(node.node_id));
-    if view.is_sole && nodes.len() < wanted {
-        // Waiting cannot help here, so this is no `Exhausted`.
-        let why = "this store has one node id, which is assigned to it: no other and no more can be leased";
-        return Err(StoreError::Invalid(why.to_owned()));
-    }
+    // Also for what an earlier try was granted: the store may have forgotten that a copy of this process claimed it.
+    state.check_quarantine()?;
     // First what an earlier try of this acquire was granted: its answer may have been lost.
     let mut changes: Vec<_> = nodes
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, acquisition, caller))
         .collect();
-    if !view.is_sole && !changes.is_empty() {
-        // In a quarantine the store may have forgotten that a copy claimed it.
-        state.check_quarantine()?;
-    }
     if changes.len() >= wanted {
         changes.truncate(wanted);
         return Ok(changes);
     }
     // Fewer than requested: an acquire grants everything or nothing, and unclaimed leases end by themselves.
     changes.clear();
-    if !view.is_sole {
-        state.check_quarantine()?;
-    }
-    // A node id that no other process can hold is free when the last lease of this process has ended, released or
-    // not: nobody else can have issued from it.
     let free = nodes.iter().filter(|node| {
-        let has_ended = node
-            .record
-            .as_ref()
-            .is_none_or(|record| record.end <= now.tick);
-        let is_free = has_ended || (view.is_sole && caller.seen.end_of(node.node_id) <= now.tick);
-        acquisition.allows(node.node_id) && is_free
+        let former = node.record.as_ref();
+        acquisition.allows(node.node_id) && former.is_none_or(|former| former.end <= now.tick)
     });
     for node in free.take(wanted) {
         let former = node.record.as_ref();
-        if now.tick < caller.seen.end_of(node.node_id) && !view.is_sole {
+        if now.tick < caller.seen.end_of(node.node_id) {
             // The store has forgotten a lease of this very process.
             state.quarantine(view, caller.seen, QuarantineCause::Lost);
             state.check_quarantine()?;
         }
-        let start = state.start(former)?;
         changes.push(NodeChange {
             before: node.record.clone(),
             after: NodeRecord {
                 node_id: node.node_id,
-                start,
-                end: now.end_after(start - now.tick + acquisition.request.ttl)?,
+                start: now.tick,
+                end: now.end_after(acquisition.request.ttl)?,
                 // Above every earlier token, and at least `start`: so it grows even if the record of the former
                 // lease was lost.
-                fencing_token: start.max(former.map_or(0, |former| former.fencing_token + 1)),
+                fencing_token: now
+                    .tick
+                    .max(former.map_or(0, |former| former.fencing_token + 1)),
                 // `serial` and `nonce` tell the writer of this lease from a copy of its process at the next
                 // renewal.
                 serial: 1,
@@ -128,7 +114,6 @@ fn grants(
                 nonce: caller.fresh.1,
                 held: true,
                 contested: false,
-                acquired: now.tick,
                 past: former.map_or_else(HistoryLink::default, HistoryLink::behind),
                 holder: acquisition.request.holder.to_owned(),
                 knows: caller.knows,
@@ -147,9 +132,16 @@ fn grants(
             NodeIds::These(_) => ends.max(),
         };
         let free_from = free_from.unwrap_or(now.tick);
-        return Err(StoreError::Exhausted {
-            retry_in: now.until(free_from),
-        });
+        let retry_in = now.until(free_from);
+        // There is no other node id to hope for, and no right clock grants a lease that ends so far ahead.
+        let beyond = now.until(free_from.saturating_sub(state.span()));
+        if acquisition.within.0 == acquisition.within.1 && beyond > WORTH_WAITING {
+            return Err(StoreError::LeaseAhead {
+                ends: now.unix.saturating_add(retry_in),
+                ends_in: retry_in,
+            });
+        }
+        return Err(StoreError::Exhausted { retry_in });
     }
     changes.sort_unstable_by_key(|change| change.after.node_id);
     Ok(changes)
@@ -180,40 +172,6 @@ fn claim(
     })
 }
 
-impl NamespaceState {
-    /// First tick of a lease after a former one: now, or the end of the former lease or of the quarantine, if that
-    /// is within reach of any lease.
-    fn start(&self, former: Option<&NodeRecord>) -> Result<u64, StoreError> {
-        let now = self.now;
-        let free_from = former
-            .map_or(0, |former| former.end)
-            .max(self.record.quarantine);
-        let span = self.span();
-        // A lease may follow one that itself waits for the end of a quarantine.
-        let begins = now
-            .tick
-            .max(self.record.quarantine.min(now.tick.saturating_add(span)));
-        let furthest = begins.saturating_add(span);
-        if free_from > furthest {
-            // A quarantine that lasts longer than a span lets a lease begin two spans ahead, until it is nearer.
-            let ahead = if free_from <= self.record.quarantine.saturating_add(span) {
-                span.saturating_mul(2)
-            } else {
-                span
-            };
-            let near = free_from.saturating_sub(ahead);
-            let retry_in = now.until(near);
-            if retry_in > WORTH_WAITING && former.is_some_and(|former| former.end == free_from) {
-                let ends_in = now.until(free_from);
-                let ends = now.unix.saturating_add(ends_in);
-                return Err(StoreError::LeaseAhead { ends, ends_in });
-            }
-            return Err(StoreError::Exhausted { retry_in });
-        }
-        Ok(now.tick.max(free_from))
-    }
-}
-
 fn check(acquisition: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreError> {
     if !crate::vocabulary::holder::is_allowed(acquisition.request.holder) {
         return Err(StoreError::Invalid(format!(
@@ -227,6 +185,15 @@ fn check(acquisition: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreE
     let (first, last) = (acquisition.within.0, acquisition.within.1.min(max));
     let most = (u64::from(last) + 1).saturating_sub(first.into());
     let count = acquisition.request.nodes.count();
+    let is_that_one = match acquisition.request.nodes {
+        NodeIds::Any(count) => count == 1,
+        NodeIds::These(chosen) => chosen == [first],
+    };
+    if first == last && !is_that_one {
+        return Err(StoreError::Invalid(format!(
+            "one node id is leased here, {first}: no other and no more can be"
+        )));
+    }
     if count == 0 || u64::from(count) > most {
         return Err(StoreError::Invalid(format!(
             "{count} node ids asked for: 1 to {most} are allowed"

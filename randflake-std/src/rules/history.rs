@@ -68,7 +68,7 @@ pub(crate) fn entry(change: &NodeChange) -> Option<Entry> {
     })
 }
 
-/// History of a store that has room for the latest lease only.
+/// History of which nothing but the latest lease was read.
 pub(crate) fn only(latest: &NodeRecord) -> NodeHistory {
     let cut = (latest.past.count > 0).then_some(UnknownCause::Replaced);
     NodeHistory::new([latest.clone()], cut)
@@ -83,7 +83,6 @@ pub(crate) fn is_over(record: &NodeRecord, now: StoreTime, tick_ms: u64) -> bool
 impl From<NodeRecord> for PastLease {
     fn from(record: NodeRecord) -> Self {
         Self {
-            acquired: record.acquired,
             is_released: !record.held,
             follows: record.past.end,
             record: record.into(),

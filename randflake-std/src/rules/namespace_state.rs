@@ -5,9 +5,7 @@ use core::time::Duration;
 use super::{Change, Form, NamespaceRecord, Observed, QuarantineReason, StoreTime, Versions, View};
 use crate::date::span;
 use crate::vocabulary::Terms;
-use crate::vocabulary::{
-    ASSUMED_MAX_TTL, History, MAX_SKEW, Quarantine, QuarantineCause, StoreError,
-};
+use crate::vocabulary::{History, MAX_SKEW, Quarantine, QuarantineCause, StoreError};
 
 /// The client of an operation: its terms, what it has observed, and its fresh random numbers.
 #[derive(Clone, Copy, Debug)]
@@ -256,10 +254,8 @@ impl NamespaceState {
         let before = self.before.as_ref();
         let longest = match before.filter(|record| !record.reason.is_dropped) {
             Some(_) => terms.max_ttl(),
-            // The caller is the only holder.
-            None if view.is_sole => terms.max_ttl(),
             // The longest TTL of the lost record is unknown.
-            None => terms.max_ttl().max(ASSUMED_MAX_TTL),
+            None => terms.max_ttl().max(view.assumed_max_ttl),
         };
         let over = self
             .now

@@ -110,8 +110,6 @@ pub struct NodeRecord {
     pub held: bool,
     /// Whether a copy of the holder has tried to renew it.
     pub contested: bool,
-    /// The tick at which it was acquired; it starts later where an earlier lease, or a quarantine, ended later.
-    pub acquired: u64,
     /// Link to the earlier leases of the node id.
     pub past: HistoryLink,
     /// Name of the holder.

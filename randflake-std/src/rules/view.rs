@@ -3,6 +3,7 @@
 use core::time::Duration;
 
 use super::{NamespaceRecord, NodeRecord, Observed};
+use crate::vocabulary::ASSUMED_MAX_TTL;
 
 /// Node ids to read for an operation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -39,9 +40,8 @@ pub struct View {
     pub namespace: Option<NamespaceRecord>,
     /// The node ids asked for, and candidates that may be free.
     pub nodes: Vec<Node>,
-    /// The engine proves that no other process has a lease of these node ids, as a lock on their only file does: one
-    /// that was not released is that of a process that has ended, so the next lease may be granted before it begins.
-    pub is_sole: bool,
+    /// The least longest TTL that a namespace which is missing is taken to have had.
+    pub assumed_max_ttl: Duration,
     /// The first tick at which as many may be free as were wanted, where the engine knows; else none.
     pub free_from: Option<u64>,
 }
@@ -80,7 +80,7 @@ impl View {
             },
             namespace: Some(namespace),
             nodes,
-            is_sole: false,
+            assumed_max_ttl: ASSUMED_MAX_TTL,
             free_from: None,
         }
     }

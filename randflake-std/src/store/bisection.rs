@@ -8,7 +8,7 @@
 //! [`LeaseStore::history`](crate::lease::LeaseStore::history) follows the whole chain.
 
 use super::{Ask, Records};
-use crate::rules::history::{KEPT, hash, is_over, key, only};
+use crate::rules::history::{hash, is_over, key, only};
 use crate::rules::{Keys, NodeRecord, StoreTime};
 use crate::vocabulary::{EngineError, Gap, NodeHistory, UnknownCause};
 
@@ -51,13 +51,13 @@ impl Records {
         tick: u64,
         now: StoreTime,
     ) -> Result<NodeHistory, EngineError> {
-        if latest.start <= tick || self.is_assigned() {
+        if latest.start <= tick {
             return Ok(only(latest));
         }
         let node_id = latest.node_id;
         let mut next = latest.clone();
         // Leases before this count begin at or before the tick, or are gone.
-        let mut low = latest.past.count.saturating_sub(KEPT);
+        let mut low = latest.past.count.saturating_sub(self.profile.history);
         let mut former = Former::Replaced;
         while low < next.past.count {
             let counts = probes(low, next.past.count);

@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::LeaseStore;
-use crate::rules::{Committed, Continuity, Key, Keys, Write};
-use crate::vocabulary::{EngineError, Finding, StoreError};
+use crate::rules::{Committed, Continuity, Key, Keys, Write, history};
+use crate::vocabulary::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 
 /// Where the records of one namespace are kept: texts under [`Key`]s. It decides nothing, and reads none of them.
 ///
@@ -115,9 +115,13 @@ pub trait Engine: Send + Debug {
 pub struct Profile {
     /// What it is and where, for errors: `the Redis server at 10.0.0.1:6379`.
     pub place: String,
-    /// The only node id that there is here, if it is proven that no other process has a lease of it, as a lock on its
-    /// only file does.
-    pub assigned: Option<u32>,
+    /// The first and the last node id that it keeps leases of.
+    pub node_ids: (u32, u32),
+    /// How many earlier leases of a node id it keeps.
+    pub history: u64,
+    /// The least longest TTL that a namespace which is not there is taken to have had: leases of it may be in use for so
+    /// long. Zero if whoever comes brings the same one, as one process after the other of one deployment does.
+    pub assumed_max_ttl: Duration,
     /// Its clock is another machine's, as a server's is.
     pub has_own_clock: bool,
     /// Clients look for free node ids at the same time, so that each should begin elsewhere.
@@ -134,7 +138,9 @@ impl Profile {
     pub fn at(place: impl Into<String>) -> Self {
         Self {
             place: place.into(),
-            assigned: None,
+            node_ids: (0, u32::MAX),
+            history: history::KEPT,
+            assumed_max_ttl: ASSUMED_MAX_TTL,
             has_own_clock: false,
             is_shared: true,
             blind_renewal: false,

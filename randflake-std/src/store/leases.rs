@@ -34,6 +34,13 @@ impl LeaseStore {
         self.within = Some(node_ids.into_inner());
     }
 
+    /// The first and the last node id that it may be granted: of those that the engine keeps.
+    fn within(&self) -> (u32, u32) {
+        let (first, last) = self.records.profile.node_ids;
+        let within = self.within.unwrap_or((first, last));
+        (within.0.max(first), within.1.min(last))
+    }
+
     /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
     #[must_use]
     pub fn is_on_server(&self) -> bool {
@@ -90,10 +97,11 @@ impl LeaseStore {
             nonces: Vec::new(),
             nodes: Vec::new(),
         });
+        let within = self.within();
         let acquisition = Acquire {
             request: *request,
             tried: &pending.nonces,
-            within: self.within.unwrap_or((0, u32::MAX)),
+            within,
         };
         let (chosen, free) = match nodes {
             // More than there are is for the rule to refuse.
@@ -108,7 +116,7 @@ impl LeaseStore {
         let wanted = Wanted {
             nodes: &read,
             free,
-            within: self.within,
+            within: Some(within),
             seen: None,
         };
         match self.run(&wanted, false, |view, caller| {

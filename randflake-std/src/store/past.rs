@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Ask, Records};
-use crate::rules::history::{KEPT, hash, is_over, key, only, place};
+use crate::rules::history::{hash, is_over, key, place};
 use crate::rules::{HistoryLink, Keys, NodeRecord, StoreTime};
 use crate::vocabulary::{EngineError, Gap, HISTORY_KEPT, NodeHistory, UnknownCause};
 
@@ -15,11 +15,6 @@ const PRUNED_EVERY: u64 = 64;
 const PRUNED_AT_ONCE: u64 = 1_024;
 
 impl Records {
-    /// Whether there is one node id, whose file has room for one lease.
-    pub(super) fn is_assigned(&self) -> bool {
-        self.profile.assigned.is_some()
-    }
-
     /// The leases of a node id that are kept, from the oldest one to this one; and where one of them should be there
     /// and is not, or is another. Each is compared with the hash in the one after it.
     pub(super) fn history_of(
@@ -27,12 +22,9 @@ impl Records {
         latest: &NodeRecord,
         now: StoreTime,
     ) -> Result<NodeHistory, EngineError> {
-        if self.is_assigned() {
-            return Ok(only(latest));
-        }
         let node_id = latest.node_id;
         let tick_ms = self.namespace.spec().tick_ms();
-        let oldest = latest.past.count.saturating_sub(KEPT);
+        let oldest = latest.past.count.saturating_sub(self.profile.history);
         let mut texts = BTreeMap::new();
         let mut found: Vec<NodeRecord> = Vec::new();
         loop {
@@ -89,7 +81,7 @@ impl Records {
         latest: Option<&NodeRecord>,
     ) -> Result<bool, EngineError> {
         let count = latest.map_or(0, |latest| latest.past.count);
-        if count >= KEPT || self.is_assigned() {
+        if count >= self.profile.history {
             return Ok(false); // An earlier one has that place.
         }
         if self.text_of(node_id, count)?.is_none() {
@@ -104,7 +96,7 @@ impl Records {
     /// one.
     pub(super) fn prune(&mut self, granted: &NodeRecord) {
         let HistoryLink { count, .. } = granted.past;
-        if count > 0 && count.is_multiple_of(PRUNED_EVERY) && !self.is_assigned() {
+        if count > 0 && count.is_multiple_of(PRUNED_EVERY) {
             _ = self.try_prune(granted);
             self.engine().abandon();
         }
@@ -114,9 +106,9 @@ impl Records {
         let (node_id, count) = (granted.node_id, granted.past.count);
         let tick_ms = self.namespace.spec().tick_ms();
         let kept = u64::try_from(HISTORY_KEPT.as_millis()).unwrap_or(u64::MAX) / tick_ms;
-        let from = granted.acquired.saturating_sub(kept);
+        let from = granted.start.saturating_sub(kept);
         // The first one that is to be kept: all later ones are.
-        let oldest = count.saturating_sub(KEPT);
+        let oldest = count.saturating_sub(self.profile.history);
         let (mut gone, mut stays) = (oldest, count);
         while gone < stays {
             let middle = gone.midpoint(stays);

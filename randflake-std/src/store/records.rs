@@ -90,16 +90,12 @@ impl Records {
 
     fn view(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
         self.search = None;
-        let assigned = self.profile.assigned;
         let mut node_ids = wanted.nodes.to_vec();
-        node_ids.extend(assigned.filter(|_| wanted.free > 0));
-        // No other node id is there.
-        node_ids.retain(|node_id| assigned.is_none_or(|assigned| assigned == *node_id));
         node_ids.sort_unstable();
         node_ids.dedup();
         let mut keys = vec![Keys::One(Key::Namespace)];
         keys.extend(node_ids.iter().map(|it| Keys::One(Key::Node(*it))));
-        let search = if wanted.free > 0 && assigned.is_none() {
+        let search = if wanted.free > 0 {
             Some(self.begin_search(wanted, &node_ids)?)
         } else {
             None
@@ -139,7 +135,7 @@ impl Records {
             continuity,
             namespace,
             nodes,
-            is_sole: assigned.is_some(),
+            assumed_max_ttl: self.profile.assumed_max_ttl,
             free_from,
         })
     }

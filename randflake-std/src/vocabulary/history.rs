@@ -39,8 +39,6 @@ pub(crate) struct NodeHistory {
 pub struct PastLease {
     /// Node id, interval and holder. The end is the last one that a renewal or the release gave it.
     pub record: Record,
-    /// The tick at which it was acquired; it starts later where an earlier lease, or a quarantine, ended later.
-    pub acquired: u64,
     /// Whether its holder released it. Otherwise it expired, or is held.
     pub is_released: bool,
     /// The end of the lease of the node id before it; 0 if it is the first one.

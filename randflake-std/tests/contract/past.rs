@@ -56,8 +56,11 @@ pub(crate) fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
         assert_eq!(ends, [used.end, end, third.end]);
         let released: Vec<_> = leases.iter().map(|lease| lease.is_released).collect();
         assert_eq!(released, [true, false, false]);
-        let acquired: Vec<_> = leases.iter().map(|lease| lease.acquired).collect();
-        assert_eq!(acquired, [first.start, second.start, third.start]);
+        let starts: Vec<_> = leases
+            .iter()
+            .map(|lease| lease.record.grant.start)
+            .collect();
+        assert_eq!(starts, [first.start, second.start, third.start]);
         for (range, name) in [
             (used.start..used.end, "released"),
             (second.start..end, "renewed"),

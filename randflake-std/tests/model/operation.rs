@@ -210,7 +210,6 @@ impl Process {
                 nonce: 0,
                 held: false,
                 contested: false,
-                acquired: 0,
                 past: HistoryLink::default(),
                 holder: String::new(),
                 knows: VERSION,

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::AnyLayout;
-use randflake_std::lease::{QuarantineCause, Token};
+use randflake_std::lease::{ASSUMED_MAX_TTL, QuarantineCause, Token};
 use randflake_std::rules::{
     Continuity, Form, HistoryLink, KeyCheck, NamespaceRecord, Node, NodeRecord, QuarantineReason,
     Terms, VERSION, Versions, View,
@@ -130,7 +130,6 @@ impl Lease {
             nonce: self.nonce.into(),
             held: self.held,
             contested: self.contested,
-            acquired: self.start.into(),
             past: HistoryLink::default(),
             holder: String::new(),
             knows: VERSION,
@@ -311,7 +310,7 @@ impl Store {
             },
             namespace: self.records.name.map(Name::record),
             nodes: node_ids.iter().map(node).collect(),
-            is_sole: false,
+            assumed_max_ttl: ASSUMED_MAX_TTL,
             free_from: None,
         }
     }

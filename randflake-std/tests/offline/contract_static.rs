@@ -1,5 +1,5 @@
-//! The contract of lease stores, as far as it goes for one node id that was assigned; and what its file
-//! brings with it.
+//! The contract of lease stores, as far as it goes for one node id and one process at a time; and what the file of an
+//! assigned node id brings with it.
 
 #![expect(
     clippy::unwrap_used,
@@ -10,6 +10,7 @@
 #[path = "static/files.rs"]
 mod files;
 
+use core::time::Duration;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,11 +27,11 @@ use tempfile::TempDir;
 use crate::contract::referee::Referee;
 use crate::contract::{
     BEGIN_UNIX_MS, Backend, LATER, TTL, acquire, acquire_one, contract, eight, is_planted, plant,
-    record_of, text, tick_at, ticks, token,
+    text, tick_at, ticks, token,
 };
 
 const NODE: u32 = 7;
-/// What a new file waits for.
+/// How long a new file is in quarantine: the longest TTL, and 20 s.
 const WAIT: u64 = 60 + 20;
 
 /// A folder with a file, and the clock of all who open it.
@@ -48,13 +49,10 @@ impl Place {
         }
     }
 
-    /// With a file from which a lease begins at once.
-    fn used() -> Self {
+    /// With a file that grants at once: somebody said that it is new.
+    fn declared() -> Self {
         let place = Self::new();
-        let mut store = place.store();
-        let grant = acquire_one(&mut store, u128::MAX);
-        store.release(&[unused(grant)]).unwrap();
-        place.pass(ticks(WAIT));
+        place.store().end_quarantine().unwrap();
         place
     }
 
@@ -98,7 +96,9 @@ impl Backend for Place {
     }
 }
 
-contract! { Place::used();
+contract! { Place::declared();
+    a_grant_begins_now,
+    a_quarantine_holds_until_everything_has_expired,
     what_cannot_be_granted_is_refused,
     a_renewal_never_shortens,
     a_release_counts_once,
@@ -112,13 +112,6 @@ contract! { Place::new();
     namespaces_are_found_as_they_were_made,
 }
 
-fn unused(grant: Grant) -> Grant {
-    Grant {
-        end: grant.start,
-        ..grant
-    }
-}
-
 /// The sentence of a refusal that trying again cannot help.
 fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {
@@ -127,17 +120,42 @@ fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     }
 }
 
+/// How long an acquire is to wait, because nothing is free or the file is in quarantine.
+fn wait_of<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> Duration {
+    match outcome {
+        Err(StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. }) => {
+            retry_in
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Waits as long as it is told to, and no less would do.
+fn begins_in(place: &Place, store: &mut LeaseStore, number: u128) -> (Duration, Grant) {
+    let wait = wait_of(acquire(store, number, 1));
+    place.pass(wait.checked_sub(ticks(1)).unwrap());
+    wait_of(acquire(store, number, 1));
+    place.pass(ticks(1));
+    (wait, acquire_one(store, number))
+}
+
 #[test]
 fn a_new_file_waits_for_whoever_had_the_node_id() {
     let place = Place::new();
     let mut store = place.store();
     assert_eq!(store.list().unwrap(), []);
-    let grant = acquire_one(&mut store, 1);
-    assert_eq!((grant.node_id, grant.start), (NODE, place.now() + WAIT));
-    assert_eq!(grant.end, grant.start + TTL);
-    let record = record_of(&mut store, NODE);
-    assert_eq!((record.grant, &*record.holder), (grant, "holder"));
-    let refused = acquire(&mut store, 2, 1);
+    let refused = acquire(&mut store, 1, 1);
+    assert!(
+        matches!(refused, Err(StoreError::Quarantined { .. })),
+        "{refused:?}"
+    );
+    // It is the file that waits, not the process: another start does not begin again.
+    place.pass(ticks(30));
+    drop(store);
+    let mut store = place.store();
+    let (wait, grant) = begins_in(&place, &mut store, 2);
+    assert_eq!((wait, grant.node_id), (ticks(WAIT - 30), NODE));
+    let refused = acquire(&mut store, 3, 1);
     assert!(
         matches!(refused, Err(StoreError::Exhausted { .. })),
         "{refused:?}"
@@ -145,8 +163,23 @@ fn a_new_file_waits_for_whoever_had_the_node_id() {
 }
 
 #[test]
+fn a_new_file_waits_for_the_longest_ttl_of_its_own_namespace() {
+    let place = Place::new();
+    for (seconds, name) in [(5, "short"), (900, "long")] {
+        let longest = Duration::from_secs(seconds);
+        let namespace = eight(name).with_max_ttl(longest);
+        let mut store = place.try_store(NODE, &namespace).unwrap();
+        let quarantine = store.create_namespace().unwrap().unwrap();
+        let wait = longest + Duration::from_secs(20);
+        assert_eq!(quarantine.until, quarantine.since + wait);
+        drop(store);
+        place.lose_memory();
+    }
+}
+
+#[test]
 fn after_a_release_the_next_process_begins_at_once() {
-    let place = Place::used();
+    let place = Place::declared();
     let mut store = place.store();
     let grant = acquire_one(&mut store, 1);
     assert_eq!(grant.start, place.now());
@@ -161,23 +194,27 @@ fn after_a_release_the_next_process_begins_at_once() {
         [Err(Loss::Released)]
     );
     drop(store);
-    let next = acquire_one(&mut place.store(), 2);
+    // In the tick after the last one that was used.
+    let (_, next) = begins_in(&place, &mut place.store(), 2);
     assert_eq!(next.start, used.end);
     assert!(next.fencing_token > grant.fencing_token);
 }
 
 #[test]
-fn after_a_kill_the_next_process_begins_at_the_end_of_the_lease() {
-    let place = Place::used();
+fn after_a_kill_the_next_process_waits_for_the_end_of_the_lease() {
+    let place = Place::declared();
     let mut store = place.store();
     let grant = acquire_one(&mut store, 1);
     place.pass(ticks(20));
     let end = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
     assert_eq!(end, place.now() + TTL);
     drop(store);
+    // However often it is killed meanwhile.
+    wait_of(acquire(&mut place.store(), 2, 1));
+    place.pass(ticks(10));
     let mut store = place.store();
-    let next = acquire_one(&mut store, 2);
-    assert_eq!(next.start, end);
+    let (wait, next) = begins_in(&place, &mut store, 3);
+    assert_eq!((wait, next.start), (ticks(TTL - 10), end));
     // What the process before held is not renewed any more.
     assert_eq!(
         store.renew(&[grant], TTL).unwrap().ends,
@@ -186,43 +223,46 @@ fn after_a_kill_the_next_process_begins_at_the_end_of_the_lease() {
 }
 
 #[test]
-fn a_clock_that_went_back_begins_later_and_one_that_was_far_ahead_is_refused() {
-    let place = Place::used();
+fn whatever_the_clock_shows_nothing_is_granted_before_the_end_of_the_last_lease() {
+    let place = Place::declared();
     let mut store = place.store();
-    let grant = acquire_one(&mut store, 1);
-    place.step_clock(0, -10_000);
-    drop(store);
-    assert_eq!(acquire_one(&mut place.store(), 2).start, grant.end);
-    place.step_clock(0, -3_600_000);
-    let refused = acquire(&mut place.store(), 3, 1);
-    let Err(StoreError::Exhausted { retry_in }) = refused else {
-        panic!("{refused:?}")
-    };
-    place.pass(retry_in.checked_sub(ticks(1)).unwrap());
-    assert!(acquire(&mut place.store(), 3, 1).is_err());
-    place.pass(ticks(1));
-    acquire(&mut place.store(), 3, 1).unwrap();
+    let mut end = acquire_one(&mut store, 1).end;
+    for (number, ms) in [(2, -10_000), (3, -3_600_000), (4, 3_600_000)] {
+        place.step_clock(0, ms);
+        drop(store);
+        store = place.store();
+        let next = match acquire(&mut store, number, 1) {
+            Ok(acquired) => acquired.grants[0],
+            refused => {
+                place.pass(wait_of(refused));
+                acquire_one(&mut store, number)
+            }
+        };
+        assert!(next.start >= end, "{ms}");
+        end = next.end;
+    }
 }
 
 /// One start with a clock a year ahead: nobody waits for a year, and what to do is said.
 #[test]
 fn a_lease_of_a_clock_a_year_ahead_is_refused_with_the_way_out() {
     const YEAR_MS: i64 = 365 * 24 * 3_600_000;
-    let place = Place::used();
+    let place = Place::declared();
+    acquire_one(&mut place.store(), 1);
     place.step_clock(0, YEAR_MS);
     let mut store = place.store();
-    let mut grant = acquire_one(&mut store, 1);
+    let mut grant = acquire_one(&mut store, 2);
     grant.end = grant.start;
     store.release(&[grant]).unwrap();
     drop(store);
     place.step_clock(0, -YEAR_MS);
     let mut store = place.store();
-    let refused = acquire(&mut store, 2, 1).unwrap_err();
+    let refused = acquire(&mut store, 3, 1).unwrap_err();
     let StoreError::LeaseAhead { ends_in, .. } = &refused else {
         panic!("{refused:?}")
     };
     assert!(
-        *ends_in > core::time::Duration::from_secs(364 * 24 * 3_600),
+        *ends_in > Duration::from_secs(364 * 24 * 3_600),
         "{refused}"
     );
     assert!(refused.to_string().contains("remove the file"), "{refused}");
@@ -231,19 +271,22 @@ fn a_lease_of_a_clock_a_year_ahead_is_refused_with_the_way_out() {
     assert_eq!(listed.start, listed.end);
     drop(store);
     fs::remove_file(place.path()).unwrap();
-    let begins = acquire_one(&mut place.store(), 3).start;
-    assert!(begins < grant.start, "{begins} of {grant:?}");
+    let (wait, next) = begins_in(&place, &mut place.store(), 4);
+    assert_eq!(wait, ticks(WAIT));
+    assert!(next.start < grant.start, "{next:?} of {grant:?}");
 }
 
 #[test]
 fn a_second_process_on_the_file_is_refused() {
-    let place = Place::used();
+    let place = Place::declared();
     let (mut first, mut second) = (place.store(), place.store());
     let grant = acquire_one(&mut first, 1);
     for _ in 0..2 {
         let sentence = unusable(acquire(&mut second, 2, 1));
         assert!(
-            sentence.contains("another process holds this node id"),
+            sentence.contains(
+                "another process holds this node id: if that is one which is still shutting down"
+            ),
             "{sentence}"
         );
     }
@@ -252,13 +295,15 @@ fn a_second_process_on_the_file_is_refused() {
     // It may look.
     assert_eq!(second.list().unwrap(), first.list().unwrap());
     second.diagnose().unwrap();
+    first.release(&[grant]).unwrap();
     drop(first);
+    place.pass(ticks(TTL));
     acquire(&mut second, 2, 1).unwrap();
 }
 
 #[test]
 fn it_keeps_one_node_id_and_no_counter() {
-    let place = Place::used();
+    let place = Place::declared();
     let mut store = place.store();
     let records = store.list().unwrap();
     let request = AcquireRequest {
@@ -297,7 +342,7 @@ fn it_keeps_one_node_id_and_no_counter() {
 
 #[test]
 fn a_diagnosis_cautions_against_a_second_file() {
-    let place = Place::used();
+    let place = Place::declared();
     let findings = place.store().diagnose().unwrap();
     let assignment = findings.iter().find(|finding| finding.name == "assignment");
     let assignment = assignment.unwrap();
@@ -375,13 +420,13 @@ fn random_histories_of_restarts_grant_no_tick_twice() {
             }
         }
     }
-    assert!(referee.intervals() > 200, "{}", referee.intervals());
+    assert!(referee.intervals() > 100, "{}", referee.intervals());
 }
 
 /// A file has one holder at a time, so an upgrade waits for the last one's lease alone.
 #[test]
 fn a_file_of_a_later_version_is_refused_and_one_before_it_is_not() {
-    let place = Place::used();
+    let place = Place::declared();
     let mut old = place.store();
     acquire_one(&mut old, 1);
     plant(&mut old, Key::Node(NODE));

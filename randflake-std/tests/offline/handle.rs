@@ -228,7 +228,7 @@ fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
     eventually("its count", || handle.lease().losses.contested == 1);
     eventually(
         "the reason",
-        || matches!(handle.health(), Health::NotReady { begins_in: None, error: Some(error) } if error.kind() == StoreErrorKind::Quarantined),
+        || matches!(handle.health(), Health::NotReady { error: Some(error) } if error.kind() == StoreErrorKind::Quarantined),
     );
 
     let waiting = handle.clone();

@@ -24,15 +24,10 @@ fn node(text: &str) -> NodeRecord {
 
 #[test]
 fn leases() {
-    let first = node("11:tg:h1:1o:0:1:2fapl4n1azs5kkwzrxa98bn3:7:0:0:rs:0:h:web-1/42/0a0b0c0d");
+    let first = node("11:tg:h1:1o:0:1:2fapl4n1azs5kkwzrxa98bn3:7:0:rs:0:h:web-1/42/0a0b0c0d");
     assert_eq!(
-        (
-            first.fencing_token,
-            first.serial,
-            first.nonce,
-            first.acquired
-        ),
-        (1_000, 1, 7, 1_000)
+        (first.fencing_token, first.serial, first.nonce),
+        (1_000, 1, 7)
     );
     assert_eq!(
         (first.held, first.contested, first.past),
@@ -45,16 +40,11 @@ fn leases() {
 
     // With a tail, by a holder that knows a later version.
     let later = node(
-        "21:tg:c2:1o:2:z:2fapl4n1azs5kkwzrxa98bn3:3w5e11264sgsf:a:c:5:f5lxx1zz5pnorynqglhzmsp33:6:a:b:é:later:1:x",
+        "21:tg:c2:1o:2:z:2fapl4n1azs5kkwzrxa98bn3:3w5e11264sgsf:c:5:f5lxx1zz5pnorynqglhzmsp33:6:a:b:é:later:1:x",
     );
     assert_eq!(
-        (
-            later.fencing_token,
-            later.serial,
-            later.nonce,
-            later.acquired
-        ),
-        (1_002, 35, u64::MAX, 990)
+        (later.fencing_token, later.serial, later.nonce),
+        (1_002, 35, u64::MAX)
     );
     let past = HistoryLink {
         count: 12,
@@ -72,12 +62,12 @@ fn leases() {
 
     for (text, contested, holder) in [
         (
-            "11:tg:r1:1o:0:10:2fapl4n1azs5kkwzrxa98bn3:1:0:1:a:5:0:",
+            "11:tg:r1:1o:0:10:2fapl4n1azs5kkwzrxa98bn3:1:1:a:5:0:",
             false,
             "",
         ),
         (
-            "11:tg:b1:1o:0:10:2fapl4n1azs5kkwzrxa98bn3:1:0:1:a:5:2:x:",
+            "11:tg:b1:1o:0:10:2fapl4n1azs5kkwzrxa98bn3:1:1:a:5:2:x:",
             true,
             "x:",
         ),

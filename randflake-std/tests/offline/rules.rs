@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use randflake_core::{Clock, ManualClock};
 use randflake_std::lease::{
-    AcquireRequest, Grant, MAX_TTL_LIMIT, MemoryStore, Namespace, NodeIds, QuarantineCause,
-    StoreError, Token,
+    ASSUMED_MAX_TTL, AcquireRequest, Grant, MAX_TTL_LIMIT, MemoryStore, Namespace, NodeIds,
+    QuarantineCause, StoreError, Token,
 };
 use randflake_std::rules::{
     self, Acquire, Caller, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Observed,
@@ -107,7 +107,7 @@ fn a_record_that_is_older_than_the_one_that_was_seen_closes_the_namespace() {
                     node_id: 5,
                     record: None,
                 }],
-                is_sole: false,
+                assumed_max_ttl: ASSUMED_MAX_TTL,
                 free_from: None,
             };
             let caller = Caller {
@@ -143,7 +143,7 @@ fn a_node_id_that_is_read_twice_is_granted_once() {
         },
         namespace: None,
         nodes: [5, 5, 7].map(node).into(),
-        is_sole: false,
+        assumed_max_ttl: ASSUMED_MAX_TTL,
         free_from: None,
     };
     assert_eq!(acquire(&view, NodeIds::Any(2)).unwrap(), [5, 7]);
@@ -192,7 +192,6 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
                 token: token(),
                 nonce: 7,
                 held: true,
-                acquired: 0,
                 past: rules::HistoryLink::default(),
                 contested: false,
                 holder: "holder".to_owned(),
@@ -200,7 +199,7 @@ fn what_was_tried_is_not_claimed_during_a_quarantine() {
                 form: Form::default(),
             }),
         }],
-        is_sole: false,
+        assumed_max_ttl: ASSUMED_MAX_TTL,
         free_from: None,
     };
     assert!(rules::acquire(&view, &asked, &caller).answer.is_ok());

@@ -28,6 +28,9 @@ fn main() -> ExitCode {
             "an_assigned_node_id_killed_and_restarted",
             assigned::killed_and_restarted,
         ),
+        Trial::test("a_pod_whose_volume_was_lost", assigned::volume_lost),
+        Trial::test("a_pod_that_was_moved", assigned::moved),
+        Trial::test("a_pod_whose_volume_was_restored", assigned::restored),
         Trial::test(
             "suspended_for_longer_than_the_lease",
             suspension::longer_than_the_lease,

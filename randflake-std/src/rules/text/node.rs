@@ -36,7 +36,6 @@ impl NodeRecord {
             .number(self.serial)
             .number(u128::from_be_bytes(self.token.to_bytes()))
             .number(self.nonce)
-            .number(start.wrapping_sub(self.acquired))
             .number(past.count)
             .number(start.wrapping_sub(past.end))
             .number(past.hash)
@@ -91,7 +90,6 @@ impl NodeRecord {
             nonce: fields.number()?,
             held,
             contested,
-            acquired: start.wrapping_sub(fields.number()?),
             past: HistoryLink {
                 count: fields.number()?,
                 end: start.wrapping_sub(fields.number()?),
@@ -120,7 +118,6 @@ mod tests {
             nonce: u64::MAX,
             held: true,
             contested: false,
-            acquired: 0,
             past: HistoryLink {
                 count: 6,
                 end: 1,

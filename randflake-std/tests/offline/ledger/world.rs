@@ -73,7 +73,6 @@ impl World {
                 nonce: 1,
                 held: true,
                 contested: false,
-                acquired: world.tick - TTL,
                 past: HistoryLink::default(),
                 holder: "another".to_owned(),
                 knows: VERSION,

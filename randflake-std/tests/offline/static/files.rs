@@ -2,16 +2,22 @@
 
 use std::fs;
 
-use randflake_std::lease::{Loss, Namespace, NodeIdSource, StaticStore, StoreErrorKind, Verdict};
+use randflake_std::lease::{
+    Loss, Namespace, NodeIdSource, QuarantineCause, StaticStore, StoreErrorKind, Verdict,
+};
 
-use super::{NODE, Place, unusable};
+use super::{NODE, Place, WAIT, begins_in, unusable};
 use crate::contract::{Backend, TTL, acquire, acquire_one, eight, ticks};
 
 #[test]
 fn the_file_of_something_else_is_refused() {
-    let place = Place::used();
+    let place = Place::declared();
     for (node_id, namespace, said) in [
-        (6, eight("orders"), "the file of node id 7, not of 6"),
+        (
+            6,
+            eight("orders"),
+            "the file of node id 7, and this process has node id 6",
+        ),
         (
             7,
             eight("users"),
@@ -80,7 +86,7 @@ fn a_volume_that_vanishes_with_the_machine_is_told() {
 #[test]
 fn a_write_that_was_cut_short_leaves_what_was_answered() {
     const SLOT: usize = 512;
-    let place = Place::used();
+    let place = Place::declared();
     let mut store = place.store();
     let grant = acquire_one(&mut store, 1);
     let before = fs::read(place.path()).unwrap();
@@ -124,7 +130,7 @@ fn a_link_is_refused() {
 #[cfg(unix)]
 #[test]
 fn a_second_name_is_refused() {
-    let place = Place::used();
+    let place = Place::declared();
     fs::hard_link(place.path(), place.folder.path().join("second")).unwrap();
     let sentence = unusable(place.try_store(NODE, &eight("orders")));
     assert!(sentence.contains("node has 2 names"), "{sentence}");
@@ -133,17 +139,54 @@ fn a_second_name_is_refused() {
 #[cfg(unix)]
 #[test]
 fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
-    let place = Place::used();
+    let place = Place::declared();
     let mut store = place.store();
     let grant = acquire_one(&mut store, 1);
+    place.pass(ticks(20));
+    store.renew(&[grant], TTL).unwrap();
     place.lose_memory();
     let sentence = unusable(store.renew(&[grant], TTL));
     assert!(sentence.contains("deleted or replaced"), "{sentence}");
-    // It, or another process, begins anew, after all that it held.
+    // It, or another process, goes on with a new file, and waits as for any.
     assert_eq!(
         store.renew(&[grant], TTL).unwrap().ends,
         [Err(Loss::Forgotten)]
     );
-    let next = acquire_one(&mut store, 2);
-    assert!(next.start >= grant.end, "{next:?}");
+    drop(store);
+    let (wait, _) = begins_in(&place, &mut place.store(), 2);
+    assert_eq!(wait, ticks(WAIT));
+}
+
+/// A copy in its place, which was made when less was leased; or the file itself, on another disk.
+#[cfg(unix)]
+#[test]
+fn a_restored_or_moved_file_waits_for_what_it_may_have_forgotten() {
+    let place = Place::declared();
+    let copy = place.folder.path().join("copy");
+    fs::copy(place.path(), &copy).unwrap();
+    let mut store = place.store();
+    let grant = acquire_one(&mut store, 1);
+    drop(store);
+    fs::rename(&copy, place.path()).unwrap();
+    // Known by the file alone, and known once: the next start does not wait anew.
+    place.store();
+    place.pass(ticks(30));
+    let mut store = place.store();
+    let quarantine = store.quarantined().unwrap().unwrap();
+    assert_eq!(quarantine.cause, QuarantineCause::Lost);
+    let (wait, next) = begins_in(&place, &mut store, 2);
+    assert_eq!(wait, ticks(WAIT - 30));
+    assert!(next.start >= grant.end, "{next:?} after {grant:?}");
+}
+
+/// The volume of another pod, or one that was restored to another name.
+#[test]
+fn another_pods_file_is_refused_and_stays_as_it_was() {
+    let place = Place::declared();
+    let grant = acquire_one(&mut place.store(), 1);
+    let before = fs::read(place.path()).unwrap();
+    let sentence = unusable(place.try_store(NODE - 1, &eight("orders")));
+    assert!(sentence.contains("do not delete the file"), "{sentence}");
+    assert_eq!(fs::read(place.path()).unwrap(), before);
+    assert_eq!(place.store().list().unwrap()[0].grant, grant);
 }

@@ -199,7 +199,7 @@ impl GenerateArgs {
             return Ok(made);
         }
         out.flush()?;
-        // The lease of an assigned node id may begin as late as another store's quarantine ends.
+        // A lease that was lost meanwhile is replaced as late as the first one was granted.
         let limit = self.wait.limit().max(WAIT_LIMIT);
         let waited = handle.fill_wait(ids, limit);
         waited.map_err(|error| refusal(handle, error))
@@ -236,9 +236,8 @@ fn problem(error: GenerateError) -> String {
     let wait = wait.map(span).unwrap_or_default();
     match error {
         GenerateError::ClockBehind { .. } => format!(
-            "the next time that ids can have begins in {wait}: the file of an assigned node id is new or its last \
-             process was killed, or this machine's clock was set back or runs behind the lease store's; correct the \
-             clock, or try again in {wait}"
+            "the next time that ids can have begins in {wait}: this machine's clock was set back or runs behind the \
+             lease store's; correct the clock, or try again in {wait}"
         ),
         GenerateError::SequenceExhausted { .. } => format!(
             "all ids of this tick are issued: try again in {wait}, when the next one begins, or with more --node-ids"
@@ -256,9 +255,8 @@ mod tests {
         let behind = GenerateError::ClockBehind { behind_ms: 69_077 };
         assert_eq!(
             problem(behind),
-            "the next time that ids can have begins in 1m 10s: the file of an assigned node id is new or its last \
-             process was killed, or this machine's clock was set back or runs behind the lease store's; correct the \
-             clock, or try again in 1m 10s"
+            "the next time that ids can have begins in 1m 10s: this machine's clock was set back or runs behind the \
+             lease store's; correct the clock, or try again in 1m 10s"
         );
         let exhausted = GenerateError::SequenceExhausted {
             retry_in_ms: 20_000,

@@ -89,13 +89,11 @@ fn describe(health: &Health) -> (IncidentState, String) {
                 remedy(error)
             ),
         ),
-        Health::NotReady {
-            error: Some(error), ..
-        } => (
+        Health::NotReady { error: Some(error) } => (
             IncidentState::Stopped(Some(error.kind())),
             format!("no ids are issued: {error}; {}", remedy(error)),
         ),
-        Health::NotReady { .. } => (
+        Health::NotReady { error: None } => (
             IncidentState::Stopped(None),
             "no ids are issued until the lost leases are replaced".to_owned(),
         ),
@@ -176,7 +174,6 @@ mod tests {
         });
         assert_eq!(incidents.look(&skew, none).len(), 1);
         let stopped = Health::NotReady {
-            begins_in: None,
             error: Some(Arc::new(StoreError::unavailable("refused"))),
         };
         let mut losses = none;

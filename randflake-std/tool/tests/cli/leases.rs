@@ -198,6 +198,43 @@ fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
 }
 
 #[test]
+fn a_pods_file_is_of_one_pod_and_of_one_process_at_a_time() {
+    let user = User::new();
+    let store = format!("static:{}?node=pod", user.argument("node"));
+    let run = |pod, arguments: &[&str]| {
+        let variables = [("POD_NAME", pod), ("RANDFLAKE_KEY", KEY)];
+        let store = ["--store", &store, "--max-ttl", "3s"];
+        user.run_in(&variables, &[arguments, &store].concat())
+    };
+    let generate = ["generate", "--ttl", "3s"];
+    let said = run("web-3", &generate).fails(3);
+    assert!(
+        said.contains("wait 23s, or run `randflake lease init`"),
+        "{said}"
+    );
+    run("web-3", &["lease", "init", "--yes"]).ok();
+
+    let given = format!("static:{}?node=3", user.argument("node"));
+    let mut endless = user.endless(&["--store", &given, "--max-ttl", "3s", "--ttl", "3s"]);
+    endless.read(1);
+    let said = run("web-3", &generate).fails(1);
+    assert!(
+        said.contains("another process holds this node id"),
+        "{said}"
+    );
+    endless.kill();
+    let said = run("web-4", &generate).fails(1);
+    assert!(
+        said.contains("the file of node id 3, and this process has node id 4"),
+        "{said}"
+    );
+    let said = run("web-3", &generate).fails(3);
+    assert!(said.contains("try again in "), "{said}");
+    let waited = run("web-3", &[&generate[..], &["--wait", "1m"]].concat());
+    assert_eq!(waited.status, Some(0), "{waited:?}");
+}
+
+#[test]
 fn what_names_no_node_id_is_refused() {
     let user = User::new();
     let refused = |node: &str, variables: &[(&str, &str)], said: &str| {

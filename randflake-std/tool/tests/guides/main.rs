@@ -10,8 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use randflake_std::SecretError;
-use randflake_std::lease::{Quarantine, QuarantineCause, StoreError};
+use randflake_std::lease::{
+    Namespace, NodeIdSource, Quarantine, QuarantineCause, StaticStore, StoreError,
+};
+use randflake_std::{Randflake, SecretError};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -239,6 +241,27 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
     ] {
         let is_quoted = guide.contains(&format!("\n{message}\n"));
         assert!(is_quoted, "not quoted: {message}");
+    }
+}
+
+#[test]
+fn messages_of_static_files_are_those_that_are_said() {
+    let guide = fs::read_to_string(root().join("docs/operations.md")).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("node");
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let open = |node_id| StaticStore::open(&path, NodeIdSource::Given(node_id), &namespace);
+    let quarantined = || open(7).and_then(|mut store| store.quarantine().map(|_| store));
+    open(7).unwrap().end_quarantine().unwrap();
+    let _holder = quarantined().unwrap();
+    let refusals = [quarantined().map(drop), open(6).map(drop)];
+    for refusal in refusals.map(Result::unwrap_err) {
+        let said = refusal.to_string();
+        let (_, message) = said.split_once("node: ").unwrap();
+        assert!(
+            guide.contains(&format!("\n{message}\n")),
+            "not quoted: {message}"
+        );
     }
 }
 

@@ -39,7 +39,6 @@ fn fill(server: &Server) -> u64 {
             nonce: 1,
             held: true,
             contested: false,
-            acquired: start,
             past,
             holder: format!("holder-{count}"),
             knows: VERSION,

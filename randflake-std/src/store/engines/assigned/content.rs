@@ -1,55 +1,71 @@
-//! What the file holds.
+//! What the file holds: whose it is, and the records that there is room for.
 
-use crate::vocabulary::Namespace;
+use std::collections::BTreeMap;
 
+use crate::rules::Key;
+
+/// A file's text in parts. They are written together into one sector, so there is room for two records.
 #[derive(Clone, Debug)]
 pub(super) struct Content {
     /// Name of the namespace.
-    name: String,
-    node_id: u32,
-    /// Record of the namespace.
-    pub(super) namespace: Option<String>,
-    /// That of the last lease.
-    pub(super) node: Option<String>,
+    pub(super) name: String,
+    pub(super) node_id: u32,
+    /// The record of the namespace, and that of the node id.
+    pub(super) texts: BTreeMap<Key, String>,
 }
 
 impl Content {
-    /// Reads a file's text, which is empty in a new one. What was written for something else is refused by a sentence.
-    pub(super) fn read(text: &str, namespace: &Namespace, node_id: u32) -> Result<Self, String> {
-        let asked = namespace.name();
-        let new = format!("{asked}\n{node_id}\n\n");
-        let text = if text.is_empty() { &new } else { text };
-        let [name, stored, namespace, node] = text.split('\n').collect::<Vec<_>>()[..] else {
-            return Err("it is damaged".to_owned());
-        };
-        if name != asked {
-            return Err(format!(
-                "this is the file of namespace {name:?}, not of {asked:?}: give each its own"
-            ));
-        }
-        if stored != node_id.to_string() {
-            return Err(format!(
-                "this is the file of node id {stored}, not of {node_id}: give each its own, and delete none"
-            ));
-        }
-        let record = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        Ok(Self {
+    /// Of a file that is new.
+    pub(super) fn new(name: &str, node_id: u32) -> Self {
+        Self {
             name: name.to_owned(),
             node_id,
-            namespace: record(namespace),
-            node: record(node),
+            texts: BTreeMap::new(),
+        }
+    }
+
+    /// Reads the four lines of a file; `None` when it is damaged.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let [name, node_id, namespace, node] = text.split('\n').collect::<Vec<_>>()[..] else {
+            return None;
+        };
+        let node_id = node_id.parse().ok()?;
+        let texts = [(Key::Namespace, namespace), (Key::Node(node_id), node)].into_iter();
+        let texts = texts.filter(|(_, text)| !text.is_empty());
+        Some(Self {
+            name: name.to_owned(),
+            node_id,
+            texts: texts.map(|(key, text)| (key, text.to_owned())).collect(),
         })
     }
 
     pub(super) fn to_text(&self) -> String {
-        let Self {
-            name,
-            node_id,
-            namespace,
-            node,
-        } = self;
-        let [namespace, node] = [namespace, node].map(|record| record.as_deref().unwrap_or(""));
-        format!("{name}\n{node_id}\n{namespace}\n{node}")
+        let text = |key| self.texts.get(&key).map_or("", String::as_str);
+        let (namespace, node) = (text(Key::Namespace), text(Key::Node(self.node_id)));
+        format!("{}\n{}\n{namespace}\n{node}", self.name, self.node_id)
+    }
+
+    /// Whether the file is of a namespace and a node id.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says whose it is. It warns of the obvious remedy: without the file, nobody knows until when ids of its
+    /// node id may be in use.
+    pub(super) fn check(&self, name: &str, node_id: u32) -> Result<(), String> {
+        if self.name != name {
+            return Err(format!(
+                "this is the file of namespace {:?}, not of {name:?}: give each namespace a file of its own",
+                self.name
+            ));
+        }
+        if self.node_id != node_id {
+            return Err(format!(
+                "this is the file of node id {}, and this process has node id {node_id}: each needs a file of its own. \
+                 Correct the number or the path, or mount this pod's own volume; do not delete the file",
+                self.node_id
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -60,6 +76,7 @@ mod tests {
         Form, HistoryLink, NamespaceRecord, NodeRecord, QuarantineReason, VERSION, Versions,
     };
     use crate::store::locked;
+    use crate::vocabulary::Namespace;
     use crate::vocabulary::QuarantineCause;
     use crate::vocabulary::Token;
     use crate::vocabulary::holder::MAX_LEN;
@@ -68,7 +85,7 @@ mod tests {
     #[test]
     fn the_longest_of_everything_fits() {
         let namespace = Namespace::new(&"n".repeat(64), Randflake).unwrap();
-        let mut content = Content::read("", &namespace, u32::MAX).unwrap();
+        let mut content = Content::new(namespace.name(), u32::MAX);
         let record = NamespaceRecord {
             versions: Versions::FIRST,
             terms: *namespace.terms(),
@@ -80,10 +97,10 @@ mod tests {
                 cause: QuarantineCause::Dropped,
                 is_dropped: true,
             },
-            fingerprint: String::new(),
+            fingerprint: "f".repeat(16),
             form: Form::default(),
         };
-        content.namespace = Some(record.to_text());
+        content.texts.insert(Key::Namespace, record.to_text());
         let record = NodeRecord {
             node_id: u32::MAX,
             start: u64::MAX,
@@ -94,7 +111,6 @@ mod tests {
             nonce: u64::MAX,
             held: true,
             contested: true,
-            acquired: 0,
             past: HistoryLink {
                 // One each microsecond for nine years.
                 count: 1 << 48,
@@ -105,13 +121,11 @@ mod tests {
             knows: VERSION,
             form: Form::default(),
         };
-        content.node = Some(record.to_text());
+        content.texts.insert(Key::Node(u32::MAX), record.to_text());
         let text = content.to_text();
         assert!(text.len() <= locked::MOST, "{}", text.len());
-        let read = Content::read(&text, &namespace, u32::MAX).unwrap();
-        assert_eq!(
-            (read.namespace, read.node),
-            (content.namespace, content.node)
-        );
+        let read = Content::parse(&text).unwrap();
+        assert_eq!(read.check(namespace.name(), u32::MAX), Ok(()));
+        assert_eq!(read.texts, content.texts);
     }
 }

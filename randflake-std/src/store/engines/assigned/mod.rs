@@ -1,9 +1,12 @@
-//! One node id that somebody assigns, for those without any server.
+//! One node id that somebody assigns, for those without any server: an engine of one file and two texts.
+//!
+//! The rules are those of every engine. What is its own: the file knows its node id, and a lock on it, held as long as the
+//! process leases, proves that no other process does.
 
 mod content;
 mod node;
 
-use core::fmt::{self, Debug, Formatter};
+use core::fmt::{self, Debug, Display, Formatter};
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,6 +18,7 @@ use self::content::Content;
 pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
+use crate::private_file;
 use crate::rules::{Committed, Continuity, Key, Keys, VERSION, Write, read_clock};
 use crate::store::locked::{self, Kind, LockedFile};
 use crate::store::volume;
@@ -37,17 +41,19 @@ const GRACE: Duration = Duration::from_millis(200);
 ///
 /// Its constructors return a [`LeaseStore`].
 ///
-/// A small file protects against restarts. It stores the end of the last lease, is on disk before a lease is answered, and
-/// is locked while a process holds a lease. A lease begins now or at the stored end, whichever is later: so no id of an
-/// earlier process is issued again, whether it was killed or not, and whatever the clock shows.
+/// A small file protects against restarts. It stores the last lease, is on disk before a lease is answered, and is locked
+/// while a process holds one. It grants by the rules of every store: nothing before the end of the last lease, whatever the
+/// clock shows, and nothing in quarantine.
 ///
 /// | what happened                             | what it does                                          |
 /// |-------------------------------------------|-------------------------------------------------------|
-/// | the process closed its handle             | the next one begins at once                           |
-/// | it was killed, or the machine was         | the next one's lease begins at the end of its lease   |
-/// | another process holds the file            | refused                                               |
-/// | the file was deleted, or is new           | the first lease begins the longest TTL and 20 s later |
+/// | the process closed its handle             | grants at once                                        |
+/// | it was killed, or the machine was         | grants when its lease has ended                       |
+/// | the file was deleted, or is new           | quarantine: the longest TTL and 20 s                  |
+/// | it was restored from a copy, or moved to  | quarantine, where the file system tells when a file   |
+/// | another disk                              | was made                                              |
 /// | it was deleted or replaced under a holder | the holder cannot renew                               |
+/// | another process holds the file            | refused                                               |
 /// | the directory is missing                  | refused: its volume may not be mounted                |
 /// | it is another node id's or namespace's    | refused                                               |
 /// | it is a link, or has a second name        | refused: remove the link                              |
@@ -55,12 +61,12 @@ const GRACE: Duration = Duration::from_millis(200);
 /// | others may write to it or its directory   | refused; so is a file of neither this user nor root   |
 /// | the node id is beyond the layout's        | refused                                               |
 /// | it is asked for a counter                 | refused: it keeps none                                |
-/// | it ends over 20 s and a longest TTL ahead | refused until it is nearer: a clock was far ahead     |
-/// | it ends more than a day ahead             | [refused](StoreError::LeaseAhead), with what to do    |
+/// | it ends more than a day further ahead     | [refused](StoreError::LeaseAhead), with what to do    |
+/// | than any lease: a clock was far ahead     |                                                       |
 ///
-/// Until its lease begins, a handle issues nothing and returns how long to wait. After a kill, the next process waits for
-/// the end of the lease. A renewal is only a write to the disk, so use a TTL of a few seconds instead of the usual 60 s,
-/// with [a longest TTL of the same length](Namespace::with_max_ttl). If a file is certainly new, its lease begins at once after
+/// So a service [waits](crate::Builder::wait) at its start, for the TTL after a kill, and for the longest TTL and 20 s with
+/// a new file. A renewal is only a write to the disk: use a TTL of a few seconds instead of the usual 60 s, with [a longest
+/// TTL of the same length](Namespace::with_max_ttl). If a file is certainly new, its lease begins at once after
 /// [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`).
 ///
 /// # What it cannot notice
@@ -68,12 +74,11 @@ const GRACE: Duration = Duration::from_millis(200);
 /// - **Two processes with one node id and different files**: two machines configured with the same number, or a pod deleted
 ///   by force that still runs because its node was cut off. Whoever assigns node ids must prevent that; a store on a server
 ///   prevents it.
-/// - A backup of the file, or a snapshot of its disk, that was restored: call [`quarantine`](LeaseStore::quarantine) before
-///   any process starts.
+/// - A backup that was written over the file in place, or a snapshot of its disk, that was restored: call
+///   [`quarantine`](LeaseStore::quarantine) before any process starts.
 /// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or memory, gives a new
 ///   file at each start. Each start waits as above, which is enough if the clocks of both machines agree within 20 s and
 ///   both had the same longest TTL. [`diagnose`](LeaseStore::diagnose) reports such volumes where the system tells.
-///
 /// - Two files of namespaces under one secret: a file has one namespace, and knows of no other.
 ///
 /// While a process holds the file, its time does not go back.
@@ -99,9 +104,10 @@ pub struct StaticStore;
 pub(in crate::store) struct StaticFile {
     path: PathBuf,
     node_id: u32,
-    namespace: Namespace,
+    /// Name of the namespace.
+    namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
-    /// From the first look at the node id on.
+    /// From the first look at the node id on: whoever looks at it is about to lease it.
     file: Option<LockedFile>,
     fork_guard: ForkGuard,
 }
@@ -152,7 +158,7 @@ impl StaticFile {
         Ok(Self {
             path: locked::resolve(path)?,
             node_id: source.node_id(namespace)?,
-            namespace: namespace.clone(),
+            namespace: namespace.name().to_owned(),
             clock,
             file: None,
             fork_guard: ForkGuard::new(),
@@ -165,19 +171,32 @@ impl StaticFile {
         Ok((writes, self.content(&text)?))
     }
 
-    /// Refuses what was written for something else.
+    /// What a text says that is empty in a new file. What was written for something else is refused.
     fn content(&self, text: &str) -> Result<Content, EngineError> {
-        let content = Content::read(text, &self.namespace, self.node_id);
-        content.map_err(|why| EngineError::of_file(&self.path, why))
+        if text.is_empty() {
+            return Ok(Content::new(&self.namespace, self.node_id));
+        }
+        let content = self.parsed(text)?;
+        let checked = content.check(&self.namespace, self.node_id);
+        checked.map_err(|why| self.refused(why))?;
+        Ok(content)
+    }
+
+    fn parsed(&self, text: &str) -> Result<Content, EngineError> {
+        Content::parse(text).ok_or_else(|| self.refused("it is damaged"))
+    }
+
+    fn refused(&self, why: impl Display) -> EngineError {
+        EngineError::of_file(&self.path, why)
     }
 
     fn has_no_such_key(&self) -> EngineError {
-        let why = "it keeps one node id and no counter: take another store";
-        EngineError::of_file(&self.path, why)
+        self.refused("it keeps one node id and no counter: take another store")
     }
 
     /// What the file says, under the lock, which this process keeps.
     fn locked(&mut self) -> Result<(&mut LockedFile, Content), EngineError> {
+        // The lock is the parent's, and holds for its children too.
         if self.fork_guard.is_in_child() {
             let why = "a forked child must not use its parent's store";
             return Err(EngineError::unusable(why));
@@ -192,10 +211,16 @@ impl StaticFile {
                 let content = self.content(file.text().1)?;
                 return Ok((self.file.insert(file), content));
             }
-            Some(_) => "the file was deleted or replaced while this process held it",
-            None => "another process holds this node id: give each its own node id and file",
+            Some(_) => {
+                "the file was deleted or replaced while this process held it. It issues nothing once its lease has ended, \
+                 and goes on with a new file after the wait of one"
+            }
+            None => {
+                "another process holds this node id: if that is one which is still shutting down, try again; else give \
+                 each its own node id and file"
+            }
         };
-        Err(EngineError::of_file(&self.path, why))
+        Err(self.refused(why))
     }
 }
 
@@ -211,7 +236,10 @@ impl Debug for StaticFile {
 impl Engine for StaticFile {
     fn profile(&self) -> Profile {
         Profile {
-            assigned: Some(self.node_id),
+            node_ids: (self.node_id, self.node_id),
+            // There is room for one lease.
+            history: 0,
+            assumed_max_ttl: Duration::ZERO,
             ..Profile::at(self.path.display().to_string())
         }
     }
@@ -229,40 +257,45 @@ impl Engine for StaticFile {
         };
         let mut texts = BTreeMap::new();
         for (first, last) in ask.keys.iter().map(Keys::bounds) {
-            for (key, text) in [
-                (Key::Namespace, &content.namespace),
-                (Key::Node(self.node_id), &content.node),
-            ] {
-                let text = text.clone().filter(|_| (first..=last).contains(&key));
-                texts.extend(text.map(|text| (key, text)));
-            }
+            let there = content.texts.range(first..=last);
+            texts.extend(there.map(|(key, text)| (*key, text.clone())));
         }
         Ok(Reading {
             // Only now: to lock may take long.
             now: read_clock(&*self.clock)?,
-            continuity: Continuity::default(),
+            continuity: Continuity {
+                fingerprint: fingerprint(&self.path)?,
+                // A file that is not there may have been lost with its volume.
+                is_absence_certain: false,
+                ..Continuity::default()
+            },
             texts,
         })
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        let (clock, node_id) = (Arc::clone(&self.clock), self.node_id);
+        let (path, clock, node_id) = (self.path.clone(), Arc::clone(&self.clock), self.node_id);
         let (file, mut content) = self.locked()?;
+        // Under the lock, which may have made the file: what was decided without one does not hold for it.
+        if write.fingerprint != fingerprint(&path)? {
+            return Ok(Committed::Stale);
+        }
         for entry in &write.entries {
-            let text = match entry.key {
-                Key::Namespace => &mut content.namespace,
-                Key::Node(node) if node == node_id => &mut content.node,
+            match entry.key {
+                Key::Namespace => {}
+                Key::Node(node) if node == node_id => {}
                 // Nobody looks for free node ids here, and there is room for one lease.
                 Key::Hint(_) | Key::History(..) => continue,
                 Key::Node(_) | Key::Counter | Key::Device(_) => {
                     return Err(self.has_no_such_key());
                 }
-            };
-            if !entry.before.allows(text.as_deref()) {
+            }
+            let there = content.texts.get(&entry.key).map(String::as_str);
+            if !entry.before.allows(there) {
                 return Ok(Committed::Stale);
             }
-            if entry.after.is_some() {
-                text.clone_from(&entry.after);
+            if let Some(after) = &entry.after {
+                content.texts.insert(entry.key, after.clone());
             }
         }
         file.write(content.to_text(), true)?;
@@ -279,19 +312,15 @@ impl Engine for StaticFile {
         if text.is_empty() {
             return Ok(None);
         }
-        let mut lines = text.split('\n');
-        let name = lines.next().unwrap_or_default();
-        let record = lines.nth(1).filter(|record| !record.is_empty());
+        let Content { name, texts, .. } = self.parsed(&text)?;
+        let record = texts.into_iter().find(|(key, _)| *key == Key::Namespace);
         let record = record.filter(|_| only.is_none_or(|only| only == name));
         Ok(Some(
-            record
-                .map(|record| (name.to_owned(), record.to_owned()))
-                .into_iter()
-                .collect(),
+            record.map(|(_, text)| (name, text)).into_iter().collect(),
         ))
     }
 
-    /// A file has one namespace, and knows of no other.
+    /// A file has one namespace, and knows of no other: it gets every secret.
     fn claim(&mut self, _: u32, text: &str) -> Result<String, EngineError> {
         Ok(text.to_owned())
     }
@@ -303,8 +332,12 @@ impl Engine for StaticFile {
 
     fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         let (file, mut content) = self.locked()?;
-        if content.namespace.as_deref() == Some(namespace) {
-            content.node = None;
+        if content
+            .texts
+            .get(&Key::Namespace)
+            .is_some_and(|text| text == namespace)
+        {
+            content.texts.retain(|key, _| *key == Key::Namespace);
             file.write(content.to_text(), true)?;
         }
         Ok(())
@@ -322,4 +355,15 @@ impl Engine for StaticFile {
             Finding::caution("assignment", self.node_id.to_string(), sentence),
         ])
     }
+}
+
+/// What tells a file from a copy of it: when it was made, and its number in the file system.
+fn fingerprint(path: &Path) -> Result<String, EngineError> {
+    let found = private_file::look(path)?;
+    let identity = found.map(|found| found.identity).unwrap_or_default();
+    let born_ns = identity.born_ns.unwrap_or_default().cast_unsigned();
+    let inode = identity.inode.unwrap_or_default();
+    // One word, because all texts have to fit into one sector. Numbers are small, so one is turned to where times of the same
+    // day do not differ.
+    Ok(format!("{:x}", born_ns ^ inode.rotate_right(16)))
 }

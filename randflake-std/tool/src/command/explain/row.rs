@@ -30,7 +30,6 @@ pub(crate) struct ExplainRow {
 #[derive(Serialize)]
 struct LeaseFields {
     holder: String,
-    acquired_utc: String,
     start_utc: String,
     end_utc: String,
     end: &'static str,
@@ -70,7 +69,6 @@ impl ExplainRow {
             because: explanation.to_string(),
             lease: lease.map(|lease| LeaseFields {
                 holder: lease.record.holder.clone(),
-                acquired_utc: at(lease.acquired),
                 start_utc: at(lease.record.grant.start),
                 end_utc: at(lease.record.grant.end),
                 end: match lease.is_released {
@@ -95,12 +93,11 @@ impl ExplainRow {
         if let Some(lease) = &self.lease {
             writeln!(
                 out,
-                "holder    {}\nlease     {} to {}, {}\nacquired  {}\nfencing   {}",
+                "holder    {}\nlease     {} to {}, {}\nfencing   {}",
                 visible(&lease.holder),
                 lease.start_utc,
                 lease.end_utc,
                 lease.end,
-                lease.acquired_utc,
                 lease.fencing_token
             )?;
         }

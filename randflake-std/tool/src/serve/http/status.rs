@@ -203,7 +203,7 @@ fn state_of(
         (Some(Health::Degraded { error, .. }), ..) => ("degraded", Some(error.to_string())),
         (Some(Health::Ready { .. }), _, Err(problem)) => ("degraded", Some(problem.clone())),
         (Some(Health::Ready { .. }), ..) => ("ready", None),
-        (Some(Health::NotReady { error, .. }), ..) => {
+        (Some(Health::NotReady { error }), ..) => {
             ("not_ready", error.map(|error| error.to_string()))
         }
         (Some(_), ..) => ("not_ready", Some("the server is stopping".to_owned())),

@@ -44,13 +44,8 @@ impl NotReady {
     pub(crate) fn of(health: &Health) -> Option<Self> {
         match health {
             health if health.is_ready() => None,
-            Health::NotReady {
-                error: Some(error), ..
-            } => Some(Self::of_store(error)),
-            Health::NotReady {
-                begins_in: Some(_), ..
-            } => Some(Self::simple("the lease has not begun yet")),
-            Health::NotReady { .. } => Some(Self::simple("the lease is being replaced")),
+            Health::NotReady { error: Some(error) } => Some(Self::of_store(error)),
+            Health::NotReady { error: None } => Some(Self::simple("the lease is being replaced")),
             _ => Some(Self::simple("the server is stopping")),
         }
     }
