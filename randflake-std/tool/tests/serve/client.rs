@@ -60,6 +60,11 @@ impl Client {
         }
     }
 
+    /// The first line of a reply, such as the length of an array whose parts are replies.
+    pub(crate) fn head(&mut self) -> String {
+        self.line()
+    }
+
     fn line(&mut self) -> String {
         let mut line = String::new();
         self.replies.read_line(&mut line).unwrap();

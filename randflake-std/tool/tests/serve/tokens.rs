@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 use serde_json::Value;
 
+use crate::client::Client;
 use crate::server::{Home, Server, wait_until};
 
 /// What the tool says that fails.
@@ -136,6 +137,45 @@ fn what_is_not_there_or_is_the_last_is_said() {
     assert!(list(&home).is_empty());
     let said = fails(&home, &["token", "list", "--file", "nowhere"]);
     assert!(said.contains("nowhere"), "{said}");
+}
+
+/// A pipeline, or a transaction, may take minutes: for ids of the seconds to come, or for a store that is busy.
+#[test]
+fn a_token_that_is_revoked_ends_in_the_middle_of_a_pipeline() {
+    /// Of 131,072 that a node id has in a second.
+    const NEXT: [&str; 6] = ["ID.NEXT", "default", "COUNT", "100000", "FORMAT", "raw"];
+    const MANY: usize = 60;
+    for is_transaction in [false, true] {
+        let home = Home::new();
+        let token = home.token("shop", "ids", "default", &[]);
+        home.token("root", "admin", "*", &[]);
+        let server = Server::start_with(home, &["--tokens", "tokens", "--node-ids", "1"]);
+        let mut client = server.connect_as(&token);
+        let mut pipeline = Client::command(&NEXT).repeat(MANY);
+        if is_transaction {
+            pipeline = [
+                Client::command(&["MULTI"]),
+                pipeline,
+                Client::command(&["EXEC"]),
+            ]
+            .concat();
+        }
+        client.send(&pipeline);
+        let queued = if is_transaction { MANY + 1 } else { 0 };
+        for _ in 0..queued {
+            assert!(client.reply().starts_with('+'));
+        }
+        if is_transaction {
+            assert_eq!(client.head(), format!("*{MANY}"));
+        }
+        assert!(!client.reply().starts_with('-'));
+        let revoke = ["token", "revoke", "shop", "--file", "tokens"];
+        server.home().ask(&revoke);
+        server.signal(libc::SIGHUP);
+        let replies: Vec<_> = (1..MANY).map(|_| client.reply()).collect();
+        let refused = replies.iter().filter(|reply| reply.starts_with("-NOAUTH "));
+        assert!(refused.count() > MANY / 2, "{is_transaction}");
+    }
 }
 
 /// `cp` and editors empty a file before they write it, and a full disk leaves it so.

@@ -1,9 +1,11 @@
 //! `MULTI` and `EXEC`, which clients send around pipelines.
 
+use core::time::Duration;
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use crate::client::Client;
-use crate::server::Server;
+use crate::server::{Home, Server};
 
 /// The replies to commands that are sent at once.
 fn ask(client: &mut Client, commands: &[&[&str]]) -> Vec<String> {
@@ -94,14 +96,57 @@ fn long_transactions_are_answered_and_too_long_ones_are_refused() {
     for _ in 0..4 {
         assert_eq!(client.ask(&["ECHO", &long]), "+QUEUED");
     }
+    let told = client.ask(&["ECHO", &long]);
+    assert_eq!(
+        told,
+        "-ERR the transaction is too long: 4194304 bytes of commands are allowed, send EXEC before"
+    );
     for _ in 0..100 {
-        let told = client.ask(&["ECHO", &long]);
-        assert_eq!(
-            told,
-            "-ERR the transaction is too long: 4194304 bytes of commands are allowed, send EXEC before"
-        );
+        assert_eq!(client.ask(&["ECHO", &long]), "+QUEUED");
     }
     assert!(client.ask(&["EXEC"]).starts_with("-EXECABORT"));
     let more = server.memory_kb().saturating_sub(before);
     assert!(more < 30_000, "{more} kB");
+}
+
+/// A transaction that is refused memory keeps none: otherwise each connection would keep what it has, and others would get
+/// the memory that was given back.
+#[test]
+fn a_transaction_that_is_refused_keeps_nothing() {
+    let home = Home::new();
+    let token = home.token("shop", "ids", "default", &[]);
+    // Of the smallest budget one token's long requests have 2 MiB.
+    let arguments = ["--tokens", "tokens", "--memory", "16MiB"];
+    let server = Server::start_with(home, &arguments);
+    // Short enough to be read without memory of its own.
+    let text = "x".repeat(3_900);
+    let echo = ["ECHO", &*text];
+    let mut first = server.connect_as(&token);
+    assert_eq!(first.ask(&["MULTI"]), "+OK");
+    let mut kept = 0;
+    let refused = loop {
+        let told = first.ask(&echo);
+        if told != "+QUEUED" {
+            break told;
+        }
+        kept += 1;
+    };
+    assert!(
+        refused.starts_with("-TRYAGAIN the connections of token \"shop\""),
+        "{refused}"
+    );
+    assert!(kept > 200, "{kept}");
+    // Nothing more is kept, so nothing is waited for.
+    let begun = Instant::now();
+    for _ in 0..kept {
+        assert_eq!(first.ask(&echo), "+QUEUED");
+    }
+    assert!(begun.elapsed() < Duration::from_secs(4));
+    let mut second = server.connect_as(&token);
+    assert_eq!(second.ask(&["MULTI"]), "+OK");
+    for _ in 0..kept {
+        assert_eq!(second.ask(&echo), "+QUEUED");
+    }
+    assert!(first.ask(&["EXEC"]).starts_with("-EXECABORT "));
+    assert!(!second.ask(&["EXEC"]).starts_with('-'));
 }

@@ -51,6 +51,41 @@ fn commands_without_ids_have_a_quota_and_leave_that_of_ids() {
     }
 }
 
+/// What is wrong costs the server as much as what is answered: up to 1 MiB is read of it.
+#[test]
+fn requests_that_are_wrong_or_not_allowed_count_too() {
+    let (server, token) = served("10");
+    for words in [
+        &["LEASE.RENEW", "{}", "REQUEST", "renewal-1"][..],
+        &["LEASE.ACQUIRE", "default", "COUNT", "many"],
+        &["ID.NEXT", "default", "COUNT", "x"],
+        &["ID.INSPECT", "default", "!"],
+        &["INCRBY", "default", "2"],
+        &["INCR", "nowhere"],
+    ] {
+        let mut client = server.connect_as(&token);
+        assert!(refused(&mut client, words, 200) > 0, "{words:?}");
+    }
+    for (path, body) in [
+        ("/v1/leases", "{"),
+        ("/v1/leases/renew", "{}"),
+        ("/v1/leases?cuont=1", "{}"),
+        ("/v1/tickets", "{}"),
+        ("/v1/inspect", "{"),
+    ] {
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        let mut answers = (0..200).map(|_| server.ask_http(&request));
+        assert!(
+            answers.any(|answer| answer.starts_with("HTTP/1.1 429 ")),
+            "{path}"
+        );
+    }
+}
+
 #[test]
 fn descriptions_count_as_ten_requests_and_never_as_more_than_a_second() {
     let (server, token) = served("100");

@@ -1,7 +1,6 @@
 //! Bodies in JSON: of requests, within limits of length and time, and of answers.
 
 use core::time::Duration;
-use std::sync::Arc;
 
 use axum::body::{Bytes, HttpBody as _};
 use axum::extract::{FromRequest, Request};
@@ -12,7 +11,6 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use super::App;
 use super::held::BodyMemory;
 use crate::serve::memory::Share;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
@@ -26,56 +24,50 @@ const PARSED: usize = 4;
 /// A JSON document as the body of an answer.
 pub(super) struct Json<T>(pub(super) T);
 
-/// A JSON document of a request of at most `MOST` bytes, with its reserved memory.
-pub(super) struct JsonBody<T, const MOST: usize = MAX_LEN>(
-    pub(super) T,
-    #[expect(dead_code, reason = "it is held")] pub(super) Option<Share>,
-);
-
-impl<T: DeserializeOwned, const MOST: usize> FromRequest<Arc<App>> for JsonBody<T, MOST> {
-    type Rejection = Refusal;
-
-    async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Refusal> {
-        // A page of another site may send a form or plain text unasked, but asks (CORS) before it sends JSON.
-        if !is_json(request.headers()) {
-            return Err(Refusal::new(
-                RefusalKind::UnsupportedMediaType,
-                "the body's Content-Type is not application/json, which alone is allowed",
-            ));
-        }
-        // Also one that is only announced.
-        let size = request.body().size_hint();
-        if size.lower() > MOST as u64 {
-            return Err(too_long(MOST));
-        }
-        let len = size.upper().and_then(|len| usize::try_from(len).ok());
-        let len = len.unwrap_or(MOST).min(MOST);
-        // Before a byte of it is read, for the longest that it may become.
-        let share = BodyMemory::of(&request).take(len * PARSED).await?;
-        let reading = Bytes::from_request(request, app);
-        let read = timeout(PATIENCE, reading).await.map_err(|_| {
-            let message = format!("the body took over {} s", PATIENCE.as_secs());
-            Refusal::new(RefusalKind::TooSlow, message)
-        })?;
-        let bytes = read.map_err(|error| {
-            if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
-                too_long(MOST)
-            } else {
-                Refusal::invalid(format!("the body cannot be read: {}", error.body_text()))
-            }
-        })?;
-        if bytes.len() > MOST {
-            return Err(too_long(MOST));
-        }
-        if !bytes.trim_ascii_start().starts_with(b"{") {
-            // A list would be read as the members in order.
-            let message = "the body is not what is allowed: an object, {...}";
-            return Err(Refusal::invalid(message));
-        }
-        let read = serde_json::from_slice(&bytes);
-        let message = |error| Refusal::invalid(format!("the body is not what is allowed: {error}"));
-        read.map(|read| Self(read, share)).map_err(message)
+/// Reads a JSON document of a request of at most so many bytes. The memory is held as long as the share.
+pub(super) async fn json<T: DeserializeOwned>(
+    request: Request,
+    most: usize,
+) -> Result<(T, Option<Share>), Refusal> {
+    // A page of another site may send a form or plain text unasked, but asks (CORS) before it sends JSON.
+    if !is_json(request.headers()) {
+        return Err(Refusal::new(
+            RefusalKind::UnsupportedMediaType,
+            "the body's Content-Type is not application/json, which alone is allowed",
+        ));
     }
+    // Also one that is only announced.
+    let size = request.body().size_hint();
+    if size.lower() > most as u64 {
+        return Err(too_long(most));
+    }
+    let len = size.upper().and_then(|len| usize::try_from(len).ok());
+    let len = len.unwrap_or(most).min(most);
+    // Before a byte of it is read, for the longest that it may become.
+    let share = BodyMemory::of(&request).take(len * PARSED).await?;
+    let read = timeout(PATIENCE, Bytes::from_request(request, &())).await;
+    let read = read.map_err(|_| {
+        let message = format!("the body took over {} s", PATIENCE.as_secs());
+        Refusal::new(RefusalKind::TooSlow, message)
+    })?;
+    let bytes = read.map_err(|error| {
+        if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            too_long(most)
+        } else {
+            Refusal::invalid(format!("the body cannot be read: {}", error.body_text()))
+        }
+    })?;
+    if bytes.len() > most {
+        return Err(too_long(most));
+    }
+    let wrong =
+        |problem: &str| Refusal::invalid(format!("the body is not what is allowed: {problem}"));
+    if !bytes.trim_ascii_start().starts_with(b"{") {
+        // A list would be read as the members in order.
+        return Err(wrong("an object, {...}"));
+    }
+    let read = serde_json::from_slice(&bytes).map_err(|error| wrong(&error.to_string()));
+    Ok((read?, share))
 }
 
 fn too_long(allowed: usize) -> Refusal {

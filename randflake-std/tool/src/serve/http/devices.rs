@@ -1,9 +1,10 @@
 //! `/v1/devices`: whose a device is, and the counter of its last ticket.
 
+use axum::extract::Request;
 use randflake_std::lease::{Device, DeviceError, DeviceRequest, LeaseStore};
 use serde::{Deserialize, Serialize};
 
-use super::body::{Json, JsonBody};
+use super::body::{Json, MAX_LEN, json};
 use super::request::ApiRequest;
 use super::tickets::device_of;
 use crate::serve::access::{Scope, Weight};
@@ -32,9 +33,10 @@ pub(super) struct DeviceAnswer {
 
 pub(super) async fn register(
     request: ApiRequest,
-    JsonBody(asked, _): JsonBody<DeviceParameters>,
+    body: Request,
 ) -> Result<Json<DeviceAnswer>, Refusal> {
-    request.query.only(&["namespace"])?;
+    request.begin(Weight::ONE, &["namespace"])?;
+    let (asked, _memory) = json::<DeviceParameters>(body, MAX_LEN).await?;
     let device = device_of(&asked.device)?;
     let register = move |store: &mut LeaseStore| {
         let register = DeviceRequest::Register {
@@ -47,7 +49,7 @@ pub(super) async fn register(
 }
 
 pub(super) async fn look(request: ApiRequest) -> Result<Json<DeviceAnswer>, Refusal> {
-    request.query.only(&["namespace", "device"])?;
+    request.begin(Weight::ONE, &["namespace", "device"])?;
     let device = device_of(request.query.text("device").unwrap_or_default())?;
     let look = move |store: &mut LeaseStore| store.device(device, &DeviceRequest::Look);
     work(&request, device, look).await
@@ -61,7 +63,6 @@ async fn work(
     let (app, principal) = (&request.app, &request.principal);
     let namespace = request.namespace()?;
     let space = app.service.space(principal, Scope::Admin, namespace)?;
-    principal.take_request(Weight::ONE)?;
     let known = space.with_store(principal, move |store| Ok(work(store)?));
     let known = known.await?;
     Ok(Json(DeviceAnswer {

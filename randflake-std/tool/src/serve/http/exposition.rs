@@ -20,10 +20,9 @@ use crate::serve::service::refusal::Refusal;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn metrics(request: ApiRequest) -> Result<Response, Refusal> {
-    request.query.only(&[])?;
+    request.begin(Weight::OVERVIEW, &[])?;
     request.must_be_admin()?;
     let ApiRequest { app, principal, .. } = &request;
-    principal.take_request(Weight::OVERVIEW)?;
     for space in app.service.spaces_of(principal) {
         // For how many node ids are leased. Metrics are wanted most when the store does not answer.
         _ = timeout(PATIENCE, app.boards.of(space)).await;

@@ -9,6 +9,7 @@ use randflake_std::Id;
 use super::held::{BodyMemory, PaidMemory};
 use super::request::ApiRequest;
 use crate::form::TextForm;
+use crate::serve::access::Weight;
 use crate::serve::service::MAX_IDS;
 use crate::serve::service::ids_format::IdsFormat;
 use crate::serve::service::refusal::Refusal;
@@ -20,7 +21,7 @@ pub(super) async fn ids(
     memory: BodyMemory,
 ) -> Result<Response, Refusal> {
     let query = &request.query;
-    query.only(&["namespace", "count", "format"])?;
+    request.begin(Weight::ONE, &["namespace", "count", "format"])?;
     let format = IdsFormat::chosen(query.text("format"), &headers)?;
     let count = query.number("count", 1..=MAX_IDS as u64)?.unwrap_or(1);
     let namespace = request.namespace()?;

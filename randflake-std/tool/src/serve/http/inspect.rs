@@ -1,13 +1,14 @@
 //! `/v1/inspect`: the fields of ids, for tokens that may see them.
 
+use axum::extract::Request;
 use clap::ValueEnum;
 use randflake_std::Id;
 use serde::{Deserialize, Serialize};
 
-use super::body::{Json, JsonBody};
+use super::body::{Json, json};
 use super::request::ApiRequest;
 use crate::form::TextForm;
-use crate::serve::access::Weight;
+use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{Inspected, read_id};
 
@@ -47,10 +48,10 @@ pub(super) fn read_one(request: &ApiRequest) -> Result<(&str, Id), Refusal> {
         principal,
         query,
     } = request;
-    query.only(&["namespace", "id", "form"])?;
+    request.begin(Weight::ONE, &["namespace", "id", "form"])?;
     let namespace = request.namespace()?;
     // Before anything is said of what was sent.
-    app.service.may_inspect(principal, namespace, Weight::ONE)?;
+    app.service.space(principal, Scope::Inspect, namespace)?;
     let text = query.text("id").ok_or_else(|| {
         Refusal::invalid("the parameter id is missing: one id is allowed, as in ?id=3vgoe12ccb8gh")
     })?;
@@ -60,17 +61,21 @@ pub(super) fn read_one(request: &ApiRequest) -> Result<(&str, Id), Refusal> {
 
 pub(super) async fn many(
     request: ApiRequest,
-    JsonBody(asked, _): JsonBody<InspectRequest, MAX_LEN>,
+    body: Request,
 ) -> Result<Json<InspectAnswer>, Refusal> {
-    request.query.only(&["namespace"])?;
     let (service, principal) = (&request.app.service, &request.principal);
+    let read = json::<InspectRequest>(body, MAX_LEN).await;
+    // As a request for each id, which only the body tells; what is wrong is one.
+    let count = read.as_ref().map_or(1, |(asked, _)| asked.ids.len().max(1));
+    request.begin(Weight::Each(count as u64), &["namespace"])?;
+    let (asked, _memory) = read?;
     let count = asked.ids.len();
     if !(1..=MOST).contains(&count) {
         let message = format!("{count} ids were sent: 1 to {MOST} are allowed in one request");
         return Err(Refusal::invalid(message));
     }
     let namespace = request.namespace()?;
-    service.may_inspect(principal, namespace, Weight::Each(count as u64))?;
+    service.space(principal, Scope::Inspect, namespace)?;
     let form = form_of(asked.form.as_deref())?;
     let read = asked.ids.iter();
     let read = read.map(|text| service.inspect(principal, namespace, read_id(form, text)?));

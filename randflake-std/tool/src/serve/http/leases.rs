@@ -1,21 +1,24 @@
 //! `/v1/leases`: what one acquire grants is a document, which its renewal and its release take again.
 
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde::Serialize;
 
-use super::body::{Json, JsonBody};
+use super::body::{Json, MAX_LEN, json};
 use super::request::ApiRequest;
 use super::status::NodeIdState;
 use crate::command::lease::{LeaseDocument, LeaseRow};
+use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{AcquireParameters, LeaseQuery, MAX_LEASES};
 
 pub(super) async fn acquire(
     request: ApiRequest,
-    JsonBody(asked, _): JsonBody<AcquireParameters>,
+    body: Request,
 ) -> Result<(StatusCode, Json<LeaseDocument>), Refusal> {
-    request.query.only(&["namespace"])?;
+    request.begin(Weight::ONE, &["namespace"])?;
+    let (asked, _memory) = json::<AcquireParameters>(body, MAX_LEN).await?;
     let (service, namespace) = (&request.app.service, request.namespace()?);
     let document = service
         .acquire(&request.principal, namespace, asked)
@@ -25,29 +28,28 @@ pub(super) async fn acquire(
 
 pub(super) async fn renew(
     request: ApiRequest,
-    JsonBody(document, _): JsonBody<LeaseDocument>,
+    body: Request,
 ) -> Result<Json<LeaseDocument>, Refusal> {
     let ApiRequest {
         app,
         principal,
         query,
     } = &request;
-    query.only(&["request", "ttl_ms"])?;
+    request.begin(Weight::ONE, &["request", "ttl_ms"])?;
+    let (document, _memory) = json(body, MAX_LEN).await?;
     let (name, ttl) = (query.text("request"), query.ms("ttl_ms")?);
     let renewed = app.service.renew(principal, document, name, ttl);
     Ok(Json(renewed.await?))
 }
 
-pub(super) async fn release(
-    request: ApiRequest,
-    JsonBody(document, _): JsonBody<LeaseDocument>,
-) -> Result<StatusCode, Refusal> {
+pub(super) async fn release(request: ApiRequest, body: Request) -> Result<StatusCode, Refusal> {
     let ApiRequest {
         app,
         principal,
         query,
     } = &request;
-    query.only(&["request", "unused_from_unix_ms"])?;
+    request.begin(Weight::ONE, &["request", "unused_from_unix_ms"])?;
+    let (document, _memory) = json(body, MAX_LEN).await?;
     let unused_from = query.ms("unused_from_unix_ms")?;
     let name = query.text("request");
     let released = app.service.release(principal, document, name, unused_from);
@@ -73,7 +75,7 @@ struct LeaseEntry<'a> {
 }
 
 pub(super) async fn list(request: ApiRequest) -> Result<Response, Refusal> {
-    request.query.only(&["namespace", "all", "from", "limit"])?;
+    request.begin(Weight::ONE, &["namespace", "all", "from", "limit"])?;
     let number = |name, range| {
         let number = request.query.number(name, range)?;
         Ok::<_, Refusal>(number.and_then(|number| u32::try_from(number).ok()))

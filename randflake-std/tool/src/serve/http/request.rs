@@ -11,7 +11,7 @@ use axum::http::request::Parts;
 use super::App;
 use super::request_log::LoggedPrincipal;
 use super::site;
-use crate::serve::access::{Principal, Scope};
+use crate::serve::access::{Principal, Scope, Weight};
 use crate::serve::memory::Account;
 use crate::serve::service::digits;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
@@ -38,6 +38,13 @@ impl FromRequestParts<Arc<App>> for ApiRequest {
 }
 
 impl ApiRequest {
+    /// Counts the request, and refuses parameters other than these. It comes first: what is wrong, and what is not allowed,
+    /// must not cost less than what is answered.
+    pub(super) fn begin(&self, weight: Weight, parameters: &[&str]) -> Result<(), Refusal> {
+        self.principal.take_request(weight)?;
+        self.query.only(parameters)
+    }
+
     /// The namespace that is asked for: where one is served, or seen, it need not be named.
     pub(super) fn namespace(&self) -> Result<&str, Refusal> {
         if let Some(name) = self.query.text("namespace") {

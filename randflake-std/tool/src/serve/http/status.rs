@@ -119,10 +119,9 @@ struct StatusFields {
 }
 
 pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Refusal> {
-    request.query.only(&[])?;
+    request.begin(Weight::OVERVIEW, &[])?;
     request.must_be_admin()?;
     let ApiRequest { app, principal, .. } = &request;
-    principal.take_request(Weight::OVERVIEW)?;
     principal.take_reads(1)?;
     let service = &app.service;
     let mut namespaces = Vec::new();

@@ -3,11 +3,12 @@
 use core::fmt::Write as _;
 use core::time::Duration;
 
+use axum::extract::Request;
 use axum::http::StatusCode;
 use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest, LeaseStore};
 use serde::{Deserialize, Serialize};
 
-use super::body::{Json, JsonBody};
+use super::body::{Json, MAX_LEN, json};
 use super::request::ApiRequest;
 use crate::command::lease::device_id;
 use crate::serve::access::{Scope, Weight};
@@ -40,13 +41,13 @@ pub(super) struct TicketAnswer {
 
 pub(super) async fn tickets(
     request: ApiRequest,
-    JsonBody(asked, _): JsonBody<TicketParameters>,
+    body: Request,
 ) -> Result<(StatusCode, Json<TicketAnswer>), Refusal> {
-    request.query.only(&["namespace"])?;
+    request.begin(Weight::ONE, &["namespace"])?;
+    let (asked, _memory) = json::<TicketParameters>(body, MAX_LEN).await?;
     let ApiRequest { app, principal, .. } = &request;
     let namespace = request.namespace()?;
     let space = app.service.space(principal, Scope::Leases, namespace)?;
-    principal.take_request(Weight::ONE)?;
     let device = device_of(&asked.device)?;
     let key = app.ticket_key.clone().ok_or_else(|| {
         let message =

@@ -14,13 +14,15 @@ impl RespSession {
         // Counted before anything is answered, also what is wrong: errors cost the server as much as replies.
         let entry = table::find(words.get(0).unwrap_or_default());
         let right = entry.filter(|entry| entry.allows(words.len()));
-        match (
-            &self.principal,
-            right.map_or(Some(Weight::Small), |entry| entry.weight),
-        ) {
-            (Some(principal), Some(weight)) => principal.take_request(weight)?,
-            (Some(_), None) => {}
-            (None, _) => self.count_greeting()?,
+        let weight = match right {
+            // What is only kept is counted as what it is when it is executed. Not at all would make MULTI a way to have
+            // commands read and kept for nothing.
+            Some(entry) if !self.keeps(entry) => entry.weight(words.len()),
+            _ => Weight::Small,
+        };
+        match &self.principal {
+            Some(principal) => principal.take_request(weight)?,
+            None => self.count_greeting()?,
         }
         let entry = entry.ok_or_else(|| unknown(words))?;
         if !entry.allows(words.len()) {

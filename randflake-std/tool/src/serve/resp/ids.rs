@@ -4,7 +4,6 @@ use randflake_std::Id;
 
 use super::session::{Answered, CommandArgs, RespSession};
 use crate::form::TextForm;
-use crate::serve::access::Weight;
 use crate::serve::service::ids_format::IdsFormat;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{check_count, digits, read_id};
@@ -134,7 +133,6 @@ pub(super) fn inspect(session: &mut RespSession, words: CommandArgs<'_>) -> Answ
     };
     let id = read_id(form, text)?;
     let principal = session.principal()?;
-    principal.take_request(Weight::ONE)?;
     let inspected = session.service.inspect(&principal, words.text(1)?, id)?;
     session.out.json(&inspected)
 }

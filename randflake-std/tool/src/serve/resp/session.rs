@@ -12,7 +12,7 @@ use super::reply::Replies;
 use super::table::{self, Action};
 use super::transaction::RespTransaction;
 use super::{general, ids, leases};
-use crate::serve::access::{Hash, Principal, Scope, Weight};
+use crate::serve::access::{Hash, Principal, Scope};
 use crate::serve::log::{self, LogEntry};
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::Service;
@@ -147,19 +147,23 @@ impl RespSession {
         }
     }
 
-    /// Looks up the token again if the file has changed, so that one that was revoked or has other rights counts from the
-    /// next batch on. A batch is what one read brings, at most 64 KiB: a look for each command would cost more than `INCR`.
     pub(super) fn begin_batch(&mut self) {
         self.has_waited = false;
+    }
+
+    /// Looks up the token again if the file has changed. Before each command: a batch may wait for long, for ids or for the
+    /// store, and a revoked token must not go on until its end.
+    fn look_up_token(&mut self) {
         let access = &self.service.access;
         let version = access.version();
         if version == self.version {
             return;
         }
         self.version = version;
+        self.count_issued();
         self.last = None;
         if let Some(hash) = &self.token {
-            self.principal = access.find(hash);
+            self.principal = self.service.access.find(hash);
             if self.principal.is_none() {
                 self.transaction = None;
             }
@@ -225,13 +229,12 @@ impl RespSession {
             .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, message))
     }
 
-    /// The namespace that ids are asked of, and one request against the quota.
+    /// The namespace that ids are asked of.
     pub(super) fn space(&mut self, name: &[u8]) -> Result<&Arc<ServedNamespace>, Refusal> {
         let principal = self
             .principal
             .as_deref()
             .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, ""))?;
-        principal.take_request(Weight::ONE)?;
         let is_last = |space: &Arc<ServedNamespace>| space.name().as_bytes() == name;
         if !self.last.as_ref().is_some_and(is_last) {
             let name = str::from_utf8(name)
@@ -302,6 +305,7 @@ impl RespSession {
 
     /// Executes a command and writes its reply.
     pub(super) async fn answer(&mut self, words: CommandArgs<'_>) {
+        self.look_up_token();
         let begun = self.service.log.begin();
         let refused = match self.execute(words).await {
             Ok(()) => {
@@ -343,7 +347,7 @@ impl RespSession {
     async fn execute(&mut self, words: CommandArgs<'_>) -> Answered {
         let checked = self.check(words);
         let entry = checked.inspect_err(|_| self.spoil())?;
-        if entry.is_queued && self.transaction.is_some() {
+        if self.keeps(entry) {
             let queued = self.enqueue(words).await;
             return queued.inspect_err(|_| self.spoil());
         }

@@ -30,8 +30,8 @@ pub(super) struct CommandEntry {
     pub(super) arity: i8,
     /// Place of the first key, which is a namespace; 0 if it has none.
     pub(super) key: i8,
-    /// What it counts as, unless it counts itself once it knows how much is asked for.
-    pub(super) weight: Option<Weight>,
+    /// What it counts as; `MGET` as so many for each namespace.
+    pub(super) weight: Weight,
     /// Whether only a client with a token may send it, where one is needed.
     pub(super) needs_token: bool,
     /// Whether it is kept for `EXEC` after `MULTI`.
@@ -39,13 +39,13 @@ pub(super) struct CommandEntry {
     pub(super) action: Action,
 }
 
-/// A command that counts itself.
+/// A command about ids or leases.
 const fn entry(name: &'static str, arity: i8, key: i8, action: Action) -> CommandEntry {
     CommandEntry {
         name,
         arity,
         key,
-        weight: None,
+        weight: Weight::ONE,
         needs_token: true,
         is_queued: true,
         action,
@@ -55,7 +55,7 @@ const fn entry(name: &'static str, arity: i8, key: i8, action: Action) -> Comman
 /// A command that is not about a namespace.
 const fn general(name: &'static str, arity: i8, action: Action, weight: Weight) -> CommandEntry {
     CommandEntry {
-        weight: Some(weight),
+        weight,
         ..entry(name, arity, 0, action)
     }
 }
@@ -131,6 +131,14 @@ impl CommandEntry {
             words >= arity
         } else {
             words == arity
+        }
+    }
+
+    /// What it counts as with so many words.
+    pub(super) fn weight(&self, words: usize) -> Weight {
+        match self.action {
+            Action::Mget => Weight::Each(words.saturating_sub(1) as u64),
+            _ => self.weight,
         }
     }
 }

@@ -8,7 +8,7 @@ use core::time::Duration;
 use tokio::time::Instant;
 
 use super::session::{Answered, CommandArgs, RespSession};
-use crate::serve::access::Weight;
+use super::table::CommandEntry;
 use crate::serve::memory::Share;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
@@ -55,34 +55,42 @@ impl RespTransaction {
 }
 
 impl RespSession {
+    /// Whether a command is kept for `EXEC` now.
+    pub(super) fn keeps(&self, entry: &CommandEntry) -> bool {
+        entry.is_queued && self.transaction.is_some()
+    }
+
     /// Keeps a command for `EXEC`.
     pub(super) async fn enqueue(&mut self, words: CommandArgs<'_>) -> Answered {
-        self.principal()?.take_request(Weight::Small)?;
         let account = &self.account;
         let transaction = self.transaction.get_or_insert_default();
-        // Counted twice: as small here, and as what it is when it is executed. Otherwise MULTI would be a way to make the
-        // server keep commands for nothing.
-        let len = transaction.len_with(words);
-        if len > MOST {
-            return Err(Refusal::invalid(format!(
-                "the transaction is too long: {MOST} bytes of commands are allowed, send EXEC before"
-            )));
+        if !transaction.is_spoilt {
+            let len = transaction.len_with(words);
+            if len > MOST {
+                return Err(Refusal::invalid(format!(
+                    "the transaction is too long: {MOST} bytes of commands are allowed, send EXEC before"
+                )));
+            }
+            let memory = transaction.memory.take().or_else(|| account.share());
+            if let Some(mut memory) = memory {
+                // Vectors grow to twice what they hold.
+                memory.grow(2 * len, Instant::now() + PATIENCE).await?;
+                transaction.memory = Some(memory);
+            }
+            transaction.push(words);
         }
-        let memory = transaction.memory.take().or_else(|| account.share());
-        if let Some(mut memory) = memory {
-            // Vectors grow to twice what they hold.
-            memory.grow(2 * len, Instant::now() + PATIENCE).await?;
-            transaction.memory = Some(memory);
-        }
-        transaction.push(words);
         self.out.simple("QUEUED");
         Ok(())
     }
 
-    /// A command was refused: if there is a transaction, it will not be executed.
+    /// A command was refused: if there is a transaction, it will not be executed. So nothing of it is kept: without this, a
+    /// client that is refused memory would keep what it has without paying for it.
     pub(super) fn spoil(&mut self) {
         if let Some(transaction) = &mut self.transaction {
-            transaction.is_spoilt = true;
+            *transaction = RespTransaction {
+                is_spoilt: true,
+                ..RespTransaction::default()
+            };
         }
     }
 }

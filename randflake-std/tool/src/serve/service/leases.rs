@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::refusal::{Refusal, RefusalKind};
 use super::{MAX_LEASES, Service};
 use crate::command::lease::{LeaseDocument, Snapshot};
-use crate::serve::access::{Principal, Scope, Weight};
+use crate::serve::access::{Principal, Scope};
 
 /// Parameters of an acquire.
 #[derive(Debug, Default, Deserialize)]
@@ -64,10 +64,8 @@ impl Service {
         namespace: &str,
         asked: AcquireParameters,
     ) -> Result<LeaseDocument, Refusal> {
-        // Rights, then quotas, then the request's own faults: who may not ask learns nothing, and faults are no way around
-        // a quota. Of leases the quota is last, since what is refused here takes none.
+        // Rights first: who may not ask learns nothing. The quota of leases is last, since what is refused takes none.
         let space = self.space(principal, Scope::Leases, namespace)?;
-        principal.take_request(Weight::ONE)?;
         let holder = holder(principal, asked.holder)?;
         let count = match (&asked.node_ids, asked.count) {
             (Some(_), Some(_)) => {
@@ -157,7 +155,6 @@ impl Service {
         work: impl FnOnce(LeaseDocument, &mut LeaseStore) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
         let space = Arc::clone(self.space(principal, Scope::Leases, &document.namespace)?);
-        principal.take_request(Weight::ONE)?;
         check_leases(u32::try_from(document.leases.len()).unwrap_or(u32::MAX))?;
         let is_other = document.check_layout(space.namespace());
         is_other.map_err(|failure| Refusal::new(RefusalKind::Conflict, failure))?;
@@ -179,7 +176,6 @@ impl Service {
             Scope::Leases
         };
         let space = self.space(principal, scope, namespace)?;
-        principal.take_request(Weight::ONE)?;
         principal.take_reads(asked.most.div_ceil(100))?;
         let LeaseQuery { from, most, all } = asked;
         let taken = space.read_store(Some(principal), move |store| {

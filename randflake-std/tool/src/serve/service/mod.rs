@@ -23,7 +23,7 @@ pub(crate) use self::leases::{AcquireParameters, LeaseQuery};
 use self::readiness::NotReady;
 use self::refusal::{Refusal, RefusalKind};
 use self::served_namespace::ServedNamespace;
-use super::access::{Access, Principal, Scope, Weight};
+use super::access::{Access, Principal, Scope};
 use super::log::RequestLog;
 use crate::form::TextForm;
 
@@ -137,20 +137,8 @@ impl Service {
     ) -> Result<(), Refusal> {
         let space = self.space(principal, Scope::Ids, namespace)?;
         check_count(ids.len())?;
-        principal.take_request(Weight::ONE)?;
         principal.take_ids(ids.len())?;
         space.fill(ids, patience).await
-    }
-
-    /// Refuses who may not see the fields of ids, and counts the request.
-    pub(crate) fn may_inspect(
-        &self,
-        principal: &Principal,
-        namespace: &str,
-        weight: Weight,
-    ) -> Result<(), Refusal> {
-        self.space(principal, Scope::Inspect, namespace)?;
-        principal.take_request(weight)
     }
 
     /// The fields of an id.
