@@ -41,8 +41,8 @@ pub(crate) struct StoreArgs {
         conflicts_with = "store"
     )]
     store_file: Option<PathBuf>,
-    /// Whose leases or counter: ids are unique within a namespace [default: default, and with another
-    /// layout one of its name]
+    /// Namespace of the ids or the counter: ids are unique within one [default: default, and with another layout one of its
+    /// name]
     ///
     /// Take another one for another secret. 1 to 64 characters of a-z, 0-9, '-' and '_'.
     #[arg(

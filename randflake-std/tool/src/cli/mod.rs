@@ -25,9 +25,11 @@ Environment:
   CREDENTIALS_DIRECTORY  of systemd: its file randflake.key is the secret, without
                          these two
   RANDFLAKE_TICKET_KEY   the key of devices' tickets, unless --ticket-key-file
-  RANDFLAKE_STORE        where leases are kept, unless --store
+  RANDFLAKE_STORE        the URL of the store, unless --store
   RANDFLAKE_STORE_FILE   a file with that URL, unless --store-file
-  RANDFLAKE_NAMESPACE    whose leases, unless --namespace
+  RANDFLAKE_NAMESPACE    the namespace, unless --namespace
+  RANDFLAKE_MAX_TTL      the longest TTL of the namespace, as --max-ttl says it
+  RANDFLAKE_NODE_ID      the node id of a store static:PATH?node=env
   XDG_STATE_HOME         its folder randflake has the default key and leases;
                          ~/.local/state unless set
 

@@ -14,45 +14,28 @@ const COLORS: [AnsiColor; 4] = [
     AnsiColor::Green,
 ];
 
-struct BitsRow {
-    name: &'static str,
-    bits: u32,
-    shift: u32,
-}
-
 /// Shows the bits of raw ids: a row for each field, from the highest down, in its place among the 64.
 pub(crate) struct Bits {
-    fields: Vec<BitsRow>,
+    fields: Vec<(&'static str, Field)>,
     is_coloured: bool,
 }
 
 impl Bits {
     pub(crate) fn new(spec: &LayoutSpec, is_coloured: bool) -> Self {
         let widths = spec.fields();
-        let field = |name, field: Field| BitsRow {
-            name,
-            bits: field.bits,
-            shift: field.shift,
-        };
-        let mut fields = vec![
-            field("time", widths.timestamp),
-            field("sequence", widths.sequence),
-        ];
+        let mut fields = vec![("time", widths.timestamp), ("sequence", widths.sequence)];
         let node = widths.node_id;
-        let mut end = node.shift + node.bits;
-        for &(name, bits) in spec.node_fields() {
-            end -= bits;
-            fields.push(BitsRow {
-                name,
-                bits,
-                shift: end,
-            });
-        }
         if spec.node_fields().is_empty() {
-            fields.push(field("node", node));
+            fields.push(("node", node));
         }
-        fields.retain(|field| field.bits > 0);
-        fields.sort_by_key(|field| core::cmp::Reverse(field.shift));
+        // Parts of a node id are named from its highest bits down.
+        let mut shift = node.shift + node.bits;
+        for &(name, bits) in spec.node_fields() {
+            shift -= bits;
+            fields.push((name, Field { bits, shift }));
+        }
+        fields.retain(|(_, field)| field.bits > 0);
+        fields.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
         Self {
             fields,
             is_coloured,
@@ -62,7 +45,7 @@ impl Bits {
     /// The rows as they stand below the other fields of an id, the first one with the name `bits`.
     pub(crate) fn rows(&self, raw: u64) -> String {
         let mut rows = String::new();
-        for (row, field) in self.fields.iter().enumerate() {
+        for (row, &(field_name, field)) in self.fields.iter().enumerate() {
             let name = if row == 0 { "bits" } else { "" };
             let style = match COLORS.get(row % COLORS.len()) {
                 Some(&color) if self.is_coloured => color.on_default().bold(),
@@ -76,7 +59,7 @@ impl Bits {
                 dots(before),
                 digits(raw, field),
                 dots(behind),
-                field.name
+                field_name
             );
         }
         rows
@@ -84,13 +67,15 @@ impl Bits {
 
     /// The bits as one more member of a JSON object, with the comma before it.
     pub(crate) fn member(&self, raw: u64) -> String {
-        let field = |field: &BitsRow| format!("\"{}\":\"{}\"", field.name, digits(raw, field));
-        let fields: Vec<_> = self.fields.iter().map(field).collect();
+        let fields = self.fields.iter();
+        let fields: Vec<_> = fields
+            .map(|&(name, field)| format!("\"{name}\":\"{}\"", digits(raw, field)))
+            .collect();
         format!(r#","bits":{{{}}}"#, fields.join(","))
     }
 }
 
-fn digits(raw: u64, field: &BitsRow) -> String {
+fn digits(raw: u64, field: Field) -> String {
     // 128 bits, because a field may have all 64.
     let value = u128::from(raw) >> field.shift & ((1 << field.bits) - 1);
     format!("{value:0width$b}", width = field.bits as usize)

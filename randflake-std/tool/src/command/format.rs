@@ -13,7 +13,7 @@ use crate::output::BufferedStdout;
 /// `--format` and `--json`, which mean the same with every command that makes ids.
 #[derive(Debug, clap::Args)]
 pub(crate) struct FormatArgs {
-    /// What to print of each [default: text, and int of segments unless --encrypt]
+    /// Form to print each in [default: text; int in `segment` without --encrypt]
     #[arg(long, value_enum, value_name = "FORM")]
     format: Option<Format>,
     /// Print a JSON object for each, as --format json

@@ -75,8 +75,9 @@ pub(crate) struct GenerateArgs {
     /// While another process has it, chosen or free, it is refused.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     node_id: Option<String>,
-    /// How long a lease lasts unless it is renewed: so long the node ids of a killed run stay taken, and ids go
-    /// on without the store [default: 1m]
+    /// How long a lease lasts unless it is renewed [default: 1m]
+    ///
+    /// Ids go on for as long without the store, and the node ids of a killed run stay taken for as long.
     #[arg(long, value_name = "TIME", value_parser = date::duration)]
     ttl: Option<Duration>,
     /// What the leases call this process [default: host and process id]

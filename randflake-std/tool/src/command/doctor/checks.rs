@@ -1,14 +1,13 @@
 //! The checks, in the order in which a cause stands before what follows from it.
 
-use core::fmt::Display;
 use core::time::Duration;
 use std::path::Path;
 use std::time::Instant;
 
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{
-    self, AcquireRequest, KeyCheck, LeaseStore, Namespace, NodeIds, Occupancy, StoreError, Token,
-    forecast,
+    AcquireRequest, Finding, KeyCheck, LeaseStore, Namespace, NodeIds, Occupancy, StoreError,
+    Token, forecast,
 };
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
@@ -22,6 +21,7 @@ use crate::secret::{SecretArgs, SecretSource, no_secret};
 use crate::state_directory;
 use crate::store::LeaseArgs;
 
+/// Runs all checks. One that fails stops none but those that need what it could not find out.
 pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
     let mut findings = vec![
         CheckResult::new("clock", clock(store.layout().spec())),
@@ -29,7 +29,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
         CheckResult::new("directory", directory()),
         CheckResult::new("secret", secret_source(secret, store)),
     ];
-    let url = store.shown_url().map_err(problem);
+    let url = store.shown_url();
     // Opening a store may make it, so only one that is there is opened.
     let opened = store.is_there().and_then(|is_there| {
         let opened = is_there.map(|is_there| Ok((store.open()?, is_there)));
@@ -44,39 +44,42 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
             let missing = |url| format!("{url}, not made yet: the first generate makes it");
             findings.push(CheckResult::new("store", url.map(missing)));
         }
-        Err(failure) => findings.push(CheckResult::new("store", Err(problem(failure)))),
+        Err(failure) => findings.push(CheckResult::new("store", Err(failure))),
     }
     findings
 }
 
 /// Checks that the machine's clock is within the time of the layout.
-fn clock(spec: LayoutSpec) -> Result<String, String> {
+fn clock(spec: LayoutSpec) -> Result<String, Failure> {
     let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
     let now = now();
     let (first, last) = (utc(unix(0)), utc(unix(spec.max_tick())));
     match spec.tick_at(now) {
         Some(tick) if tick <= spec.max_tick() => Ok(utc(now)),
-        _ => Err(format!("{} is not between {first} and {last}", utc(now))),
+        _ => Err(Failure::failed(format!(
+            "{} is not between {first} and {last}",
+            utc(now)
+        ))),
     }
 }
 
 /// Checks that nobody else can put a secret or a store into the state directory.
-fn directory() -> Result<String, String> {
-    let path = state_directory::path().map_err(problem)?;
+fn directory() -> Result<String, Failure> {
+    let path = state_directory::path()?;
     let shown = path.display();
     let Some(mode) = mode(&path) else {
         return Ok(format!("{shown}, not made yet"));
     };
-    private_file::check_directory(&path).map_err(problem)?;
+    private_file::check_directory(&path).map_err(Failure::failed)?;
     Ok(format!("{shown}, mode {mode:04o}"))
 }
 
 /// Checks where the secret comes from, and that it can be read.
-fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, String> {
-    let source = secret.source().map_err(problem)?;
-    let is_there = source.read().map_err(problem)?.is_some();
-    if !is_there && store.layout().is_encrypted() && store.store().is_shared().map_err(problem)? {
-        return Err(no_secret(store.store()).map_err(problem)?);
+fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Failure> {
+    let source = secret.source()?;
+    let is_there = source.read()?.is_some();
+    if !is_there && store.layout().is_encrypted() && store.store().is_shared()? {
+        return Err(Failure::failed(no_secret(store.store())?));
     }
     let file = |path: &Path| match mode(path) {
         Some(mode) => format!("{}, mode {mode:04o}", path.display()),
@@ -91,6 +94,7 @@ fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Strin
     })
 }
 
+/// Runs the checks that need an open store.
 fn opened_store(
     mut opened: LeaseStore,
     is_there: bool,
@@ -112,23 +116,19 @@ fn opened_store(
     );
     let mut findings = vec![
         CheckResult::new("namespace", Ok(described)),
-        skew(&mut opened).unwrap_or_else(|error| CheckResult::new("store clock", Err(error))),
+        CheckResult::of(SKEW, skew(&mut opened)),
         CheckResult::new("latency", latency(&mut opened)),
     ];
     match opened.diagnose() {
         Ok(found) => findings.extend(found.into_iter().map(CheckResult::of_store)),
-        Err(error) => findings.push(CheckResult::new("settings", Err(problem(error)))),
+        Err(error) => findings.push(CheckResult::new("settings", Err(error.into()))),
     }
     findings.push(equal_ids(opened.namespace(), is_there, secret, store));
     // An acquire makes a namespace that is not there, and `doctor` makes nothing.
     if is_there {
         findings.push(CheckResult::new("lease", try_lease(secret, store)));
     }
-    let occupancy = occupancy(&mut opened).map_err(problem);
-    findings.push(match occupancy {
-        Ok(finding) => CheckResult::of_store(finding),
-        Err(error) => CheckResult::new("occupancy", Err(error)),
-    });
+    findings.push(CheckResult::of("occupancy", occupancy(&mut opened)));
     findings
 }
 
@@ -140,10 +140,10 @@ fn equal_ids(
     args: &LeaseArgs,
 ) -> CheckResult {
     const CHECK: &str = "equal ids";
-    let caution =
-        |value, sentence| CheckResult::of_store(lease::Finding::caution(CHECK, value, sentence));
+    let caution = |value, sentence| CheckResult::of_store(Finding::caution(CHECK, value, sentence));
     let look = || {
         let stored = args.store().stored()?;
+        // The stored one, as the secret may not be known here; a namespace that is not there yet gets that of the options.
         let key_check = stored
             .iter()
             .find(|other| other.name() == namespace.name())
@@ -169,11 +169,12 @@ fn equal_ids(
         && !is_there
         && !namespace.shares_secret()
     {
+        // The first acquire would be refused, and in these words.
         let refused = StoreError::SecretTaken {
             namespace: (*first).to_owned(),
             asked: namespace.name().to_owned(),
         };
-        return CheckResult::new(CHECK, Err(refused.to_string()));
+        return CheckResult::new(CHECK, Err(refused.into()));
     }
     match &*names {
         [] => CheckResult::new(CHECK, Ok("in no other namespace of the store".to_owned())),
@@ -185,14 +186,15 @@ fn equal_ids(
 }
 
 /// Measures how long the store takes to answer.
-fn latency(store: &mut LeaseStore) -> Result<String, String> {
+fn latency(store: &mut LeaseStore) -> Result<String, Failure> {
     const QUESTIONS: u32 = 10;
     let mut spans = Vec::new();
     for _ in 0..QUESTIONS {
         let asked = Instant::now();
-        store.now().map_err(problem)?;
+        store.now()?;
         spans.push(asked.elapsed());
     }
+    // The median, because the first question may have connected.
     spans.sort_unstable();
     let (median, longest) = (spans[spans.len() / 2], spans[spans.len() - 1]);
     Ok(format!(
@@ -202,41 +204,43 @@ fn latency(store: &mut LeaseStore) -> Result<String, String> {
     ))
 }
 
+const SKEW: &str = "store clock";
+
 /// Compares the store's clock with this machine's.
-fn skew(store: &mut LeaseStore) -> Result<CheckResult, String> {
+fn skew(store: &mut LeaseStore) -> Result<Finding, Failure> {
     let before = now();
-    let store = store.now().map_err(problem)?;
+    let store = store.now()?;
     let ms = store.abs_diff(before).as_millis();
     let side = if store < before { "behind" } else { "ahead of" };
     let skew = store.as_secs_f64() - before.as_secs_f64();
-    Ok(CheckResult::of_store(lease::Finding {
-        name: "store clock",
+    Ok(Finding {
+        name: SKEW,
         value: format!("{ms} ms {side} this machine's"),
         ..forecast::clock_skew(&[(before, skew)]).finding
-    }))
+    })
 }
 
 /// Leases a node id as `generate` does, without issuing an id; under the secret, if there is one.
-fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
-    let mut store = args.open().map_err(problem)?;
+fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, Failure> {
+    let mut store = args.open()?;
     // Without a secret the lease is tried all the same: `secret` is a finding of its own.
     if let Ok(codec) = args.layout().codec(secret) {
         store.seal(KeyCheck::of(codec.permutation()));
     }
     let request = AcquireRequest {
-        token: Token::random().map_err(problem)?,
+        token: Token::random().map_err(Failure::failed)?,
         holder: "randflake doctor",
         nodes: NodeIds::Any(1),
         ttl: store.namespace().ticks(DEFAULT_TTL),
     };
     let started = Instant::now();
-    let mut grants = store.acquire(&request).map_err(problem)?.grants;
+    let mut grants = store.acquire(&request)?.grants;
     let acquired = started.elapsed();
     for grant in &mut grants {
         // Nothing was issued.
         grant.end = grant.start;
     }
-    store.release(&grants).map_err(problem)?;
+    store.release(&grants)?;
     let released = started.elapsed().saturating_sub(acquired);
     Ok(format!(
         "acquired in {:.1} ms, released in {:.1} ms",
@@ -245,7 +249,8 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, String> {
     ))
 }
 
-fn occupancy(store: &mut LeaseStore) -> Result<lease::Finding, StoreError> {
+/// Counts the leased node ids, and says when they are used up if they go on to grow.
+fn occupancy(store: &mut LeaseStore) -> Result<Finding, Failure> {
     /// Most records for which the growth is read: the history of more takes long.
     const FEW: usize = 1_000;
     let snapshot = Snapshot::take(store)?;
@@ -259,10 +264,6 @@ fn occupancy(store: &mut LeaseStore) -> Result<lease::Finding, StoreError> {
 
 fn ms(span: Duration) -> f64 {
     span.as_secs_f64() * 1e3
-}
-
-fn problem(error: impl Display) -> String {
-    error.to_string()
 }
 
 #[cfg(unix)]

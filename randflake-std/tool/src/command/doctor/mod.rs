@@ -4,7 +4,7 @@ mod checks;
 
 use std::io::{self, Write};
 
-use randflake_std::lease::{Finding as StoreFinding, Verdict};
+use randflake_std::lease::{Finding, Verdict};
 use serde::Serialize;
 
 use crate::failure::{Failure, one_line};
@@ -45,9 +45,11 @@ struct CheckResult {
 
 impl CheckResult {
     /// The finding of a check that ends with the observed value, or with what is wrong.
-    fn new(check: &'static str, outcome: Result<String, String>) -> Self {
+    fn new(check: &'static str, outcome: Result<String, Failure>) -> Self {
         let ok = outcome.is_ok();
-        let detail = visible(&one_line(&outcome.unwrap_or_else(|problem| problem)));
+        let detail = outcome.unwrap_or_else(|failure| failure.to_string());
+        // What a store says is somebody else's text.
+        let detail = visible(&one_line(&detail));
         Self {
             check,
             ok,
@@ -57,8 +59,8 @@ impl CheckResult {
     }
 
     /// The finding of a store about itself.
-    fn of_store(finding: StoreFinding) -> Self {
-        let StoreFinding {
+    fn of_store(finding: Finding) -> Self {
+        let Finding {
             name,
             value,
             verdict,
@@ -69,9 +71,17 @@ impl CheckResult {
                 caution: Some(visible(&one_line(&sentence))),
                 ..Self::new(name, Ok(value))
             },
-            Verdict::Wrong(sentence) => Self::new(name, Err(format!("{value}: {sentence}"))),
-            _ => Self::new(name, Err(value)),
+            Verdict::Wrong(sentence) => {
+                Self::new(name, Err(Failure::failed(format!("{value}: {sentence}"))))
+            }
+            // A verdict that this program does not know is no reason to be calm.
+            _ => Self::new(name, Err(Failure::failed(value))),
         }
+    }
+
+    /// The finding of a check that may fail.
+    fn of(check: &'static str, found: Result<Finding, Failure>) -> Self {
+        found.map_or_else(|failure| Self::new(check, Err(failure)), Self::of_store)
     }
 
     fn write(&self, out: &mut impl Write, width: usize) -> io::Result<()> {
