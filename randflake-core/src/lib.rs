@@ -16,7 +16,6 @@ mod border;
 mod clock;
 pub mod clock_policies;
 mod codec;
-mod decimal;
 mod error;
 mod generator;
 mod horizon;

@@ -5,7 +5,6 @@
 
 mod base64;
 mod digits;
-mod fast;
 
 use core::fmt::{self, Display, Formatter};
 
@@ -13,7 +12,6 @@ use digits::BUFFER_LEN;
 pub use digits::Digits;
 
 use crate::DecodeError;
-use crate::decimal::{decimal_digits, decimal_len};
 use crate::error::write_byte;
 
 /// A text form, named by its base: the 64 bits as an unsigned number, most significant digit first, without leading
@@ -57,40 +55,39 @@ pub enum Base {
 /// Digits of a base, and the inverse mapping.
 struct Table {
     digits: &'static [u8],
-    /// The digits padded with zeros, so that an index of 6 bits needs no bounds check.
-    padded: [u8; 64],
     /// Value of each byte; [`FOREIGN`] if it is not a digit.
     values: [u8; 256],
     /// Number of digits of 2^64 - 1.
     max_len: usize,
 }
 
-/// Marks a byte that is not a digit: above all values, so that an OR of many shows whether one was foreign.
+/// Marks a byte that is not a digit; above all values.
 const FOREIGN: u8 = 0x80;
 
 impl Table {
     const fn new(digits: &'static [u8]) -> Self {
         let mut values = [FOREIGN; 256];
-        let mut padded = [0; 64];
         let mut value: u8 = 0;
         while (value as usize) < digits.len() {
-            padded[value as usize] = digits[value as usize];
             values[digits[value as usize] as usize] = value;
             value = value.wrapping_add(1);
         }
         let max_len = u64::MAX.ilog(digits.len() as u64).wrapping_add(1) as usize;
         Self {
             digits,
-            padded,
             values,
             max_len,
         }
     }
 
+    const fn radix(&self) -> u64 {
+        self.digits.len() as u64
+    }
+
     /// The digit of a number below the radix.
-    #[inline]
-    fn digit(&self, number: u8) -> u8 {
-        self.padded[usize::from(number & 63)]
+    fn digit(&self, number: u64) -> u8 {
+        let index = usize::try_from(number).unwrap_or(usize::MAX);
+        self.digits.get(index).copied().unwrap_or_default()
     }
 
     fn value(&self, byte: u8) -> u8 {
@@ -133,41 +130,14 @@ impl Base {
 
     pub(crate) fn encode(self, bits: u64) -> Digits {
         match self {
-            Self::Base2 => Digits {
-                buffer: fast::binary_digits(bits),
-                start: (bits | 1).leading_zeros() as usize,
-            },
-            Self::Base10 => decimal(bits),
-            Self::Base32 => encode::<32>(&BASE32, bits),
-            Self::Base36 => encode::<36>(&BASE36, bits),
-            Self::Base58 => encode::<58>(&BASE58, bits),
-            Self::Base62 => encode::<62>(&BASE62, bits),
-            Self::Base64 => base64::write(bits),
+            Self::Base64 => base64::encode(bits),
+            _ => encode(self.table(), bits),
         }
     }
 
     pub(crate) fn decode(self, text: &[u8]) -> Result<u64, BaseError> {
-        let plain = match self {
-            Self::Base2 => fast::read_binary(text),
-            Self::Base10 => fast::read_decimal(text),
-            Self::Base32 => fast::read::<32>(&BASE32, text),
-            Self::Base36 => fast::read::<36>(&BASE36, text),
-            Self::Base58 => fast::read::<58>(&BASE58, text),
-            Self::Base62 => fast::read::<62>(&BASE62, text),
-            Self::Base64 => base64::read_plain(text),
-        };
-        match plain {
-            Some(number) => Ok(number),
-            None => self.look_at(text),
-        }
-    }
-
-    /// Slow path: reads a text that the fast path refused, or says what is wrong.
-    #[cold]
-    fn look_at(self, text: &[u8]) -> Result<u64, BaseError> {
-        // Base64 is the only base whose digits are not those of the number itself.
         let decoded = match self {
-            Self::Base64 => base64::read(text),
+            Self::Base64 => base64::decode(text),
             _ => decode(self.table(), text),
         };
         decoded.map_err(|problem| BaseError {
@@ -192,62 +162,22 @@ impl Display for Base {
     }
 }
 
-fn decimal(bits: u64) -> Digits {
-    let digits = decimal_digits(bits);
+/// Divides again and again: the remainders are the digits, the last one first.
+fn encode(table: &Table, bits: u64) -> Digits {
     let mut buffer = [0; BUFFER_LEN];
-    if let Some(place) = buffer.last_chunk_mut() {
-        *place = digits;
+    let mut start = BUFFER_LEN;
+    let mut left = bits;
+    for place in buffer.iter_mut().rev() {
+        // No radix is 0; checked division leaves no panic in the code.
+        let remainder = left.checked_rem(table.radix()).unwrap_or_default();
+        left = left.checked_div(table.radix()).unwrap_or_default();
+        *place = table.digit(remainder);
+        start = start.wrapping_sub(1);
+        // At the end of the loop, as 0 has one digit.
+        if left == 0 {
+            break;
+        }
     }
-    Digits {
-        buffer,
-        start: BUFFER_LEN.wrapping_sub(decimal_len(bits)),
-    }
-}
-
-/// Most digits of 64 bits in any radix from 32 on, rounded up to a `u128` of bytes.
-const MOST: usize = 16;
-
-/// Digits as the bytes of a number, the last one lowest, and the count of leading zeros.
-///
-/// The radix is a constant, so divisions become multiplications. Each step splits all parts at once: the steps do
-/// not depend on each other, and all values stay in registers.
-#[inline]
-#[expect(
-    clippy::arithmetic_side_effects,
-    clippy::cast_possible_truncation,
-    reason = "no radix is 0, and the division would not compile; digits are below 64"
-)]
-fn digits<const RADIX: u64>(table: &Table, bits: u64) -> (u128, u32) {
-    let (four, two) = const { (RADIX.pow(4), RADIX.pow(2)) };
-    let parts = [
-        // Twelve digits of most radices have more than 64 bits.
-        const { RADIX.checked_pow(12) }.map_or(0, |twelve| bits / twelve),
-        bits / const { RADIX.pow(8) } % four,
-        bits / four % four,
-        bits % four,
-    ];
-    let (mut digits, mut values) = (0, 0);
-    for part in parts {
-        // 62^4 is below 2^24.
-        let (part, two, radix) = (part as u32, two as u32, RADIX as u32);
-        let (high, low) = (part / two, part % two);
-        let four = [high / radix, high % radix, low / radix, low % radix].map(|digit| digit as u8);
-        // The values are gathered beside the digits only to count leading zeros: a digit 0 is not a byte 0.
-        values = values << 32 | u128::from(u32::from_be_bytes(four));
-        let four = four.map(|value| table.digit(value));
-        digits = digits << 32 | u128::from(u32::from_be_bytes(four));
-    }
-    // 0 has one digit.
-    (digits, (values | 1).leading_zeros() / 8)
-}
-
-fn encode<const RADIX: u64>(table: &Table, bits: u64) -> Digits {
-    let (digits, zeros) = digits::<RADIX>(table, bits);
-    let mut buffer = [0; BUFFER_LEN];
-    if let Some(places) = buffer.last_chunk_mut::<MOST>() {
-        *places = digits.to_be_bytes();
-    }
-    let start = const { BUFFER_LEN.wrapping_sub(MOST) }.wrapping_add(zeros as usize);
     Digits { buffer, start }
 }
 
@@ -264,7 +194,7 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
             return Err(DecodeError::InvalidDigit { index, byte });
         }
         let next = bits
-            .checked_mul(table.digits.len() as u64)
+            .checked_mul(table.radix())
             .and_then(|bits| bits.checked_add(value.into()));
         // Not returned yet: a foreign character further on is the clearer error.
         fits &= next.is_some();
