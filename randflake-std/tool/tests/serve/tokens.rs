@@ -1,7 +1,11 @@
 //! The life of a token: made, listed, replaced, expired, revoked.
 
+use core::time::Duration;
 use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::thread;
 
 use serde_json::Value;
 
@@ -176,6 +180,44 @@ fn a_token_that_is_revoked_ends_in_the_middle_of_a_pipeline() {
         let refused = replies.iter().filter(|reply| reply.starts_with("-NOAUTH "));
         assert!(refused.count() > MANY / 2, "{is_transaction}");
     }
+}
+
+/// An idle connection, and one that asks for what needs no token, would keep places and memory from others.
+#[test]
+fn connections_of_a_revoked_token_end_by_themselves() {
+    let home = Home::new();
+    let token = home.token("shop", "ids", "default", &[]);
+    let other = home.token("other", "ids", "default", &[]);
+    let arguments = ["--tokens", "tokens", "--http", "127.0.0.1:0"];
+    let server = Server::start_with(home, &arguments);
+    let mut idle = server.connect_as(&token);
+    let mut rotated = server.connect_as(&token);
+    let mut beside = server.connect_as(&other);
+    let mut http = TcpStream::connect(server.http()).unwrap();
+    let request = |path: &str, token: &str| {
+        format!("GET {path} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\r\n")
+    };
+    http.write_all(request("/v1/ids", &token).as_bytes())
+        .unwrap();
+    let new = server
+        .home()
+        .ask(&["token", "rotate", "shop", "--keep", "0", "--file", "tokens"]);
+    server.signal(libc::SIGHUP);
+    wait_until("the new token is not known", || {
+        rotated.ask(&["AUTH", new.trim()]) == "+OK"
+    });
+    // Where nobody looks at the token: it is closed all the same.
+    let probing = thread::spawn(move || {
+        let probe = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        let mut answers = [0; 4_096];
+        while http.write_all(probe).is_ok() && http.read(&mut answers).is_ok_and(|read| read > 0) {
+            thread::sleep(Duration::from_millis(500));
+        }
+    });
+    assert_eq!(idle.rest(), "");
+    probing.join().unwrap();
+    assert!(rotated.ask(&["INCR", "default"]).starts_with(':'));
+    assert!(beside.ask(&["INCR", "default"]).starts_with(':'));
 }
 
 /// `cp` and editors empty a file before they write it, and a full disk leaves it so.

@@ -10,10 +10,12 @@ mod weight;
 
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
 
 pub(crate) use self::file::{TokenLine, VERSION_LINE, check, name, node_ids};
 pub(crate) use self::pattern::Pattern;
@@ -109,6 +111,30 @@ impl Access {
             }
         }
         found.cloned()
+    }
+
+    /// Returns once the token of a connection is no longer valid, and has not become so again for a while. Such a connection
+    /// would keep its place and its memory for as long as it is idle, or asks for what needs no token.
+    pub(crate) async fn revoked(&self, token: impl Fn() -> Option<Hash>) {
+        /// As long as a new client may take to send its token. A file that was emptied by accident may be back.
+        const GRACE: Duration = Duration::from_secs(10);
+        /// A token also expires while the file stays as it is.
+        const LOOK: Duration = Duration::from_secs(60);
+        let is_valid = || {
+            let found = token().map(|token| self.find(&token));
+            found.is_none_or(|found| found.is_some_and(|principal| !principal.has_expired()))
+        };
+        let mut reads = self.principals.subscribe();
+        loop {
+            if !is_valid() {
+                sleep(GRACE).await;
+                if !is_valid() {
+                    return;
+                }
+            }
+            // The sender is this one's own.
+            _ = timeout(LOOK, reads.changed()).await;
+        }
     }
 
     /// Reads the file again if it has changed, or in any case. What was in use stays in use if it is wrong.

@@ -59,6 +59,7 @@ use self::held::BodyMemory;
 use self::recorder::Recorded;
 use self::request_log::LoggedRequest;
 use self::stall_limit::StallLimit;
+use super::access::Access;
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::memory::{Account, MemoryBudget};
 use super::service::Service;
@@ -201,6 +202,10 @@ impl Protocol for Http {
 
     fn connections(&self) -> &Connections {
         &self.service.counters.http
+    }
+
+    fn access(&self) -> &Access {
+        &self.service.access
     }
 
     async fn speak(self, stream: Stream, account: Arc<Account>, mut stopping: Stopping) {

@@ -5,6 +5,7 @@ mod places;
 mod stream;
 pub(crate) mod tls;
 
+use core::future::pending;
 use core::net::SocketAddr;
 use core::time::Duration;
 use std::io;
@@ -19,6 +20,7 @@ pub(crate) use self::places::{ConnectionLimits, ConnectionPlace, Places, client_
 pub(crate) use self::stream::Stream;
 use self::stream::client_certificates;
 use self::tls::Tls;
+use super::access::Access;
 use super::memory::{Account, ConnectionCost, MemoryBudget};
 use super::service::counters::Connections;
 
@@ -48,6 +50,9 @@ pub(crate) trait Protocol: Clone + Send + Sync + 'static {
     const COST: usize;
 
     fn connections(&self) -> &Connections;
+
+    /// By which the tokens of its clients are valid.
+    fn access(&self) -> &Access;
 
     /// Speaks until the client has gone, or the server is to stop and has answered what it received.
     fn speak(
@@ -118,14 +123,20 @@ impl Listener {
                     }
                 };
                 let chain = client_certificates(&stream);
+                let account = Arc::clone(&own);
                 let speaking = speaker.clone().speak(stream, own, stopping);
-                // A handshake looks at a certificate once; the file of authorities may change while the connection lives.
-                match (tls, chain) {
-                    (Some(tls), Some(chain)) => tokio::select! {
-                        () = speaking => {}
-                        () = tls.refused(&chain) => {}
-                    },
-                    _ => speaking.await,
+                // A handshake looks at a certificate once, and a command at its token; authorities and tokens may be removed
+                // while a connection is idle.
+                let distrusted = async {
+                    match (&tls, &chain) {
+                        (Some(tls), Some(chain)) => tls.refused(chain).await,
+                        _ => pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = speaking => {}
+                    () = distrusted => {}
+                    () = speaker.access().revoked(|| account.token()) => {}
                 }
             });
             // Another connection may have made it go meanwhile: then the task is ended here.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::guests::Guest;
 use super::share::Purse;
 use super::{MemoryBudget, Share};
-use crate::serve::access::Principal;
+use crate::serve::access::{Hash, Principal};
 use crate::serve::listen::{ConnectionPlace, Places};
 use crate::serve::lock::lock;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
@@ -42,6 +42,8 @@ enum AccountState {
 /// State of a connection whose client has sent a token.
 struct KnownClient {
     name: String,
+    /// Hash of the token that it has sent last; `None` where none is needed.
+    token: Option<Hash>,
     purses: Vec<Arc<Purse>>,
     _base: Share,
     place: Arc<ConnectionPlace>,
@@ -90,8 +92,12 @@ impl Account {
     pub(crate) fn identify(&self, principal: &Principal) -> Result<(), Refusal> {
         let mut state = lock(&self.state);
         // The place, then the bytes, and the guest's part is given back last: whatever is refused, it is a guest still.
-        let place = match &*state {
-            AccountState::KnownClient(known) if known.name == principal.name() => return Ok(()),
+        let place = match &mut *state {
+            AccountState::KnownClient(known) if known.name == principal.name() => {
+                // It may be another one of the name, after a rotation.
+                known.token = principal.hash().copied();
+                return Ok(());
+            }
             // A proxy sends requests of several tokens on one connection.
             AccountState::KnownClient(known) => Arc::clone(&known.place),
             AccountState::Guest(_) => Arc::new(self.places.take(self.client())?),
@@ -109,11 +115,20 @@ impl Account {
         }
         *state = AccountState::KnownClient(KnownClient {
             name: principal.name().to_owned(),
+            token: principal.hash().copied(),
             purses,
             _base: base,
             place,
         });
         Ok(())
+    }
+
+    /// Hash of the token that the client has sent last, if it needed one.
+    pub(crate) fn token(&self) -> Option<Hash> {
+        match &*lock(&self.state) {
+            AccountState::Guest(_) => None,
+            AccountState::KnownClient(known) => known.token,
+        }
     }
 
     /// A share that has nothing yet; `None` for a guest, which holds no more than it has.

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use self::connection::RespConnection;
 use self::session::RespSession;
+use super::access::Access;
 use super::listen::{Protocol, Stopping, Stream};
 use super::memory::Account;
 use super::service::Service;
@@ -39,6 +40,10 @@ impl Protocol for Resp {
 
     fn connections(&self) -> &Connections {
         &self.service.counters.resp
+    }
+
+    fn access(&self) -> &Access {
+        &self.service.access
     }
 
     async fn speak(self, stream: Stream, account: Arc<Account>, stopping: Stopping) {
