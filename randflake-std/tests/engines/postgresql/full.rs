@@ -140,7 +140,7 @@ fn a_full_namespace_is_noted_and_what_is_released_is_found() {
             .map(|note| u64::from_str_radix(note.get(0), 36));
         ends.collect::<Result<Vec<_>, _>>().unwrap()
     };
-    assert_eq!(noted(), []);
+    assert_eq!(noted(), Vec::<u64>::new());
     assert!(acquire(&mut store, 1).is_err());
     assert_eq!(noted(), [first_end]);
 

@@ -15,24 +15,52 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Of a file that is new.
-    pub(super) fn new(name: &str, node_id: u32) -> Self {
-        Self {
-            name: name.to_owned(),
-            node_id,
-            texts: BTreeMap::new(),
+    /// Reads a file of a namespace and a node id, whose text is empty if it is new.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says whose file it is instead. It warns of the obvious remedy: without the file, nobody knows until when
+    /// ids of its node id may be in use.
+    pub(super) fn read(text: &str, name: &str, node_id: u32) -> Result<Self, String> {
+        if text.is_empty() {
+            return Ok(Self {
+                name: name.to_owned(),
+                node_id,
+                texts: BTreeMap::new(),
+            });
         }
+        let content = Self::parse(text)?;
+        if content.name != name {
+            return Err(format!(
+                "this is the file of namespace {:?}, not of {name:?}: give each namespace a file of its own",
+                content.name
+            ));
+        }
+        if content.node_id != node_id {
+            return Err(format!(
+                "this is the file of node id {}, and this process has node id {node_id}: each needs a file of its own. \
+                 Correct the number or the path, or mount this pod's own volume; do not delete the file",
+                content.node_id
+            ));
+        }
+        Ok(content)
     }
 
-    /// Reads the four lines of a file; `None` when it is damaged.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let [name, node_id, namespace, node] = text.split('\n').collect::<Vec<_>>()[..] else {
-            return None;
+    /// Reads the four lines of any file.
+    ///
+    /// # Errors
+    ///
+    /// A sentence says that it is damaged.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let lines: Vec<_> = text.split('\n').collect();
+        let damaged = || "it is damaged".to_owned();
+        let [name, node_id, namespace, node] = lines[..] else {
+            return Err(damaged());
         };
-        let node_id = node_id.parse().ok()?;
+        let node_id = node_id.parse().map_err(|_| damaged())?;
         let texts = [(Key::Namespace, namespace), (Key::Node(node_id), node)].into_iter();
         let texts = texts.filter(|(_, text)| !text.is_empty());
-        Some(Self {
+        Ok(Self {
             name: name.to_owned(),
             node_id,
             texts: texts.map(|(key, text)| (key, text.to_owned())).collect(),
@@ -43,29 +71,6 @@ impl Content {
         let text = |key| self.texts.get(&key).map_or("", String::as_str);
         let (namespace, node) = (text(Key::Namespace), text(Key::Node(self.node_id)));
         format!("{}\n{}\n{namespace}\n{node}", self.name, self.node_id)
-    }
-
-    /// Whether the file is of a namespace and a node id.
-    ///
-    /// # Errors
-    ///
-    /// A sentence says whose it is. It warns of the obvious remedy: without the file, nobody knows until when ids of its
-    /// node id may be in use.
-    pub(super) fn check(&self, name: &str, node_id: u32) -> Result<(), String> {
-        if self.name != name {
-            return Err(format!(
-                "this is the file of namespace {:?}, not of {name:?}: give each namespace a file of its own",
-                self.name
-            ));
-        }
-        if self.node_id != node_id {
-            return Err(format!(
-                "this is the file of node id {}, and this process has node id {node_id}: each needs a file of its own. \
-                 Correct the number or the path, or mount this pod's own volume; do not delete the file",
-                self.node_id
-            ));
-        }
-        Ok(())
     }
 }
 
@@ -85,7 +90,7 @@ mod tests {
     #[test]
     fn the_longest_of_everything_fits() {
         let namespace = Namespace::new(&"n".repeat(64), Randflake).unwrap();
-        let mut content = Content::new(namespace.name(), u32::MAX);
+        let mut content = Content::read("", namespace.name(), u32::MAX).unwrap();
         let record = NamespaceRecord {
             versions: Versions::FIRST,
             terms: *namespace.terms(),
@@ -124,8 +129,7 @@ mod tests {
         content.texts.insert(Key::Node(u32::MAX), record.to_text());
         let text = content.to_text();
         assert!(text.len() <= locked::MOST, "{}", text.len());
-        let read = Content::parse(&text).unwrap();
-        assert_eq!(read.check(namespace.name(), u32::MAX), Ok(()));
+        let read = Content::read(&text, namespace.name(), u32::MAX).unwrap();
         assert_eq!(read.texts, content.texts);
     }
 }

@@ -171,19 +171,10 @@ impl StaticFile {
         Ok((writes, self.content(&text)?))
     }
 
-    /// What a text says that is empty in a new file. What was written for something else is refused.
+    /// What a text says. What was written for something else is refused.
     fn content(&self, text: &str) -> Result<Content, EngineError> {
-        if text.is_empty() {
-            return Ok(Content::new(&self.namespace, self.node_id));
-        }
-        let content = self.parsed(text)?;
-        let checked = content.check(&self.namespace, self.node_id);
-        checked.map_err(|why| self.refused(why))?;
-        Ok(content)
-    }
-
-    fn parsed(&self, text: &str) -> Result<Content, EngineError> {
-        Content::parse(text).ok_or_else(|| self.refused("it is damaged"))
+        let content = Content::read(text, &self.namespace, self.node_id);
+        content.map_err(|why| self.refused(why))
     }
 
     fn refused(&self, why: impl Display) -> EngineError {
@@ -212,8 +203,8 @@ impl StaticFile {
                 return Ok((self.file.insert(file), content));
             }
             Some(_) => {
-                "the file was deleted or replaced while this process held it. It issues nothing once its lease has ended, \
-                 and goes on with a new file after the wait of one"
+                "the file was deleted or replaced while this process held it: it issues nothing once its lease has ended, \
+                 and then waits as with a new file. Leave the file in place while a process runs"
             }
             None => {
                 "another process holds this node id: if that is one which is still shutting down, try again; else give \
@@ -312,12 +303,13 @@ impl Engine for StaticFile {
         if text.is_empty() {
             return Ok(None);
         }
-        let Content { name, texts, .. } = self.parsed(&text)?;
-        let record = texts.into_iter().find(|(key, _)| *key == Key::Namespace);
+        let content = Content::parse(&text).map_err(|why| self.refused(why))?;
+        let Content {
+            name, mut texts, ..
+        } = content;
+        let record = texts.remove(&Key::Namespace);
         let record = record.filter(|_| only.is_none_or(|only| only == name));
-        Ok(Some(
-            record.map(|(_, text)| (name, text)).into_iter().collect(),
-        ))
+        Ok(Some(BTreeMap::from_iter(record.map(|text| (name, text)))))
     }
 
     /// A file has one namespace, and knows of no other: it gets every secret.
