@@ -11,7 +11,11 @@ use crate::vocabulary::{CounterError, CounterStatus};
 pub struct CounterRecord {
     /// First number that is not reserved.
     pub next: u64,
-    /// Fingerprint of the engine under which no reservation was lost, as an operator or the store vouches.
+    /// Random number of the record's first write, so that one made anew is noticed; 0 since an operator resumed the
+    /// counter, and so vouched for every number below `next`.
+    pub origin: u64,
+    /// Fingerprint of the engine under which no reservation was lost, as an operator or the store vouches; empty if a
+    /// client knows of a loss, since no engine's fingerprint is.
     pub vouched: String,
     /// Nonce of the write: two clients that reserve the same count would otherwise write the same text and could
     /// not tell whose it was.
@@ -24,8 +28,8 @@ impl CounterRecord {
     /// Encodes the record as text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let line = Line::of(&self.form).number(self.next).number(self.nonce);
-        line.text(&self.vouched).end()
+        let line = Line::of(&self.form).number(self.next).number(self.origin);
+        line.number(self.nonce).text(&self.vouched).end()
     }
 
     /// The record of a text, for a program that knows a version.
@@ -37,6 +41,7 @@ impl CounterRecord {
         let record = |fields: &mut Fields<'_>| {
             Some(Self {
                 next: fields.number()?,
+                origin: fields.number()?,
                 nonce: fields.number()?,
                 vouched: fields.text()?,
                 form: fields.form(),
@@ -69,28 +74,170 @@ pub(crate) fn status(view: &CounterView) -> CounterStatus {
     }
 }
 
-pub(crate) fn reserve(status: CounterStatus, count: u64) -> Result<Segment, CounterError> {
-    let segment = CounterError::segment(status.next, count)?;
-    if status.lost {
-        return Err(CounterError::Lost {
-            reached: status.next,
-        });
-    }
-    Ok(segment)
+/// What a process has seen of a counter. In a store that forgets nothing this only grows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct SeenCounter {
+    origin: u64,
+    /// First number that was not reserved then; 0 if nothing was seen.
+    next: u64,
 }
 
-/// Where a counter begins that somebody says is new.
-pub(crate) fn create(view: &CounterView) -> Result<u64, CounterError> {
-    let status = status(view);
+impl SeenCounter {
+    /// Remembers a record that may be relied on.
+    pub(crate) fn note(&mut self, record: &CounterRecord) {
+        (self.origin, self.next) = (record.origin, record.next);
+    }
+
+    /// Whether a record was made anew since, other than by an operator who knew of the numbers before.
+    fn is_replaced_by(self, record: &CounterRecord) -> bool {
+        record.origin != self.origin && record.origin != 0
+    }
+}
+
+/// The client of an operation on a counter.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CounterCaller {
+    pub(crate) seen: SeenCounter,
+    /// Two numbers that nobody else has: for the origin of a record, and for the nonce of a write.
+    pub(crate) fresh: (u64, u64),
+}
+
+/// Answer to an operation on a counter.
+#[derive(Debug)]
+pub(crate) struct CounterDecision<T> {
+    /// Record to write before the answer is given, also before a refusal; `None` if nothing changes.
+    pub(crate) after: Option<CounterRecord>,
+    pub(crate) answer: Result<T, CounterError>,
+}
+
+impl<T> CounterDecision<T> {
+    fn unchanged(answer: Result<T, CounterError>) -> Self {
+        let after = None;
+        Self { after, answer }
+    }
+}
+
+impl CounterCaller {
+    fn record(&self, view: &CounterView, next: u64, origin: u64) -> CounterRecord {
+        let before = view.record.as_ref();
+        CounterRecord {
+            next,
+            origin,
+            vouched: view.continuity.fingerprint.clone(),
+            nonce: self.fresh.1,
+            form: before.map_or_else(Form::default, |before| before.form.clone()),
+        }
+    }
+
+    /// Refuses a counter that is behind what this process has seen, and marks it as lost: then nobody else goes on
+    /// either, and nobody can declare it new.
+    fn contradiction<T>(&self, view: &CounterView) -> Option<CounterDecision<T>> {
+        let seen = self.seen;
+        let record = view.record.as_ref();
+        let is_replaced = record.is_some_and(|record| seen.is_replaced_by(record));
+        let is_behind = record.is_none_or(|record| record.next < seen.next);
+        // Of a counter that only ever stood at 1 nothing can repeat.
+        if seen.next <= 1 || !(is_replaced || is_behind) {
+            return None;
+        }
+        let CounterStatus { next, lost } = status(view);
+        let reached = next.max(seen.next);
+        // Numbers may have been reserved again: the record began anew, or nobody was refused although it went back. A backup
+        // from before an operator resumed the counter looks the same, and is treated so.
+        let is_rewound = is_replaced || (record.is_some() && !lost);
+        let is_marked = !is_behind && record.is_some_and(|record| record.vouched.is_empty());
+        let after = (!is_marked).then(|| {
+            let origin = match record {
+                // Other processes learn of it by this, also when `next` has passed what they have seen.
+                Some(_) if is_rewound => self.fresh.0,
+                Some(record) => record.origin,
+                None => seen.origin,
+            };
+            CounterRecord {
+                vouched: String::new(),
+                ..self.record(view, reached, origin)
+            }
+        });
+        let error = if is_rewound {
+            CounterError::Rewound { reached }
+        } else {
+            CounterError::Lost { reached }
+        };
+        let answer = Err(error);
+        Some(CounterDecision { after, answer })
+    }
+}
+
+/// Compares the counter with what this process has seen of it.
+pub(crate) fn check(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
+    if let Some(refused) = caller.contradiction(view) {
+        return refused;
+    }
+    let CounterStatus { next, lost } = status(view);
+    CounterDecision::unchanged(if lost {
+        Err(CounterError::Lost { reached: next })
+    } else {
+        Ok(())
+    })
+}
+
+/// Reserves the next numbers.
+pub(crate) fn reserve(
+    view: &CounterView,
+    caller: &CounterCaller,
+    count: u64,
+) -> CounterDecision<Segment> {
+    let segment = match CounterError::segment(status(view).next, count) {
+        Ok(segment) => segment,
+        Err(error) => return CounterDecision::unchanged(Err(error)),
+    };
+    let CounterDecision { after, answer } = check(view, caller);
+    if let Err(error) = answer {
+        let answer = Err(error);
+        return CounterDecision { after, answer };
+    }
+    let before = view.record.as_ref();
+    let origin = before.map_or(caller.fresh.0, |before| before.origin);
+    CounterDecision {
+        after: Some(caller.record(view, segment.end(), origin)),
+        answer: Ok(segment),
+    }
+}
+
+/// Begins a counter at 1 that an operator declares new.
+pub(crate) fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
+    if let Some(refused) = caller.contradiction(view) {
+        return refused;
+    }
     match &view.record {
-        Some(record) if record.next > 1 || status.lost => {
+        None => CounterDecision {
+            after: Some(caller.record(view, 1, caller.fresh.0)),
+            answer: Ok(()),
+        },
+        Some(record) if record.next > 1 || status(view).lost => {
             let next = record.next;
-            Err(CounterError::Invalid(format!(
+            CounterDecision::unchanged(Err(CounterError::Invalid(format!(
                 "the counter is not new: as far as the store knows, {next} is its next number; if the store may have lost \
                  numbers, resume it above every number ever reserved"
-            )))
+            ))))
         }
-        _ => Ok(1),
+        Some(_) => CounterDecision::unchanged(Ok(())),
+    }
+}
+
+/// Goes on at a number that an operator vouches for, or at the highest one that is known.
+pub(crate) fn resume(
+    view: &CounterView,
+    caller: &CounterCaller,
+    number: u64,
+) -> CounterDecision<u64> {
+    if let Err(error) = CounterError::segment(number, 1) {
+        return CounterDecision::unchanged(Err(error));
+    }
+    let next = number.max(status(view).next).max(caller.seen.next);
+    CounterDecision {
+        after: Some(caller.record(view, next, 0)),
+        answer: Ok(next),
     }
 }
 
@@ -103,6 +250,7 @@ mod tests {
     fn a_counter_is_read_as_it_was_written() {
         let record = CounterRecord {
             next: u64::MAX,
+            origin: 9,
             vouched: "run:42".to_owned(),
             nonce: 7,
             form: Form {
@@ -113,6 +261,6 @@ mod tests {
         let text = record.to_text();
         assert_eq!(CounterRecord::from_text(&text, VERSION), Ok(record));
         let refused = |text| CounterRecord::from_text(text, VERSION).unwrap_err();
-        assert_eq!(refused("11:1:7:run"), "it is damaged");
+        assert_eq!(refused("11:1:9:7:run"), "it is damaged");
     }
 }

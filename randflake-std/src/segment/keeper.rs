@@ -8,15 +8,18 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::SharedSegments;
-use crate::backoff::{doubled, with_jitter};
+use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, with_jitter};
 use crate::store::LeaseStore;
-use crate::vocabulary::CounterError;
-use crate::vocabulary::EngineError;
+use crate::vocabulary::{CounterError, CounterErrorKind, EngineError};
 
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest: what is back is noticed within a second.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// Time in which a handle that needs no numbers compares its counter about three times: as often as a lease of the
+/// default TTL is renewed, so that an operator waits equally long for holders of either.
+pub(super) const COMPARED_PER: Duration = Duration::from_secs(60);
 
 pub(super) struct SegmentKeeper<P> {
     shared: Arc<SharedSegments<P>>,
@@ -25,6 +28,8 @@ pub(super) struct SegmentKeeper<P> {
     /// When the length was adapted, and how many numbers had been taken then.
     adapted: (Instant, u64),
     failures: u32,
+    /// When to compare the counter with what was seen of it, unless numbers are reserved before.
+    compare_at: Instant,
 }
 
 impl<P> SegmentKeeper<P> {
@@ -39,6 +44,7 @@ impl<P> SegmentKeeper<P> {
             length,
             adapted: (Instant::now(), 0),
             failures: 0,
+            compare_at: Instant::now() + with_jitter(COMPARED_PER / RENEWALS_PER_TTL),
         }
     }
 
@@ -46,20 +52,54 @@ impl<P> SegmentKeeper<P> {
     pub(super) fn run(mut self) {
         while !self.shared.has_ended() {
             self.shared.looks();
-            if !self.shared.is_low() {
-                thread::park();
-                continue;
-            }
-            match self.refill() {
-                Ok(()) => self.failures = 0,
-                Err(error) => {
-                    self.shared.note(error);
-                    let pause = doubled(FIRST_PAUSE, self.failures).min(LONGEST_PAUSE);
-                    self.failures = self.failures.saturating_add(1);
-                    self.pause(with_jitter(pause));
-                }
+            let pause = self.compare_at.saturating_duration_since(Instant::now());
+            if self.shared.is_low() {
+                self.refill_or_pause();
+            } else if pause.is_zero() {
+                self.compare();
+            } else {
+                thread::park_timeout(pause);
             }
         }
+    }
+
+    fn refill_or_pause(&mut self) {
+        match self.refill() {
+            Ok(()) => {
+                self.failures = 0;
+                self.compare_at = Instant::now() + with_jitter(COMPARED_PER / RENEWALS_PER_TTL);
+            }
+            Err(error) => {
+                self.refused(error);
+                let pause = doubled(FIRST_PAUSE, self.failures).min(LONGEST_PAUSE);
+                self.failures = self.failures.saturating_add(1);
+                self.pause(with_jitter(pause));
+            }
+        }
+    }
+
+    /// Compares the counter with what was seen of it. A counter that is gone is marked as lost by that: only a handle
+    /// that runs can tell an operator that it is not new.
+    fn compare(&mut self) {
+        let part = match self.store.check_counter() {
+            Ok(()) => {
+                self.shared.note(None);
+                RENEWALS_PER_TTL
+            }
+            Err(error) => {
+                self.refused(error);
+                LONGEST_PAUSE_PER_TTL
+            }
+        };
+        self.compare_at = Instant::now() + with_jitter(COMPARED_PER / part);
+    }
+
+    fn refused(&self, error: CounterError) {
+        if error.kind() == CounterErrorKind::Rewound {
+            // Another handle may have been given them. What a store has merely forgotten nobody else has: it is issued.
+            self.shared.discard();
+        }
+        self.shared.note(Some(error));
     }
 
     fn refill(&mut self) -> Result<(), CounterError> {
@@ -77,7 +117,7 @@ impl<P> SegmentKeeper<P> {
         self.shared
             .put(segment, length)
             .map_err(|error| match error {
-                PutError::WentBack { reached, .. } => CounterError::Lost { reached },
+                PutError::WentBack { reached, .. } => CounterError::Rewound { reached },
                 error => EngineError::unavailable(error).into(),
             })
     }
@@ -92,5 +132,73 @@ impl<P> SegmentKeeper<P> {
             }
             thread::park_timeout(left);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use randflake_core::{Plain, Randflake};
+
+    use super::*;
+    use crate::clock::ExactSystemClock;
+    use crate::segment::COMPARED_WITHIN;
+    use crate::store::engines::MemoryStore;
+    use crate::vocabulary::Namespace;
+
+    /// A handle that is not at work, with the numbers from 1 to 10.
+    fn keeper(store: &MemoryStore) -> SegmentKeeper<Plain> {
+        let mut store: LeaseStore = store.clone().into();
+        let first = store.reserve(10).unwrap();
+        let length = SegmentLength::new(10, 10, Duration::ZERO);
+        let shared = SharedSegments::new(first, Plain, 100, length.get());
+        SegmentKeeper::new(Arc::new(shared), store, length)
+    }
+
+    fn memory() -> MemoryStore {
+        let namespace = Namespace::new("orders", Randflake).unwrap();
+        MemoryStore::new(namespace, Arc::new(ExactSystemClock))
+    }
+
+    #[test]
+    fn a_counter_that_is_gone_is_not_declared_new_beside_a_handle_that_needs_no_numbers() {
+        let mut store = memory();
+        let mut keeper = keeper(&store);
+        keeper.compare();
+        assert!(keeper.shared.status().last_error.is_none());
+        store.forget();
+        keeper.compare();
+        let refused = store.create_counter().unwrap_err().to_string();
+        assert!(refused.contains(" 11 is its next number"), "{refused}");
+        let status = keeper.shared.status();
+        assert_eq!(status.remaining, 10, "nobody else has them");
+        assert_eq!(status.last_error.unwrap().kind(), CounterErrorKind::Lost);
+
+        assert_eq!(store.resume_counter(1).unwrap(), 11);
+        keeper.compare();
+        assert!(keeper.shared.status().last_error.is_none());
+    }
+
+    #[test]
+    fn numbers_that_another_handle_may_have_are_not_issued() {
+        let mut store = memory();
+        let mut keeper = keeper(&store);
+        store.forget();
+        // As where the handle cannot reach the store meanwhile.
+        store.create_counter().unwrap();
+        assert_eq!(store.reserve(20).unwrap().end(), 21);
+        keeper.compare();
+        let status = keeper.shared.status();
+        assert_eq!(status.remaining, 0);
+        assert_eq!(status.last_error.unwrap().kind(), CounterErrorKind::Rewound);
+        let refused = store.reserve(1).unwrap_err();
+        assert_eq!(refused.kind(), CounterErrorKind::Rewound);
+    }
+
+    #[test]
+    fn an_operator_waits_until_every_handle_has_compared_its_counter() {
+        let within = crate::backoff::renewed_within(COMPARED_PER);
+        assert!(COMPARED_WITHIN >= within, "{within:?}");
     }
 }

@@ -22,7 +22,10 @@
 //!    documentation lists what it detects.
 //! 5. A missing counter begins at 1 if the store can tell that it never existed, as one in a file can. On a server it may
 //!    have been lost, so it is `Lost` until an operator declares it new ([`create_counter`](LeaseStore::create_counter)) or resumes it.
-//! 6. No clock is involved, and a reservation costs the same for any length.
+//! 6. A running [`Segments`] compares its counter with what it has seen every 20 s, and marks it as `Lost` if it is gone, so that
+//!    nobody declares it new by mistake. A handle that was cut off meanwhile, and finds numbers issued again, fails as
+//!    [`CounterError::Rewound`], and so does every other client of the counter.
+//! 7. No clock is involved, and a reservation costs the same for any length.
 
 mod builder;
 mod keeper;
@@ -43,6 +46,10 @@ pub use crate::vocabulary::{CounterError, CounterErrorKind, CounterStatus};
 pub use builder::{DEFAULT_LENGTHS, DEFAULT_SURVIVE, SegmentsBuildError, SegmentsBuilder};
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
 use shared::SharedSegments;
+
+/// Time within which every [`Segments`] that reaches its store has compared the counter with what it has seen, even if one
+/// try failed: 33 s. An operator who declares a counter new [waits](LeaseStore::create_counter) for it.
+pub const COMPARED_WITHIN: Duration = Duration::from_secs(33);
 
 /// Issues sequential numbers, from any thread. Clones are cheap and issue from the same segments.
 ///

@@ -184,8 +184,14 @@ impl<P> SharedSegments<P> {
         self.phase().asked.get_or_insert_with(Instant::now);
     }
 
-    pub(super) fn note(&self, error: CounterError) {
-        self.phase().trouble = Some(Arc::new(error));
+    /// Notes how the last call of the store ended.
+    pub(super) fn note(&self, error: Option<CounterError>) {
+        self.phase().trouble = error.map(Arc::new);
+    }
+
+    /// Takes all numbers that are left, so that nobody gets them.
+    pub(super) fn discard(&self) {
+        while self.buffer.take(u64::MAX).is_some() {}
     }
 
     pub(super) fn has_ended(&self) -> bool {

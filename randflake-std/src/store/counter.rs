@@ -5,8 +5,10 @@ use randflake_core::segment::Segment;
 use super::fresh::fresh;
 use super::records::Records;
 use super::{Ask, LeaseStore, Reading};
-use crate::rules::counter::{create, reserve, status};
-use crate::rules::{Before, Committed, CounterRecord, CounterView, Entry, Form, Key, Keys, Write};
+use crate::rules::counter::{
+    CounterCaller, CounterDecision, check, create, reserve, resume, status,
+};
+use crate::rules::{Before, Committed, CounterRecord, CounterView, Entry, Key, Keys, Write};
 use crate::vocabulary::{CounterError, CounterStatus, EngineError};
 
 /// How often an operation begins anew because others were faster.
@@ -19,13 +21,19 @@ impl LeaseStore {
     ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when `count` is 0 or the counter has fewer left, [`CounterError::Lost`], and the
-    /// engine's errors.
+    /// [`CounterError::Invalid`] when `count` is 0 or the counter has fewer left, [`CounterError::Lost`],
+    /// [`CounterError::Rewound`], and the engine's errors.
     pub fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
-        self.count(|view| {
-            let segment = reserve(status(view), count)?;
-            Ok((segment.end(), segment))
-        })
+        self.count(|view, caller| reserve(view, caller, count))
+    }
+
+    /// Compares the counter with what this store has seen of it. If it is behind that, marks it as lost, for all clients.
+    ///
+    /// # Errors
+    ///
+    /// [`CounterError::Lost`], [`CounterError::Rewound`], and the engine's errors.
+    pub(crate) fn check_counter(&mut self) -> Result<(), CounterError> {
+        self.count(check)
     }
 
     /// Returns the counter's position.
@@ -43,12 +51,16 @@ impl LeaseStore {
     /// Declares that the counter is new, so that it begins at 1. For an operator who knows that no number of it was ever
     /// reserved. Does nothing if it was declared so and nothing was reserved since.
     ///
+    /// A [`Segments`](crate::segment::Segments) that runs compares the counter with what it has seen, and marks it as
+    /// lost if it is gone, so that this is refused. So who is not sure waits for
+    /// [`COMPARED_WITHIN`](crate::segment::COMPARED_WITHIN) first, as `randflake segment init` does.
+    ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when the counter has reserved numbers, was resumed or may have gone back; and the engine's
-    /// errors.
+    /// [`CounterError::Invalid`] when the counter has reserved numbers, was resumed or may have gone back;
+    /// [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has seen numbers of it; and the engine's errors.
     pub fn create_counter(&mut self) -> Result<(), CounterError> {
-        self.count(|view| Ok((create(view)?, ())))
+        self.count(create)
     }
 
     /// Continues at `number`, or at the counter's position if that is higher; returns which. For an operator: to begin
@@ -59,39 +71,41 @@ impl LeaseStore {
     /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](crate::segment::MAX_NUMBER), and the engine's
     /// errors.
     pub fn resume_counter(&mut self, number: u64) -> Result<u64, CounterError> {
-        self.count(|view| {
-            CounterError::segment(number, 1)?;
-            let next = status(view).next.max(number);
-            Ok((next, next))
-        })
+        self.count(|view, caller| resume(view, caller, number))
     }
 
-    /// Moves the counter to where a rule says, which also gives the answer.
+    /// Moves the counter as a rule says, and returns its answer.
     fn count<T>(
         &mut self,
-        rule: impl Fn(&CounterView) -> Result<(u64, T), CounterError>,
+        rule: impl Fn(&CounterView, &CounterCaller) -> CounterDecision<T>,
     ) -> Result<T, CounterError> {
         self.ready()?;
         for _ in 0..TRIES {
+            let caller = CounterCaller {
+                seen: self.counter,
+                fresh: fresh().map_err(EngineError::unavailable)?,
+            };
             let view = self.records.read_counter()?;
-            let checked = match &view.continuity.fault {
-                Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
-                None => rule(&view),
-            };
-            let (next, answer) = checked.inspect_err(|_| self.records.engine().abandon())?;
-            let vouched = view.continuity.fingerprint;
-            let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
-            let before = view.record.as_ref();
-            let after = CounterRecord {
-                next,
-                vouched,
-                nonce,
-                form: before.map_or_else(Form::default, |before| before.form.clone()),
-            };
-            let committed = self.records.commit_counter(view.record.as_ref(), &after)?;
-            if committed != Committed::Stale {
-                return Ok(answer);
+            if let Some(fault) = &view.continuity.fault {
+                let fault = EngineError::unusable(fault.clone());
+                self.records.engine().abandon();
+                return Err(fault.into());
             }
+            let CounterDecision { after, answer } = rule(&view, &caller);
+            match &after {
+                None => self.records.engine().abandon(),
+                Some(after) => {
+                    let committed = self.records.commit_counter(view.record.as_ref(), after)?;
+                    if committed == Committed::Stale {
+                        continue;
+                    }
+                }
+            }
+            // Only what was answered with success: a mark of a loss must not hide what was seen before.
+            if let (Ok(_), Some(record)) = (&answer, after.or(view.record)) {
+                self.counter.note(&record);
+            }
+            return answer;
         }
         Err(EngineError::unavailable("other clients of the counter were faster each time").into())
     }

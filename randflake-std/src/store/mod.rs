@@ -47,6 +47,7 @@ use self::records::Records;
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;
+use crate::rules::counter::SeenCounter;
 use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
 #[cfg(doc)]
 use crate::vocabulary::MAX_SKEW;
@@ -66,6 +67,8 @@ pub struct LeaseStore {
     machine: Machine,
     /// What this process has seen of the namespace, and written there.
     seen: Observed,
+    /// What this process has seen of the counter.
+    counter: SeenCounter,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
     /// The first and the last node id that it may be granted, if not all.
@@ -90,6 +93,7 @@ impl LeaseStore {
             namespace,
             machine: Machine::default(),
             seen: Observed::default(),
+            counter: SeenCounter::default(),
             pending: None,
             within: None,
             estimate: None,
@@ -126,6 +130,7 @@ impl LeaseStore {
             namespace: self.namespace.clone(),
             machine: self.machine.clone(),
             seen: self.seen.clone(),
+            counter: self.counter,
             pending: self.pending.clone(),
             within: self.within,
             estimate: self.estimate,

@@ -19,6 +19,13 @@ pub enum CounterError {
         /// The highest known position of the counter; 1 if the store knows nothing about it.
         reached: u64,
     },
+    /// The counter began again below numbers that this process has seen reserved, because it was declared new or resumed too
+    /// low, or its store went back unnoticed: numbers may have been issued twice. Refused until an operator
+    /// [resumes](LeaseStore::resume_counter) it.
+    Rewound {
+        /// The highest known position of the counter.
+        reached: u64,
+    },
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
     /// The engine cannot be used until something is changed. Nothing was reserved.
@@ -31,6 +38,7 @@ error_kinds! {
     /// Kind of a [`CounterError`].
     CounterError => CounterErrorKind {
         Lost,
+        Rewound,
         Invalid,
         Unusable,
         Unavailable,
@@ -76,6 +84,11 @@ impl Display for CounterError {
                 "the store was restarted, restored or replaced, so its counter may have gone back: resume it with a \
                  number above every number ever reserved, at least {reached}"
             ),
+            Self::Rewound { reached } => write!(
+                f,
+                "the counter began again below numbers that were reserved before, so numbers may have been issued twice: \
+                 resume it with a number above every number ever reserved, at least {reached}"
+            ),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),
             Self::Unavailable(error) => write!(f, "the store is unavailable: {error}"),
@@ -88,7 +101,7 @@ impl Error for CounterError {
         match self {
             // Its sentence is this error's own.
             Self::Unusable(error) | Self::Unavailable(error) => error.source(),
-            Self::Lost { .. } | Self::Invalid(_) => None,
+            Self::Lost { .. } | Self::Rewound { .. } | Self::Invalid(_) => None,
         }
     }
 }
@@ -98,9 +111,10 @@ impl From<&CounterError> for Retry {
         match error {
             CounterError::Unavailable(_) => Self::Soon,
             // Until an operator says where the counter goes on.
-            CounterError::Lost { .. } | CounterError::Invalid(_) | CounterError::Unusable(_) => {
-                Self::Never
-            }
+            CounterError::Lost { .. }
+            | CounterError::Rewound { .. }
+            | CounterError::Invalid(_)
+            | CounterError::Unusable(_) => Self::Never,
         }
     }
 }

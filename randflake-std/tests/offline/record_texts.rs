@@ -111,16 +111,17 @@ fn namespaces() {
 
 #[test]
 fn counters_devices_and_claims() {
-    let text = "11:rt:7:6:run:42";
+    let text = "11:rt:9:7:6:run:42";
     let counter = CounterRecord::from_text(text, FIRST).unwrap();
     assert_eq!(
         (
             counter.next,
+            counter.origin,
             counter.nonce,
             &*counter.vouched,
             &*counter.to_text()
         ),
-        (1_001, 7, "run:42", text)
+        (1_001, 9, 7, "run:42", text)
     );
 
     let text = "11:rx:7:8:shop:a@b:t";

@@ -25,7 +25,7 @@ pub(crate) fn random_histories_reserve_no_number_twice(backend: &impl Counters) 
                     assert!(!is_lost, "it went on by itself");
                     reserved.push(segment);
                 }
-                Err(CounterError::Lost { .. }) => assert!(is_lost),
+                Err(CounterError::Lost { .. } | CounterError::Rewound { .. }) => assert!(is_lost),
                 Err(error) => panic!("{error:?}"),
             },
             85..93 => *store = backend.open_counter(&namespace),

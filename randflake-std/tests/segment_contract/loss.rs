@@ -1,6 +1,6 @@
 //! Counters in stores that forget.
 
-use super::{Counters, lost, namespace, segment};
+use super::{Counters, invalid, lost, namespace, rewound, segment};
 
 pub(crate) fn a_counter_that_may_have_gone_back_waits_for_somebody(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
@@ -41,4 +41,48 @@ pub(crate) fn a_second_loss_is_another_one(backend: &impl Counters) {
         assert_eq!(reserved, segment(next + 5, 10));
         next = reserved.end();
     }
+}
+
+/// Without its wait nobody asks the holder, and its numbers are issued again; but nobody goes on after it has come back.
+pub(crate) fn a_counter_that_began_again_beside_its_holder_is_refused_to_all(
+    backend: &impl Counters,
+) {
+    let mut holder = backend.open_counter(&namespace("orders"));
+    let mut idle = backend.open_counter(&namespace("orders"));
+    let reserved = holder.reserve(100).unwrap();
+    let last = idle.reserve(100).unwrap();
+    backend.lose_counters();
+
+    let mut other = backend.open_counter(&namespace("orders"));
+    if other.counter().unwrap().next > 1 {
+        // The store has kept the record itself, and only doubts it.
+        invalid(other.create_counter());
+        return;
+    }
+    other.create_counter().unwrap();
+    // Past what the holder has seen, so that its next segment would follow on its last one.
+    assert_eq!(other.reserve(100).unwrap(), reserved);
+    assert_eq!(rewound(holder.reserve(1)), reserved.end());
+    assert_eq!(rewound(other.reserve(1)), reserved.end());
+    assert_eq!(rewound(idle.reserve(1)), last.end());
+    let mut administrator = backend.open_counter(&namespace("orders"));
+    assert_eq!(lost(administrator.reserve(1)), last.end());
+    invalid(administrator.create_counter());
+
+    assert_eq!(administrator.resume_counter(1_000).unwrap(), 1_000);
+    for (n, store) in (0..).zip([&mut holder, &mut other, &mut idle]) {
+        assert_eq!(store.reserve(1).unwrap(), segment(1_000 + n, 1));
+    }
+}
+
+pub(crate) fn a_counter_is_not_declared_new_after_a_holder_has_come(backend: &impl Counters) {
+    let mut holder = backend.open_counter(&namespace("orders"));
+    let reserved = holder.reserve(100).unwrap();
+    backend.lose_counters();
+    assert_eq!(lost(holder.reserve(1)), reserved.end());
+    let mut other = backend.open_counter(&namespace("orders"));
+    invalid(other.create_counter());
+    assert_eq!(lost(other.reserve(1)), reserved.end());
+    assert_eq!(other.resume_counter(1).unwrap(), reserved.end());
+    assert_eq!(holder.reserve(1).unwrap(), segment(reserved.end(), 1));
 }

@@ -50,6 +50,8 @@ macro_rules! segment_contract {
             many_clients_at_once_reserve_each_number_once,
             a_counter_that_may_have_gone_back_waits_for_somebody,
             a_second_loss_is_another_one,
+            a_counter_that_began_again_beside_its_holder_is_refused_to_all,
+            a_counter_is_not_declared_new_after_a_holder_has_come,
             random_histories_reserve_no_number_twice,
         }
     };
@@ -79,6 +81,14 @@ pub(crate) fn invalid<T: Debug>(outcome: Result<T, CounterError>) -> String {
 pub(crate) fn lost<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
     match outcome {
         Err(CounterError::Lost { reached }) => reached,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// How far a counter that began again is known to have come.
+pub(crate) fn rewound<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
+    match outcome {
+        Err(CounterError::Rewound { reached }) => reached,
         other => panic!("{other:?}"),
     }
 }

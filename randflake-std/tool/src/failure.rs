@@ -128,7 +128,7 @@ impl From<CounterError> for Failure {
     fn from(error: CounterError) -> Self {
         match error {
             CounterError::Invalid(message) => Self::Usage(message),
-            CounterError::Lost { .. } => {
+            CounterError::Lost { .. } | CounterError::Rewound { .. } => {
                 Self::failed(format!("{error} (`randflake segment resume NUMBER`)"))
             }
             error => Self::failed(error),

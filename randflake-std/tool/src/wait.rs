@@ -75,3 +75,21 @@ pub(crate) fn sleep(time: Duration) -> Result<(), Failure> {
     thread::sleep(time);
     Ok(())
 }
+
+/// Waits at most this long for something to show itself in a store, and looks for it every 2 s.
+pub(crate) fn wait_for_sign(
+    limit: Duration,
+    mut is_seen: impl FnMut() -> Result<bool, Failure>,
+) -> Result<(), Failure> {
+    const LOOK: Duration = Duration::from_secs(2);
+    let mut left = limit;
+    while !left.is_zero() {
+        let pause = left.min(LOOK);
+        thread::sleep(pause);
+        left -= pause;
+        if is_seen()? {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,8 +1,5 @@
 //! The command `randflake lease init`.
 
-use core::time::Duration;
-use std::thread;
-
 use randflake_std::backoff::renewed_within;
 use randflake_std::date::span;
 use randflake_std::lease::{LeaseStore, QuarantineCause};
@@ -11,6 +8,7 @@ use super::confirm::confirm;
 use crate::failure::{Failure, say};
 use crate::output::print_line;
 use crate::store::LeaseArgs;
+use crate::wait::wait_for_sign;
 
 /// Declare that a namespace is new, so that it grants before its quarantine ends
 ///
@@ -91,24 +89,17 @@ impl LeaseInitArgs {
 
 /// Waits as long as a holder from before takes to renew, and ends early if one has.
 fn wait_for_holders(store: &mut LeaseStore) -> Result<(), Failure> {
-    const LOOK: Duration = Duration::from_secs(2);
-    let mut left = renewed_within(store.namespace().max_ttl());
+    let limit = renewed_within(store.namespace().max_ttl());
     say(&format!(
         "waiting for {}: holders of leases from before renew in that time, and show themselves; those that are cut off \
          from the store do not",
-        span(left)
+        span(limit)
     ));
-    while !left.is_zero() {
-        let pause = left.min(LOOK);
-        thread::sleep(pause);
-        left -= pause;
+    wait_for_sign(limit, || {
         // A renewal that finds the namespace new moves the quarantine, and gives it another cause.
         let quarantine = store.quarantined()?;
-        if quarantine.is_none_or(|quarantine| quarantine.cause != QuarantineCause::New) {
-            break;
-        }
-    }
-    Ok(())
+        Ok(quarantine.is_none_or(|quarantine| quarantine.cause != QuarantineCause::New))
+    })
 }
 
 fn grants() -> Result<(), Failure> {
