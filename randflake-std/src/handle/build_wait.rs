@@ -71,7 +71,7 @@ impl BuildWait {
 
 impl Debug for BuildWait {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiting")
+        f.debug_struct("BuildWait")
             .field("limit", &self.limit)
             .finish_non_exhaustive()
     }

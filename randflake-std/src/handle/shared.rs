@@ -18,7 +18,7 @@ use super::tasks::Tasks;
 use crate::clock::{AnchoredClock, MonotonicTime, is_coarse};
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
-use crate::observability::metrics::Tally;
+use crate::observability::metrics::UsageTally;
 use crate::vocabulary::{KeyCheck, StoreError};
 
 const NANOS_PER_MS: u32 = 1_000_000;
@@ -33,7 +33,7 @@ pub(super) struct SharedHandle<L: AnyLayout, P: Permutation + Send + Sync + 'sta
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
     pub(super) generation: Generation,
-    pub(super) tally: Tally,
+    pub(super) tally: UsageTally,
     /// Clock of the whole handle, as far ahead as the furthest issuer.
     pub(super) clock: AnchoredClock<L>,
     /// The slot that issued last.
@@ -81,7 +81,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             has_blocks,
             fork_guard,
             generation,
-            tally: Tally::new(),
+            tally: UsageTally::new(),
             cursor: AtomicU64::new(0),
             phase: Mutex::default(),
             changed: Condvar::new(),

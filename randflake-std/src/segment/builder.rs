@@ -149,7 +149,7 @@ fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<super::Segment, 
 /// Shows the settings, never the secret.
 impl<P> Debug for SegmentsBuilder<P> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Builder")
+        f.debug_struct("SegmentsBuilder")
             .field("store", &self.store)
             .field("survive", &self.survive)
             .field("lengths", &self.lengths)

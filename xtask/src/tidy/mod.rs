@@ -4,6 +4,7 @@
 mod arrows;
 mod bound_values;
 mod cfg_places;
+mod debug_names;
 mod dependencies;
 mod documented;
 mod documents;
@@ -36,6 +37,10 @@ const RULES: &[(&str, Rule)] = &[
         bound_values::check,
     ),
     ("cfg never stands inside a function", cfg_places::check),
+    (
+        "a hand-written Debug shows its own type's name",
+        debug_names::check,
+    ),
     ("every test target runs in some part", separate_tests::check),
     ("documents name what is there", documents::check),
 ];

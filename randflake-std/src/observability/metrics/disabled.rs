@@ -11,10 +11,10 @@ pub(crate) fn begin(_: &str, _: Duration, _: &[&'static str]) {}
 
 /// In the place of counters.
 #[derive(Debug)]
-pub(crate) struct Tally;
+pub(crate) struct UsageTally;
 
 #[expect(clippy::unused_self, reason = "the other one has counters")]
-impl Tally {
+impl UsageTally {
     pub(crate) fn new() -> Self {
         Self
     }

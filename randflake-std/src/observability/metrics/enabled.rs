@@ -38,12 +38,12 @@ pub(crate) fn begin(namespace: &str, ttl: Duration, reasons: &[&'static str]) {
 
 /// What was issued and refused since the last report.
 #[derive(Debug, Default)]
-pub(crate) struct Tally {
+pub(crate) struct UsageTally {
     issued: AtomicU64,
     exhausted: AtomicU64,
 }
 
-impl Tally {
+impl UsageTally {
     pub(crate) fn new() -> Self {
         Self::default()
     }
