@@ -5,7 +5,7 @@ use core::fmt::{self, Debug, Display, Formatter};
 use core::hint::black_box;
 use std::ffi::OsStr;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use randflake_core::Sparx64;
 use zeroize::Zeroizing;
@@ -30,7 +30,7 @@ const MAX_FILE_LEN: u64 = 256;
 pub struct Secret(Zeroizing<[u8; LEN]>);
 
 impl Secret {
-    /// Makes a secret of these bytes.
+    /// Takes 16 bytes as the secret; they should be random.
     #[must_use]
     pub fn from_bytes(bytes: [u8; LEN]) -> Self {
         Self(Zeroizing::new(bytes))
@@ -73,8 +73,8 @@ impl Secret {
     ///
     /// # Errors
     ///
-    /// [`SecretError::Readable`], [`SecretError::Owner`] or [`SecretError::Writable`] if owner or mode is wrong,
-    /// [`SecretError::File`] if the file cannot be read, [`SecretError::Hex`] for other contents.
+    /// [`SecretError::File`] if the file cannot be read, or owner or mode is wrong, [`SecretError::Hex`] for other
+    /// contents.
     pub fn from_file(path: impl AsRef<Path>) -> Result<Self, SecretError> {
         Self::from_file_with_readers(path.as_ref()).map(|(secret, _)| secret)
     }
@@ -86,13 +86,11 @@ impl Secret {
     /// As for [`from_file`](Secret::from_file).
     pub fn from_file_with_readers(path: &Path) -> Result<(Self, Readers), SecretError> {
         let (file, readers) = private_file::open_key(path)?;
+        // A file of another kind is refused by its first bytes, however long it is.
         let mut text = Zeroizing::new(String::new());
         file.take(MAX_FILE_LEN)
             .read_to_string(&mut text)
-            .map_err(|source| SecretError::File {
-                path: path.to_owned(),
-                source,
-            })?;
+            .map_err(|error| FileRefusal::io(path, error))?;
         Ok((Self::from_hex(text.trim())?, readers))
     }
 
@@ -180,10 +178,7 @@ impl Secret {
         let path = path.as_ref();
         let line = Zeroizing::new(format!("{}\n", self.to_hex().as_str()));
         let written = private_file::write_new(path, line.as_bytes());
-        written.map_err(|source| SecretError::File {
-            path: path.to_owned(),
-            source,
-        })
+        Ok(written.map_err(|error| FileRefusal::io(path, error))?)
     }
 
     /// Returns the secret in hexadecimal, to hand it to its user.
@@ -213,6 +208,7 @@ impl Secret {
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
         let pairs = self.0.iter().zip(other.0.iter());
+        // All bytes are looked at, and the compiler is kept from ending the loop at the first difference.
         black_box(pairs.fold(0, |differing, (a, b)| differing | (a ^ b))) == 0
     }
 }
@@ -230,39 +226,11 @@ impl Debug for Secret {
 pub enum SecretError {
     /// The text is not 32 hexadecimal digits.
     Hex {
-        /// How many characters it has.
+        /// Number of characters of the text.
         len: usize,
     },
-    /// The file cannot be read or written.
-    File {
-        /// Path of the file that failed.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// Others may read or write the file.
-    Readable {
-        /// Path of the readable file.
-        path: PathBuf,
-        /// Permission bits of the file.
-        mode: u32,
-    },
-    /// The file, a link to it, or its directory belongs to neither this process's user nor root.
-    Owner {
-        /// Path of the file, link or directory.
-        path: PathBuf,
-        /// The uid of its owner.
-        uid: u32,
-        /// The uid of this process.
-        process: u32,
-    },
-    /// Others may write to the file's directory, and replace the file.
-    Writable {
-        /// Path of the directory.
-        path: PathBuf,
-        /// Permission bits of the directory.
-        mode: u32,
-    },
+    /// The file cannot be read or written, or other users may read or replace it.
+    File(FileRefusal),
     /// The environment variable is not set.
     Unset {
         /// Name of the variable.
@@ -275,9 +243,6 @@ pub enum SecretError {
 randflake_core::readable_debug!(SecretError {
     Hex,
     File,
-    Readable,
-    Owner,
-    Writable,
     Unset,
     Random
 });
@@ -294,19 +259,14 @@ impl Display for SecretError {
                     "the secret has {len} characters: {HEX_LEN} hexadecimal digits are allowed"
                 )
             }
-            Self::File { path, source } => write!(f, "secret file {}: {source}", path.display()),
-            Self::Readable { path, mode } => {
-                let why = RefusalReason::Readable { mode: *mode };
-                write!(f, "secret file {} {why}", path.display())
-            }
-            Self::Owner { path, uid, process } => {
-                let (uid, process) = (*uid, *process);
-                let why = RefusalReason::Owner { uid, process };
-                write!(f, "secret file: {} {why}", path.display())
-            }
-            Self::Writable { path, mode } => {
-                let why = RefusalReason::Writable { mode: *mode };
-                write!(f, "secret file: {} {why}", path.display())
+            Self::File(refusal) => {
+                // The other reasons may be those of a link or a directory.
+                let is_of_file = matches!(
+                    refusal.reason,
+                    RefusalReason::Io(_) | RefusalReason::Readable { .. }
+                );
+                let colon = if is_of_file { "" } else { ":" };
+                write!(f, "secret file{colon} {refusal}")
             }
             Self::Unset { name } => write!(f, "the environment variable {name} is not set"),
             Self::Random(source) => {
@@ -319,29 +279,16 @@ impl Display for SecretError {
 impl Error for SecretError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::File { source, .. } | Self::Random(source) => Some(source),
-            Self::Hex { .. }
-            | Self::Readable { .. }
-            | Self::Owner { .. }
-            | Self::Writable { .. }
-            | Self::Unset { .. } => None,
+            Self::File(refusal) => refusal.source(),
+            Self::Random(source) => Some(source),
+            Self::Hex { .. } | Self::Unset { .. } => None,
         }
     }
 }
 
 impl From<FileRefusal> for SecretError {
-    fn from(FileRefusal { path, reason }: FileRefusal) -> Self {
-        match reason {
-            RefusalReason::Owner { uid, process } => Self::Owner { path, uid, process },
-            RefusalReason::Writable { mode } => Self::Writable { path, mode },
-            RefusalReason::Readable { mode } => Self::Readable { path, mode },
-            RefusalReason::Io(source) => Self::File { path, source },
-            // Said of files that are written, and a key is only read.
-            reason => Self::File {
-                path,
-                source: io::Error::other(reason.to_string()),
-            },
-        }
+    fn from(refusal: FileRefusal) -> Self {
+        Self::File(refusal)
     }
 }
 

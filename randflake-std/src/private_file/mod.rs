@@ -43,12 +43,12 @@ pub struct FileIdentity {
     pub born_ns: Option<i64>,
 }
 
-/// A file that fulfils the rule.
+/// A file that fulfils the rule, as it was found.
 #[derive(Debug)]
 pub struct Found {
-    /// What the system says of it.
+    /// Owner, mode and length, from the operating system.
     pub metadata: Metadata,
-    /// What it can be known by later.
+    /// Identity by which the file is recognised later.
     pub identity: FileIdentity,
 }
 
@@ -62,13 +62,16 @@ pub fn open(path: &Path) -> Result<File, FileRefusal> {
     options.read(true).write(true).create(true).truncate(false);
     os::private_file(&mut options);
     let file = options.open(path).map_err(|error| {
-        // Whatever the error is called that says so here.
-        if path.is_symlink() {
-            return FileRefusal::new(path, RefusalReason::Link);
-        }
-        FileRefusal::io(path, error)
+        // Systems differ in the error that `O_NOFOLLOW` makes of a link.
+        let is_link = path.is_symlink();
+        FileRefusal::at(path)(if is_link {
+            RefusalReason::Link
+        } else {
+            error.into()
+        })
     })?;
-    os::found(&file, path).and_then(|found| checked(found, path))?;
+    let found = os::found(&file).map_err(FileRefusal::at(path))?;
+    checked(found, path)?;
     Ok(file)
 }
 
@@ -83,6 +86,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     os::private_file(&mut options);
     let mut file = options.open(path)?;
     file.write_all(bytes)?;
+    // A key that ids were issued under and a crash took away could not decrypt them any more.
     file.sync_all()
 }
 
@@ -100,25 +104,25 @@ pub fn look(path: &Path) -> Result<Option<Found>, FileRefusal> {
 }
 
 fn checked((found, mount): (Found, os::Mount), path: &Path) -> Result<Found, FileRefusal> {
-    if found.metadata.is_symlink() {
-        return Err(FileRefusal::new(path, RefusalReason::Link));
-    }
-    if !found.metadata.is_file() {
-        return Err(FileRefusal::new(path, RefusalReason::NotAFile));
-    }
-    os::check_owner(&found.metadata, path)?;
-    os::check_writers(&found.metadata, path)?;
-    let count = os::links(&found.metadata);
-    if count > 1 {
-        return Err(FileRefusal::new(path, RefusalReason::Names { count }));
-    }
-    if os::is_mounted_alone(mount, directory_of(path)) {
-        return Err(FileRefusal::new(path, RefusalReason::Mounted));
-    }
+    let metadata = &found.metadata;
+    let count = os::links(metadata);
+    let checked = if metadata.is_symlink() {
+        Err(RefusalReason::Link)
+    } else if !metadata.is_file() {
+        Err(RefusalReason::NotAFile)
+    } else {
+        os::check_owner(metadata).and_then(|()| os::check_writers(metadata))
+    };
+    let checked = checked.and_then(|()| match count {
+        2.. => Err(RefusalReason::Names { count }),
+        _ if os::is_mounted_alone(mount, directory_of(path)) => Err(RefusalReason::Mounted),
+        _ => Ok(()),
+    });
+    checked.map_err(FileRefusal::at(path))?;
     Ok(found)
 }
 
-/// Who may read a key.
+/// Users who may read the file of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
     /// Its owner, and a group that root gave it to.
@@ -136,7 +140,7 @@ pub enum Readers {
 /// all.
 pub fn open_key(path: &Path) -> Result<(File, Readers), FileRefusal> {
     let (file, metadata) = open_owned(path)?;
-    let readers = os::check_readers(&file, &metadata, path)?;
+    let readers = os::check_readers(&file, &metadata).map_err(FileRefusal::at(path))?;
     Ok((file, readers))
 }
 
@@ -147,22 +151,20 @@ pub fn open_key(path: &Path) -> Result<(File, Readers), FileRefusal> {
 /// [`FileRefusal`] when the file, a link to it or their directories do not fulfil the rule, or when it cannot be opened.
 pub fn open_settings(path: &Path) -> Result<(File, Metadata), FileRefusal> {
     let (file, metadata) = open_owned(path)?;
-    os::check_writers(&metadata, path)?;
+    os::check_writers(&metadata).map_err(FileRefusal::at(path))?;
     Ok((file, metadata))
 }
 
 fn open_owned(path: &Path) -> Result<(File, Metadata), FileRefusal> {
-    let file = File::open(path).map_err(|error| FileRefusal::io(path, error))?;
+    let file = File::open(path).map_err(FileRefusal::at(path))?;
     let place = follow(path)?;
     check_directory(directory_of(&place))?;
     // The open file is asked, not the path: it cannot be another one by then.
-    let metadata = file
-        .metadata()
-        .map_err(|error| FileRefusal::io(path, error))?;
+    let metadata = file.metadata().map_err(FileRefusal::at(path))?;
     if metadata.is_dir() {
-        return Err(FileRefusal::new(path, RefusalReason::NotAFile));
+        return Err(FileRefusal::at(path)(RefusalReason::NotAFile));
     }
-    os::check_owner(&metadata, path)?;
+    os::check_owner(&metadata).map_err(FileRefusal::at(path))?;
     Ok((file, metadata))
 }
 
@@ -172,12 +174,13 @@ fn open_owned(path: &Path) -> Result<(File, Metadata), FileRefusal> {
 ///
 /// [`FileRefusal`] when it is not there, or does not fulfil the rule.
 pub fn check_directory(path: &Path) -> Result<(), FileRefusal> {
-    let place = follow(path)?;
-    let metadata = place
-        .metadata()
-        .map_err(|error| FileRefusal::io(path, error))?;
-    os::check_owner(&metadata, path)?;
-    os::check_directory_writers(&metadata, path)
+    check_linked_directory(&follow(path)?).map_err(FileRefusal::at(path))
+}
+
+fn check_linked_directory(path: &Path) -> Result<(), RefusalReason> {
+    let metadata = path.metadata()?;
+    os::check_owner(&metadata)?;
+    os::check_directory_writers(&metadata)
 }
 
 /// A file's path without links, in a directory that is there and fulfils the rule. The file need not be there.
@@ -187,11 +190,12 @@ pub fn check_directory(path: &Path) -> Result<(), FileRefusal> {
 /// [`FileRefusal`] when the path ends in no name, or the directory is not there or does not fulfil the rule.
 pub fn resolve(path: &Path) -> Result<PathBuf, FileRefusal> {
     let name = path.file_name();
-    let name = name.ok_or_else(|| FileRefusal::new(path, RefusalReason::Nameless))?;
+    let name = name.ok_or(RefusalReason::Nameless);
+    let name = name.map_err(FileRefusal::at(path))?;
     let directory = directory_of(path);
     let directory = directory
         .canonicalize()
-        .map_err(|error| FileRefusal::io(directory, error))?;
+        .map_err(FileRefusal::at(directory))?;
     check_directory(&directory)?;
     Ok(directory.join(name))
 }
@@ -204,20 +208,18 @@ pub fn resolve(path: &Path) -> Result<PathBuf, FileRefusal> {
 pub fn follow(path: &Path) -> Result<PathBuf, FileRefusal> {
     let mut place = path.to_owned();
     for _ in 0..MOST_LINKS {
+        // What is not there, or not to be seen, is for whoever opens it to say.
         let Ok(metadata) = place.symlink_metadata() else {
             return Ok(place);
         };
         if !metadata.is_symlink() {
             return Ok(place);
         }
-        os::check_owner(&metadata, &place)?;
+        os::check_owner(&metadata).map_err(FileRefusal::at(&place))?;
         let directory = directory_of(&place);
-        let holder = directory.metadata();
-        let holder = holder.map_err(|error| FileRefusal::io(directory, error))?;
-        os::check_owner(&holder, directory)?;
-        os::check_directory_writers(&holder, directory)?;
-        let target = place.read_link();
-        place = directory.join(target.map_err(|error| FileRefusal::io(&place, error))?);
+        check_linked_directory(directory).map_err(FileRefusal::at(directory))?;
+        let target = place.read_link().map_err(FileRefusal::at(&place))?;
+        place = directory.join(target);
     }
     let too_many = io::Error::other("more than 40 links");
     Err(FileRefusal::io(path, too_many))
@@ -232,9 +234,8 @@ pub fn create_directory(path: &Path) -> Result<(), FileRefusal> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     os::private_directory(&mut builder);
-    builder
-        .create(path)
-        .map_err(|error| FileRefusal::io(path, error))?;
+    // A directory that is there is no error, and keeps its mode: so it is checked after.
+    builder.create(path).map_err(FileRefusal::at(path))?;
     check_directory(path)
 }
 
@@ -247,7 +248,7 @@ pub fn sync_name(path: &Path) -> io::Result<()> {
     os::sync_directory(directory_of(path))
 }
 
-/// Whether two are the same file now.
+/// Whether two metadata are of the same file; always true outside of Unix, where an open file cannot be deleted.
 #[must_use]
 pub fn is_same(a: &Metadata, b: &Metadata) -> bool {
     os::is_same(a, b)

@@ -4,7 +4,7 @@ use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use super::refusal::FileRefusal;
+use super::refusal::RefusalReason;
 use super::{FileIdentity, Found, Readers};
 
 pub(super) type Mount = ();
@@ -13,10 +13,8 @@ pub(super) fn private_file(_: &mut OpenOptions) {}
 
 pub(super) fn private_directory(_: &mut DirBuilder) {}
 
-pub(super) fn found(file: &File, path: &Path) -> Result<(Found, Mount), FileRefusal> {
-    let metadata = file.metadata();
-    let metadata = metadata.map_err(|error| FileRefusal::io(path, error))?;
-    Ok(found_at(metadata, path))
+pub(super) fn found(file: &File) -> io::Result<(Found, Mount)> {
+    Ok(found_at(file.metadata()?, Path::new("")))
 }
 
 pub(super) fn found_at(metadata: Metadata, _: &Path) -> (Found, Mount) {
@@ -41,7 +39,7 @@ macro_rules! unchecked {
     ($($name:ident)*) => {
         $(
             #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-            pub(super) fn $name(_: &Metadata, _: &Path) -> Result<(), FileRefusal> {
+            pub(super) fn $name(_: &Metadata) -> Result<(), RefusalReason> {
                 Ok(())
             }
         )*
@@ -51,7 +49,7 @@ macro_rules! unchecked {
 unchecked! { check_owner check_writers check_directory_writers }
 
 #[expect(clippy::unnecessary_wraps, reason = "it can fail elsewhere")]
-pub(super) fn check_readers(_: &File, _: &Metadata, _: &Path) -> Result<Readers, FileRefusal> {
+pub(super) fn check_readers(_: &File, _: &Metadata) -> Result<Readers, RefusalReason> {
     Ok(Readers::Few)
 }
 

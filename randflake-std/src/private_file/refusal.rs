@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct FileRefusal {
     /// Which one: the file, a link to it, or their directory.
     pub path: PathBuf,
-    /// Reason of the refusal.
+    /// Which part of the rule it breaks, or the error of the system.
     pub reason: RefusalReason,
 }
 
@@ -21,46 +21,64 @@ randflake_core::readable_debug!(FileRefusal);
 pub enum RefusalReason {
     /// It belongs to neither this process's user nor root.
     Owner {
-        /// User that owns it.
+        /// The uid of its owner.
         uid: u32,
-        /// As whom this process runs.
+        /// The effective uid of this process.
         process: u32,
     },
-    /// Others may write to it.
+    /// Other users may write to the file or directory.
     Writable {
         /// Permission bits of the file or directory.
         mode: u32,
     },
-    /// Others may read the key.
+    /// Other users may read the key.
     Readable {
         /// Permission bits of the key.
         mode: u32,
     },
-    /// It is a symbolic link.
+    /// The file is a symbolic link, where none may be.
     Link,
     /// It is a directory, a device or such.
     NotAFile,
-    /// It has several names (hard links).
+    /// The file has several names (hard links).
     Names {
-        /// Number of its names.
+        /// Number of names of the file.
         count: u64,
     },
     /// The path does not end in a file's name.
     Nameless,
-    /// It is mounted alone, without its directory.
+    /// The file is mounted alone, without its directory.
     Mounted,
-    /// The system says so.
+    /// The operating system failed to open or read it.
     Io(io::Error),
 }
 
 impl FileRefusal {
-    pub(super) fn new(path: &Path, reason: RefusalReason) -> Self {
-        let path = path.to_owned();
-        Self { path, reason }
+    /// Adds its path to a reason.
+    pub(super) fn at<R: Into<RefusalReason>>(path: &Path) -> impl FnOnce(R) -> Self {
+        move |reason| Self {
+            path: path.to_owned(),
+            reason: reason.into(),
+        }
     }
 
     pub(crate) fn io(path: &Path, error: io::Error) -> Self {
-        Self::new(path, RefusalReason::Io(error))
+        Self::at(path)(error)
+    }
+
+    /// Returns the kind of the system's error, if that is the reason.
+    #[must_use]
+    pub fn io_kind(&self) -> Option<io::ErrorKind> {
+        match &self.reason {
+            RefusalReason::Io(error) => Some(error.kind()),
+            _ => None,
+        }
+    }
+}
+
+impl From<io::Error> for RefusalReason {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
     }
 }
 

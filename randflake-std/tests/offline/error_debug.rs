@@ -94,7 +94,8 @@ fn of_std() -> Vec<(&'static str, String)> {
     let hex = randflake_std::Secret::from_hex(SECRET).unwrap_err();
     let path = "randflake.key".into();
     let mode = 0o644;
-    let readable = SecretError::Readable { path, mode };
+    let reason = RefusalReason::Readable { mode };
+    let readable = SecretError::File(FileRefusal { path, reason });
     vec![
         shown(engine(), "EngineError"),
         shown(StoreError::Unusable(engine()), "StoreError::Unusable"),
@@ -109,7 +110,7 @@ fn of_std() -> Vec<(&'static str, String)> {
         shown(waited, "BuildError::Waited"),
         shown(BuildError::Thread(denied()), "BuildError::Thread"),
         shown(hex, "SecretError::Hex"),
-        shown(readable, "SecretError::Readable"),
+        shown(readable, "SecretError::File"),
         shown(
             CounterError::Unavailable(engine()),
             "CounterError::Unavailable",
@@ -174,10 +175,10 @@ fn a_cause_is_told_once() {
 /// What a service prints whose `main` returns the error of a key file.
 #[test]
 fn a_main_that_fails_says_what_to_do() {
-    let error = SecretError::Readable {
+    let error = SecretError::File(FileRefusal {
         path: "randflake.key".into(),
-        mode: 0o644,
-    };
+        reason: RefusalReason::Readable { mode: 0o644 },
+    });
     let error: Box<dyn Error> = Box::new(BuildError::from(StoreError::unusable(error.to_string())));
     let shown = format!("Error: {error:?}");
     let expected = "Error: secret file randflake.key has mode 0644, so that others may use it: ";

@@ -205,7 +205,7 @@ fn is_a_secret(path: &Path) -> bool {
 }
 
 fn is_not_found(error: &SecretError) -> bool {
-    matches!(error, SecretError::File { source, .. } if source.kind() == ErrorKind::NotFound)
+    matches!(error, SecretError::File(refusal) if refusal.io_kind() == Some(ErrorKind::NotFound))
 }
 
 /// Makes the secret at the default place. Of several processes that do so at once one wins, and its

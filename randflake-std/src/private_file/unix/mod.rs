@@ -17,7 +17,7 @@ use std::path::Path;
 use rustix::fs::{OFlags, StatVfsMountFlags, fstatvfs};
 use rustix::process::{getegid, geteuid, getgroups};
 
-use super::refusal::{FileRefusal, RefusalReason};
+use super::refusal::RefusalReason;
 use super::{FileIdentity, Found, Readers};
 
 const ROOT: u32 = 0;
@@ -29,6 +29,7 @@ const OTHERS_WRITE: u32 = 0o002;
 pub(super) type Mount = Option<u64>;
 
 pub(super) fn private_file(options: &mut OpenOptions) {
+    // `O_NONBLOCK`: opening a named pipe would wait for its other end for ever.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     options.mode(0o600).custom_flags(flags.bits().cast_signed());
 }
@@ -37,9 +38,8 @@ pub(super) fn private_directory(builder: &mut DirBuilder) {
     builder.mode(0o700);
 }
 
-pub(super) fn found(file: &File, path: &Path) -> Result<(Found, Mount), FileRefusal> {
-    let metadata = file.metadata();
-    let metadata = metadata.map_err(|error| FileRefusal::io(path, error))?;
+pub(super) fn found(file: &File) -> io::Result<(Found, Mount)> {
+    let metadata = file.metadata()?;
     let (born_ns, mount) = more::of_file(file, &metadata);
     Ok((with(metadata, born_ns), mount))
 }
@@ -57,41 +57,35 @@ fn with(metadata: Metadata, born_ns: Option<i64>) -> Found {
     Found { metadata, identity }
 }
 
-pub(super) fn check_owner(metadata: &Metadata, path: &Path) -> Result<(), FileRefusal> {
+pub(super) fn check_owner(metadata: &Metadata) -> Result<(), RefusalReason> {
     let (uid, process) = (metadata.uid(), geteuid().as_raw());
+    // Root can change any file anyway.
     if uid == process || uid == ROOT {
         return Ok(());
     }
-    Err(FileRefusal::new(
-        path,
-        RefusalReason::Owner { uid, process },
-    ))
+    Err(RefusalReason::Owner { uid, process })
 }
 
-pub(super) fn check_writers(metadata: &Metadata, path: &Path) -> Result<(), FileRefusal> {
+pub(super) fn check_writers(metadata: &Metadata) -> Result<(), RefusalReason> {
     let mode = metadata.mode();
     let others = mode & OTHERS_WRITE != 0;
     if others || mode & GROUP_WRITES != 0 && !is_in_group(metadata.gid()) {
         let mode = mode & 0o7777;
-        return Err(FileRefusal::new(path, RefusalReason::Writable { mode }));
+        return Err(RefusalReason::Writable { mode });
     }
     Ok(())
 }
 
 /// In a sticky directory nobody removes or renames another's file.
-pub(super) fn check_directory_writers(metadata: &Metadata, path: &Path) -> Result<(), FileRefusal> {
+pub(super) fn check_directory_writers(metadata: &Metadata) -> Result<(), RefusalReason> {
     if metadata.mode() & STICKY != 0 {
         return Ok(());
     }
-    check_writers(metadata, path)
+    check_writers(metadata)
 }
 
 /// Whether only those read a key who may; a read-only mount shows it to all who see the mount, with a caution.
-pub(super) fn check_readers(
-    file: &File,
-    metadata: &Metadata,
-    path: &Path,
-) -> Result<Readers, FileRefusal> {
+pub(super) fn check_readers(file: &File, metadata: &Metadata) -> Result<Readers, RefusalReason> {
     const GROUP_AND_OTHERS: u32 = 0o077;
     const GROUP_READS: u32 = 0o040;
     const OTHERS_READ: u32 = 0o004;
@@ -111,7 +105,7 @@ pub(super) fn check_readers(
         return Ok(Readers::All);
     }
     let mode = mode & 0o777;
-    Err(FileRefusal::new(path, RefusalReason::Readable { mode }))
+    Err(RefusalReason::Readable { mode })
 }
 
 fn is_mounted_read_only(file: &File) -> bool {
@@ -119,11 +113,13 @@ fn is_mounted_read_only(file: &File) -> bool {
 }
 
 fn is_in_group(gid: u32) -> bool {
+    // Supplementary groups, too: `fsGroup` gives a pod one of these.
     let is_it = |group: &rustix::process::Gid| group.as_raw() == gid;
     is_it(&getegid()) || getgroups().is_ok_and(|groups| groups.iter().any(is_it))
 }
 
 pub(super) fn is_mounted_alone(mount: Mount, directory: &Path) -> bool {
+    // Where the system does not say, it is not: only a difference that is seen is refused.
     let around = more::mount_of(directory);
     mount.is_some() && around.is_some() && mount != around
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use randflake_std::lease::Namespace;
+use randflake_std::private_file::{FileRefusal, RefusalReason};
 use randflake_std::{Randflake, Secret, SecretError};
 
 use crate::failure::Failure;
@@ -47,7 +48,10 @@ impl KeygenArgs {
         };
         if let Some(path) = &self.out {
             return secret.write_new(path).map_err(|error| match error {
-                SecretError::File { path, source } => Failure::of_new_file(&path, &source),
+                SecretError::File(FileRefusal {
+                    path,
+                    reason: RefusalReason::Io(error),
+                }) => Failure::of_new_file(&path, &error),
                 error => Failure::failed(error),
             });
         }

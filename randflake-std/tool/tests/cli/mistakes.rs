@@ -227,7 +227,7 @@ fn a_secret_in_place_of_a_file_s_name_is_not_shown() {
     );
     assert!(!said.contains(KEY));
     let said = user.run(&["generate", "--key-file", "."]).fails(1);
-    assert_eq!(said, "secret file .: is not a file");
+    assert_eq!(said, "secret file: . is not a file");
 }
 
 #[test]

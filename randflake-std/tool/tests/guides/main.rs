@@ -13,6 +13,7 @@ use std::process::Command;
 use randflake_std::lease::{
     Namespace, NodeIdSource, Quarantine, QuarantineCause, StaticStore, StoreError,
 };
+use randflake_std::private_file::{FileRefusal, RefusalReason};
 use randflake_std::{Randflake, SecretError};
 
 fn root() -> PathBuf {
@@ -233,10 +234,10 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
         .to_string(),
         StoreError::unavailable(format!("the Redis server at 127.0.0.1:6379: {refused}"))
             .to_string(),
-        SecretError::Readable {
+        SecretError::File(FileRefusal {
             path: "randflake.key".into(),
-            mode: 0o644,
-        }
+            reason: RefusalReason::Readable { mode: 0o644 },
+        })
         .to_string(),
     ] {
         let is_quoted = guide.contains(&format!("\n{message}\n"));

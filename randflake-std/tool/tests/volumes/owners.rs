@@ -8,6 +8,7 @@ use std::process::Command;
 
 use harness::disk::{enter_private_mounts, succeeds};
 use randflake_std::lease::{NodeIdSource, SqliteStore, StaticStore};
+use randflake_std::private_file::{FileRefusal, RefusalReason};
 use randflake_std::{Secret, SecretError};
 use tempfile::TempDir;
 
@@ -32,11 +33,14 @@ fn key_in(folder: &Path) -> PathBuf {
 
 fn owner(outcome: Result<Secret, SecretError>) -> PathBuf {
     match outcome {
-        Err(SecretError::Owner {
+        Err(SecretError::File(FileRefusal {
             path,
-            uid: NOBODY,
-            process: 0,
-        }) => path,
+            reason:
+                RefusalReason::Owner {
+                    uid: NOBODY,
+                    process: 0,
+                },
+        })) => path,
         other => panic!("{other:?}"),
     }
 }
@@ -75,7 +79,10 @@ fn a_key_in_a_directory_that_others_may_change_is_refused() {
         let read = Secret::from_file(&key);
         match read {
             Ok(_) => assert!(is_allowed, "{mode:o}"),
-            Err(SecretError::Writable { path, mode: found }) => {
+            Err(SecretError::File(FileRefusal {
+                path,
+                reason: RefusalReason::Writable { mode: found },
+            })) => {
                 assert_eq!(
                     (path.as_path(), found, is_allowed),
                     (folder.path(), mode, false)
@@ -89,7 +96,10 @@ fn a_key_in_a_directory_that_others_may_change_is_refused() {
     set_mode(folder.path(), 0o770);
     assert!(matches!(
         Secret::from_file(&key),
-        Err(SecretError::Writable { mode: 0o770, .. })
+        Err(SecretError::File(FileRefusal {
+            reason: RefusalReason::Writable { mode: 0o770 },
+            ..
+        }))
     ));
 }
 
