@@ -91,6 +91,7 @@ impl Backoff {
         let pause = doubled
             .min(LONGEST_PAUSE)
             .min(latest.unwrap_or(Duration::MAX));
+        // Jitter before the limit, so that the last try is when the time is up and not after it.
         (!most.is_zero()).then(|| with_jitter(pause).min(most))
     }
 }
@@ -111,9 +112,12 @@ pub(crate) fn doubled(first: Duration, former_failures: u32) -> Duration {
 
 /// Varies a pause by up to a tenth, so that the holders of a fleet do not ask in step.
 pub(crate) fn with_jitter(pause: Duration) -> Duration {
-    // Without a random source the pause is the longest: jitter is no reason to fail.
-    let tenths = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
-    pause.mul_f64(LEAST_JITTER + JITTER * tenths)
+    pause.mul_f64(LEAST_JITTER + JITTER * random_part())
+}
+
+/// A random number from 0 to 1; 1 without a random source, since jitter is no reason to fail.
+pub(crate) fn random_part() -> f64 {
+    getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX))
 }
 
 #[cfg(test)]

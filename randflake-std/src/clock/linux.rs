@@ -25,6 +25,7 @@ pub(super) fn monotonic_exact_ns() -> u64 {
 /// Counts from the machine's start, so it is never negative and fits for 584 years.
 #[inline]
 fn monotonic_ns(id: ClockId) -> u64 {
+    // Wrapping: what cannot overflow is not checked, since this is in the path of each id.
     let Timespec { tv_sec, tv_nsec } = clock_gettime(id);
     tv_sec
         .cast_unsigned()

@@ -56,7 +56,7 @@ impl MonotonicTime {
         Self(os::monotonic_exact_ns())
     }
 
-    /// Nanoseconds since that point.
+    /// Nanoseconds since the point that only this process knows.
     pub(crate) fn nanos(self) -> u64 {
         self.0
     }
@@ -105,6 +105,7 @@ impl<L: AnyLayout> AnchoredClock<L> {
     pub(crate) fn anchor(&self, unix: Duration, sent: MonotonicTime) {
         let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
         let offset_ns = unix_ns.saturating_sub(sent.0);
+        // Relaxed: the offset alone is shared. A reader that sees an older one is behind the store, which is safe.
         self.offset_ns.fetch_max(offset_ns, Ordering::Relaxed);
     }
 
@@ -167,6 +168,7 @@ impl SteadyClock {
 
 impl Clock for SteadyClock {
     fn now(&self) -> Option<Duration> {
+        // In this order a delay in between makes this clock ahead, as that of a store is, never behind.
         let sent = MonotonicTime::exact();
         if let Some(wall) = wall_exact() {
             self.0.anchor(wall, sent);

@@ -61,7 +61,7 @@ impl Generation {
         os::map().map(Self)
     }
 
-    /// A number that never changes.
+    /// A number that never changes, for handles that watch none.
     pub(crate) fn constant() -> Self {
         static NEVER_WRITTEN: AtomicU64 = AtomicU64::new(0);
         Self(&NEVER_WRITTEN)
@@ -81,7 +81,7 @@ impl Generation {
     }
 }
 
-/// A word that the caller changes.
+/// Watches a word that the caller changes when a copy is resumed.
 impl From<&'static AtomicU64> for Generation {
     fn from(word: &'static AtomicU64) -> Self {
         Self(word)

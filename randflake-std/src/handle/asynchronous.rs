@@ -56,8 +56,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         thread::Builder::new()
             .name("randflake-build".to_owned())
             .spawn(move || {
+                // Dropped at the end of this thread, also by a panic: that is what `ended` waits for.
                 let _running = running;
                 let built = self.build_while(&asked);
+                // Nobody receives any more: the future was dropped when the store had just granted.
                 if let Err(Ok(unwanted)) = answer.send(built) {
                     let _ends_by_itself = unwanted.close();
                 }
@@ -65,6 +67,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             .map_err(BuildError::Thread)?;
         let mut building = Building(Some((asking, ended)));
         let built = answered.await;
+        // It is over, so dropping it cancels nothing.
         building.0 = None;
         built.unwrap_or_else(|_| Err(BuildError::Thread(io::Error::other("it panicked"))))
     }

@@ -47,6 +47,7 @@ impl BuildWait {
             if !self.limit.is_zero() && last_message.replace(error.kind()) != Some(error.kind()) {
                 self.tell(client.namespace(), &error, backoff.left());
             }
+            // A pause that ends early when the caller goes away. Nobody ever sends.
             if cancellation.recv_timeout(pause) == Err(RecvTimeoutError::Disconnected) {
                 return Err(error.into());
             }

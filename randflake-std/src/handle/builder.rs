@@ -255,6 +255,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             .holder
             .unwrap_or_else(crate::vocabulary::holder::process_name);
         let holder = crate::vocabulary::holder::unique(&holder).map_err(StoreError::unavailable)?;
+        // Before the first request, which claims the key for the namespace or is refused because another one has it.
         self.store.seal(KeyCheck::of(self.codec.permutation()));
         let mut client = StoreClient::new(self.store, holder, self.ttl);
         let wanted = match &self.chosen {
@@ -265,14 +266,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             Some(_) => wanted.count().into(),
             None => self.node_ids,
         };
+        // Before the acquire: if the machine is copied during it, both copies may have the grant, and none uses it.
         let generation = self.generation.now();
         let (acquired, sent) = self.waiting.acquire(&mut client, wanted, asked)?;
         client.warn_of_short_ttl();
-        let issuers: Result<Vec<_>, _> = acquired
-            .grants
-            .iter()
-            .map(|grant| Issuer::new(self.codec.layout(), grant, acquired.now, sent, generation))
-            .collect();
+        let issuers = Issuer::of_all(self.codec.layout(), &acquired, sent, generation);
         let issuers = issuers.inspect_err(|_| client.release_unused(&acquired.grants))?;
         let shared = Arc::new(SharedHandle::new(
             issuers,
@@ -283,6 +281,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             (acquired.now, sent),
         ));
         let is_chosen = self.chosen.is_some();
+        // The thread waits for this. If an error ends the build before, its channel is closed, and it ends.
         let _waits_for_it = keeper.send(LeaseKeeper::new(
             Arc::clone(&shared),
             client,
@@ -320,6 +319,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
                 min: MIN_TTL.max(ticks),
             });
         }
+        // None for ticks longer than that: an id could not be ahead by less than one.
         let max_ticks = MAX_TOLERANCE_MS / spec.tick_ms();
         if u64::from(self.tolerance) > max_ticks {
             return Err(BuildError::Tolerance {

@@ -21,23 +21,24 @@ impl Demand {
 
     /// Notes that a tick is exhausted. Returns whether to wake the keeper.
     pub(super) fn ran_out(&self) -> bool {
+        // A load first: while a tick is exhausted every call comes here, and a swap by each would make the threads contend.
         !self.ran_out.load(Ordering::Relaxed)
             && !self.ran_out.swap(true, Ordering::AcqRel)
             && self.can_take()
     }
 
-    /// Whether the keeper must act at once.
+    /// Whether the keeper must acquire at once: a tick ran out, and it can take more.
     pub(super) fn is_urgent(&self) -> bool {
         self.can_take() && self.ran_out.load(Ordering::Acquire)
     }
 
-    /// Whether a tick ran out since [`answered`](Demand::answered).
+    /// Whether a tick ran out since [`clear`](Demand::clear).
     pub(super) fn has_run_out(&self) -> bool {
         self.ran_out.load(Ordering::Acquire)
     }
 
-    /// Clears what was noted so far.
-    pub(super) fn answered(&self) {
+    /// Forgets the exhausted ticks so far: the keeper has seen them.
+    pub(super) fn clear(&self) {
         self.ran_out.store(false, Ordering::Release);
     }
 

@@ -87,7 +87,7 @@ impl Used {
     }
 }
 
-/// Decision of the rule.
+/// What an elastic handle does next with its node ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Keep,
@@ -128,6 +128,7 @@ impl Elastic {
             self.crowded_since = now;
         } else if now.duration_since(self.crowded_since) >= self.quiet {
             self.crowded_since = now;
+            // What was observed was with more node ids than are left.
             self.restart(now);
             let share = u64::from(held - least) / SHARE;
             return Step::Yield(u32::try_from(share).unwrap_or(u32::MAX).max(1));
@@ -140,6 +141,7 @@ impl Elastic {
             self.restart(now);
             return Step::Take(wanted - held);
         }
+        // How much more an exhausted tick needed is not seen, so all are kept.
         let needed = if sample.ran_out { held } else { sample.active };
         let needed = by_use(KEEP_AT).max(needed).clamp(least, most);
         self.peak = self.peak.max(needed);

@@ -2,17 +2,19 @@
 
 use core::ops::ControlFlow;
 use core::time::Duration;
+use std::time::Instant;
 
 use randflake_core::{AnyLayout, GenerateError, Permutation};
 
 use super::demand::Demand;
-use super::phase::{Deadline, HandlePhase};
+use super::phase::HandlePhase;
 use super::shared::SharedHandle;
 
 /// Retries until success, until waiting cannot help, or until the limit.
 pub(super) struct IdWait<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     shared: &'a SharedHandle<L, P>,
-    deadline: Deadline,
+    started: Instant,
+    limit: Duration,
 }
 
 /// A wait between two tries.
@@ -33,7 +35,8 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> 
     pub(super) fn new(shared: &'a SharedHandle<L, P>, limit: Duration) -> Self {
         Self {
             shared,
-            deadline: Deadline::after(limit),
+            started: Instant::now(),
+            limit,
         }
     }
 
@@ -51,7 +54,8 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> 
             Ok(success) => return Ok(ControlFlow::Break(success)),
             Err(error) => error,
         };
-        let left = self.deadline.left();
+        let left = self.limit.saturating_sub(self.started.elapsed());
+        // No other lease will come. Looked at after the attempt: whoever closes meanwhile wakes the pause that follows.
         if shared.phase().closing {
             return Err(error);
         }

@@ -7,7 +7,7 @@ use randflake_core::internal::{Held, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
 
 use crate::clock::{AnchoredClock, MonotonicTime};
-use crate::vocabulary::Grant;
+use crate::vocabulary::{Acquired, Grant};
 
 /// A grant in use: its sequencer, and the clock of the store that granted it.
 #[derive(Debug)]
@@ -22,21 +22,24 @@ pub(super) struct Issuer<L: AnyLayout> {
 }
 
 impl<L: AnyLayout> Issuer<L> {
-    /// Creates the issuer of a grant from a store that answered `now` to a request sent at `sent`.
-    pub(super) fn new(
+    /// Creates the issuers of all that a store granted to a request sent at `sent`. The generation is that from before
+    /// the request.
+    pub(super) fn of_all(
         layout: L,
-        grant: &Grant,
-        now: Duration,
+        acquired: &Acquired,
         sent: MonotonicTime,
         generation: u64,
-    ) -> Result<Self, LeaseError> {
-        Ok(Self {
-            sequencer: Sequencer::new(grant.lease(layout)?)?,
-            held: Held::new(),
-            clock: AnchoredClock::new(layout, now, sent),
-            generation,
-            is_lost: AtomicBool::new(false),
-        })
+    ) -> Result<Vec<Self>, LeaseError> {
+        let issuer = |grant: &Grant| {
+            Ok(Self {
+                sequencer: Sequencer::new(grant.lease(layout)?)?,
+                held: Held::new(),
+                clock: AnchoredClock::new(layout, acquired.now, sent),
+                generation,
+                is_lost: AtomicBool::new(false),
+            })
+        };
+        acquired.grants.iter().map(issuer).collect()
     }
 
     /// Whether the lease was requested in this generation. One of an earlier generation may be in use by a copy.
@@ -50,6 +53,7 @@ impl<L: AnyLayout> Issuer<L> {
         self.sequencer.take(&self.clock, tolerance)
     }
 
+    /// [`take`](Issuer::take) by the exact clock.
     pub(super) fn take_exactly(&self, tolerance: u32) -> Result<u64, GenerateError> {
         self.sequencer.take(&self.clock.exact(), tolerance)
     }

@@ -14,7 +14,7 @@ use super::scale::Scale;
 use super::shared::SharedHandle;
 use super::slots::Slot;
 use super::store_client::StoreClient;
-use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, with_jitter};
+use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
 use crate::clock::wall_exact;
 use crate::observability::{events, metrics};
 use crate::store::forecast;
@@ -30,7 +30,7 @@ pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'stat
     pub(super) holdings: Vec<Holding>,
     /// The node ids were chosen: a lost one is not replaced by another.
     is_chosen: bool,
-    /// Scaling of an elastic handle.
+    /// Scaling of an elastic handle; `None` if the number of node ids is fixed.
     pub(super) scale: Option<Scale>,
     /// Checks after a broken connection; `None` without a server.
     look_again: Option<LookAgain>,
@@ -38,7 +38,7 @@ pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'stat
     pub(super) failures: u32,
 }
 
-/// A grant as the keeper knows it.
+/// A grant of this handle: its slot, and whether it is still held.
 pub(super) struct Holding {
     pub(super) slot: usize,
     pub(super) grant: Grant,
@@ -74,10 +74,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let holdings = grants.into_iter().enumerate().map(holding).collect();
         let scale = count
             .is_elastic()
-            .then(|| Scale::new(count, client.node_ids(), client.ttl()));
+            .then(|| Scale::new(count, client.store.namespace().node_ids(), client.ttl));
+        // Only what is reached through a connection can go away and come back as another one.
         let look_again = client
+            .store
             .is_on_server()
-            .then(|| LookAgain::new(client.ttl(), Instant::now()));
+            .then(|| LookAgain::new(client.ttl, Instant::now()));
         Self {
             shared,
             client,
@@ -94,11 +96,14 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         // Also after a panic: `close` waits for this.
         let _ended = EndedOnDrop(Arc::clone(&self.shared));
         let mut due = Instant::now() + self.renewal_pause();
+        // Dashboards and alerts know of the leases before the first renewal, which is a third of a TTL away.
         self.report();
         if let Some(scale) = &self.scale {
             metrics::wanted(self.client.namespace(), scale.wanted());
         }
         loop {
+            // Until whatever comes first. The monotonic clock may stand still while the machine is suspended; then the renewal is
+            // late by that time, and what is issued until then has old ticks of its own lease: see `AnchoredClock`.
             let mut pause = due.saturating_duration_since(Instant::now());
             if self.scale.is_some() {
                 pause = pause.min(Scale::PERIOD);
@@ -111,15 +116,18 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             if wake == Wake::Close {
                 break;
             }
+            // Also where the store has forgotten: the renewal finds out which leases, counts them and replaces them.
             if wake == Wake::Copy || due <= Instant::now() || self.is_forgotten() {
                 due = Instant::now() + self.renew_and_replace();
             }
             self.scale();
             self.shared.tally.report(self.client.namespace());
         }
+        // First, or those that another copy may be using would be released.
         self.drop_copied_leases();
         let released = self.release_all();
         self.report();
+        // A handle that was closed must not look like one whose lease is about to expire.
         metrics::expires(self.client.namespace(), Duration::ZERO);
         self.shared
             .change(|phase| phase.release_error = released.err());
@@ -130,9 +138,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let Some(rule) = &mut self.look_again else {
             return false;
         };
-        let part = getrandom::u32().map_or(1.0, |random| f64::from(random) / f64::from(u32::MAX));
-        let client = &mut self.client;
-        if !rule.step(Instant::now(), || client.has_disconnected(), part) {
+        let store = &mut self.client.store;
+        let has_disconnected = || store.has_disconnected();
+        if !rule.step(Instant::now(), has_disconnected, random_part()) {
             return false;
         }
         let held = self.holdings.iter().filter(|holding| holding.held);
@@ -142,6 +150,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     /// Renews and replaces leases. Returns the pause until the next time.
     fn renew_and_replace(&mut self) -> Duration {
+        // Before the renewal, which would extend a lease that another copy may be using.
         self.drop_copied_leases();
         let outcome = self.renew().and_then(|()| {
             self.drop_lost();
@@ -157,7 +166,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         pause
     }
 
-    /// Reports the metrics of the handle.
+    /// Reports leases, capacity and counts of ids as metrics.
     pub(super) fn report(&self) {
         let namespace = self.client.namespace();
         let slots = self.shared.read();
@@ -169,7 +178,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             metrics::expires(namespace, wall_exact().unwrap_or_default() + *longest);
         }
         metrics::leases(namespace, live.len());
-        let spec = self.client.spec();
+        let spec = self.client.store.namespace().spec();
         let end = forecast::last_date(spec, Duration::ZERO).over_at;
         let ids_per_second = forecast::capacity(spec, live.len());
         metrics::limits(namespace, ids_per_second, end.unwrap_or_default());
@@ -178,11 +187,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     fn renewal_pause(&mut self) -> Duration {
         self.failures = 0;
-        with_jitter(self.client.ttl() / RENEWALS_PER_TTL)
+        with_jitter(self.client.ttl / RENEWALS_PER_TTL)
     }
 
     fn failure_pause(&mut self, error: &StoreError) -> Duration {
-        let pause = failure_pause(error, self.failures, self.client.ttl());
+        let pause = failure_pause(error, self.failures, self.client.ttl);
         self.failures = self.failures.saturating_add(1);
         pause
     }
@@ -212,12 +221,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         }
         self.shared
             .change(|phase| losses.iter().for_each(|loss| phase.losses.count(*loss)));
+        // The copy has the same name: under it, nobody could tell who holds what.
         if losses.contains(&Loss::Contested) {
             self.client.rename();
         }
     }
 
-    /// Renews all leases held in one call.
+    /// Renews all leases held in one call, and stops issuing from those that are lost.
     fn renew(&mut self) -> Result<(), StoreError> {
         let held = |holding: &&mut Holding| holding.held;
         let grants: Vec<Grant> = self
@@ -242,11 +252,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
                 Ok(end) => end,
                 Err(loss) => {
                     losses.push(loss);
+                    // At once, and not when another lease is there: others may be granted the node id.
                     self.shared.lose(issuer);
                     holding.lost(loss, self.client.namespace());
                     continue;
                 }
             };
+            // A renewal never shortens: ids up to the former end may have been taken in advance.
             holding.grant.end = holding.grant.end.max(end);
             let extended = holding.grant.lease(layout).ok();
             // The end first: the store's time may be past the one that is known here.
@@ -254,7 +266,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             issuer.clock.anchor(renewed.now, sent);
             self.shared.clock.anchor(renewed.now, sent);
             // If the clock of the store stepped back, a renewal gains nothing: another node id is available sooner.
-            holding.ending = !extended || issuer.remaining() < self.client.ttl() / RENEWALS_PER_TTL;
+            holding.ending = !extended || issuer.remaining() < self.client.ttl / RENEWALS_PER_TTL;
         }
         drop(slots);
         self.count(&losses);
@@ -263,41 +275,53 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     /// Acquires grants for the slots that are ending, and releases what is still held of these.
     fn replace(&mut self) -> Result<(), StoreError> {
-        let mut ending: Vec<_> = self.holdings.iter_mut().filter(|h| h.ending).collect();
-        if ending.is_empty() {
+        let ending = self.holdings.iter().filter(|holding| holding.ending);
+        let former: Vec<_> = ending.map(|holding| holding.grant.node_id).collect();
+        if former.is_empty() {
             return Ok(());
         }
-        let former: Vec<_> = ending.iter().map(|h| h.grant.node_id).collect();
         let wanted = if self.is_chosen {
+            // Whoever chose them derives something from them, so none is replaced by another one.
             NodeIds::These(&former)
         } else {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))
         };
-        let generation = self.shared.generation.now();
-        let (acquired, sent) = self.client.acquire(wanted)?;
-        self.shared.clock.anchor(acquired.now, sent);
+        let acquired = self.acquire(wanted)?;
         let slots = self.shared.read();
         let mut to_release = Vec::new();
-        for (holding, grant) in ending.iter_mut().zip(acquired.grants) {
-            let layout = self.shared.codec.layout();
-            let issuer = Issuer::new(layout, &grant, acquired.now, sent, generation)
-                .map_err(|error| StoreError::unusable(format!("the store's grant: {error}")))?;
+        let ending = self.holdings.iter_mut().filter(|holding| holding.ending);
+        for (holding, (grant, issuer)) in ending.zip(acquired) {
             let former = slots.get(holding.slot).and_then(Slot::get);
+            // The new one is in place before the former one is sealed, so that no caller finds the slot sealed in between.
             self.shared.slots.replace(holding.slot, issuer);
             to_release.extend(former.and_then(|former| holding.retire(&self.shared, former)));
-            **holding = Holding::new(holding.slot, grant);
+            *holding = Holding::new(holding.slot, grant);
         }
         drop(slots);
-        self.shared.change(|phase| {
-            phase.replaced = phase.replaced.wrapping_add(1);
-            // Woken callers find the handle ready.
-            phase.last_error = None;
-        });
+        self.shared.has_acquired();
         self.client.release(&to_release)
+    }
+
+    /// Acquires node ids, each with an issuer that is not in use yet.
+    pub(super) fn acquire(
+        &mut self,
+        nodes: NodeIds<'_>,
+    ) -> Result<Vec<(Grant, Issuer<L>)>, StoreError> {
+        // Read before the request: a lease that a copy of this machine was granted too is not used then.
+        let generation = self.shared.generation.now();
+        let (acquired, sent) = self.client.acquire(nodes)?;
+        self.shared.clock.anchor(acquired.now, sent);
+        let layout = self.shared.codec.layout();
+        let issuers = Issuer::of_all(layout, &acquired, sent, generation).map_err(|error| {
+            self.client.release_unused(&acquired.grants);
+            StoreError::unusable(format!("the store's grant: {error}"))
+        })?;
+        Ok(acquired.grants.into_iter().zip(issuers).collect())
     }
 
     fn release_all(&mut self) -> Result<(), StoreError> {
         let slots = self.shared.read();
+        // All are sealed before the first is released: the store grants a released node id at once.
         let retired = self.holdings.iter().filter_map(|holding| {
             let issuer = slots.get(holding.slot)?.get()?;
             holding.retire(&self.shared, issuer)
@@ -312,7 +336,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 }
 
 impl Holding {
-    /// Notes that a grant was lost.
+    /// Marks a lost grant as one to replace, and reports it.
     fn lost(&mut self, loss: Loss, namespace: &str) {
         (self.held, self.ending) = (false, true);
         events::lost(namespace, self.grant.node_id, loss.name());
@@ -326,6 +350,7 @@ impl Holding {
         shared: &SharedHandle<L, P>,
         issuer: &Issuer<L>,
     ) -> Option<Grant> {
+        // Nothing is released that was sealed before: it was lost, and is not this process's any more.
         let unused_from = shared.seal(issuer)?;
         let is_ours = self.held && issuer.is_of(shared.generation.now());
         is_ours.then_some(Grant {
@@ -335,13 +360,15 @@ impl Holding {
     }
 }
 
-/// Pause after a failed operation.
+/// Pause after a failed call of the store: what it said, or doubled, and at most a sixth of the TTL.
 pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Duration) -> Duration {
     let longest = ttl / LONGEST_PAUSE_PER_TTL;
     let pause = match error {
         StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => *retry_in,
         _ => doubled(FIRST_PAUSE, former_failures),
     };
+    // At least as long as after a first failure, so that "retry now" of a busy store is no loop; at most a part of the TTL,
+    // so that a store that is back before the leases end renews them.
     with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 

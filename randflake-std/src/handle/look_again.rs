@@ -22,9 +22,9 @@ pub(super) struct LookAgain {
     period: Duration,
     pause: Duration,
     apart: Duration,
-    /// Next look at the connection.
+    /// When to look at the connection next.
     check_at: Instant,
-    /// Next check of the store, if the connection broke.
+    /// When to check the store, if the connection broke.
     look_at: Option<Instant>,
     /// No check of the store before this.
     not_before: Instant,
@@ -44,7 +44,7 @@ impl LookAgain {
         }
     }
 
-    /// Time until the next step.
+    /// Time until [`step`](LookAgain::step) is due.
     pub(super) fn pause(&self, now: Instant) -> Duration {
         let next = self.look_at.unwrap_or(self.check_at);
         next.saturating_duration_since(now)
@@ -62,11 +62,13 @@ impl LookAgain {
                 return false;
             }
             self.look_at = None;
+            // Also where a connection breaks each time that it is idle: at most one read in a sixth of a TTL.
             self.not_before = now + self.apart;
             self.check_at = now + self.period;
             return true;
         }
         if now >= self.check_at {
+            // From now, not from when it was due: after a suspend the looks that were missed are not made up for.
             self.check_at = now + self.period;
             if has_disconnected() {
                 let look_at = now + self.pause.mul_f64(part);

@@ -225,6 +225,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
             return Health::InForkedChild;
         }
         let (closing, error, shortage) = {
+            // Copied, so that the keeper does not wait for the lock while clocks are read.
             let phase = shared.phase();
             let error = phase.last_error.clone();
             (phase.closing, error, phase.shortage.clone())
@@ -273,6 +274,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     pub fn close(&self) -> Result<(), StoreError> {
         let shared = &*self.0.0;
         if shared.begin_close() {
+            // Without a limit of its own: each request of the keeper has one.
             shared.wait_until(Duration::MAX, |phase| phase.ended);
         }
         shared.end_close()
@@ -281,6 +283,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for HandleOwner<L, P> {
     fn drop(&mut self) {
+        // Not in a forked child, whose copy of the keeper is not there to wait for.
         if self.0.begin_close() {
             let shared = Arc::clone(&self.0);
             tasks::block(move || _ = shared.wait_until(DROP_WAIT, |phase| phase.ended));
@@ -301,7 +304,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Debug for Handle<L, P
     }
 }
 
-/// The state of a handle's leases.
+/// The leases of a handle, what was lost and why the store failed: see [`Handle::lease`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LeaseStatus<L> {

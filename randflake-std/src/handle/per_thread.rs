@@ -24,7 +24,7 @@ pub(super) struct PerThread {
     values: Arc<Values>,
 }
 
-/// From `Box::leak`, once each.
+/// The values of all threads, each from `Box::leak` and listed once.
 #[derive(Debug)]
 struct Values {
     all: Mutex<Vec<BlockPointer>>,
@@ -41,6 +41,7 @@ unsafe impl Sync for Values {}
 
 impl PerThread {
     pub(super) fn new() -> Self {
+        // From 1 on: a thread's `LAST` begins with 0, which is nobody's.
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
@@ -78,6 +79,7 @@ impl PerThread {
             };
             let value = NonNull::from(Box::leak(Box::new(RefCell::new(value))));
             self.values.all().push(value);
+            // Values of owners that have ended are freed already. Taken out here, a list is as long as owners live.
             all.retain(|(_, _, values)| values.strong_count() > 0);
             all.push((self.number, value, Arc::downgrade(&self.values)));
         });
@@ -123,7 +125,7 @@ thread_local! {
     static ALL: ValuesOfThread = const { ValuesOfThread(RefCell::new(Vec::new())) };
 }
 
-/// All values of a thread.
+/// The values of one thread, with the number of the owner of each.
 struct ValuesOfThread(RefCell<Vec<(u64, BlockPointer, Weak<Values>)>>);
 
 #[cold]
@@ -144,6 +146,7 @@ impl ValuesOfThread {
 /// Frees the values of a thread that ends.
 impl Drop for ValuesOfThread {
     fn drop(&mut self) {
+        // First: a destructor of another local that generates an id must not find what is being freed.
         LAST.set((0, NonNull::dangling()));
         for (_, value, values) in self.0.take() {
             if let Some(values) = values.upgrade() {

@@ -1,8 +1,6 @@
 //! Shared state of a handle and its keeper that threads wait on.
 
-use core::time::Duration;
 use std::sync::Arc;
-use std::time::Instant;
 
 use super::losses::Losses;
 use crate::vocabulary::StoreError;
@@ -18,12 +16,12 @@ pub(super) struct HandlePhase {
     pub(super) release_error: Option<StoreError>,
     /// Number of issuers that the keeper has replaced.
     pub(super) replaced: u64,
-    /// Counts of lost leases.
+    /// Leases lost since the build, by reason.
     pub(super) losses: Losses,
-    /// The keeper must check the generation number.
+    /// A caller has noticed another generation number; the keeper checks the leases.
     pub(super) copied: bool,
-    /// The last generation reported to the keeper.
-    pub(super) told_of: Option<u64>,
+    /// The last generation that a caller has reported to the keeper.
+    pub(super) reported_generation: Option<u64>,
     /// Why the last call of the store failed, until one succeeds.
     pub(super) last_error: Option<Arc<StoreError>>,
     /// Why the store has not granted as many node ids as the load asks for, while it does.
@@ -39,24 +37,4 @@ pub(super) enum Wake {
     Copy,
     /// The time is up, or a tick ran out.
     Other,
-}
-
-/// Time limit of a wait.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Deadline {
-    started: Instant,
-    limit: Duration,
-}
-
-impl Deadline {
-    pub(super) fn after(limit: Duration) -> Self {
-        Self {
-            started: Instant::now(),
-            limit,
-        }
-    }
-
-    pub(super) fn left(&self) -> Duration {
-        self.limit.saturating_sub(self.started.elapsed())
-    }
 }

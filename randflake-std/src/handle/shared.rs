@@ -36,7 +36,7 @@ pub(super) struct SharedHandle<L: AnyLayout, P: Permutation + Send + Sync + 'sta
     pub(super) tally: UsageTally,
     /// Clock of the whole handle, as far ahead as the furthest issuer.
     pub(super) clock: AnchoredClock<L>,
-    /// The slot that issued last.
+    /// Index of the slot that issued last, with which the next call begins.
     cursor: AtomicU64,
     /// Demand of the callers of an elastic handle.
     pub(super) demand: Option<Demand>,
@@ -99,6 +99,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         if !P::PERMUTES {
             return self.generate_one();
         }
+        // Read once for the take and the refill: two readings could lie in two ticks.
         let now_ns = self.clock.now_ns();
         match self.blocks.take(now_ns, |stamp| self.is_valid(stamp)) {
             Some(id) => Ok(id),
@@ -114,6 +115,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             && let Ok(raw) = issuer.take(0)
         {
             let id = self.codec.id(raw);
+            // After the id was taken: a machine that was copied in between has another number by then. The id is dropped,
+            // and the slow path says why.
             if issuer.is_of(self.generation.now()) {
                 self.tally.issued(1);
                 return Ok(id);
@@ -128,6 +131,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         if !self.has_blocks {
             return self.generate_one();
         }
+        // A child that was forked in the middle of a block comes here, since its block is not valid, and is told why.
         self.check_process()?;
         let tick = self
             .codec
@@ -151,7 +155,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
                     .block
                     .refill(sequencer, held, &self.codec, now_ns)
                     .ok()?;
+                // Counted by the block: an atomic addition for each id would cost as much as the id.
                 self.tally.issued(thread_block.handed_out_since());
+                // What was reserved between a seal and this check is dropped with the block.
                 self.is_valid(stamp).then_some(id)
             })
         });
@@ -165,6 +171,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     #[inline]
     fn stamp(&self) -> Stamp {
         Stamp {
+            // Acquire, with the addition in `seal`: who sees the new number also sees that the lease was sealed.
             seals: self.seals.load(Ordering::Acquire),
             generation: self.generation.now(),
         }
@@ -188,6 +195,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     /// Stops issuing from a lease that somebody else has too.
     pub(super) fn lose(&self, issuer: &Issuer<L>) {
         self.seal(issuer);
+        // It stops nothing, which the seal has done: it makes the time that is left zero, for health and metrics.
         issuer.is_lost.store(true, Ordering::Release);
     }
 
@@ -209,7 +217,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         Ok(id)
     }
 
-    /// Counts a refused call.
+    /// Counts a refused call, and tells the keeper if that was for want of ids.
     #[cold]
     fn refused(&self, error: GenerateError) {
         self.tally.refused(error);
@@ -235,6 +243,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         take: impl FnOnce(u64) -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
         let generation = self.generation.now();
+        // Issuers of another generation are passed over by `first_ready`; a copy between there and here by what follows.
         let taken = take(generation);
         let is_copied = match &taken {
             Ok(_) => self.generation.now() != generation,
@@ -247,16 +256,17 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         taken
     }
 
-    /// Whether some lease is of another generation.
+    /// Whether some lease was requested in another generation than this.
     fn has_other_than(&self, generation: u64) -> bool {
         let slots = self.slots.read();
         let mut issuers = slots.iter().filter_map(Slot::get);
         issuers.any(|issuer| !issuer.is_of(generation))
     }
 
-    /// The slot that issued last.
+    /// Index of the slot that issued last.
     #[inline]
     pub(super) fn last_used(&self) -> usize {
+        // A hint: whichever slot it names, the issuer there decides.
         usize::try_from(self.cursor.load(Ordering::Acquire)).unwrap_or(usize::MAX)
     }
 
@@ -277,6 +287,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             })
         });
         let count = count.inspect_err(|error| self.refused(*error))?;
+        // A short buffer is no error, so nobody else tells of it.
         if count < ids.len() {
             self.tell_of_demand();
         }
@@ -341,8 +352,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     fn tell_of_copy(&self) -> bool {
         let generation = self.generation.now();
         let mut phase = self.phase();
-        if phase.told_of != Some(generation) {
-            phase.told_of = Some(generation);
+        // Once for each: every call is refused until the keeper has other leases, and must not wake it each time.
+        if phase.reported_generation != Some(generation) {
+            phase.reported_generation = Some(generation);
             phase.copied = true;
             self.changed.notify_all();
         }
@@ -354,6 +366,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     pub(super) fn pause(&self, time: Duration) -> Wake {
         let is_asked = || self.demand.as_ref().is_some_and(Demand::is_urgent);
         self.wait_until(time, |phase| phase.closing || phase.copied || is_asked());
+        // The lock was free in between. What came meanwhile is seen now; what comes later wakes the next pause.
         let mut phase = self.phase();
         let copied = mem::take(&mut phase.copied);
         match (phase.closing, copied) {
@@ -375,8 +388,17 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
 
     pub(super) fn change(&self, change: impl FnOnce(&mut HandlePhase)) {
         change(&mut self.phase());
+        // Without the lock, so that those who are woken find it free.
         self.changed.notify_all();
         self.tasks.wake();
+    }
+
+    /// Tells those who wait that the keeper has put issuers in place, and that the store answers.
+    pub(super) fn has_acquired(&self) {
+        self.change(|phase| {
+            phase.replaced = phase.replaced.wrapping_add(1);
+            phase.last_error = None;
+        });
     }
 
     /// Waits until the phase satisfies a condition; returns `false` if the time is up first.

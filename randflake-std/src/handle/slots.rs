@@ -144,7 +144,7 @@ impl<T> Slot<T> {
         Self(AtomicPtr::new(ptr::null_mut()))
     }
 
-    /// The current value, if any.
+    /// The value in use; `None` if the slot is vacant.
     #[inline]
     pub(super) fn get(&self) -> Option<&T> {
         let current = self.0.load(Ordering::Acquire);

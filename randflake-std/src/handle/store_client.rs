@@ -2,8 +2,6 @@
 
 use core::time::Duration;
 
-use randflake_core::LayoutSpec;
-
 use crate::clock::{MonotonicTime, wall_exact};
 use crate::observability::{events, metrics};
 use crate::store::LeaseStore;
@@ -12,11 +10,11 @@ use crate::vocabulary::{
 };
 
 pub(super) struct StoreClient {
-    store: LeaseStore,
+    pub(super) store: LeaseStore,
     holder: String,
     /// A copy of the process uses the same name.
     is_name_shared: bool,
-    ttl: Duration,
+    pub(super) ttl: Duration,
     ttl_ticks: u64,
     /// Token of an acquire of unknown outcome, which must be repeated unchanged.
     pending: Option<Token>,
@@ -40,10 +38,6 @@ impl StoreClient {
         self.store.namespace().name()
     }
 
-    pub(super) fn spec(&self) -> LayoutSpec {
-        self.store.namespace().spec()
-    }
-
     /// Warns of a TTL that would expire in a quarantine of the server although nothing was lost.
     pub(super) fn warn_of_short_ttl(&self) {
         let least = self.store.namespace().min_lasting_ttl();
@@ -52,34 +46,18 @@ impl StoreClient {
         }
     }
 
-    /// Whether connections to the store may break.
-    pub(super) fn is_on_server(&self) -> bool {
-        self.store.is_on_server()
-    }
-
-    pub(super) fn has_disconnected(&mut self) -> bool {
-        self.store.has_disconnected()
-    }
-
     /// Whether the store has forgotten some of these leases, or is another one. Unknown is no.
     pub(super) fn has_forgotten(&mut self, grants: &[Grant]) -> bool {
         match self.store.still_has(grants) {
             Ok(still_has) => !still_has,
+            // An outage forgets nothing. A refusal is that of another store, or of other terms.
             Err(error) => !matches!(error, StoreError::Unavailable(_)),
         }
     }
 
-    /// Number of node ids of the namespace.
-    pub(super) fn node_ids(&self) -> u64 {
-        self.store.namespace().node_ids()
-    }
-
-    pub(super) fn ttl(&self) -> Duration {
-        self.ttl
-    }
-
     /// Takes a new name and token, since a copy of the process has the current ones.
     pub(super) fn rename(&mut self) {
+        // Made at the next acquire: without a random source that fails, and is tried again.
         self.is_name_shared = true;
         self.pending = None;
     }
@@ -115,11 +93,14 @@ impl StoreClient {
             ttl: self.ttl_ticks,
         };
         let _span = events::acquire(self.store.namespace().name(), nodes.count());
+        // Before the request: measured from then a lease ends here no later than in the store, however long the answer took.
         let sent = MonotonicTime::exact();
         let outcome = self.store.acquire(&request);
+        // Any other answer is certain, so the next acquire is a new one.
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
         self.note_skew(acquired.now);
+        // It was granted, so no quarantine is left that a metric could show.
         metrics::quarantined(self.namespace(), Duration::ZERO);
         for grant in &acquired.grants {
             let ticks = [grant.start, grant.end];
@@ -169,6 +150,7 @@ impl StoreClient {
         let unused: Vec<_> = grants
             .iter()
             .map(|grant| Grant {
+                // A lease that ends where it starts leaves the node id free at once.
                 end: grant.start,
                 ..*grant
             })

@@ -24,7 +24,7 @@ pub const DEFAULT_SURVIVE: Duration = Duration::from_secs(60);
 /// `SegmentIDGenImpl.java`, `MAX_STEP`).
 pub const DEFAULT_LENGTHS: RangeInclusive<u32> = 1_000..=1_000_000;
 
-/// Makes [`Segments`]: see [`Segments::builder`].
+/// Configures and builds [`Segments`]: see [`Segments::builder`].
 #[must_use = "a builder does nothing until `build`"]
 pub struct SegmentsBuilder<P = Plain> {
     store: LeaseStore,
@@ -99,8 +99,10 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     /// [`SegmentsBuildError`].
     pub fn build(mut self) -> Result<Segments<P>, SegmentsBuildError> {
         self.check()?;
+        // When a refill begins only this part of a segment may be left, and that must last as long.
         let target = self.survive.saturating_mul(100) / self.refill_at_percent;
         let length = SegmentLength::new(*self.lengths.start(), *self.lengths.end(), target);
+        // The shortest length: how fast numbers will go is not known yet.
         let first = reserve_first(&mut self.store, length.get().into())?;
         let shared = SharedSegments::new(
             first,
@@ -114,7 +116,8 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
             .name("randflake-segments".to_owned())
             .spawn(move || keeper.run())
             .map_err(SegmentsBuildError::Thread)?;
-        shared.is_kept_by(thread.thread());
+        // Nobody has the handle yet, so nobody wakes the thread before this.
+        shared.set_keeper(thread.thread());
         Ok(Segments(Arc::new(SegmentsOwner(shared))))
     }
 
@@ -133,6 +136,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
 }
 
 fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<super::Segment, CounterError> {
+    // Only an unknown outcome is tried again. If the first try did reserve, its numbers are a gap.
     let mut backoff = Backoff::new(Duration::ZERO);
     loop {
         let error = match store.reserve(length) {
@@ -158,7 +162,7 @@ impl<P> Debug for SegmentsBuilder<P> {
     }
 }
 
-/// Why no handle was made.
+/// Error of [`SegmentsBuilder::build`]. No handle was made.
 #[non_exhaustive]
 pub enum SegmentsBuildError {
     /// The range of segment lengths is not allowed.
@@ -170,10 +174,10 @@ pub enum SegmentsBuildError {
     },
     /// The remainder to refill at is not within 1 to 100 %.
     RefillAt {
-        /// The part given, in per cent.
+        /// Remainder that was given, in percent.
         percent: u32,
     },
-    /// The counter was not moved.
+    /// The store refused the first segment, or failed.
     Counter(CounterError),
     /// The thread that reserves segments could not be started.
     Thread(io::Error),

@@ -25,7 +25,7 @@ pub(super) struct SegmentKeeper<P> {
     shared: Arc<SharedSegments<P>>,
     store: LeaseStore,
     length: SegmentLength,
-    /// When the length was adapted, and how many numbers had been taken then.
+    /// When the length was last adapted, and how many numbers had been taken by then.
     adapted: (Instant, u64),
     failures: u32,
     /// When to compare the counter with what was seen of it, unless numbers are reserved before.
@@ -48,10 +48,11 @@ impl<P> SegmentKeeper<P> {
         }
     }
 
-    /// Refills until the last handle is gone.
+    /// Refills, and compares the counter, until the last handle is gone.
     pub(super) fn run(mut self) {
         while !self.shared.has_ended() {
-            self.shared.looks();
+            self.shared.clear_woken();
+            // A park that was ended for no reason only looks once more.
             let pause = self.compare_at.saturating_duration_since(Instant::now());
             if self.shared.is_low() {
                 self.refill_or_pause();
@@ -108,11 +109,13 @@ impl<P> SegmentKeeper<P> {
             let (then, taken_then) = self.adapted;
             self.adapted = (Instant::now(), self.shared.taken());
             let (now, taken) = self.adapted;
+            // How fast numbers went since the last segment says how long the next one must be to last.
             self.length
                 .adapt(taken.wrapping_sub(taken_then), now.duration_since(then));
         }
         let length = self.length.get();
-        self.shared.asks();
+        // Told before the call, which may hang: after a second of it the store is said to be away.
+        self.shared.begin_request();
         let segment = self.store.reserve(length.into())?;
         self.shared
             .put(segment, length)

@@ -135,6 +135,7 @@ impl<P: Permutation> Segments<P> {
             let puts = shared.phase().puts;
             let left = limit.saturating_sub(started.elapsed());
             match self.next() {
+                // It slept until a segment was put, and others may have been faster: so it is tried again.
                 Err(error) if error.can_pass() && !left.is_zero() => {
                     shared.wait_for_put(puts, left);
                 }
@@ -175,13 +176,13 @@ impl<P: Permutation> Debug for Segments<P> {
     }
 }
 
-/// The state of a handle's segments.
+/// Numbers left in a handle, and the state of its store: see [`Segments::status`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SegmentsStatus {
     /// The numbers that can be issued without the store.
     pub remaining: u64,
-    /// The length of the next segment.
+    /// The length of the latest segment that was reserved.
     pub length: u32,
     /// For how long the store has failed, refused, or not answered for a second; `None` if it answers.
     pub away_for: Option<Duration>,
@@ -197,13 +198,13 @@ pub enum SegmentError {
     Refilling,
     /// Every reserved number has been issued, and the store fails or has not answered for a second.
     StoreAway {
-        /// For how long, in milliseconds.
+        /// Time since the request for the next segment began, in milliseconds.
         since_ms: u64,
     },
     /// Every reserved number has been issued, and the store refuses more until an operator intervenes:
     /// [`Segments::status`] has its message.
     StoreRefuses {
-        /// For how long, in milliseconds.
+        /// Time since the store was first asked, in milliseconds.
         since_ms: u64,
     },
     /// This process is a forked child of the one that built the handle. Build one in the child.

@@ -21,7 +21,7 @@ pub(super) struct SharedSegments<P> {
     buffer: SegmentBuffer<AtomicU64>,
     pub(super) permutation: P,
     refill_at_percent: u32,
-    /// The keeper is wanted when no more than this is left.
+    /// The keeper refills when no more numbers than this are left.
     refill_at: AtomicU64,
     /// Somebody has woken the keeper since it looked last.
     woken: AtomicBool,
@@ -31,24 +31,24 @@ pub(super) struct SharedSegments<P> {
     changed: Condvar,
 }
 
-/// How far the keeper is.
+/// State of the keeper, on whose changes threads wait.
 #[derive(Debug)]
 pub(super) struct SegmentsPhase {
     ended: bool,
-    /// How many segments it has put.
+    /// Number of segments put into the buffer since the first one.
     pub(super) puts: u64,
     length: u32,
-    /// When the store was first asked for the segment that is not there yet.
-    asked: Option<Instant>,
-    /// What it answered, if that was no segment.
-    trouble: Option<Arc<CounterError>>,
+    /// When the first request for the next segment began; `None` if no segment is missing.
+    requested_at: Option<Instant>,
+    /// Why the last call of the store failed, until one succeeds.
+    last_error: Option<Arc<CounterError>>,
 }
 
 impl SegmentsPhase {
-    /// How long the store has been away: since it was asked, if it has failed or is slow.
+    /// How long the store has been away: since the request began, if it has failed or takes longer than [`SLOW`].
     fn away_for(&self) -> Option<Duration> {
-        let waited = self.asked?.elapsed();
-        (self.trouble.is_some() || waited >= SLOW).then_some(waited)
+        let waited = self.requested_at?.elapsed();
+        (self.last_error.is_some() || waited >= SLOW).then_some(waited)
     }
 }
 
@@ -66,8 +66,8 @@ impl<P: Permutation> SharedSegments<P> {
                 ended: false,
                 puts: 0,
                 length,
-                asked: None,
-                trouble: None,
+                requested_at: None,
+                last_error: None,
             }),
             changed: Condvar::new(),
         };
@@ -77,6 +77,7 @@ impl<P: Permutation> SharedSegments<P> {
 
     #[inline]
     pub(super) fn next(&self) -> Result<Id, SegmentError> {
+        // Before a number is taken: a child has a copy of the buffer, and its parent issues the same numbers.
         self.check_process()?;
         let Some(number) = self.buffer.take(1) else {
             return Err(self.refusal());
@@ -105,6 +106,8 @@ impl<P: Permutation> SharedSegments<P> {
 
     #[inline]
     fn wake_if_low(&self) {
+        // Relaxed: who sees an old value wakes the keeper once more than needed, or is followed by a call that sees the new
+        // one. The last number of all goes through `refusal`, which always wakes.
         if self.is_low() && !self.woken.load(Ordering::Relaxed) {
             self.wake();
         }
@@ -119,7 +122,7 @@ impl<P: Permutation> SharedSegments<P> {
             return SegmentError::Refilling;
         };
         let since_ms = u64::try_from(away_for.as_millis()).unwrap_or(u64::MAX);
-        match phase.trouble.as_ref().map(|error| error.kind()) {
+        match phase.last_error.as_ref().map(|error| error.kind()) {
             None | Some(CounterErrorKind::Unavailable) => SegmentError::StoreAway { since_ms },
             Some(_) => SegmentError::StoreRefuses { since_ms },
         }
@@ -131,7 +134,7 @@ impl<P: Permutation> SharedSegments<P> {
             remaining: self.buffer.remaining(),
             length: phase.length,
             away_for: phase.away_for(),
-            last_error: phase.trouble.clone(),
+            last_error: phase.last_error.clone(),
         }
     }
 
@@ -145,14 +148,16 @@ impl<P: Permutation> SharedSegments<P> {
     }
 }
 
-/// Operations of the keeper.
+/// What the keeper calls.
 impl<P> SharedSegments<P> {
     pub(super) fn is_low(&self) -> bool {
+        // Relaxed: a bound of before makes a refill some numbers early or late, no more.
         self.buffer.remaining() <= self.refill_at.load(Ordering::Relaxed)
     }
 
-    /// Forgets that it was woken; to be called before it looks.
-    pub(super) fn looks(&self) {
+    /// Makes the next caller that finds few numbers wake the keeper again.
+    pub(super) fn clear_woken(&self) {
+        // Before the look, not after it: whoever sets it again after this makes the keeper look once more.
         self.woken.store(false, Ordering::SeqCst);
     }
 
@@ -162,31 +167,35 @@ impl<P> SharedSegments<P> {
 
     pub(super) fn put(&self, segment: Segment, length: u32) -> Result<(), PutError> {
         self.buffer.put(segment)?;
+        // After it: the other way round callers would compare what is left of the old one with the new bound.
         self.refill_after(segment);
         let mut phase = self.phase();
         phase.puts = phase.puts.wrapping_add(1);
         phase.length = length;
-        phase.asked = None;
-        phase.trouble = None;
+        phase.requested_at = None;
+        phase.last_error = None;
+        // Those who are woken find the lock free.
         drop(phase);
         self.changed.notify_all();
         Ok(())
     }
 
     fn refill_after(&self, segment: Segment) {
+        // Of the latest segment alone, as lengths change: at 100 % a refill begins when the one before is used up.
         let refill_at = u128::from(segment.len()) * u128::from(self.refill_at_percent) / 100;
         let refill_at = u64::try_from(refill_at).unwrap_or(u64::MAX);
         self.refill_at.store(refill_at, Ordering::Relaxed);
     }
 
-    /// The store is being asked.
-    pub(super) fn asks(&self) {
-        self.phase().asked.get_or_insert_with(Instant::now);
+    /// Notes that a request for a segment begins.
+    pub(super) fn begin_request(&self) {
+        // From the first try on: an outage is as long as all of them.
+        self.phase().requested_at.get_or_insert_with(Instant::now);
     }
 
     /// Notes how the last call of the store ended.
     pub(super) fn note(&self, error: Option<CounterError>) {
-        self.phase().trouble = error.map(Arc::new);
+        self.phase().last_error = error.map(Arc::new);
     }
 
     /// Takes all numbers that are left, so that nobody gets them.
@@ -198,7 +207,7 @@ impl<P> SharedSegments<P> {
         self.phase().ended
     }
 
-    pub(super) fn is_kept_by(&self, thread: &Thread) {
+    pub(super) fn set_keeper(&self, thread: &Thread) {
         self.keeper.get_or_init(|| thread.clone());
     }
 

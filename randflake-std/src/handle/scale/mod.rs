@@ -12,7 +12,6 @@ use randflake_core::{AnyLayout, Permutation};
 
 use super::demand::Demand;
 use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
-use super::issuer::Issuer;
 use super::keeper::{Holding, LeaseKeeper, failure_pause};
 use super::slots::Slot;
 use crate::clock::is_coarse;
@@ -22,7 +21,7 @@ use crate::vocabulary::{NodeIds, StoreError};
 /// Most node ids of one acquire: fewer than any store grants at once.
 const MOST_AT_ONCE: u32 = 64;
 
-/// State of scaling, besides the leases.
+/// State of an elastic handle in its keeper: what the load needs, and when to ask the store again.
 pub(super) struct Scale {
     rule: Elastic,
     count: NodeIdCount,
@@ -45,7 +44,7 @@ impl Scale {
     /// Time for which yielded node ids are left to others: longer than a waiting build takes to ask again (2.2 s).
     const YIELDED: Duration = Duration::from_secs(3);
 
-    /// Starts scaling in a namespace of `node_ids`.
+    /// Starts with the minimum, in a namespace of `node_ids` node ids.
     pub(super) fn new(asked: NodeIdCount, node_ids: u64, ttl: Duration) -> Self {
         let now = Instant::now();
         let count = asked.leaving_a_share(node_ids);
@@ -109,11 +108,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             }
         }
         if let Some(demand) = &self.shared.demand {
+            // Only what was in the sample: a tick that ran out since then counts for the next one.
             if sample.ran_out {
-                demand.answered();
+                demand.clear();
             }
             demand.set_can_take(self.held() < scale.count.most && self.can_take(&scale));
         }
+        // In each period, as a reader may have been there when a slot was vacated.
         self.shared.slots.reclaim();
         let is_changed = before != (self.held(), scale.wanted);
         if is_changed {
@@ -161,6 +162,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             used += match position.0.cmp(&tick) {
                 Ordering::Less => 0,
                 Ordering::Equal => position.1.into(),
+                // It has borrowed from a later tick, so all of this one is used.
                 Ordering::Greater => per_tick,
             };
         }
@@ -183,6 +185,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         loop {
             match self.acquire_more(asked) {
                 Ok(()) => return scale.succeeded(),
+                // The store grants all or none, and does not say how many are free.
                 Err(StoreError::Exhausted { .. }) if asked > 1 => asked /= 2,
                 Err(error) => {
                     scale.failed(&error, asked);
@@ -212,31 +215,18 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     }
 
     fn acquire_more(&mut self, count: u32) -> Result<(), StoreError> {
+        let acquired = self.acquire(NodeIds::Any(count))?;
         let shared = &*self.shared;
-        // Before it: a lease that a copy of this machine was granted, too, is not used.
-        let generation = shared.generation.now();
-        let (acquired, sent) = self.client.acquire(NodeIds::Any(count))?;
-        shared.clock.anchor(acquired.now, sent);
-        let layout = shared.codec.layout();
-        let issuer = |grant| Issuer::new(layout, grant, acquired.now, sent, generation);
-        let issuers: Result<Vec<_>, _> = acquired.grants.iter().map(issuer).collect();
-        let issuers = issuers.map_err(|error| {
-            self.client.release_unused(&acquired.grants);
-            StoreError::unusable(format!("the store's grant: {error}"))
-        })?;
         let slots = 0..shared.read().len();
         let is_vacant = |slot: &usize| self.holdings.iter().all(|holding| holding.slot != *slot);
         let vacant: Vec<_> = slots.filter(is_vacant).collect();
-        for ((slot, issuer), grant) in vacant.into_iter().zip(issuers).zip(acquired.grants) {
+        for (slot, (grant, issuer)) in vacant.into_iter().zip(acquired) {
             shared.slots.replace(slot, issuer);
             self.holdings.push(Holding::new(slot, grant));
         }
         // What ran out before is answered by these.
-        shared.demand.iter().for_each(Demand::answered);
-        shared.change(|phase| {
-            phase.replaced = phase.replaced.wrapping_add(1);
-            phase.last_error = None;
-        });
+        shared.demand.iter().for_each(Demand::clear);
+        shared.has_acquired();
         Ok(())
     }
 
@@ -254,6 +244,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let retire = |holding: &Holding| {
             let issuer = slots.get(holding.slot)?.get()?;
             let grant = holding.retire(&self.shared, issuer);
+            // After the seal, so that a caller who still has the issuer is refused by it.
             self.shared.slots.vacate(holding.slot);
             grant
         };

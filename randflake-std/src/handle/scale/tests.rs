@@ -11,6 +11,7 @@ use randflake_core::{
 use super::*;
 use crate::clock::ExactSystemClock;
 use crate::generation::Generation;
+use crate::handle::issuer::Issuer;
 use crate::handle::shared::SharedHandle;
 use crate::handle::store_client::StoreClient;
 use crate::store::engines::MemoryStore;
@@ -46,10 +47,7 @@ fn keeper<L: Layout>(
     let mut client = StoreClient::new(store.into(), "test".to_owned(), TTL);
     let (acquired, sent) = client.acquire(NodeIds::Any(2)).unwrap();
     let generation = Generation::constant();
-    let number = generation.now();
-    let layout = codec.layout();
-    let issuer = |grant| Issuer::new(layout, grant, acquired.now, sent, number).unwrap();
-    let issuers = acquired.grants.iter().map(issuer).collect();
+    let issuers = Issuer::of_all(codec.layout(), &acquired, sent, generation.now()).unwrap();
     let (count, anchor) = (NodeIdCount::from(1..=most), (acquired.now, sent));
     let shared = SharedHandle::new(issuers, count, codec, 0, generation, anchor);
     LeaseKeeper::new(Arc::new(shared), client, acquired.grants, false, count)

@@ -1,6 +1,6 @@
 //! Twin of `enabled` without the feature `tokio`.
 
-/// Stands for the waiting tasks.
+/// No tasks: without Tokio only threads wait.
 #[derive(Debug)]
 pub(in crate::handle) struct Tasks;
 

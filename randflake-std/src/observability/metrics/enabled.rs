@@ -16,6 +16,7 @@ pub(crate) fn begin(namespace: &str, ttl: Duration, reasons: &[&'static str]) {
         counter!("randflake_leases_lost_total", "namespace" => label(), "reason" => *reason)
             .increment(0);
     }
+    // The names that `failed` is called with.
     for operation in ["acquire", "renew", "release"] {
         counter!(
             "randflake_store_failures_total", "namespace" => label(), "operation" => operation
@@ -62,6 +63,7 @@ impl UsageTally {
 
     pub(crate) fn report(&self, namespace: &str) {
         let label = || namespace.to_owned();
+        // Relaxed: each count is taken once, and nothing else is read by it.
         let issued = self.issued.swap(0, Ordering::Relaxed);
         if issued > 0 {
             counter!("randflake_ids_issued_total", "namespace" => label()).increment(issued);
