@@ -9,12 +9,14 @@ use std::sync::{Arc, Barrier, mpsc};
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Clock, Field, Layout, LayoutFields, LayoutSpec, Plain};
+use randflake_core::Clock;
 use randflake_std::lease::{Grant, MemoryStore, Namespace};
 use randflake_std::{
     Builder, ExactSystemClock, GenerateError, Handle, Id, Lease, Randflake, Secret, Snowflake,
     SystemClock,
 };
+
+use crate::layouts::Narrow;
 
 const TTL: Duration = Duration::from_secs(3);
 /// For leases of which the keeper's next call is waited for, which is after a third, and not their end.
@@ -210,26 +212,15 @@ fn a_lost_lease_leaves_no_id_behind_and_another_is_used() {
     }
 }
 
-/// So few ids a second that the slowest machine takes them all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Small;
-
-impl Layout for Small {
-    type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        sequence: Field { bits: 13, shift: 0 },
-        ..Randflake::SPEC.fields()
-    });
-}
-
 #[test]
 fn a_node_id_issues_all_but_a_sixteenth_of_a_second_however_many_threads_stop() {
     const THREADS: usize = 64;
     const IN_A_SECOND: usize = 8_192;
-    let namespace = Namespace::new("test", Small).unwrap();
+    let layout = Narrow::<17, 13>;
+    let namespace = Namespace::new("test", layout).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let cipher = randflake_core::Sparx64::new(&[7; 16]);
-    let handle = Builder::new(Small, cipher, store).build().unwrap();
+    let handle = Builder::new(layout, cipher, store).build().unwrap();
     // Until one attempt was within a second: in the next one nobody has stopped.
     for _ in 0..50 {
         let issued = issued_in_the_last_second(&handle, THREADS);
@@ -243,7 +234,7 @@ fn a_node_id_issues_all_but_a_sixteenth_of_a_second_however_many_threads_stop() 
 
 /// Threads stop after a few ids, and one goes on to the end of a second: how many ids of that second all had.
 fn issued_in_the_last_second(
-    handle: &Handle<Small, randflake_core::Sparx64>,
+    handle: &Handle<Narrow<17, 13>, randflake_core::Sparx64>,
     threads: usize,
 ) -> usize {
     let (stopped, go_on) = (Barrier::new(threads + 1), Barrier::new(threads + 1));

@@ -8,7 +8,6 @@
 )]
 
 mod blocks;
-mod closing;
 #[path = "../contract/mod.rs"]
 mod contract;
 mod contract_memory;
@@ -19,8 +18,14 @@ mod copies;
 mod device_names;
 mod elastic;
 mod error_debug;
+#[cfg_attr(
+    not(feature = "tokio"),
+    expect(dead_code, reason = "tasks use more of it than threads")
+)]
+mod gate;
 mod generation;
 mod handle;
+mod layouts;
 mod ledger;
 mod look_again;
 mod record_texts;

@@ -7,27 +7,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use randflake_core::{Clock, Field, LayoutFields, LayoutSpec, ManualClock, Plain};
+use randflake_core::{Clock, ManualClock, Plain};
 use randflake_std::date::span;
 use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError, StoreErrorKind};
-use randflake_std::{BuildError, Builder, ExactSystemClock, Handle, Layout, Randflake};
+use randflake_std::{BuildError, Builder, ExactSystemClock, Handle};
 use tempfile::TempDir;
+
+use crate::layouts::Narrow;
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
 const SHORT: Duration = Duration::from_millis(300);
 
 /// A layout of two node ids.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Two;
-
-impl Layout for Two {
-    type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        node_id: Field { bits: 1, shift: 17 },
-        ..Randflake::SPEC.fields()
-    });
-}
+type Two = Narrow<1, 17>;
 
 struct Files {
     path: PathBuf,
@@ -49,11 +42,11 @@ impl Files {
 }
 
 fn namespace() -> Namespace {
-    Namespace::new("test", Two).unwrap()
+    Namespace::new("test", Two::default()).unwrap()
 }
 
 fn builder(store: impl Into<LeaseStore>) -> Builder<Two> {
-    Builder::new(Two, Plain, store)
+    Builder::new(Two::default(), Plain, store)
 }
 
 /// Builds in another thread, and does something once the build waits for a reason.
@@ -188,7 +181,7 @@ fn what_waiting_does_not_help_is_refused_at_once() {
     );
 
     let path = files.path.clone();
-    let other = Namespace::new("other", Two).unwrap();
+    let other = Namespace::new("other", Two::default()).unwrap();
     let opened = lease::deferred(&other, move |_| SqliteStore::open(&path, &namespace()));
     let error = builder(opened).wait(Duration::MAX).build().unwrap_err();
     assert!(

@@ -18,9 +18,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain, Sparx64};
+use randflake_core::Sparx64;
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace};
-use randflake_std::{Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Randflake};
+use randflake_std::{Builder, ExactSystemClock, GenerateError, Handle, Health, Id};
+
+use crate::layouts::Narrow;
 
 const TTL: Duration = Duration::from_secs(3);
 /// For leases of which the keeper's next call is waited for, which is after a third, or the quiet time, and not their end.
@@ -30,18 +32,8 @@ const LONG_TTL: Duration = Duration::from_secs(300);
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// So few ids a second that the slowest machine takes them all, and so few node ids that handles meet.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Few;
-
-impl Layout for Few {
-    type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        node_id: Field { bits: 3, shift: 17 },
-        sequence: Field { bits: 11, shift: 0 },
-        ..Randflake::SPEC.fields()
-    });
-}
+/// 8 node ids, and 2,048 ids a second of each.
+type Few = Narrow<3, 11>;
 
 const NODE_IDS: u32 = 8;
 const PER_TICK: usize = 2_048;
@@ -50,7 +42,9 @@ type Store = LeaseStore;
 type Ids = Handle<Few, Sparx64>;
 
 fn namespace() -> Namespace {
-    Namespace::new("test", Few).unwrap().with_max_ttl(LONG_TTL)
+    Namespace::new("test", Few::default())
+        .unwrap()
+        .with_max_ttl(LONG_TTL)
 }
 
 fn memory() -> MemoryStore {
@@ -59,7 +53,7 @@ fn memory() -> MemoryStore {
 
 fn builder(store: impl Into<LeaseStore>, count: RangeInclusive<u32>) -> Builder<Few, Sparx64> {
     let cipher = Sparx64::new(&[7; 16]);
-    let builder = Builder::new(Few, cipher, store);
+    let builder = Builder::new(Few::default(), cipher, store);
     builder.ttl(TTL).node_ids(count)
 }
 

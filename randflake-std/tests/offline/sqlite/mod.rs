@@ -8,6 +8,7 @@
 
 mod continuity;
 mod crowd;
+mod damage;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod faults;
 mod files;

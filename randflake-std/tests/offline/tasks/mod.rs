@@ -7,7 +7,6 @@
 
 mod building;
 mod dropping;
-mod gate;
 mod waiting;
 
 use core::time::Duration;
@@ -15,48 +14,27 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{Field, LayoutFields, LayoutSpec, Plain};
+use randflake_core::Plain;
+use randflake_std::Builder;
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Record};
-use randflake_std::{Builder, Layout, Randflake};
 use tokio::runtime::{self, Runtime};
 use tokio::time::sleep;
 
-use gate::Gate;
+use crate::gate::Gate;
+use crate::layouts::{SLOW_TTL, Slow};
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-const TICK: Duration = Duration::from_secs(40 * 365 * 24 * 3_600);
-
-/// Four ids in a tick of 40 years, from 2009 to 2049: no test meets the turn of a tick.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Slow;
-
-impl Layout for Slow {
-    type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        sequence: Field { bits: 2, shift: 0 },
-        timestamp: Field {
-            bits: 16,
-            shift: 34,
-        },
-        tick_ms: 1_000 * TICK.as_secs(),
-        epoch_unix_ms: 0,
-        ..Randflake::SPEC.fields()
-    });
-}
-
-const TTL: Duration = TICK.saturating_mul(3);
-
 /// A store behind a gate that is open.
 fn store() -> (MemoryStore, Arc<Gate>) {
     let gate = Arc::new(Gate::default());
-    let namespace = Namespace::new("test", Slow).unwrap().with_max_ttl(TTL);
+    let namespace = Namespace::new("test", Slow).unwrap().with_max_ttl(SLOW_TTL);
     (MemoryStore::new(namespace, Arc::clone(&gate)), gate)
 }
 
 fn builder(store: impl Into<LeaseStore>) -> Builder<Slow> {
-    Builder::new(Slow, Plain, store).ttl(TTL)
+    Builder::new(Slow, Plain, store).ttl(SLOW_TTL)
 }
 
 fn current_thread() -> Runtime {

@@ -7,15 +7,14 @@ use core::time::Duration;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use randflake_core::{Field, LayoutFields, LayoutSpec, Plain};
+use randflake_core::Plain;
 use randflake_std::lease::{MemoryStore, Namespace, StoreErrorKind};
-use randflake_std::{
-    Builder, ExactSystemClock, GenerateError, Handle, Health, Id, Layout, Randflake,
-};
+use randflake_std::{Builder, ExactSystemClock, GenerateError, Handle, Health, Id};
 use tokio::time::sleep;
 
-use crate::tasks::gate::Gate;
-use crate::tasks::{PATIENCE, Slow, builder, current_thread, records, store, ticks_until_it_opens};
+use crate::gate::Gate;
+use crate::layouts::{Narrow, Slow};
+use crate::tasks::{PATIENCE, builder, current_thread, records, store, ticks_until_it_opens};
 
 /// A handle that has no lease to issue from until the store has answered, which it does not yet.
 fn waits_for_the_store() -> (Handle<Slow>, Arc<Gate>) {
@@ -100,23 +99,12 @@ fn a_wait_that_cannot_help_ends_at_once() {
     assert!(closed.is_err());
 }
 
-/// So few ids a second that the slowest machine takes them all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Narrow;
-
-impl Layout for Narrow {
-    type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        sequence: Field { bits: 4, shift: 0 },
-        ..Randflake::SPEC.fields()
-    });
-}
-
 #[test]
 fn a_wait_for_the_next_second_sleeps_and_repeats_nothing() {
-    let namespace = Namespace::new("test", Narrow).unwrap();
+    let layout = Narrow::<17, 4>;
+    let namespace = Namespace::new("test", layout).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let handle = Builder::new(Narrow, Plain, store).build().unwrap();
+    let handle = Builder::new(layout, Plain, store).build().unwrap();
     let runtime = current_thread();
     let ticks = Arc::new(AtomicU64::new(0));
     let ticking = Arc::clone(&ticks);

@@ -6,7 +6,8 @@ use std::sync::{Condvar, Mutex};
 use randflake_core::Clock;
 use randflake_std::ExactSystemClock;
 
-use crate::tasks::PATIENCE;
+/// Far longer than a test takes.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 pub(crate) struct Gate {

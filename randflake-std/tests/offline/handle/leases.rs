@@ -1,0 +1,174 @@
+//! Leases of a handle: renewed, lost and replaced, on a store that fails on demand.
+
+use core::sync::atomic::Ordering;
+use core::time::Duration;
+use std::collections::HashSet;
+use std::thread;
+use std::time::Instant;
+
+use randflake_std::lease::{MemoryStore, StoreError, StoreErrorKind};
+use randflake_std::{GenerateError, Handle, Health, Layout, Lease, Randflake};
+
+use super::{
+    LONGER_TTL, PATIENCE, SECOND, TTL, builder, eventually, live, node_id, store, store_for,
+};
+
+/// Takes the handle's lease away, which cannot be renewed any more though its interval stays its own, and waits until
+/// another is there. Again and again: a renewal of the handle may have come between.
+fn replaced(store: &MemoryStore, handle: &Handle, mut meanwhile: impl FnMut()) {
+    // Another node id may begin in the same second.
+    let name = |lease: Lease<Randflake>| (lease.node_id(), lease.start());
+    let first = name(handle.lease().leases[0]);
+    let mut store = store.clone();
+    eventually("a new lease", || {
+        let grants = store.list().unwrap().into_iter().map(|record| record.grant);
+        let of_first = grants.filter(|grant| (grant.node_id, grant.start) == first);
+        // Its reply may be lost, too.
+        let _: Result<(), StoreError> = store.release(&of_first.collect::<Vec<_>>());
+        meanwhile();
+        name(handle.lease().leases[0]) != first
+    });
+}
+
+#[test]
+fn a_lease_is_renewed_long_after_its_first_end() {
+    // A keeper that does not run for most of a TTL is late, and loses its lease: then with a longer one.
+    let is_renewed = [TTL * 3, TTL * 12, TTL * 48]
+        .into_iter()
+        .any(outlives_its_first_end);
+    assert!(is_renewed, "a lease was replaced, not renewed");
+}
+
+/// Whether a handle still has its first lease when that would have ended.
+fn outlives_its_first_end(ttl: Duration) -> bool {
+    let handle = builder(&store()).ttl(ttl).build().unwrap();
+    let first = handle.lease().leases[0];
+    thread::sleep(ttl + SECOND);
+    let renewed = handle.lease().leases[0];
+    assert!(renewed.end() > first.end());
+    assert!(handle.lease().last_error.is_none());
+    handle.generate_wait(PATIENCE).unwrap();
+    (renewed.node_id(), renewed.start()) == (first.node_id(), first.start())
+}
+
+#[test]
+fn a_lost_lease_is_replaced() {
+    let store = store();
+    let handle = builder(&store).build().unwrap();
+    let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);
+    replaced(&store, &handle, || {
+        // What is issued meanwhile is of the old lease's own interval.
+        if let Ok(id) = handle.generate() {
+            assert!(ids.insert(id));
+        }
+    });
+    for _ in 0..10_000 {
+        assert!(ids.insert(handle.generate_wait(PATIENCE).unwrap()));
+    }
+}
+
+#[test]
+fn without_the_store_nothing_is_issued_after_the_end_and_service_resumes_by_itself() {
+    let store = store();
+    let asked = Instant::now();
+    let handle = builder(&store).build().unwrap();
+    let mut ids = HashSet::new();
+    store.fail_next(u32::MAX);
+    eventually("the end of the lease", || match handle.generate() {
+        Ok(id) => {
+            assert!(ids.insert(id));
+            false
+        }
+        Err(error) => {
+            assert!(matches!(error, GenerateError::LeaseOver { .. }), "{error}");
+            true
+        }
+    });
+    // The first of its seconds had begun when it was granted.
+    assert!(asked.elapsed() + SECOND >= TTL, "refused before the end");
+    assert_eq!(handle.lease().remaining, Duration::ZERO);
+    eventually("the reason", || {
+        let error = handle.lease().last_error;
+        error.is_some_and(|error| error.kind() == StoreErrorKind::Unavailable)
+    });
+    for _ in 0..1_000 {
+        assert!(handle.generate().is_err());
+    }
+
+    store.fail_next(0);
+    let resumed = handle.generate_wait(PATIENCE).unwrap();
+    assert!(ids.insert(resumed));
+}
+
+/// A copy of the process renews, as a machine that is resumed twice from one snapshot.
+#[test]
+fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
+    let store = store();
+    let handle = builder(&store).ttl(LONGER_TTL).build().unwrap();
+    let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);
+    let first = handle.lease().leases[0];
+    let name = store.clone().list().unwrap()[0].holder.clone();
+    let mut copy = store.clone();
+    copy.renew(&live(&store), 60).unwrap();
+    // So that there is a time without a lease to look at.
+    copy.quarantine().unwrap();
+    eventually("a refusal", || handle.generate().is_err());
+    assert!(first.end() > Randflake::SPEC.tick_at(copy.now().unwrap()).unwrap());
+    eventually("its count", || handle.lease().losses.contested == 1);
+    eventually(
+        "the reason",
+        || matches!(handle.health(), Health::NotReady { error: Some(error) } if error.kind() == StoreErrorKind::Quarantined),
+    );
+
+    let waiting = handle.clone();
+    let waiting = thread::spawn(move || waiting.generate_wait(PATIENCE).unwrap());
+    copy.override_quarantine().unwrap();
+    assert!(ids.insert(waiting.join().unwrap()));
+    eventually("readiness", || {
+        matches!(handle.health(), Health::Ready { .. })
+    });
+    let records = copy.list().unwrap();
+    let record = |node_id| {
+        records
+            .iter()
+            .find(|record| record.grant.node_id == node_id)
+    };
+    let contested = record(first.node_id()).unwrap();
+    assert!(contested.contested && contested.holder == name);
+    let next = record(node_id(&handle)).unwrap();
+    assert!(!next.contested && next.holder != name, "{next:?}");
+}
+
+#[test]
+fn a_lost_reply_costs_no_second_node_id() {
+    let store = store();
+    store.lose_replies(2);
+    let handle = builder(&store).ttl(LONGER_TTL).build().unwrap();
+    assert_eq!(live(&store).len(), 1);
+
+    // That of the release, and of the acquires that follow when the lease is known to be lost.
+    store.lose_replies(3);
+    replaced(&store, &handle, || ());
+    assert_eq!(
+        store.clone().list().unwrap().len(),
+        2,
+        "the lost lease and its replacement"
+    );
+}
+
+#[test]
+fn a_store_whose_clock_steps_back_gets_other_node_ids_to_work() {
+    let (store, clock) = store_for::<Randflake>();
+    let handle = builder(&store).build().unwrap();
+    let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);
+    let first = node_id(&handle);
+    clock.offset_ms.store(-8_000, Ordering::SeqCst);
+    eventually("another node id", || {
+        assert!(
+            ids.insert(handle.generate_wait(PATIENCE).unwrap()),
+            "no repetition"
+        );
+        node_id(&handle) != first
+    });
+    assert!(ids.insert(handle.generate_wait(PATIENCE).unwrap()));
+}
