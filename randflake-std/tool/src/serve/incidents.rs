@@ -63,6 +63,7 @@ impl Incidents {
     fn look(&mut self, health: &Health, losses: Losses) -> Vec<String> {
         let mut lines: Vec<_> = lost(self.losses, losses).collect();
         self.losses = losses;
+        // By the state, not the line: that has times which change with every look.
         let (state, line) = describe(health);
         if state != self.state {
             lines.push(line);

@@ -7,11 +7,12 @@ use core::time::Duration;
 use std::io::{self, Write as _};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use serde::Serialize;
 
 use super::service::refusal::RefusalKind;
+use crate::date::now;
 use crate::failure::Failure;
 
 /// Most lines that wait to be written; more are dropped and counted. A reader that stops, such as a full pipe, must not stop
@@ -83,9 +84,8 @@ impl RequestLog {
         let (Some(begun), Some(lines)) = (begun, &self.lines) else {
             return;
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let line = LogLine {
-            unix_ms: whole(now.unwrap_or_default(), 1_000),
+            unix_ms: whole(now(), 1_000),
             entry,
             micros: whole(begun.elapsed(), 1_000_000),
             dropped: self.dropped.swap(0, Ordering::Relaxed),

@@ -101,6 +101,7 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
             return Err(Failure::failed(why));
         }
     };
+    // Before the key is read: a word that is misspelt may be the one that says which.
     words.end().map_err(Failure::failed)?;
     layout.has_time_left()?;
     let cipher = match (key, layout.is_encrypted()) {

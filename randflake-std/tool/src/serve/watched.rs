@@ -91,6 +91,7 @@ fn others_read(_: &Metadata) -> bool {
 fn seen(found: &Metadata) -> FileStamp {
     use std::os::unix::fs::MetadataExt;
 
+    // Not the time of modification, which whoever writes a file may set to that of the one before.
     Some((found.dev(), found.ino(), found.ctime(), found.ctime_nsec()))
 }
 

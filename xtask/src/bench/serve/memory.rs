@@ -39,7 +39,7 @@ const FEW_BURSTS: u32 = 2;
 const FILES: &str = "--nofile=8192:";
 
 /// What the connections of a burst do.
-enum Kind {
+enum BurstKind {
     Flood(Flood),
     /// Commands of `redis-benchmark`.
     Redis(&'static [&'static str], &'static [&'static str]),
@@ -47,30 +47,30 @@ enum Kind {
     Http(&'static [&'static str], &'static str),
 }
 
-const KINDS: [(&str, Kind); 6] = [
+const KINDS: [(&str, BurstKind); 6] = [
     (
         "5,000 TLS handshakes of which 16 kB come",
-        Kind::Flood(HANDSHAKES),
+        BurstKind::Flood(HANDSHAKES),
     ),
     (
         "331 commands of 1 MB without their last bytes",
-        Kind::Flood(COMMANDS),
+        BurstKind::Flood(COMMANDS),
     ),
     (
         "60 answers of 100,000 ids that nobody takes",
-        Kind::Flood(ANSWERS),
+        BurstKind::Flood(ANSWERS),
     ),
     (
         "1,000 connections with pipelines of 64 INCR",
-        Kind::Redis(PIPELINED, &["INCR", "default"]),
+        BurstKind::Redis(PIPELINED, &["INCR", "default"]),
     ),
     (
         "1,000 connections with arrays of 1,000 ids",
-        Kind::Redis(LONG_REPLIES, &["ID.NEXT", "default", "COUNT", "1000"]),
+        BurstKind::Redis(LONG_REPLIES, &["ID.NEXT", "default", "COUNT", "1000"]),
     ),
     (
         "1,000 connections with HTTP batches of 1,000 ids",
-        Kind::Http(HTTP, "count=1000"),
+        BurstKind::Http(HTTP, "count=1000"),
     ),
 ];
 
@@ -133,13 +133,13 @@ struct Subject<'a> {
 
 impl Subject<'_> {
     /// What is kept after each burst, in KiB. Fails if it ever took more than the manifests allow.
-    fn kept(&self, name: &str, kind: &Kind, bursts: u32) -> Result<Vec<u64>, String> {
+    fn kept(&self, name: &str, kind: &BurstKind, bursts: u32) -> Result<Vec<u64>, String> {
         let scratch = Scratch::new("bench-memory").map_err(|error| error.to_string())?;
         let container = Container::make();
         let path = |name: &str| scratch.path().join(name).display().to_string();
         let mut arguments = Vec::new();
         let mut secret = String::new();
-        if let Kind::Flood(flood) = kind {
+        if let BurstKind::Flood(flood) = kind {
             secret = token(self.program, &scratch)?;
             arguments.extend(["--tokens".to_owned(), path("tokens")]);
             if flood.is_encrypted {
@@ -154,7 +154,7 @@ impl Subject<'_> {
             container: container.as_ref(),
         };
         let ours = match kind {
-            Kind::Flood(_) => Ours::start_with(self.program, &scratch, &settings),
+            BurstKind::Flood(_) => Ours::start_with(self.program, &scratch, &settings),
             _ => Ours::start_issuing(self.program, &scratch, self.load, &settings),
         }?;
         let place = match &container {
@@ -165,9 +165,9 @@ impl Subject<'_> {
         let mut kept = Vec::new();
         for burst in 1..=bursts {
             match kind {
-                Kind::Flood(flood) => flood.run(&ours, &secret, self.flood)?,
-                Kind::Redis(how, words) => _ = self.load.redis(ours.resp, how, words)?,
-                Kind::Http(how, query) => _ = self.load.http(ours.http, how, query)?,
+                BurstKind::Flood(flood) => flood.run(&ours, &secret, self.flood)?,
+                BurstKind::Redis(how, words) => _ = self.load.redis(ours.resp, how, words)?,
+                BurstKind::Http(how, query) => _ = self.load.http(ours.http, how, query)?,
             }
             let now = resident(&ours)?;
             kept.push(now);

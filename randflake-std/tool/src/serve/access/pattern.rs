@@ -27,6 +27,7 @@ impl FromStr for Pattern {
             Some(stem) => (stem, true),
             None => (text, false),
         };
+        // Of a namespace's name. A `*` anywhere else would look as if it matched there.
         let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if !stem.chars().all(is_allowed) || stem.is_empty() && !is_prefix {
             return Err(format!(

@@ -3,13 +3,13 @@
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::date::{span, utc};
 
 use super::quota::{Limit, PerQuota, Quota, QuotaKind};
 use super::weight::{Weight, small_per_second};
 use super::{Hash, Pattern, Scope};
+use crate::date;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 use crate::serve::service::store_sessions::Turns;
 
@@ -107,9 +107,7 @@ impl Principal {
     }
 
     pub(super) fn has_expired(&self) -> bool {
-        let now = || SystemTime::now().duration_since(UNIX_EPOCH);
-        self.until
-            .is_some_and(|until| until <= now().unwrap_or_default())
+        self.until.is_some_and(|until| until <= date::now())
     }
 
     /// Refuses a token that has expired. Only who has sent it is told.
@@ -190,6 +188,7 @@ impl Principal {
                     format!("{message}, and {amount} were asked for at once: ask for fewer");
                 return Refusal::new(RefusalKind::Quota, message);
             };
+            // Shown in milliseconds: "try again in 0s" would be followed.
             let wait = wait.max(Duration::from_millis(1));
             let message = format!("{message}: try again in {}", span(wait));
             Refusal::new(RefusalKind::Quota, message).retry_in(wait)

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex as StdMutex};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use metrics::gauge;
 use randflake_std::lease::{LeaseStore, Occupancy, Quarantine, StoreError};
@@ -12,7 +12,9 @@ use tokio::sync::Mutex;
 
 use super::forecasts::{ShownForecast, Trends};
 use super::status::{NodeIdCounts, NodeIdState};
+use super::whole_ms;
 use crate::command::lease::Snapshot;
+use crate::date;
 use crate::serve::lock::lock;
 use crate::serve::service::Service;
 use crate::serve::service::served_namespace::ServedNamespace;
@@ -22,14 +24,23 @@ const KEPT: Duration = Duration::from_millis(1_500);
 /// Most cells of the map: more are not told apart.
 const MOST_CELLS: u64 = 2_048;
 
-#[derive(Clone)]
+/// What the store says of a namespace, as the page gets it.
+#[derive(Clone, Serialize)]
 pub(super) struct Board {
-    pub(super) counts: NodeIdCounts,
-    pub(super) map: NodeMap,
+    #[serde(rename = "leases")]
+    counts: NodeIdCounts,
+    map: NodeMap,
     /// The store's clock minus this machine's.
-    pub(super) skew_ms: i64,
-    pub(super) quarantine: Option<Quarantine>,
-    pub(super) forecasts: Vec<ShownForecast>,
+    skew_ms: i64,
+    pub(super) quarantine: Option<ShownQuarantine>,
+    forecasts: Vec<ShownForecast>,
+}
+
+#[derive(Clone, Serialize)]
+pub(super) struct ShownQuarantine {
+    since_unix_ms: u64,
+    until_unix_ms: u64,
+    pub(super) text: String,
 }
 
 /// A letter for each cell: the worst state of its node ids, `c`ontested, `e`nding, `h`eld or `.` for free.
@@ -96,7 +107,11 @@ impl Board {
             counts,
             map,
             skew_ms,
-            quarantine,
+            quarantine: quarantine.map(|quarantine| ShownQuarantine {
+                since_unix_ms: whole_ms(quarantine.since),
+                until_unix_ms: whole_ms(quarantine.until),
+                text: quarantine.to_string(),
+            }),
             forecasts,
         })
     }
@@ -123,10 +138,7 @@ fn seconds(ms: i64) -> f64 {
 }
 
 fn here() -> i64 {
-    // Before 1970 nothing is right.
-    ms(SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default())
+    ms(date::now())
 }
 
 fn ms(time: Duration) -> i64 {

@@ -4,7 +4,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, R
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
 
-/// Its own resources, and nothing else.
+/// Its own resources, and nothing else: names of holders, which clients choose, must not become scripts in an operator's page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 

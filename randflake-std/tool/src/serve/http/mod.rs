@@ -160,6 +160,7 @@ async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Nex
         noted.end(&app.service, &response);
     }
     let headers = response.headers_mut();
+    // A browser must not take ids or a refusal for a page, nor show yesterday's.
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     let fresh = HeaderValue::from_static("no-store");
     headers.entry(CACHE_CONTROL).or_insert(fresh);

@@ -40,6 +40,7 @@ impl Recorded {
         let pairs = || key.labels().map(|label| (label.key(), label.value()));
         let namespace = pairs().find(|(name, _)| *name == "namespace");
         let namespace = namespace.map(|(_, value)| value.to_owned());
+        // Taken when a metric is registered, not when it counts: handles keep what they get.
         let mut kept = lock(&self.0);
         let family = kept.entry((key.name().to_owned(), kind)).or_default();
         Arc::clone(family.entry((labels(pairs()), namespace)).or_default())

@@ -32,6 +32,7 @@ impl StallLimit {
         context: &mut Context<'_>,
         outcome: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
+        // Any progress begins the time anew: a slow client is served, one that has stopped is not waited for.
         if outcome.is_ready() {
             self.limit = None;
             return outcome;
@@ -48,6 +49,7 @@ impl AsyncRead for StallLimit {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        // hyper limits how long it waits for a head, and the body has a limit of its own.
         Pin::new(&mut self.get_mut().stream).poll_read(context, buffer)
     }
 }

@@ -2,18 +2,18 @@
 
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use randflake_std::lease::{Quarantine, Record};
+use randflake_std::lease::Record;
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Handle, Health};
 use serde::Serialize;
 
-use super::board::{Board, NodeMap};
+use super::board::Board;
 use super::body::Json;
 use super::request::ApiRequest;
-use super::{forecasts, whole_ms};
+use super::whole_ms;
 use crate::command::lease::Snapshot;
+use crate::date;
 use crate::layout::described;
 use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
@@ -81,17 +81,7 @@ struct NamespaceStatus {
     issued: u64,
     held_here: usize,
     #[serde(flatten)]
-    board: Option<StoreStatus>,
-}
-
-/// What the store says.
-#[derive(Serialize)]
-struct StoreStatus {
-    leases: NodeIdCounts,
-    map: NodeMap,
-    skew_ms: i64,
-    quarantine: Option<Quarantined>,
-    forecasts: Vec<forecasts::ShownForecast>,
+    board: Option<Board>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -99,13 +89,6 @@ pub(super) struct NodeIdCounts {
     pub(super) held: u64,
     pub(super) ending: u64,
     pub(super) contested: u64,
-}
-
-#[derive(Serialize)]
-struct Quarantined {
-    since_unix_ms: u64,
-    until_unix_ms: u64,
-    text: String,
 }
 
 #[derive(Serialize)]
@@ -134,7 +117,7 @@ pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Re
     let refused = counters.refusals().filter(|(_, count)| *count > 0);
     Ok(Json(ServerStatus {
         version: env!("CARGO_PKG_VERSION"),
-        now_unix_ms: whole_ms(now()),
+        now_unix_ms: whole_ms(date::now()),
         uptime_ms: whole_ms(service.uptime()),
         store: is_of_all.then(|| app.store.clone()),
         ready: service.is_ready(),
@@ -146,13 +129,6 @@ pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Re
         }),
         namespaces,
     }))
-}
-
-fn now() -> Duration {
-    // Before 1970 nothing is right.
-    SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
 }
 
 impl NamespaceStatus {
@@ -172,13 +148,7 @@ impl NamespaceStatus {
                 .handle()
                 .map(Handle::lease)
                 .map_or(0, |lease| lease.leases.len()),
-            board: board.ok().map(|board| StoreStatus {
-                leases: board.counts,
-                map: board.map,
-                skew_ms: board.skew_ms,
-                forecasts: board.forecasts,
-                quarantine: board.quarantine.as_ref().map(Quarantined::of),
-            }),
+            board: board.ok(),
         }
     }
 }
@@ -193,7 +163,7 @@ fn state_of(
         .ok()
         .and_then(|board| board.quarantine.as_ref());
     match (health, quarantine, board) {
-        (_, Some(quarantine), _) => ("quarantine", Some(quarantine.to_string())),
+        (_, Some(quarantine), _) => ("quarantine", Some(quarantine.text.clone())),
         (None, ..) => (
             "not_ready",
             Some("its store has not granted a lease yet".to_owned()),
@@ -206,16 +176,6 @@ fn state_of(
             ("not_ready", error.map(|error| error.to_string()))
         }
         (Some(_), ..) => ("not_ready", Some("the server is stopping".to_owned())),
-    }
-}
-
-impl Quarantined {
-    fn of(quarantine: &Quarantine) -> Self {
-        Self {
-            since_unix_ms: whole_ms(quarantine.since),
-            until_unix_ms: whole_ms(quarantine.until),
-            text: quarantine.to_string(),
-        }
     }
 }
 

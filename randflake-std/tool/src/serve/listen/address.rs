@@ -21,6 +21,7 @@ impl FromStr for ListenAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        // No host is called so: a name that is looked up needs a port.
         if text == "systemd" {
             return Ok(Self::Passed);
         }

@@ -9,7 +9,7 @@ use super::MemoryBudget;
 use crate::failure::say;
 
 const LOOK: Duration = Duration::from_secs(1);
-/// Refusals are a new incident after so long without any.
+/// Refusals are a new incident after so long without any: a flood that comes in waves is told once.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// The bytes of a part of the budget.

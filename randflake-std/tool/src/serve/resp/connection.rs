@@ -110,6 +110,7 @@ impl RespConnection {
         };
         let begun = self.input.len();
         let bytes = needed(begun, self.read);
+        // Input and replies together: whoever sends 64 KiB of commands gets about as much.
         let held = self.long_buffers.as_ref().map_or(0, Share::bytes);
         if bytes <= held {
             return Ok(());
@@ -137,7 +138,8 @@ impl RespConnection {
         self.long_buffers = None;
     }
 
-    /// Answers what was received before the server was to stop, and what is on its way.
+    /// Answers what was received before the server was to stop, and what is on its way: a client that has sent a command may
+    /// not know whether it was executed if the connection just ends.
     async fn finish(mut self) -> io::Result<()> {
         let mut left = LAST_BYTES;
         while left > 0 && !self.session.is_over {
@@ -195,6 +197,7 @@ impl RespConnection {
             begin += length;
             self.send_if_long().await?;
             if let Some(transaction) = self.session.executing.take() {
+                // The reply is an array whose length is written: each command is answered, also after a refusal.
                 for words in transaction.commands() {
                     self.session.answer(words).await;
                     self.send_if_long().await?;

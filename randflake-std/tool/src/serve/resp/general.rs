@@ -57,7 +57,7 @@ pub(super) fn quit(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
     Ok(())
 }
 
-/// `AUTH [name] token`
+/// `AUTH [name] token`: the connection is that of the token from here on.
 pub(super) fn auth(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     match (words.get(1), words.get(2), words.len()) {
         (Some(token), None, _) => session.authenticate(None, token)?,
@@ -201,7 +201,7 @@ fn describe(entry: &CommandEntry, out: &mut Replies) {
     out.number(i8::from(entry.key != 0));
 }
 
-/// `CONFIG GET name`
+/// `CONFIG GET name`: tools ask for settings of Redis, most of which there are none of.
 pub(super) fn config(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     let out = &mut session.out;
     let is_get = words

@@ -37,6 +37,7 @@ pub(super) async fn get(session: &mut RespSession, words: CommandArgs<'_>) -> An
 
 /// `MGET namespace namespace ...`: the digits of a new id for each.
 pub(super) async fn mget(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    // Memory before ids: an id that cannot be answered is lost.
     session.hold(words.len() * ID_REPLY).await?;
     // Before anything is answered: a reply has either all or none.
     let mut ids = Vec::with_capacity(words.len());

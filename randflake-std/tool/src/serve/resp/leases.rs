@@ -29,6 +29,8 @@ pub(super) async fn acquire(session: &mut RespSession, words: CommandArgs<'_>) -
     }
     let listed = asked.node_ids.as_ref().map(Vec::len);
     let count = listed.unwrap_or(asked.count.unwrap_or(1) as usize);
+    // Before the store grants anything: leases that cannot be answered are nobody's until they expire. What is more than
+    // allowed is refused later.
     session
         .hold(count.min(MAX_LEASES as usize) * LEASE_REPLY)
         .await?;

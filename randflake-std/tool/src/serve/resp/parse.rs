@@ -15,7 +15,7 @@ pub(crate) struct CommandLimits {
     pub(crate) bytes: usize,
 }
 
-/// The longest line of words, and its end.
+/// The longest line of words, and its end, in bytes. Redis allows 64 KiB; lines are typed by people.
 const MAX_LINE: usize = 4_096;
 /// The longest line with a length: a mark, 20 digits, and the end.
 const MAX_LENGTH_LINE: usize = 32;

@@ -83,7 +83,7 @@ pub(super) struct RespSession {
     pub(super) executing: Option<RespTransaction>,
     /// Commands that came without a token.
     pub(super) greetings: u32,
-    /// Ends the connection once this batch is answered.
+    /// Ends the connection once this batch is answered: what stands behind in the same read is not looked at.
     pub(super) is_over: bool,
     /// A command of this batch has waited for ids in vain. The others do not: a pipeline would be answered after hours.
     has_waited: bool,
@@ -192,7 +192,8 @@ impl RespSession {
         // First: who sends a wrong token must not go on with the rights of the one before.
         self.forget();
         let principal = self.service.access.authenticate(token)?;
-        // Clients that ask for a user's name send `default` if they have none.
+        // Clients that ask for a user's name send `default` if they have none. Any other name must be the token's, so that a
+        // wrong pair is noticed where it is configured.
         let is_other = |name: &&[u8]| *name != b"default" && *name != principal.name().as_bytes();
         if name.as_ref().is_some_and(is_other) {
             let message = "the token is another user's: send its name, default or none";
@@ -235,6 +236,8 @@ impl RespSession {
             .principal
             .as_deref()
             .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, ""))?;
+        // A client asks one namespace again and again: a search and a check of rights for each id would cost more than the id.
+        // It is forgotten whenever the rights may have changed.
         let is_last = |space: &Arc<ServedNamespace>| space.name().as_bytes() == name;
         if !self.last.as_ref().is_some_and(is_last) {
             let name = str::from_utf8(name)
@@ -297,6 +300,7 @@ impl RespSession {
     }
 
     fn count_issued(&mut self) {
+        // Once for a batch: the counter is one word that all connections write.
         if let (Some(space), 1..) = (&self.last, self.issued) {
             space.issued.add(self.issued);
             self.issued = 0;
@@ -345,6 +349,7 @@ impl RespSession {
     }
 
     async fn execute(&mut self, words: CommandArgs<'_>) -> Answered {
+        // Redis, too, refuses to execute a transaction of which a command could not be queued.
         let checked = self.check(words);
         let entry = checked.inspect_err(|_| self.spoil())?;
         if self.keeps(entry) {

@@ -95,7 +95,7 @@ impl RespSession {
     }
 }
 
-/// `MULTI`: begins a transaction.
+/// `MULTI`: keeps the commands that follow, until `EXEC`.
 pub(super) fn multi(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
     if session.transaction.is_some() {
         return Err(Refusal::invalid("MULTI calls can not be nested"));
@@ -105,7 +105,7 @@ pub(super) fn multi(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
     Ok(())
 }
 
-/// `DISCARD`: forgets it.
+/// `DISCARD`: forgets the commands that were kept.
 pub(super) fn discard(session: &mut RespSession, _: CommandArgs<'_>) -> Answered {
     end(session, "DISCARD")?;
     session.out.simple("OK");

@@ -64,7 +64,8 @@ impl Answers {
     }
 }
 
-/// The upper bounds of a histogram's buckets, in microseconds, and as Prometheus has them.
+/// The upper bounds of a histogram's buckets, in microseconds, and as Prometheus has them: from an id that is there (under
+/// 0.1 ms) to a request that has waited for everything it may (30 s).
 const BOUNDS: [(u64, &str); 14] = [
     (100, "0.0001"),
     (250, "0.00025"),

@@ -5,9 +5,9 @@
 pub(crate) enum IdsFormat {
     /// A JSON object with text and decimal digits of each id; in HTTP alone.
     Json,
-    /// Base32hex.
+    /// Up to 13 digits of base32hex, which sort as the numbers.
     Text,
-    /// Decimal digits, signed.
+    /// Signed decimal digits, as databases show the number.
     Int,
     /// Eight bytes for each id, the lowest first.
     Raw,

@@ -27,9 +27,10 @@ use super::access::{Access, Principal, Scope};
 use super::log::RequestLog;
 use crate::form::TextForm;
 
-/// The largest number of ids of one request.
+/// The largest number of ids of one request: with the digits of each about 8 MB of JSON, and less than a second of one node
+/// id in the Randflake layout.
 pub(crate) const MAX_IDS: usize = 100_000;
-/// The largest number of leases of one request.
+/// The largest number of leases of one request: one transaction of the store writes them all.
 pub(crate) const MAX_LEASES: u32 = 1_000;
 
 /// Everything that requests use. One for the process; a request's time is mostly spent elsewhere.
@@ -111,6 +112,7 @@ impl Service {
         scope: Scope,
         name: &str,
     ) -> Result<&Arc<ServedNamespace>, Refusal> {
+        // Rights first: whether there is a namespace is told only to those who may use one of that name.
         principal.check(scope, name)?;
         self.spaces.get(name).ok_or_else(|| {
             let names = self.spaces.keys().map(String::as_str);

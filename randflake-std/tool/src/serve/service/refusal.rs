@@ -140,6 +140,7 @@ impl Error for Refusal {}
 impl From<&GenerateError> for Refusal {
     fn from(error: &GenerateError) -> Self {
         let kind = match error {
+            // The next tick brings more, here as elsewhere.
             GenerateError::SequenceExhausted { .. } => RefusalKind::Busy,
             _ => RefusalKind::Unavailable,
         };
@@ -163,6 +164,7 @@ impl From<StoreError> for Refusal {
             }
             _ => (RefusalKind::Failed, None),
         };
+        // Messages of a store may name its host, its user or a path: for the log, not for clients.
         let (message, detail) = match &error {
             StoreError::Invalid(_)
             | StoreError::Exhausted { .. }

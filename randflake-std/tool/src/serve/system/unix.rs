@@ -40,6 +40,7 @@ pub(in crate::serve) async fn watchdog() {
     let Some(limit) = sd_notify::watchdog_enabled() else {
         return;
     };
+    // Half of it, as sd_watchdog_enabled(3) advises: one beat may be late.
     let mut beats = interval((limit / 2).max(Duration::from_millis(1)));
     beats.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {

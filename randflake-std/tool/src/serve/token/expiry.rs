@@ -1,7 +1,6 @@
 //! When a token expires.
 
 use core::time::Duration;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::date;
 
@@ -28,12 +27,7 @@ impl Expiry {
 
 /// So long from now, in whole seconds.
 pub(super) fn after(span: Duration) -> Duration {
-    Duration::from_secs(now().saturating_add(span).as_secs())
-}
-
-pub(super) fn now() -> Duration {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    now.unwrap_or_default()
+    Duration::from_secs(date::now().saturating_add(span).as_secs())
 }
 
 pub(super) fn expiry(text: &str) -> Result<Expiry, String> {

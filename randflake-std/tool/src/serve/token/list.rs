@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use randflake_std::date::{span, utc};
 use serde::Serialize;
 
-use super::expiry::now;
 use super::file::TokensFile;
+use crate::date::now;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::serve::access::TokenLine;

@@ -71,6 +71,7 @@ impl New {
             hash: secret.hash(),
             scopes: self.scopes.clone(),
             namespaces: self.namespaces.clone(),
+            // In the order of `QuotaKind`.
             quotas: [
                 self.ids_per_second,
                 self.requests_per_second,

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use super::expiry::now;
 use super::file::TokensFile;
+use crate::date::now;
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::serve::access::{Scope, TokenLine, name};

@@ -66,6 +66,7 @@ impl Rotate {
             until,
             ..in_use
         };
+        // Never later than it would have ended: a rotation must not make an old token live longer.
         let kept = expiry::after(self.keep);
         let shortened = |token: &TokenLine| {
             let until = token.until.map_or(kept, |until| until.min(kept));

@@ -330,6 +330,7 @@ impl ServedNamespace {
 
     /// Says what a client was not told: the same once in a minute.
     fn log(&self, detail: &str) {
+        // Clients that try again would fill the log with the same line.
         const PAUSE: Duration = Duration::from_secs(60);
         let mut last = lock(&self.logged);
         let now = Instant::now();
@@ -359,7 +360,8 @@ impl ServedNamespace {
     }
 }
 
-/// How many node ids servers keep for themselves unless it is set: a sixteenth, and no more than a fleet of servers needs.
+/// How many node ids servers keep for themselves unless it is set: a sixteenth, and no more than a fleet of servers needs,
+/// which is 16 servers of 64 node ids each.
 fn reserved(total: u64) -> u32 {
     const MOST: u64 = 1_024;
     if total <= 1 {
