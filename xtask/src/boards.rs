@@ -48,12 +48,11 @@ fn packages<'a>(names: &'a [&str]) -> impl Iterator<Item = &'a str> {
     names.flat_map(|name| ["--package", name])
 }
 
-/// Cargo in the workspace of the examples. Nobody debugs what is built here.
+/// Cargo in the workspace of the examples.
 fn inside(arguments: &[&str]) -> Command {
     let mut command = cargo(arguments);
     command
         .current_dir(root().join("randflake-embedded/examples"))
-        .env("CARGO_TARGET_DIR", target().join("examples"))
-        .env("CARGO_PROFILE_DEV_DEBUG", "false");
+        .env("CARGO_TARGET_DIR", target().join("examples"));
     command
 }

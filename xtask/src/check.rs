@@ -1,11 +1,10 @@
-//! `check`: what is quick enough for each edit. Its builds are incremental, unlike those of `test`.
-
-use std::process::Command;
+//! `check`: what is quick enough for each edit. Its builds are incremental, unlike those of `test`, and clippy looks at
+//! what is built while it is compiled.
 
 use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::cargo;
-use crate::lint::{self, DENY};
-use crate::matrix::{Library, features_of, host_features, published};
+use crate::lint;
+use crate::matrix::{Library, features_of, published};
 use crate::report::Report;
 use crate::unit;
 
@@ -14,8 +13,8 @@ pub(crate) const HELP: &str = "for each edit: format, clippy and the tests of th
 usage: cargo xtask check [-p CRATE]
 
 Without `-p`, all crates are checked with all features but integrations, and but for tests that compute for seconds: they
-are named at the end. CRATE is `core`, `std` and so on, or a whole name; its dependencies are then built
-with its features alone, once more at the first time.
+are named at the end. Benchmarks are left to `cargo xtask lint`. CRATE is `core`, `std` and so on, or a whole name; its
+dependencies are then built with its features alone, once more at the first time.
 ";
 
 /// Test programs and tests that compute for seconds: searches over random histories, and power cuts at every write.
@@ -50,9 +49,6 @@ fn named(name: &str) -> Result<&'static Library, String> {
 }
 
 fn all(report: &mut Report) {
-    let mut clippy = cargo(&["clippy", "--workspace", "--all-targets"]);
-    clippy.args(["--features", &host_features()]);
-    report.check("clippy", clippy.args(DENY));
     unit::tests(report, SEARCHES);
     for search in SEARCHES {
         report.leave_out(search);
@@ -60,14 +56,8 @@ fn all(report: &mut Report) {
 }
 
 fn one(report: &mut Report, library: &Library) {
-    let of_package = |mut command: Command| {
-        let features = features_of(&[library.name]);
-        command.args(["--package", library.name, "--features", &features]);
-        command
-    };
-    let mut clippy = of_package(cargo(&["clippy", "--all-targets"]));
-    report.check("clippy", clippy.args(DENY));
-    let mut tests = of_package(cargo(&["test", "--no-fail-fast"]));
+    let mut tests = cargo(&["test", "--no-fail-fast", "--package", library.name]);
+    tests.args(["--features", &features_of(&[library.name])]);
     report.tests(library.name, unit::in_threads(&mut tests));
 }
 

@@ -114,12 +114,13 @@ pub(crate) fn separate_test(target: &str) -> Command {
     command
 }
 
-/// Only the tests and the crates here are optimised; what they stand on is built as quickly as can be, and not twice.
+/// Only the tests and the libraries are optimised; what they stand on is built as quickly as can be, and not twice.
 pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
     let settings = [
         &*format!("profile.test.opt-level={level}"),
-        "profile.test.debug=false",
         "profile.test.package.'*'.opt-level=0",
+        // Starts servers.
+        "profile.test.package.harness.opt-level=0",
     ];
     command.args(settings.iter().flat_map(|setting| ["--config", setting]))
 }

@@ -7,6 +7,7 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use crate::cargo::{is_cargo, shown};
+use crate::lint;
 use crate::output::Output;
 use crate::scratch::Scratch;
 use crate::test_counts::{Counts, Ignored};
@@ -27,7 +28,8 @@ struct Tally {
 #[derive(Default)]
 pub(crate) struct Report {
     host_only: bool,
-    /// What the compiler notes for a build after the next edit is a quarter of its work on the crates here.
+    /// Repeated after each edit. Otherwise what the compiler notes for the next build is a quarter of its work on the
+    /// crates here, for nothing.
     is_incremental: bool,
     output: Output,
     parts: Vec<Tally>,
@@ -65,8 +67,14 @@ impl Report {
     }
 
     fn prepare(&self, command: &mut Command) {
-        if !self.is_incremental && is_cargo(command) {
-            command.env("CARGO_INCREMENTAL", "0");
+        if is_cargo(command) {
+            // A panic says its line without; nobody steps through what is built here.
+            command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+            if self.is_incremental {
+                lint::while_building(command);
+            } else {
+                command.env("CARGO_INCREMENTAL", "0");
+            }
         }
     }
 

@@ -237,6 +237,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "arithmetic, thousands of times over")]
     fn milliseconds_of_a_second_are_divided_exactly() {
         for ms in 0..1_000 {
             let begins = ms * NANOS_PER_MS;
