@@ -1,6 +1,12 @@
 //! The fuzz target `resp` on commands that are changed at random: it compiles with this compiler, and holds. `cargo xtask
 //! fuzz` searches by coverage. The target `http` is tested inside of the tool.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
 // What the target compares with.
 use redis as _;
 
