@@ -103,7 +103,7 @@ impl TextForm {
     }
 
     /// Writes a line for each id.
-    // One after another: a process issues some million ids a second at most, and more than that are written so.
+    // One after another: a node id issues one in 7.6 µs, which is time for any form.
     pub(crate) fn lines(self, ids: &[Id]) -> String {
         // Room for 20 digits and the line feed; longer forms make it grow.
         let mut text = String::with_capacity(21 * ids.len());

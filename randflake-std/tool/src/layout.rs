@@ -139,6 +139,7 @@ fn read_custom(widths: &str, times: Option<EpochAndTick>) -> Result<LayoutSpec, 
     let [time, node, sequence] = widths.split(',').collect::<Vec<_>>()[..] else {
         return Err(shape("three numbers of bits are needed"));
     };
+    // Neither has a default: a guessed epoch would make ids that clash with those of the right one.
     let Some((epoch_unix_ms, Some(tick_ms))) = times else {
         return Err(shape("epoch and tick are missing"));
     };
@@ -293,6 +294,7 @@ impl LayoutChoice {
         }
         let (today, first, last) = (utc(now), utc(first), utc(last));
         let (shape, tick_ms) = (&self.shape, self.spec.tick_ms());
+        // An epoch of this year leaves the most time.
         let year = today.get(..4).unwrap_or(&today);
         Err(Failure::failed(format!(
             "ids of this layout have times from {first} to {last}, and it is {today}: make new ones with another \

@@ -30,6 +30,7 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
 
 /// The longest TTL that the environment says.
 pub(crate) fn variable() -> Result<Option<NamedTtl>, Failure> {
+    // Not by clap: it would let the option win over a variable that differs.
     let Some(text) = env::var_os(VARIABLE) else {
         return Ok(None);
     };

@@ -39,6 +39,7 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     if text.starts_with(['{', '[']) {
         return Some("of JSON only the id is allowed, as `jq -r .text` prints it".to_owned());
     }
+    // A line of CSV, or a string copied from source code.
     let bare = text.trim_matches(['"', '\'', ',', ';']).trim();
     if bare.len() < text.len() && reads(form, bare) {
         return Some("quotes and commas are not allowed: remove them".to_owned());
@@ -70,6 +71,7 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     } else {
         return None;
     };
+    // The text was refused in this form, so the same form would be no advice.
     let option = other.to_possible_value()?;
     (other != form).then(|| format!("{name} needs --from {}", option.get_name()))
 }

@@ -260,7 +260,7 @@ impl StoreArgs {
     }
 }
 
-/// Lists the first of many names.
+/// Lists the first of many names: a store may have thousands of namespaces.
 fn some(names: &[String]) -> String {
     const SHOWN: usize = 20;
     let shown = names.iter().take(SHOWN).map(|name| format!("{name:?}"));
@@ -302,7 +302,7 @@ impl StoreArgs {
         ])
     }
 
-    /// What opens the store of a namespace, as often as it is called.
+    /// What opens the store of a namespace, as often as it is called: after a failure the server may be back.
     pub(crate) fn opener(
         &self,
         namespace: Namespace,

@@ -41,6 +41,7 @@ impl WaitArgs {
         let Some(limit) = self.wait else {
             return attempt().map_err(Into::into);
         };
+        // The library's own pauses, so that a fleet of commands does not ask in step either.
         let mut backoff = Backoff::new(limit);
         let mut said = None;
         loop {

@@ -93,6 +93,7 @@ pub(crate) struct GenerateArgs {
 
 impl GenerateArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        // Nothing to do needs no lease, no secret and no store.
         if self.count == 0 {
             return Ok(());
         }
@@ -207,6 +208,7 @@ impl GenerateArgs {
     }
 }
 
+/// Releases the leases. If that fails, the ids are good all the same, so it is only said.
 fn close(handle: &Handle<LayoutSpec, Option<Sparx64>>) {
     if let Err(error) = handle.close() {
         say(&format!(

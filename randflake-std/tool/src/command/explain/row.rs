@@ -52,6 +52,7 @@ impl ExplainRow {
         };
         let time_of = |tick| Duration::from_millis(spec.unix_ms(tick));
         let at = |tick| utc(time_of(tick));
+        // By the store's clock, which decides about leases.
         let is_over = |end| time_of(end) <= now;
         let known_from = match explanation {
             Explanation::Unknown { known_from, .. } => Some(at(*known_from)),

@@ -79,6 +79,7 @@ impl LeaseAcquireArgs {
             None => caller()?,
         };
         let mut store = self.store.open_within(&self.wait)?;
+        // So that a namespace of another secret refuses; one without a check value takes this one.
         if let Some(key_check) = layout.known_key_check(&self.secret)? {
             store.seal(key_check);
         }

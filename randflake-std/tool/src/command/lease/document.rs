@@ -144,6 +144,7 @@ impl LeaseDocument {
             version: VERSION,
             namespace: namespace.name().to_owned(),
             holder,
+            // With it a program without a right clock can tell how long the leases last.
             now_unix_ms: super::snapshot::ms(now),
             epoch_unix_ms: spec.epoch_unix_ms(),
             tick_ms: spec.tick_ms(),
@@ -164,6 +165,7 @@ impl LeaseDocument {
         let shortest = Duration::from_millis(namespace.spec().tick_ms());
         let ttl = namespace.ticks(ttl.unwrap_or(DEFAULT_TTL.max(shortest)));
         let renewed = store.renew_presented(&grants, ttl, request)?;
+        // Some may be lost and others not: each lease is renewed by itself.
         let mut kept = Vec::with_capacity(grants.len());
         let mut lost = Vec::new();
         for (presented, outcome) in grants.iter().zip(renewed.outcomes) {

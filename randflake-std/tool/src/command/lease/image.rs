@@ -92,6 +92,7 @@ impl FlashImage {
             let mut upper = None;
             while !bytes.is_empty() {
                 let [high, low] = [at >> 16, at & 0xffff];
+                // Addresses have 16 bits in a record: the upper half stands in one of its own whenever it changes.
                 if upper.replace(high) != Some(high) {
                     records.push(Record::ExtendedLinearAddress(
                         u16::try_from(high).unwrap_or(0),

@@ -60,6 +60,7 @@ impl LeaseNamespacesArgs {
                 "NAMESPACE         LEASED           LONGEST TTL  LAYOUT"
             )?;
         }
+        // All at once before the rows, because each row names others.
         let all = self.store.stored()?;
         let mut unreadable = damaged.len();
         for name in damaged {

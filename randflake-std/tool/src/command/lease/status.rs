@@ -52,6 +52,7 @@ impl LeaseStatusArgs {
             live: snapshot.live().count(),
             total: store.namespace().node_ids(),
             soonest_end_unix_ms: soonest.map(ms),
+            // By the store's clock: the reader's may differ.
             soonest_end_in_ms: soonest.map(|end| ms(end.saturating_sub(snapshot.now()))),
             quarantine_until_unix_ms: quarantine.map(|quarantine| ms(quarantine.until)),
             quarantine: quarantine.map(|quarantine| quarantine.to_string()),

@@ -40,6 +40,7 @@ impl LeaseUpgradeArgs {
 /// What an upgrade prints, or why it is refused.
 fn outcome(name: &str, upgrade: &Upgrade) -> Result<String, String> {
     match upgrade {
+        // A repetition, or a namespace that was made by this version.
         Upgrade::Done { before, version } if before == version => Ok(format!(
             "namespace {name:?} has version {version}, the highest that this randflake knows: nothing to do"
         )),

@@ -71,6 +71,7 @@ impl Issue {
         let interrupt = Interrupt::watch()?;
         let pause = |time| interrupt.pause(time);
         let open = self.store.counter_opener()?;
+        // A run that is ended leaves a gap of at most one segment, so there is nothing to release at a signal.
         let mut store = self.wait.until(pause, open)?;
         let mut out = stdout();
         let mut progress = Progress::new(self.count);
