@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use randflake_std::randflake_core::LAYOUTS;
 use serde_json::{Value, json};
 
 use crate::user::{User, objects, words};
@@ -305,17 +306,24 @@ fn plain_ids_are_encrypted_and_decrypted() {
 }
 
 #[test]
+fn the_help_names_every_layout() {
+    let help = User::new().run(&["inspect", "-h"]).ok();
+    for (name, _) in LAYOUTS {
+        assert!(help.contains(name), "{name}: {help}");
+    }
+}
+
+#[test]
 fn a_wrong_layout_is_refused_with_what_is_possible() {
     let shape = "a custom layout is written custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS, such as \
                  custom:41,10,12@2020-01-01/1";
     let bits = "1 to 63 bits of time, 0 to 32 of node id, 0 to 32 of sequence and at most 64 together are allowed";
+    let names = LAYOUTS.map(|(name, _)| name).join(", ");
     let user = User::new();
     for (layout, said) in [
         (
             "twitter",
-            &*format!(
-                "unknown layout: randflake, snowflake, sonyflake, discord, instagram, mastodon, baidu are known; {shape}"
-            ),
+            &*format!("unknown layout: {names} are known; {shape}"),
         ),
         (
             "Snowflake",
