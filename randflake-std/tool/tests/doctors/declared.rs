@@ -1,4 +1,5 @@
-//! `lease init` on real servers: it declares a namespace new, unless holders from before show themselves.
+//! `lease init` and `segment init` on real servers: they declare a namespace or a counter new, unless holders from before show
+//! themselves.
 
 use core::time::Duration;
 use std::thread;
@@ -9,6 +10,7 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use randflake_std::lease::{Namespace, open};
+use randflake_std::segment::{self, Segments};
 use randflake_std::{Handle, Randflake, Secret};
 
 use crate::user::{Answer, KEY, User};
@@ -144,4 +146,38 @@ fn nobody_declares_it_by_mistake() {
         "{said}"
     );
     assert!(said.contains("fixed when a namespace is created"), "{said}");
+}
+
+/// A counter that is gone looks new; `segment init` waits for processes that have numbers from before, and is refused.
+#[test]
+fn a_live_handle_of_a_counter_is_noticed() {
+    let redis = RedisServer::start();
+    let url = redis.url();
+    let declare = |options: &[&str]| {
+        let command = ["segment", "init", "--store", &url];
+        User::new().run(&[&command[..], options].concat())
+    };
+    assert_eq!(declare(&["--no-wait"]).ok(), "the counter begins at 1\n");
+    let namespace = Namespace::new("default", Randflake).unwrap();
+    let store = segment::open(&url, &namespace).unwrap();
+    let numbers = Segments::builder(store).build().unwrap();
+    let has_two = || numbers.status().remaining == 2_000;
+    while !has_two() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
+    let answer = declare(&[]);
+    let said = &answer.stderr;
+    assert_eq!(answer.status, Some(2), "{answer:?}");
+    assert!(
+        said.contains("waiting for 33s") && said.contains("the counter is not new"),
+        "{said}"
+    );
+    // What it has is its own. Somebody says where the counter goes on.
+    assert_eq!(numbers.next().unwrap().to_u64(), 1);
+    let resume = ["segment", "resume", "--store", &url, "1"];
+    assert_eq!(
+        User::new().run(&resume).ok(),
+        "the counter goes on at 2001\n"
+    );
 }
