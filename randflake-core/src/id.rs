@@ -115,6 +115,7 @@ impl Id {
     /// # Ok::<(), randflake_core::DecodeError>(())
     /// ```
     pub fn from_text_lenient(text: &[u8]) -> Result<Self, DecodeError> {
+        // Kept apart from `FromStr`: code that compares or stores texts must not get here by accident.
         text::decode_lenient(text).map(Self::from_u64)
     }
 }
@@ -154,6 +155,7 @@ impl FromStr for Id {
 
 impl Display for Id {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // `pad` and not `write_str`, so that width and alignment apply: ids line up in tables.
         f.pad(self.to_text().as_str())
     }
 }

@@ -29,6 +29,7 @@ pub struct Lease<L> {
 impl<L> Lease<L> {
     /// Node id, start and end.
     #[cfg(feature = "defmt")]
+    // For a `Format` that does not ask for one of the layout.
     pub(crate) const fn parts(&self) -> (u32, u64, u64) {
         (self.node_id, self.start, self.end)
     }
@@ -55,6 +56,7 @@ impl<L: AnyLayout> Lease<L> {
         if start >= end {
             return Err(LeaseError::Empty { start, end });
         }
+        // One past the last tick is allowed, as the end is exclusive.
         if end > max_end {
             return Err(LeaseError::BeyondLayout { end, max: max_end });
         }

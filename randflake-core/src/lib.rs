@@ -7,6 +7,7 @@
 #[cfg(any(feature = "async-graphql", feature = "postgres-types"))]
 extern crate std;
 
+// Nothing but this and integrations allocates, and those bring crates that do.
 #[cfg(feature = "readable-debug")]
 extern crate alloc;
 

@@ -147,6 +147,7 @@ fn borrow<M, W: AtomicWord, T>(
     cursor: &W,
     ask: impl FnMut(&M) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
+    // Out of line: without tolerance, and while any member has an id of the present tick, it is not reached.
     first_ready(members, cursor, ask)
 }
 
@@ -166,6 +167,7 @@ pub fn first_ready<M, W: AtomicWord, T>(
 ) -> Result<T, GenerateError> {
     let last = cursor.load();
     // The cursor is only a hint. Any value is valid, so it needs no order with the members.
+    // A cursor that is no index, as that of an empty pool, finds no member and begins with the first.
     let index = usize::try_from(last.into()).unwrap_or(usize::MAX);
     let error = match members.get(index).map(&mut ask) {
         Some(Ok(answer)) => return Ok(answer),

@@ -47,6 +47,7 @@ pub(crate) fn step<V: Word>(
     };
     // Saturated: a tick that the word cannot count is past the lease, and is refused as such below.
     let current = V::saturate(last.saturating_sub(terms.tolerance.into()));
+    // In every branch the result is `next` or a later position: so the word only grows, and no position comes twice.
     let mut position = next;
     let mut elapsed = next.shr(terms.sequence_bits);
     let last = V::saturate(last);

@@ -4,6 +4,8 @@ use core::fmt::{self, Display, Formatter};
 
 use crate::Id;
 
+// The fields of RFC 9562, section 5.8: custom_a, ver, custom_b, var and custom_c have 48, 4, 12, 2 and 62 bits. The 64
+// bits of an id fill the first two and the top of the last.
 const VERSION: u128 = 8;
 const VARIANT: u128 = 0b10;
 /// Position of the version from the least significant bit.

@@ -61,6 +61,7 @@ impl<F: NorFlash> FlashPart<F> {
         Ok(Self {
             flash,
             base: range.start,
+            // Never negative: the check refuses a range that ends before it begins.
             len: range.end.saturating_sub(range.start),
         })
     }

@@ -40,6 +40,7 @@ pub use prefetch::AsyncPrefetch;
     )
 ))]
 pub use prefetch::{Filler, Prefetch, Taker};
+// In the version that this crate takes: types of another one would not fit.
 pub use randflake_core;
 #[cfg(feature = "rtcc")]
 pub use rtc::{RtcError, set_clock_from_rtc, set_rtc};

@@ -67,6 +67,7 @@ impl<K: Border> StoredRaw<K> {
     /// [`BorderError::CipherMissing`].
     pub fn new(id: impl Into<Typed<K>>) -> Result<Self, BorderError> {
         let id = id.into();
+        // Computed once, here: writing a row then needs no cipher and cannot fail.
         let raw = cipher::<K>()?.invert(id.to_u64()).cast_signed();
         Ok(Self { id, raw })
     }

@@ -157,6 +157,7 @@ impl<W: ConstWord<Value = u32>> Offset<W> {
 
 impl<W: AtomicWord<Value = u32>> Offset<W> {
     /// Stores an offset that nobody else writes: the exchanges cannot fail.
+    // By exchange, as a word has no plain store.
     fn store(&self, (seconds, nanos): (u32, u32)) {
         for (word, value) in [(&self.seconds, seconds), (&self.nanos, nanos)] {
             word.compare_exchange(word.load(), value);
@@ -193,6 +194,7 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> Clock for UnixClock<M, W> {
     fn now(&self) -> Option<Duration> {
         loop {
             let version = self.version.load() & !1;
+            // Nothing was ever set; 1, during the first setting, is 0 here too.
             if version == 0 {
                 return None;
             }

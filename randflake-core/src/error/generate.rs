@@ -109,6 +109,7 @@ impl GenerateError {
             (Some(this), Some(other)) => other < this,
             (None, Some(_)) => true,
             (Some(_), None) => false,
+            // A sealed member says nothing of the others: an expired lease, say, is what somebody can do something about.
             (None, None) => matches!(self, Self::Sealed),
         };
         if other_is_sooner { other } else { self }
@@ -131,6 +132,7 @@ impl Display for GenerateError {
                     "the tick's ids are all issued, the next tick is in {retry_in_ms} ms"
                 )
             }
+            // Borrowed up to the end: by the clock it has not expired yet.
             Self::LeaseOver { since_ms: 0 } => f.write_str("the lease has expired"),
             Self::LeaseOver { since_ms } => write!(f, "the lease expired {since_ms} ms ago"),
             Self::Sealed => f.write_str("the generator is sealed"),

@@ -1,5 +1,6 @@
 //! One small `Copy` error for each operation; the fields hold what the caller needs to act.
 
+// Messages say what is wrong, what was found and what is allowed; units are in the names of the fields.
 mod clock;
 mod generate;
 mod id;

@@ -57,6 +57,7 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
         &mut self,
         now: Option<Duration>,
     ) -> Result<Lease<L>, HorizonError<S::Error>> {
+        // The claim is a value: a future that is dropped at the await leaves nothing behind but a horizon that may be higher.
         let claim = self.next(self.store.unix_s(), now)?;
         self.raise_async(&claim).await
     }

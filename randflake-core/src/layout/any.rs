@@ -31,6 +31,7 @@ pub trait AnyLayout: Copy + Eq + Debug + Send + Sync + 'static {
     fn spec(&self) -> LayoutSpec;
 }
 
+// For all types at once; `LayoutSpec` itself is no `Layout`, so the two impls do not meet.
 impl<L: Layout> AnyLayout for L {
     type Permutation = L::Permutation;
 

@@ -137,6 +137,7 @@ impl<K: Kind> FromStr for Typed<K> {
     type Err = TypedIdError;
 
     fn from_str(text: &str) -> Result<Self, TypedIdError> {
+        // Also here, for kinds that were not declared by `typed_id!`.
         let () = Self::PREFIX_IS_VALID;
         prefix::parse(Self::PREFIX, text).map(Id::typed)
     }
@@ -244,6 +245,7 @@ macro_rules! typed_id {
     };
     ($(#[$attribute:meta])* $visibility:vis $name:ident = Typed<$kind:ty>, $prefix:expr $(,)?) => {
         $(#[$attribute])*
+        // An alias, so that `UserId` and `Typed<User>` are one type, and generic code takes any kind.
         $visibility type $name = $crate::Typed<$kind>;
 
         impl $crate::Kind for $kind {
@@ -251,6 +253,7 @@ macro_rules! typed_id {
             const PREFIX: &'static str = $prefix;
         }
 
+        // Where it is declared, not where it is first used: so the error names the declaration.
         const _: () = $crate::Typed::<$kind>::PREFIX_IS_VALID;
     };
 }

@@ -21,6 +21,7 @@ pub enum NorHorizonError<E> {
     TooSmall,
 }
 
+// For `?` behind each call of the driver.
 impl<E> From<E> for NorHorizonError<E> {
     fn from(error: E) -> Self {
         Self::Flash(error)

@@ -101,6 +101,7 @@ impl Scan {
             if is_higher {
                 self.last = self.at;
             }
+            // The head of page 0 is at address 0, so any other address is that of page 1's head, the second to be read.
             self.is_behind = self.at != 0;
             // First the head of page 0, then that of page 1, then the slots behind the higher of the two.
             self.at = if self.is_behind {

@@ -36,6 +36,7 @@ pub const fn lifetime_s(
     ) else {
         return 0;
     };
+    // The first raise of a boot takes a slot for its mark and one for its record.
     let slots_per_day = raises_per_day.saturating_add((boots_per_day as u64).saturating_mul(2));
     // Both pages wear alike, as they are used in turn.
     let slots = (slots as u64)

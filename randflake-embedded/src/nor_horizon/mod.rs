@@ -115,6 +115,7 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> NorHorizon<F, SLOT> {
             flash.read(at, &mut slot.0)?;
             scan.saw(slot.words());
         }
+        // Nothing is repaired yet: a boot that raises nothing wears no flash.
         let journal = scan.journal();
         Ok(Self { flash, journal })
     }
@@ -160,10 +161,12 @@ const fn geometry(slot: usize, read: usize, write: usize, erase: usize) -> Geome
         slot.is_multiple_of(write) && slot.is_multiple_of(read),
         "a slot is a multiple of what the flash writes and reads at once"
     );
+    // A mask finds the page of an address; a division would take 400 bytes on a Cortex-M0.
     assert!(
         erase.is_power_of_two() && erase as u64 <= 1 << 30,
         "a page of the flash is a power of two, at most 2^30 bytes"
     );
+    // As many kinds of slot as the model in `tests/power_cuts` tells apart: fewer were never searched.
     assert!(
         erase.is_multiple_of(slot) && erase >= slot.saturating_mul(4),
         "a page of the flash holds at least 4 slots"

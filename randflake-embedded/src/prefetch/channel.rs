@@ -58,6 +58,7 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
 
     /// Waits until the channel has room to [fill](Self::fill).
     pub fn has_room(&self) -> impl Future<Output = ()> + '_ {
+        // Woken by the channel, so a task that only fills takes no time while it is full.
         poll_fn(|context| self.channel.poll_ready_to_send(context))
     }
 

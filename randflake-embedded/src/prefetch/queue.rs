@@ -38,6 +38,7 @@ use super::{PrefetchBuffer, Prefetched, fill};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Prefetch<const N: usize> {
+    // It leaves one place empty, to tell full from empty without a counter that both ends would write.
     queue: Queue<Prefetched, N>,
 }
 

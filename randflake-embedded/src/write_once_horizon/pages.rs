@@ -164,8 +164,10 @@ impl Survey {
         Pages {
             ring,
             highest: self.highest,
+            // Behind the kept page: what is erased next is the page that was kept longest ago.
             page: self.kept.map_or(0, |_| ring.after(self.kept_page)),
             slot: 0,
+            // Seen, but perhaps torn: the first raise writes a higher one.
             is_durable: false,
         }
     }
@@ -228,6 +230,7 @@ impl Pages {
         } else {
             (None, slots(from.wrapping_add(1)))
         };
+        // The slot counts as touched from here on, even if the caller never writes it.
         if from != 0 {
             self.begin_next();
         }
@@ -255,6 +258,7 @@ impl Pages {
     /// Notes that the record was written and read back.
     pub(super) const fn wrote(&mut self, write: &RecordWrite) {
         (self.page, self.slot) = (write.slots.page, write.slots.until);
+        // Full: the next record begins a page, which costs an erase.
         if self.slot >= self.ring.page_size.slots {
             self.begin_next();
         }

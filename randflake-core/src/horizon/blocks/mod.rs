@@ -78,6 +78,7 @@ impl<L: Layout, S> Blocks<L, S> {
     /// reset.
     #[must_use]
     pub const fn with_block_s(mut self, block_s: u32) -> Self {
+        // An empty block would raise the horizon without giving a tick.
         self.block_s = if block_s == 0 { 1 } else { block_s };
         self
     }
@@ -148,6 +149,7 @@ impl<L: Layout, S> Blocks<L, S> {
     /// End of what lies entirely below the horizon, within the grant.
     fn end_below(&self, horizon: u32) -> u64 {
         let end = L::SPEC.tick_at(Duration::from_secs(horizon.into()));
+        // 0 is before every grant: a horizon before the epoch ends no block.
         end.unwrap_or(0).min(self.end)
     }
 }
@@ -219,6 +221,7 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
 
     fn raise(&mut self, claim: &Claim) -> Result<Lease<L>, HorizonError<S::Error>> {
         self.store
+            // Durable before the lease exists, so no id of it can be issued under a horizon that a reset would forget.
             .raise(claim.horizon)
             .map_err(HorizonError::Store)?;
         Ok(self.lease(claim, self.store.unix_s()))

@@ -99,6 +99,8 @@ impl LayoutSpec {
         };
         let last = length.wrapping_sub(1);
         let most = (tolerance as u64).wrapping_mul(length).wrapping_add(last);
+        // The distance from now to the end of the tick: at most a tick less a unit if the clock shows the tick, and more by
+        // the tolerance if it is ahead. An earlier tick wraps to a large number.
         // Ticks after the lease may wrap here.
         let ends = begins
             .wrapping_add(elapsed.wrapping_mul(length))
@@ -124,6 +126,7 @@ impl LayoutSpec {
             Some(began_s) => began_s < unix_s,
             None => self.unix_ms(tick) < unix_s.saturating_mul(MS_PER_SECOND),
         };
+        // Rounded up: a tick that began before the horizon may have been used.
         tick.saturating_add(began_before as u64)
     }
 
@@ -191,6 +194,7 @@ const fn unix_ms(unix: Duration) -> u64 {
 #[expect(clippy::cast_possible_truncation, reason = "takes parts")]
 const fn ms(seconds: u64) -> u64 {
     const MS: u32 = MS_PER_SECOND as u32;
+    // Beyond it the parts below would overflow.
     if seconds > u64::MAX / MS_PER_SECOND {
         return u64::MAX;
     }
