@@ -16,6 +16,7 @@ pub(crate) fn run(report: &mut Report) {
     for library in published() {
         let mut sets = vec![String::new()];
         sets.extend(own_features(library));
+        sets.extend(library.together.iter().copied().map(str::to_owned));
         for features in &sets {
             let what = if features.is_empty() {
                 format!("{} without features", library.name)

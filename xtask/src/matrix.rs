@@ -15,6 +15,8 @@ pub(crate) struct Library {
     /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
     /// tested by the part `integrations`.
     pub(crate) integrations: &'static [&'static str],
+    /// Features that add something together, as `--features` takes them: `features` checks each of these pairs.
+    pub(crate) together: &'static [&'static str],
     /// Also runs where there is no operating system.
     pub(crate) no_std: bool,
 }
@@ -144,6 +146,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
         name: "sparx64",
         folder: "sparx64",
         integrations: &[],
+        together: &[],
         no_std: true,
     },
     Library {
@@ -163,18 +166,26 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "sqlx",
             "utoipa",
         ],
+        together: &[],
         no_std: true,
     },
     Library {
         name: "randflake-std",
         folder: "randflake-std",
         integrations: &[],
+        together: &[
+            "etcd,randflake-std/tls",
+            "mysql,randflake-std/tls",
+            "postgres,randflake-std/tls",
+            "redis,randflake-std/tls",
+        ],
         no_std: false,
     },
     Library {
         name: "randflake-embedded",
         folder: "randflake-embedded",
         integrations: &[],
+        together: &[],
         no_std: true,
     },
 ];
@@ -184,6 +195,7 @@ const TOOL: Library = Library {
     name: "randflake",
     folder: "randflake-std/tool",
     integrations: &[],
+    together: &[],
     no_std: false,
 };
 

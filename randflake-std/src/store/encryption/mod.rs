@@ -1,33 +1,18 @@
 //! What a store's URL says of encryption: in the words of PostgreSQL's own clients, the same for all
 //! stores.
 
-#[cfg(any(
-    feature = "redis-tls",
-    feature = "etcd-tls",
-    feature = "postgres-tls",
-    feature = "mysql-tls"
-))]
-mod files;
-#[cfg(any(
-    feature = "redis-tls",
-    feature = "etcd-tls",
-    feature = "postgres-tls",
-    feature = "mysql-tls"
-))]
+#[cfg(feature = "tls")]
+mod certificates;
+#[cfg(not(feature = "tls"))]
+mod disabled;
+#[cfg(feature = "tls")]
 mod refusal;
-#[cfg(not(any(
-    feature = "redis-tls",
-    feature = "etcd-tls",
-    feature = "postgres-tls",
-    feature = "mysql-tls"
-)))]
-#[path = "no_refusal.rs"]
-mod refusal;
-#[cfg(any(feature = "etcd-tls", feature = "postgres-tls", feature = "mysql-tls"))]
-mod trusted;
 
 use std::path::{Path, PathBuf};
 
+#[cfg(not(feature = "tls"))]
+pub(super) use self::disabled::{refusal, without_tls};
+#[cfg(feature = "tls")]
 pub(super) use self::refusal::refusal;
 use super::url::Server;
 use crate::vocabulary::StoreError;

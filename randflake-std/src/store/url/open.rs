@@ -52,8 +52,8 @@ use crate::vocabulary::{Namespace, StoreError};
 ///
 /// `rediss://` and `etcds://` use TLS. PostgreSQL, MySQL and `MariaDB` use it with `?sslmode=verify-full` (`require`
 /// means the same here); without the option, or with `disable`, the connection is plain. `prefer`, `allow` and `verify-ca`
-/// are refused: they protect from nobody who can change what is sent. Each needs its cargo feature,
-/// such as `redis-tls`. The server's certificate is always verified and must match the host of the URL. For all stores,
+/// are refused: they protect from nobody who can change what is sent. All of it needs the cargo feature
+/// `tls`. The server's certificate is always verified and must match the host of the URL. For all stores,
 /// the options have the names of PostgreSQL's own clients:
 ///
 /// | option             | file, as PEM                                                              |

@@ -4,10 +4,10 @@ mod client;
 mod clock;
 mod engine;
 mod keys;
-#[cfg(feature = "etcd-tls")]
+#[cfg(feature = "tls")]
 #[path = "tls/enabled.rs"]
 mod tls;
-#[cfg(not(feature = "etcd-tls"))]
+#[cfg(not(feature = "tls"))]
 #[path = "tls/disabled.rs"]
 mod tls;
 mod transaction;
@@ -87,7 +87,7 @@ pub struct EtcdStore;
 
 impl EtcdStore {
     /// Opens the store in the cluster of a URL, `etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...]`. `etcds://` is
-    /// with TLS, which needs the cargo feature `etcd-tls`; [`open`](crate::lease::open) says which certificates are trusted,
+    /// with TLS, which needs the cargo feature `tls`; [`open`](crate::lease::open) says which certificates are trusted,
     /// and how to name the client's. The port is 2379 unless given.
     ///
     /// It blocks: see [how long](crate::lease#how-long-calls-block).

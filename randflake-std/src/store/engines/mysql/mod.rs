@@ -5,6 +5,11 @@ mod failure;
 mod session;
 mod sql;
 mod statements;
+#[cfg(feature = "tls")]
+#[path = "tls/enabled.rs"]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "tls/disabled.rs"]
 mod tls;
 
 use core::fmt::{self, Debug, Formatter};
@@ -18,7 +23,7 @@ use super::database::{Database, Driver};
 use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::url::{Engine as Scheme, Server};
-use crate::vocabulary::{Namespace, StoreError};
+use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
 ///
@@ -34,7 +39,7 @@ use crate::vocabulary::{Namespace, StoreError};
 ///
 /// # URL
 ///
-/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. `?sslmode=verify-full` (feature `mysql-tls`) encrypts the
+/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. `?sslmode=verify-full` (feature `tls`) encrypts the
 /// connection and verifies the server's certificate; without it the connection is plain. [`open`](crate::lease::open) lists all
 /// options.
 ///
@@ -140,6 +145,15 @@ impl MysqlStore {
         mysql.clock = Some(clock);
         let database = Database::over(mysql, &server, namespace)?;
         LeaseStore::opened(database, namespace.clone())
+    }
+}
+
+impl Mysql {
+    /// The options of one connection.
+    fn options(&self) -> Result<Opts, EngineError> {
+        let encryption = self.files.as_ref().map(tls::options).transpose()?;
+        let builder = OptsBuilder::from_opts(self.options.clone());
+        Ok(builder.ssl_opts(encryption).into())
     }
 }
 

@@ -5,6 +5,11 @@ mod failure;
 mod rights;
 mod session;
 mod statements;
+#[cfg(feature = "tls")]
+#[path = "tls/enabled.rs"]
+mod tls;
+#[cfg(not(feature = "tls"))]
+#[path = "tls/disabled.rs"]
 mod tls;
 
 use core::time::Duration;
@@ -37,7 +42,7 @@ use crate::vocabulary::{Namespace, StoreError};
 /// # URL
 ///
 /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`; `postgresql` is the same scheme. List the servers of one cluster with
-/// commas, `HOST1:PORT1,HOST2:PORT2`: the store uses the primary. `?sslmode=verify-full` (feature `postgres-tls`) encrypts
+/// commas, `HOST1:PORT1,HOST2:PORT2`: the store uses the primary. `?sslmode=verify-full` (feature `tls`) encrypts
 /// the connection and verifies the server's certificate; without it the connection is plain. [`open`](crate::lease::open) lists
 /// all options.
 ///

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use tokio::task::{JoinHandle, yield_now};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Statement};
 
 use super::rights::CHECK;
 use super::statements::{
     CHANGE, CHANGE_AND_PUT, CLAIM, CLAIMED, CLEAR, ENTER, FORGET, LOOK, NAMESPACE, NEXT_NAMESPACE,
     PARTS, PUT, SETTINGS, TEXTS,
 };
-use super::tls::connect;
-use super::{Postgres, diagnosis};
+use super::{Postgres, diagnosis, tls};
 use crate::rules::{Before, Entry, Key, Keys, Write};
 use crate::store::engines::database::{
     self, DatabaseFailure, ServerState, SingleUpdate, Texts, Value, emptied, expected, key, window,
@@ -48,7 +47,10 @@ impl database::DatabaseSession for PostgresSession {
     const CLAIMED: &'static str = CLAIMED;
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, DatabaseFailure> {
-        let (client, driver) = connect(&postgres.config, postgres.files.as_ref()).await?;
+        let (client, driver) = match &postgres.files {
+            Some(files) => tls::connect(&postgres.config, files).await?,
+            None => connect_plainly(&postgres.config).await?,
+        };
         Ok(Self {
             client,
             driver,
@@ -253,6 +255,12 @@ impl Drop for PostgresSession {
     fn drop(&mut self) {
         self.driver.abort();
     }
+}
+
+/// A client, and the task that moves its bytes.
+async fn connect_plainly(config: &Config) -> Result<(Client, JoinHandle<()>), Error> {
+    let (client, connection) = config.connect(NoTls).await?;
+    Ok((client, tokio::spawn(async move { _ = connection.await })))
 }
 
 /// With the parts that it names, all of which stand in this program.

@@ -7,10 +7,10 @@ mod engine;
 mod in_time;
 mod rights;
 mod server;
-#[cfg(feature = "redis-tls")]
+#[cfg(feature = "tls")]
 #[path = "tls/enabled.rs"]
 mod tls;
-#[cfg(not(feature = "redis-tls"))]
+#[cfg(not(feature = "tls"))]
 #[path = "tls/disabled.rs"]
 mod tls;
 mod url;
@@ -114,7 +114,7 @@ pub struct RedisStore;
 impl RedisStore {
     /// Opens the store on the server of a URL, `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
     /// `rediss://` is with TLS, which needs the cargo feature
-    /// `redis-tls`; [`open`](crate::lease::open) says which certificates are trusted. `redis+unix:///PATH` is a
+    /// `tls`; [`open`](crate::lease::open) says which certificates are trusted. `redis+unix:///PATH` is a
     /// socket of this machine. Nothing is written before the first acquire.
     ///
     /// It blocks: see [how long](crate::lease#how-long-calls-block).

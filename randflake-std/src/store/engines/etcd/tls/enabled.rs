@@ -1,7 +1,6 @@
 //! Encrypted connections to etcd.
 
 use core::error::Error;
-use std::fs;
 use std::sync::Arc;
 
 use rustls::crypto::ring;
@@ -29,15 +28,14 @@ pub(in super::super) fn encrypted(
 }
 
 fn client(files: &Files) -> Result<Option<ClientCert>, EngineError> {
-    let (Some((certificates, _)), Some((_, key))) = (files.read_client()?, files.client()) else {
+    let (Some((certificates, _)), Some((_, key))) = (files.identity()?, files.identity_pem()?)
+    else {
         return Ok(None);
     };
     let certificates: Vec<_> = certificates
         .iter()
         .map(|certificate| Certificate::from_der(certificate).to_owned())
         .collect();
-    // It takes a key by its text alone.
-    let key = fs::read(key).map_err(EngineError::unavailable)?;
     let key = PrivateKey::from_pem(&key).map_err(EngineError::unavailable)?;
     Ok(Some(ClientCert::new_with_certs(&certificates, key)))
 }

@@ -3,15 +3,12 @@
 use tokio::task::JoinHandle;
 use tokio_postgres::{Client, Config};
 
-use crate::store::encryption::Files;
+use crate::store::encryption::{Files, without_tls};
 use crate::store::engines::database::DatabaseFailure;
-use crate::vocabulary::EngineError;
 
-pub(super) async fn connect_encrypted(
+pub(in super::super) async fn connect(
     _: &Config,
     _: &Files,
 ) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
-    let sentence = "this build cannot encrypt connections to PostgreSQL: build it with the cargo \
-                    feature `postgres-tls`, or take sslmode=disable";
-    Err(EngineError::unusable(sentence).into())
+    Err(without_tls().into())
 }

@@ -13,7 +13,7 @@ use crate::store::engines::database::DatabaseFailure;
 use crate::vocabulary::EngineError;
 
 /// The files are read for each connection: certificates are replaced before they expire.
-pub(super) async fn connect_encrypted(
+pub(in super::super) async fn connect(
     config: &Config,
     files: &Files,
 ) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
@@ -23,7 +23,7 @@ pub(super) async fn connect_encrypted(
         .with_safe_default_protocol_versions()
         .map_err(EngineError::unavailable)?
         .with_root_certificates(roots);
-    let tls = match files.read_client()? {
+    let tls = match files.identity()? {
         Some((certificates, key)) => tls
             .with_client_auth_cert(certificates, key)
             .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?,

@@ -1,12 +1,10 @@
-//! No encrypted connections in this build.
+//! A build without encryption.
 
 use redis::{Client, ConnectionInfo};
 
-use crate::store::encryption::Files;
+use crate::store::encryption::{Files, without_tls};
 use crate::vocabulary::EngineError;
 
 pub(in super::super) fn client(_: ConnectionInfo, _: &Files) -> Result<Client, EngineError> {
-    Err(EngineError::unusable(
-        "this build has no TLS for Redis: build it with the cargo feature `redis-tls`",
-    ))
+    Err(without_tls())
 }

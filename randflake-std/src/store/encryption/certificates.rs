@@ -1,0 +1,100 @@
+//! The certificates and keys that a connection uses: parsed for rustls, or as PEM for clients that parse them.
+
+use core::fmt::Display;
+use std::fs;
+use std::path::Path;
+
+use rustls::crypto::{CryptoProvider, ring};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use super::Files;
+use crate::vocabulary::EngineError;
+
+/// Whom the client says that it is, if the server asks.
+pub(in crate::store) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+impl Files {
+    /// Authorities that the server's certificate may come from: those of the URL, or else of the operating system.
+    #[cfg(any(feature = "etcd", feature = "postgres", feature = "mysql"))]
+    pub(in crate::store) fn trusted(&self) -> Result<Vec<CertificateDer<'static>>, EngineError> {
+        if let Some(named) = self.read_root()? {
+            return Ok(named);
+        }
+        let found = rustls_native_certs::load_native_certs().certs;
+        if found.is_empty() {
+            return Err(EngineError::unusable(
+                "no trusted certificates were found on this machine: install them, or name a file of them \
+                 with sslrootcert=FILE",
+            ));
+        }
+        Ok(found)
+    }
+
+    fn read_root(&self) -> Result<Option<Vec<CertificateDer<'static>>>, EngineError> {
+        self.named("sslrootcert").map(certificates).transpose()
+    }
+
+    /// The authorities of the URL, as PEM.
+    #[cfg(feature = "redis")]
+    pub(in crate::store) fn root_pem(&self) -> Result<Option<Vec<u8>>, EngineError> {
+        // Parsed first: the client's own error would not name the file.
+        self.read_root()?;
+        self.named("sslrootcert").map(content).transpose()
+    }
+
+    /// The client's certificates and key.
+    pub(in crate::store) fn identity(&self) -> Result<Option<Identity>, EngineError> {
+        let Some((certificate, key)) = self.client() else {
+            return Ok(None);
+        };
+        let read = PrivateKeyDer::from_pem_file(key);
+        let read = read.map_err(|error| unusable(key, "a private key", error))?;
+        Ok(Some((certificates(certificate)?, read)))
+    }
+
+    /// The client's certificates and key, as PEM.
+    #[cfg(any(feature = "redis", feature = "etcd", feature = "mysql"))]
+    pub(in crate::store) fn identity_pem(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>, EngineError> {
+        // As above.
+        self.identity()?;
+        let Some((certificate, key)) = self.client() else {
+            return Ok(None);
+        };
+        Ok(Some((content(certificate)?, content(key)?)))
+    }
+
+    fn client(&self) -> Option<(&Path, &Path)> {
+        self.named("sslcert").zip(self.named("sslkey"))
+    }
+}
+
+/// Chooses the cryptography of the process if it has not: some clients take it from there, and fail where a program has two
+/// to choose from.
+#[cfg(any(feature = "redis", feature = "mysql"))]
+pub(in crate::store) fn choose_provider() {
+    if CryptoProvider::get_default().is_none() {
+        let _chosen_meanwhile = ring::default_provider().install_default();
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, EngineError> {
+    let problem = |error: &dyn Display| unusable(path, "certificates", error);
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    let read = read.map_err(|error| problem(&error))?;
+    if read.is_empty() {
+        return Err(problem(&"there is none in it"));
+    }
+    Ok(read)
+}
+
+fn content(path: &Path) -> Result<Vec<u8>, EngineError> {
+    fs::read(path).map_err(EngineError::unavailable)
+}
+
+fn unusable(path: &Path, what: &str, why: impl Display) -> EngineError {
+    EngineError::unusable(format!(
+        "the file {} cannot be used for {what} (PEM): {why}",
+        path.display()
+    ))
+}
