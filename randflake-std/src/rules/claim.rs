@@ -8,10 +8,6 @@ use super::{Change, Form, NamespaceRecord};
 use crate::vocabulary::KeyCheck;
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
-/// The kind of claims in tables, beside those of [`Key::numbers`](super::Key::numbers). Their namespace is empty, as no
-/// namespace's name is.
-pub const CLAIM_KIND: u8 = 6;
-
 /// Claim of a secret, stored by its check value: the namespace that took it first.
 ///
 /// It is written before that namespace's record, and never changed. So after a crash in between the same namespace takes

@@ -18,10 +18,22 @@ pub enum Key {
     History(u32, u16),
     /// A device that gets its leases by tickets: see [`Device`](crate::vocabulary::Device).
     Device(u64),
+    /// Namespace that took the secret of a check value first: see [`SecretClaim`](super::SecretClaim). It is kept beside
+    /// all namespaces, so it is read and written by itself: in a Redis Cluster another node has it than the namespace.
+    Claim(u32),
 }
 
 impl Key {
-    /// The key as two numbers, for tables: kind and index. [`CLAIM_KIND`](super::CLAIM_KIND) is none of the kinds.
+    /// The namespace that the text is kept under: this one, or for a claim the empty name, which no namespace has.
+    #[must_use]
+    pub fn scope(self, namespace: &str) -> &str {
+        match self {
+            Self::Claim(_) => "",
+            _ => namespace,
+        }
+    }
+
+    /// The key as two numbers, for tables: kind and index.
     #[must_use]
     pub fn numbers(self) -> (u8, u64) {
         match self {
@@ -32,6 +44,7 @@ impl Key {
             Self::History(node_id, place) => {
                 (5, u64::from(node_id) << u16::BITS | u64::from(place))
             }
+            Self::Claim(check) => (6, check.into()),
             // Tables' numbers are signed, so there is a kind for each half.
             Self::Device(device) if device < HALF => (7, device),
             Self::Device(device) => (8, device - HALF),
@@ -52,6 +65,7 @@ impl Key {
                 let place = u16::try_from(number & u64::from(u16::MAX)).ok()?;
                 Some(Self::History(node_id, place))
             }
+            6 => short.map(Self::Claim),
             7 => (number < HALF).then_some(Self::Device(number)),
             8 => (number < HALF).then(|| Self::Device(number + HALF)),
             _ => None,
@@ -62,7 +76,7 @@ impl Key {
 /// Half of all device numbers.
 const HALF: u64 = 1 << 63;
 
-/// Set of keys to read: one key or a range.
+/// Set of keys to read or to remove: one key or a range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// A single key to read.
@@ -73,6 +87,8 @@ pub enum Keys {
     Hints(RangeInclusive<u32>),
     /// Earlier leases of a node id, at a range of places.
     History(u32, RangeInclusive<u16>),
+    /// Everything but the record of the namespace and its counter: only to remove it.
+    Contents,
 }
 
 impl Keys {
@@ -87,10 +103,11 @@ impl Keys {
                 let key = |place| Key::History(*node_id, place);
                 (key(*places.start()), key(*places.end()))
             }
+            Self::Contents => (Key::Node(0), Key::Device(u64::MAX)),
         }
     }
 
-    /// Every key of the set.
+    /// Every key of a set of one kind.
     pub fn each(&self) -> impl Iterator<Item = Key> + use<> {
         let (first, last) = self.bounds();
         let ((kind, first), (_, last)) = (first.numbers(), last.numbers());

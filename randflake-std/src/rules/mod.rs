@@ -31,7 +31,7 @@ mod view;
 
 pub use acquire::{Acquire, acquire};
 pub use change::{Change, Committed, Decision, NodeChange};
-pub use claim::{CLAIM_KIND, SecretClaim};
+pub use claim::SecretClaim;
 pub use counter::{CounterRecord, CounterView};
 pub use device::DeviceRecord;
 pub use history::HistoryLink;

@@ -84,7 +84,7 @@ impl LeaseStore {
     pub fn drop_namespace(&mut self) -> Result<(), StoreError> {
         self.ready()?;
         // A right that is missing is told before anything is written: this is no namespace's text.
-        self.records.engine().clear("-")?;
+        self.records.clear("-")?;
         let ends = self
             .records
             .list(0..=u32::MAX, usize::MAX)?
@@ -96,7 +96,7 @@ impl LeaseStore {
         });
         let dropped = done.map_err(|undone| undone.error)?.answer;
         if let Some(record) = dropped {
-            self.records.engine().clear(&record.to_text())?;
+            self.records.clear(&record.to_text())?;
         }
         Ok(())
     }

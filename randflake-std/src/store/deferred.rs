@@ -83,15 +83,7 @@ impl Engine for Deferred {
         Err(not_open())
     }
 
-    fn claim(&mut self, _: u32, _: &str) -> Result<String, EngineError> {
-        Err(not_open())
-    }
-
-    fn forget(&mut self, _: &Keys) -> Result<(), EngineError> {
-        Err(not_open())
-    }
-
-    fn clear(&mut self, _: &str) -> Result<(), EngineError> {
+    fn remove(&mut self, _: &Keys, _: Option<&str>) -> Result<(), EngineError> {
         Err(not_open())
     }
 }

@@ -62,29 +62,13 @@ pub trait Engine: Send + Debug {
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError>;
 
-    /// Puts a text where the store keeps the claim of a secret's check value, beside all namespaces, unless there is one;
-    /// returns the text that is there then. It lasts at the latest when the write that follows is done. Of two clients
-    /// that do so at once, both get the text of one. In a Redis Cluster another node may have it than the namespace.
+    /// Removes what is there under some keys, if the text of [`Key::Namespace`] is `guard`, or whatever it is. They may be
+    /// more than one transaction takes.
     ///
     /// # Errors
     ///
     /// As for `write`.
-    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError>;
-
-    /// Removes what is there under some keys of the history. They may be more than one transaction takes.
-    ///
-    /// # Errors
-    ///
-    /// As for `write`.
-    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError>;
-
-    /// Removes the namespace's texts of node ids, hints, the history and devices, if the text of [`Key::Namespace`]
-    /// is this one. They may be more than one transaction takes.
-    ///
-    /// # Errors
-    ///
-    /// As for `write`.
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError>;
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError>;
 
     /// Nothing follows from the last read.
     fn abandon(&mut self) {}

@@ -114,7 +114,7 @@ impl LeaseStore {
             return Ok(false);
         }
         self.records.engine().abandon();
-        self.records.engine().clear(&dropped.to_text())?;
+        self.records.clear(&dropped.to_text())?;
         Ok(true)
     }
 

@@ -125,7 +125,7 @@ impl Records {
             }
             gone = (last - last % PRUNED_AT_ONCE).max(oldest);
             let keys = Keys::History(node_id, place(gone)..=place(last));
-            self.engine().forget(&keys)?;
+            self.engine().remove(&keys, None)?;
         }
         Ok(())
     }

@@ -82,16 +82,8 @@ impl<W: Watcher> Engine for Watched<W> {
         self.engine.namespaces(only)
     }
 
-    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
-        self.engine.claim(check, text)
-    }
-
-    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
-        self.engine.forget(keys)
-    }
-
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
-        self.engine.clear(namespace)
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+        self.engine.remove(keys, guard)
     }
 
     fn abandon(&mut self) {

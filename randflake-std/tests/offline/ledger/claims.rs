@@ -6,7 +6,7 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::KeyCheck;
+use randflake_std::rules::{Key, KeyCheck};
 
 use super::engine::Map;
 
@@ -60,7 +60,7 @@ fn a_crash_between_claim_and_record_leaves_nothing_that_cannot_be_used() {
     let map = map();
     map.state().fails_to_write = true;
     acquire(&mut open(&map, &named("orders"))).unwrap_err();
-    assert!(map.state().texts.is_empty());
+    assert!(map.state().has_claims_alone());
     map.state().fails_to_write = false;
 
     // It is the namespace's that was about to be made, and of any other for which that is meant.
@@ -70,7 +70,7 @@ fn a_crash_between_claim_and_record_leaves_nothing_that_cannot_be_used() {
         matches!(refused, StoreError::SecretTaken { .. }),
         "{refused:?}"
     );
-    assert!(other.state().texts.is_empty());
+    assert!(other.state().has_claims_alone());
     acquire(&mut open(other, &named("users").with_shared_secret())).unwrap();
     acquire(&mut open(&map, &named("orders"))).unwrap();
 }
@@ -78,11 +78,12 @@ fn a_crash_between_claim_and_record_leaves_nothing_that_cannot_be_used() {
 #[test]
 fn a_claim_that_cannot_be_read_is_refused_by_its_check_value() {
     let map = map();
-    map.state().claims.insert(7, "rotten".to_owned());
+    let rotten = "rotten".to_owned();
+    map.state().texts.insert(Key::Claim(7), rotten);
     let refused = acquire(&mut open(&map, &named("orders"))).unwrap_err();
     assert_eq!(
         refused.to_string(),
         "the map: the claim of the secret of check value 00000007: it is another program's"
     );
-    assert!(map.state().texts.is_empty());
+    assert!(map.state().has_claims_alone());
 }

@@ -19,8 +19,8 @@ pub(crate) struct State {
     pub(crate) reads: usize,
     pub(crate) texts_read: usize,
     pub(crate) writes: usize,
-    pub(crate) claims: BTreeMap<u32, String>,
     pub(crate) claims_asked: usize,
+    /// But for claims.
     pub(crate) fails_to_write: bool,
 }
 
@@ -32,9 +32,10 @@ impl Map {
     /// Of another namespace, beside the same claims as they are now.
     pub(crate) fn other_namespace(&self) -> Self {
         let state = self.state();
+        let claims = state.texts.clone().into_iter();
         Self(Arc::new(Mutex::new(State {
             now: state.now,
-            claims: state.claims.clone(),
+            texts: claims.filter(|(key, _)| is_claim(*key)).collect(),
             ..State::default()
         })))
     }
@@ -43,6 +44,17 @@ impl Map {
     pub(crate) fn open(&self, namespace: &Namespace) -> LeaseStore {
         LeaseStore::over(self.clone(), namespace.clone())
     }
+}
+
+impl State {
+    /// Whether no namespace has a text.
+    pub(crate) fn has_claims_alone(&self) -> bool {
+        self.texts.keys().all(|key| is_claim(*key))
+    }
+}
+
+fn is_claim(key: Key) -> bool {
+    matches!(key, Key::Claim(_))
 }
 
 impl Engine for Map {
@@ -57,6 +69,8 @@ impl Engine for Map {
         let mut state = self.state();
         // A list is none of those that are counted.
         state.reads += usize::from(ask.limit.is_none());
+        let bounds = ask.keys.iter().map(Keys::bounds);
+        state.claims_asked += bounds.filter(|(first, _)| is_claim(*first)).count();
         let mut texts = BTreeMap::new();
         for (first, last) in ask.keys.iter().map(Keys::bounds) {
             let there = state.texts.range(first..=last);
@@ -78,7 +92,7 @@ impl Engine for Map {
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let mut state = self.state();
         state.writes += 1;
-        if state.fails_to_write {
+        if state.fails_to_write && !write.entries.iter().any(|entry| is_claim(entry.key)) {
             return Err(EngineError::unavailable("it was told to fail"));
         }
         let is_so = write.entries.iter().all(|entry| {
@@ -100,27 +114,12 @@ impl Engine for Map {
         unreachable!("no test here lists namespaces")
     }
 
-    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
-        let mut state = self.state();
-        state.claims_asked += 1;
-        let claim = state.claims.entry(check).or_insert_with(|| text.to_owned());
-        Ok(claim.clone())
-    }
-
-    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
         let (first, last) = keys.bounds();
         let texts = &mut self.state().texts;
-        texts.retain(|key, _| !(first..=last).contains(key));
-        Ok(())
-    }
-
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
-        let texts = &mut self.state().texts;
-        if texts
-            .get(&Key::Namespace)
-            .is_some_and(|text| text == namespace)
-        {
-            texts.retain(|key, _| matches!(key, Key::Namespace | Key::Counter));
+        let namespace = texts.get(&Key::Namespace);
+        if guard.is_none_or(|guard| namespace.is_some_and(|namespace| namespace == guard)) {
+            texts.retain(|key, _| !(first..=last).contains(key));
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::private_file;
-use crate::rules::{Committed, Continuity, Key, Keys, VERSION, Write, read_clock};
+use crate::rules::{Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
 use crate::store::locked::{self, Kind, LockedFile};
 use crate::store::volume;
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
@@ -266,6 +266,12 @@ impl Engine for StaticFile {
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let (path, clock, node_id) = (self.path.clone(), Arc::clone(&self.clock), self.node_id);
+        // A file has one namespace, and knows of no other: it gets every secret.
+        let is_claim = |entry: &Entry| matches!(entry.key, Key::Claim(_));
+        if write.entries.iter().all(is_claim) {
+            let now = read_clock(&*clock)?;
+            return Ok(Committed::Done { now });
+        }
         let (file, mut content) = self.locked()?;
         // Under the lock, which may have made the file: what was decided without one does not hold for it.
         if write.fingerprint != fingerprint(&path)? {
@@ -276,7 +282,7 @@ impl Engine for StaticFile {
                 Key::Namespace => {}
                 Key::Node(node) if node == node_id => {}
                 // Nobody looks for free node ids here, and there is room for one lease.
-                Key::Hint(_) | Key::History(..) => continue,
+                Key::Hint(_) | Key::History(..) | Key::Claim(_) => continue,
                 Key::Node(_) | Key::Counter | Key::Device(_) => {
                     return Err(self.has_no_such_key());
                 }
@@ -312,23 +318,11 @@ impl Engine for StaticFile {
         Ok(Some(BTreeMap::from_iter(record.map(|text| (name, text)))))
     }
 
-    /// A file has one namespace, and knows of no other: it gets every secret.
-    fn claim(&mut self, _: u32, text: &str) -> Result<String, EngineError> {
-        Ok(text.to_owned())
-    }
-
     /// It keeps no history.
-    fn forget(&mut self, _: &Keys) -> Result<(), EngineError> {
-        Ok(())
-    }
-
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
         let (file, mut content) = self.locked()?;
-        if content
-            .texts
-            .get(&Key::Namespace)
-            .is_some_and(|text| text == namespace)
-        {
+        let there = content.texts.get(&Key::Namespace).map(String::as_str);
+        if *keys == Keys::Contents && there == guard {
             content.texts.retain(|key, _| *key == Key::Namespace);
             file.write(content.to_text(), true)?;
         }

@@ -8,7 +8,6 @@ use super::{
     ANSWER_LIMIT, Database, DatabaseClient, DatabaseFailure, DatabaseSession, Driver, SETUP_LIMIT,
     Value, is_made,
 };
-use crate::rules::Keys;
 use crate::store::NAMES_LISTED;
 use crate::vocabulary::EngineError;
 
@@ -77,17 +76,4 @@ async fn all<S: DatabaseSession>(
         names.insert(name, text);
     }
     Ok(names)
-}
-
-/// Removes what is there under some keys.
-pub(super) async fn forget<S: DatabaseSession>(
-    session: &mut S,
-    name: &str,
-    keys: &Keys,
-) -> Result<(), DatabaseFailure> {
-    let (first, last) = keys.bounds();
-    let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
-    let numbers = [kind.into(), first, last].map(Value::Number);
-    let values = [&[Value::Text(name)][..], &numbers].concat();
-    session.ask(S::FORGET, &values).await.map(drop)
 }

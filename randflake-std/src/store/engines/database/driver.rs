@@ -77,12 +77,9 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     /// The question for the next namespace after a place in their order: the place. It answers with the place of that one,
     /// its name and its text.
     const NEXT_NAMESPACE: &'static str;
-    /// Removes what is there under some keys: the namespace, their kind, and the first and last number.
-    const FORGET: &'static str;
-    /// Puts the claim of a secret unless there is one: its check value, and the claim.
-    const CLAIM: &'static str;
-    /// The claim of a secret that is there: its check value.
-    const CLAIMED: &'static str;
+    /// Removes what is there under some keys: the namespace, the first and last kind, the first and last number, the text
+    /// that the namespace must have, empty if it may have any, and the namespace once more.
+    const REMOVE: &'static str;
 
     async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, DatabaseFailure>;
 
@@ -143,9 +140,6 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
         write: &Write,
         only: Option<SingleUpdate<'_>>,
     ) -> Result<Option<i64>, DatabaseFailure>;
-
-    /// Removes the texts of node ids, hints and the history, if the namespace's is this one.
-    async fn clear(&mut self, namespace: &str) -> Result<(), DatabaseFailure>;
 
     /// What the server says of itself, for people.
     async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure>;

@@ -1,9 +1,9 @@
 //! Reads and writes of any database, as the rules ask for them.
 
+use core::slice;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::catalog::forget;
 use super::values::{count, time};
 use super::{
     Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, Value, emptied, pooled,
@@ -54,35 +54,22 @@ impl<D: Driver> Engine for Database<D> {
         self.names(only)
     }
 
-    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
-        let text = text.to_owned();
-        let claim = async move |session: &mut D::Session| {
-            let check = Value::Number(check.into());
-            session
-                .ask(D::Session::CLAIM, &[check, Value::Text(&text)])
-                .await?;
-            // A statement of its own: the first one does not see what another client has put meanwhile.
-            let there = session.ask(D::Session::CLAIMED, &[check]).await?;
-            Ok(there.ok_or_else(emptied)?.concat())
-        };
-        // Twice does what once does.
-        self.run(1, true, claim)
-    }
-
-    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
-        let name = self.namespace.clone();
-        let keys = keys.clone();
-        self.run(keys.each().count(), false, async move |session| {
-            forget(session, &name, &keys).await
-        })
-    }
-
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
-        /// How many texts a namespace may have.
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+        /// How many texts a namespace may have: its node ids, and some of their history.
         const MANY: usize = 200_000;
-        let namespace = namespace.to_owned();
-        self.run(MANY, false, async move |session| {
-            session.clear(&namespace).await
+        let (first, last) = keys.bounds();
+        let ((least, mut from), (most, mut to)) = (first.numbers(), last.numbers());
+        let mut texts = count(slice::from_ref(keys));
+        // Of several kinds it is all.
+        if least < most {
+            (from, to, texts) = (0, i64::MAX.cast_unsigned(), MANY);
+        }
+        let (name, guard) = (self.namespace.clone(), guard.unwrap_or_default().to_owned());
+        self.run(texts, false, async move |session| {
+            let numbers = [least.into(), most.into(), from, to].map(Value::Number);
+            let [name, guard] = [&name, &guard].map(|text| Value::Text(text));
+            let values = [&[name][..], &numbers, &[guard, name]].concat();
+            session.ask(D::Session::REMOVE, &values).await.map(drop)
         })
     }
 

@@ -249,39 +249,18 @@ impl Engine for Etcd {
         Ok(Some(texts))
     }
 
-    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
-        let key = Prefix::claim(check);
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
         let mut write = Transaction::default();
-        write.compare(&key, &Before::Nothing);
-        write.put(&key, text).or_read(&key);
-        match self.client.write(&write)? {
-            (_, Outcome::Written) => Ok(text.to_owned()),
-            (_, Outcome::Refused(mut there)) => {
-                let there = there.pop().ok_or_else(not_understood)?;
-                Ok(there.1)
-            }
-        }
-    }
-
-    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
-        let mut write = Transaction::default();
-        write.delete(&self.prefix.range(keys));
-        self.client.write(&write)?;
-        Ok(())
-    }
-
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
-        let mut write = Transaction::default();
-        let before = Before::Text(namespace.to_owned());
+        let before = guard.map_or(Before::Anything, |guard| Before::Text(guard.to_owned()));
         write.compare(&self.prefix.key(Key::Namespace), &before);
-        for keys in [Keys::Nodes(0..=u32::MAX), Keys::Hints(0..=u32::MAX)] {
-            write.delete(&self.prefix.range(&keys));
+        match keys {
+            Keys::Contents => {
+                for range in self.prefix.contents() {
+                    write.delete(&range);
+                }
+            }
+            keys => _ = write.delete(&self.prefix.range(keys)),
         }
-        let (first, last) = (Key::History(0, 0), Key::History(u32::MAX, u16::MAX));
-        let history = Range::new(self.prefix.key(first), self.prefix.key(last));
-        write.delete(&history);
-        let (first, last) = (Key::Device(0), Key::Device(u64::MAX));
-        write.delete(&Range::new(self.prefix.key(first), self.prefix.key(last)));
         self.client.write(&write)?;
         Ok(())
     }

@@ -9,8 +9,7 @@
 //! | `randflake/NAME/past/PAST`  | those of [`Key::History`]: the node id, and its place           |
 //! | `randflake/NAME/device/ID`  | those of [`Key::Device`]                                     |
 //! | `randflake/NAME/setbacks`   | how often a process has noticed that the cluster was set back |
-//!
-//! | `randflake/#key/CHECK`      | the claim of the secret of this check value                  |
+//! | `randflake/#key/CHECK`      | those of [`Key::Claim`], beside all namespaces               |
 //!
 //! Numbers in keys have eight hexadecimal digits, places of the history four more, devices sixteen.
 
@@ -29,11 +28,6 @@ impl Prefix {
 
     pub(super) fn of(name: &str) -> Self {
         Self(format!("{}{name}/", Self::ROOT))
-    }
-
-    /// The key of a claim. No namespace's name begins so, and all sort behind it.
-    pub(super) fn claim(check: u32) -> String {
-        format!("{}#key/{check:08x}", Self::ROOT)
     }
 
     /// Behind all keys of the namespace, and not behind another one's.
@@ -69,6 +63,8 @@ impl Prefix {
             Key::Hint(place) => format!("hint/{place:08x}"),
             Key::History(node_id, place) => format!("past/{node_id:08x}{place:04x}"),
             Key::Device(device) => format!("device/{device:016x}"),
+            // No namespace's name begins so, and all sort behind it.
+            Key::Claim(check) => return format!("{}#key/{check:08x}", Self::ROOT),
         };
         self.0.clone() + &rest
     }
@@ -78,8 +74,24 @@ impl Prefix {
         Range::new(self.key(first), self.key(last))
     }
 
+    /// The ranges of [`Keys::Contents`].
+    pub(super) fn contents(&self) -> [Range; 4] {
+        let [node, hint] =
+            [Key::Node, Key::Hint].map(|key| (key(0), key(u32::MAX)));
+        let past = (Key::History(0, 0), Key::History(u32::MAX, u16::MAX));
+        let device = (Key::Device(0), Key::Device(u64::MAX));
+        [node, hint, past, device]
+            .map(|(first, last)| Range::new(self.key(first), self.key(last)))
+    }
+
     /// Which key a text is, if it is one.
     pub(super) fn parse(&self, text: &str) -> Option<Key> {
+        let claim = text
+            .strip_prefix(Self::ROOT)
+            .and_then(|text| text.strip_prefix("#key/"));
+        if let Some(check) = claim {
+            return u32::from_str_radix(check, 16).ok().map(Key::Claim);
+        }
         let (kind, number) = match text.strip_prefix(&self.0)? {
             "namespace" => return Some(Key::Namespace),
             "counter" => return Some(Key::Counter),

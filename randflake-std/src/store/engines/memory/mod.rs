@@ -58,8 +58,6 @@ struct Memory {
 #[derive(Default)]
 struct State {
     texts: BTreeMap<(String, Key), String>,
-    /// Claims of secrets, by check value.
-    claims: BTreeMap<u32, String>,
     /// The latest end of a lease of each namespace, also of one that was forgotten, in Unix milliseconds.
     ends: BTreeMap<String, u64>,
     /// How often the store has forgotten.
@@ -168,7 +166,6 @@ impl MemoryStore {
     pub fn forget(&self) {
         let mut state = self.memory.state();
         state.texts.clear();
-        state.claims.clear();
         state.breaks = state.breaks.wrapping_add(1);
     }
 }
@@ -188,7 +185,7 @@ impl Memory {
     }
 
     fn key(&self, key: Key) -> (String, Key) {
-        (self.namespace.clone(), key)
+        (key.scope(&self.namespace).to_owned(), key)
     }
 }
 
@@ -264,27 +261,13 @@ impl Engine for Memory {
         Ok(Some(names.collect()))
     }
 
-    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
-        let mut state = self.begin()?;
-        let claim = state.claims.entry(check).or_insert_with(|| text.to_owned());
-        Ok(claim.clone())
-    }
-
-    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
-        let (first, last) = keys.bounds();
-        let range = self.key(first)..=self.key(last);
-        self.begin()?.texts.retain(|key, _| !range.contains(key));
-        Ok(())
-    }
-
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
         let mut state = self.begin()?;
         let there = state.texts.get(&self.key(Key::Namespace));
-        if there.is_some_and(|there| there == namespace) {
-            let is_kept = |key| matches!(key, Key::Namespace | Key::Counter);
-            state
-                .texts
-                .retain(|(name, key), _| *name != self.namespace || is_kept(*key));
+        if guard.is_none_or(|guard| there.is_some_and(|there| there == guard)) {
+            let (first, last) = keys.bounds();
+            let range = self.key(first)..=self.key(last);
+            state.texts.retain(|key, _| !range.contains(key));
         }
         Ok(())
     }

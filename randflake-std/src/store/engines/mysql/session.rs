@@ -12,8 +12,7 @@ use randflake_core::Clock;
 use super::failure::of_login;
 use super::sql::Sql;
 use super::statements::{
-    self, CHECK, CLAIM, CLAIMED, CLEAR, CLOCK, FORGET, KNOWN_BY_ID, KNOWN_BY_UUID, LOCK, NAMESPACE,
-    NEXT_NAMESPACE, UNLOCK,
+    self, CHECK, CLOCK, KNOWN_BY_ID, KNOWN_BY_UUID, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK,
 };
 use super::{Mysql, diagnosis};
 use crate::rules::{Keys, Write, read_clock};
@@ -53,9 +52,7 @@ impl database::DatabaseSession for MysqlSession {
     const VERSION: &'static str = "SELECT version FROM randflake_store";
     const NAMESPACE: &'static str = NAMESPACE;
     const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
-    const FORGET: &'static str = FORGET;
-    const CLAIM: &'static str = CLAIM;
-    const CLAIMED: &'static str = CLAIMED;
+    const REMOVE: &'static str = REMOVE;
 
     async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, DatabaseFailure> {
         let connection = Conn::new(mysql.options()?).await;
@@ -137,7 +134,7 @@ impl database::DatabaseSession for MysqlSession {
         keys: &[Keys],
     ) -> Result<(Option<ServerState>, Texts), DatabaseFailure> {
         let state = statements::state(&self.clock()?, self.number, self.known);
-        let mut statements = statements::read(&self.namespace, keys, None);
+        let mut statements = statements::read(self.scope(keys), keys, None);
         statements.insert(0, state);
         let mut answers = self.send(&statements).await?.into_iter();
         let mut columns = answers.next().and_then(|answer| answer.first());
@@ -162,7 +159,7 @@ impl database::DatabaseSession for MysqlSession {
         keys: &[Keys],
         most: Option<usize>,
     ) -> Result<Texts, DatabaseFailure> {
-        let statements = statements::read(&self.namespace, keys, most);
+        let statements = statements::read(self.scope(keys), keys, most);
         Ok(texts(self.send(&statements).await?)?)
     }
 
@@ -189,21 +186,12 @@ impl database::DatabaseSession for MysqlSession {
             return Ok(written.and_then(|written| written.last_insert_id.try_into().ok()));
         }
         let may = self.may(write, &Sql::new("@randflake_now", &[]));
-        statements.extend(statements::transaction(
-            &self.namespace,
-            write,
-            &clock,
-            &may,
-        ));
+        let first = write.entries.first();
+        let name = first.map_or(&*self.namespace, |entry| entry.key.scope(&self.namespace));
+        statements.extend(statements::transaction(name, write, &clock, &may));
         let answers = self.send(&statements).await?;
         let now = answers.iter().find_map(StatementAnswer::first);
         Ok(now.and_then(|now| now.concat().parse().ok()))
-    }
-
-    async fn clear(&mut self, namespace: &str) -> Result<(), DatabaseFailure> {
-        let name = Value::Text(&self.namespace);
-        let statement = Sql::new(CLEAR, &[name, name, Value::Text(namespace)]);
-        Ok(self.row(statement).await.map(drop)?)
     }
 
     async fn roll_back(&mut self) -> Result<(), DatabaseFailure> {
@@ -242,6 +230,12 @@ impl MysqlSession {
             rest = later;
         }
         Ok(answers)
+    }
+
+    /// The namespace of the rows of some keys, by the first.
+    fn scope(&self, keys: &[Keys]) -> &str {
+        let own = &*self.namespace;
+        keys.first().map_or(own, |keys| keys.bounds().0.scope(own))
     }
 
     /// The first row of an answer.

@@ -14,12 +14,6 @@ pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00'
 const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
     AND NOT (@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1)";
 
-/// Puts the claim of a secret's check value unless there is one. Its kind is [`CLAIM_KIND`](crate::rules::CLAIM_KIND).
-pub(super) const CLAIM: &str =
-    "INSERT INTO randflake_record VALUES ('', 6, ?, ?) ON DUPLICATE KEY UPDATE value = value";
-pub(super) const CLAIMED: &str =
-    "SELECT value FROM randflake_record WHERE namespace = '' AND kind = 6 AND number = ?";
-
 /// Held by who makes the tables.
 pub(super) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
 pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
@@ -53,17 +47,15 @@ pub(super) const NEXT_NAMESPACE: &str = "
     SELECT HEX(namespace), CONVERT(namespace USING utf8mb4), CONVERT(value USING utf8mb4) FROM randflake_record
     WHERE kind = 0 AND number = 0 AND namespace > UNHEX(?) ORDER BY namespace LIMIT 1";
 
-pub(super) const FORGET: &str = "
-    DELETE FROM randflake_record WHERE namespace = ? AND kind = ? AND number BETWEEN ? AND ?";
-
-/// `MySQL` reads a table that it changes only in a table within the statement.
-pub(super) const CLEAR: &str = "
-    DELETE FROM randflake_record WHERE namespace = ? AND kind >= 2 AND (
-        SELECT found FROM (
-            SELECT COUNT(*) AS found FROM randflake_record
-            WHERE namespace = ? AND kind = 0 AND number = 0 AND value = ?
+/// `MySQL` reads a table that it changes only in a table within the statement. Where there is no record of the namespace,
+/// the comparison with it is not true.
+pub(super) const REMOVE: &str = "
+    DELETE FROM randflake_record
+    WHERE namespace = ? AND kind BETWEEN ? AND ? AND number BETWEEN ? AND ? AND ? IN ('', (
+        SELECT value FROM (
+            SELECT value FROM randflake_record WHERE namespace = ? AND kind = 0 AND number = 0
         ) AS checked
-    ) = 1";
+    ))";
 
 /// How server and session stand, and whether the server is read-only. In a recovery, what the engine has prepared and the
 /// binary log does not have is rolled back.

@@ -8,8 +8,8 @@ use tokio_postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Stat
 
 use super::rights::CHECK;
 use super::statements::{
-    CHANGE, CHANGE_AND_PUT, CLAIM, CLAIMED, CLEAR, ENTER, FORGET, LOOK, NAMESPACE, NEXT_NAMESPACE,
-    PARTS, PUT, SETTINGS, TEXTS,
+    CHANGE, CHANGE_AND_PUT, ENTER, LOOK, NAMESPACE, NEXT_NAMESPACE, PARTS, PUT, REMOVE, SETTINGS,
+    TEXTS,
 };
 use super::{Postgres, diagnosis, tls};
 use crate::rules::{Before, Entry, Key, Keys, Write};
@@ -42,9 +42,7 @@ impl database::DatabaseSession for PostgresSession {
     const VERSION: &'static str = "SELECT version::text FROM randflake.store";
     const NAMESPACE: &'static str = NAMESPACE;
     const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
-    const FORGET: &'static str = FORGET;
-    const CLAIM: &'static str = CLAIM;
-    const CLAIMED: &'static str = CLAIMED;
+    const REMOVE: &'static str = REMOVE;
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, DatabaseFailure> {
         let (client, driver) = match &postgres.files {
@@ -168,6 +166,7 @@ impl database::DatabaseSession for PostgresSession {
         if write.fingerprint != self.fingerprint {
             return Ok(None);
         }
+        let name = self.scope(write.entries.first().map(|entry| entry.key));
         let tables = self.tables.clone();
         let (from, to) = window(write);
         let number = self.number.clone();
@@ -183,11 +182,11 @@ impl database::DatabaseSession for PostgresSession {
             let change: [&(dyn ToSql + Sync); 5] = [&kind, &number, &before, &after, &guard];
             let values = [&head[..], &change].concat();
             if update.upserts.is_empty() {
-                self.execute(CHANGE, &values).await?
+                self.execute(&name, CHANGE, &values).await?
             } else {
                 let (_, kinds, numbers, texts) = columns(update.upserts);
                 let put: [&(dyn ToSql + Sync); 3] = [&kinds, &numbers, &texts];
-                self.execute(CHANGE_AND_PUT, &[&values[..], &put].concat())
+                self.execute(&name, CHANGE_AND_PUT, &[&values[..], &put].concat())
                     .await?
             }
         } else {
@@ -196,16 +195,11 @@ impl database::DatabaseSession for PostgresSession {
             let is_blind = |entry: &&Entry| entry.before == Before::Anything;
             let blind: Vec<_> = entries.iter().map(is_blind).collect();
             let put: [&(dyn ToSql + Sync); 5] = [&kinds, &numbers, &befores, &afters, &blind];
-            self.execute(PUT, &[&head[..], &put].concat()).await?
+            self.execute(&name, PUT, &[&head[..], &put].concat())
+                .await?
         };
         let now = rows.first().map(|row| row.try_get(0)).transpose()?;
         Ok(now.flatten())
-    }
-
-    async fn clear(&mut self, namespace: &str) -> Result<(), DatabaseFailure> {
-        let name = self.namespace.clone();
-        let values = [Value::Text(&name), Value::Text(namespace)];
-        self.ask(CLEAR, &values).await.map(drop)
     }
 
     async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure> {
@@ -214,6 +208,12 @@ impl database::DatabaseSession for PostgresSession {
 }
 
 impl PostgresSession {
+    /// The namespace of the rows of an operation, by its first key.
+    fn scope(&self, first: Option<Key>) -> String {
+        let own = &*self.namespace;
+        first.map_or(own, |key| key.scope(own)).to_owned()
+    }
+
     /// The one row of a statement that looks for some keys.
     async fn find(
         &mut self,
@@ -221,13 +221,14 @@ impl PostgresSession {
         keys: &[Keys],
         most: Option<usize>,
     ) -> Result<Row, DatabaseFailure> {
+        let name = self.scope(keys.first().map(|keys| keys.bounds().0));
         let bounds = keys.iter().map(Keys::bounds);
         let (firsts, lasts): (Vec<_>, Vec<_>) = bounds.map(|(a, b)| (place(a), place(b))).unzip();
         let (kinds, firsts): (Vec<_>, Vec<_>) = firsts.into_iter().unzip();
         let lasts: Vec<_> = lasts.into_iter().map(|(_, number)| number).collect();
         let most = most.and_then(|most| i64::try_from(most).ok());
         let mut rows = self
-            .execute(statement, &[&kinds, &firsts, &lasts, &most])
+            .execute(&name, statement, &[&kinds, &firsts, &lasts, &most])
             .await?;
         Ok(rows.pop().ok_or_else(emptied)?)
     }
@@ -236,11 +237,12 @@ impl PostgresSession {
     /// reads and plans it once.
     async fn execute(
         &mut self,
+        name: &str,
         statement: &'static str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Error> {
-        let namespace: [&(dyn ToSql + Sync); 1] = [&self.namespace];
-        let values = [&namespace, values].concat();
+        let name: [&(dyn ToSql + Sync); 1] = [&name];
+        let values = [&name, values].concat();
         if let Some(known) = self.statements.get(statement) {
             return self.client.query(known, &values).await;
         }

@@ -67,12 +67,6 @@ pub(super) const TEXTS: &str = "
         ORDER BY r.number LIMIT $5
     ) r";
 
-/// Puts the claim of a secret's check value unless there is one. Its kind is [`CLAIM_KIND`](crate::rules::CLAIM_KIND).
-pub(super) const CLAIM: &str = "
-    INSERT INTO randflake.record (namespace, kind, number, value) VALUES ('', 6, $1, $2) ON CONFLICT DO NOTHING";
-pub(super) const CLAIMED: &str =
-    "SELECT value FROM randflake.record WHERE namespace = '' AND kind = 6 AND number = $1";
-
 /// The same, and what the server says of itself.
 pub(super) const LOOK: &str = "
     SELECT r.*, ARRAY[{now}::text, {session}, f.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
@@ -94,14 +88,12 @@ pub(super) const NEXT_NAMESPACE: &str = "
     SELECT namespace, namespace, value FROM randflake.record
     WHERE kind = 0 AND number = 0 AND namespace > $1 ORDER BY namespace LIMIT 1";
 
-pub(super) const FORGET: &str = "
-    DELETE FROM randflake.record WHERE namespace = $1 AND kind = $2 AND number BETWEEN $3 AND $4";
-
-pub(super) const CLEAR: &str = "
-    DELETE FROM randflake.record WHERE namespace = $1 AND kind >= 2 AND EXISTS (
-        SELECT FROM randflake.record n
-        WHERE n.namespace = $1 AND n.kind = 0 AND n.number = 0 AND n.value = $2
-    )";
+/// Where there is no record of the namespace, the comparison with it is not true.
+pub(super) const REMOVE: &str = "
+    DELETE FROM randflake.record
+    WHERE namespace = $1 AND kind BETWEEN $2 AND $3 AND number BETWEEN $4 AND $5 AND $6 IN ('', (
+        SELECT n.value FROM randflake.record n WHERE n.namespace = $7 AND n.kind = 0 AND n.number = 0
+    ))";
 
 /// One record in the place of another, if the namespace's is still so: a renewal, a release, a counter.
 pub(super) const CHANGE: &str = "

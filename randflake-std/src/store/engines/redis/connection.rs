@@ -1,5 +1,6 @@
 //! The connection to the server, made when it is needed.
 
+use core::error::Error as _;
 use core::fmt::{self, Debug, Formatter};
 use core::mem::ManuallyDrop;
 use core::time::Duration;
@@ -13,6 +14,7 @@ use redis::{
 use super::server::takes_sections;
 use super::url::settings;
 use super::{rights, tls};
+use crate::rules::Key;
 use crate::store::encryption::{self, Files};
 use crate::store::url::Server;
 use crate::vocabulary::{EngineError, StoreError};
@@ -55,7 +57,7 @@ impl Connection {
     }
 
     /// To another node of the cluster, as `HOST:PORT`, in the same way.
-    pub(super) fn elsewhere(&self, address: &str) -> Result<Self, EngineError> {
+    fn elsewhere(&self, address: &str) -> Result<Self, EngineError> {
         let settings = self.client.get_connection_info();
         let mut to = settings.addr().clone();
         let place = address.rsplit_once(':');
@@ -79,6 +81,22 @@ impl Connection {
             time_limit: self.time_limit,
             open: None,
         })
+    }
+
+    /// Runs something here, or for a claim on the node of a cluster that has it: two namespaces on two nodes meet only
+    /// there. All else is of the namespace, whose node the URL names.
+    pub(super) fn on_node_of<T>(
+        &mut self,
+        key: Option<&Key>,
+        run: impl Fn(&mut Self) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let outcome = run(self);
+        let error = outcome.as_ref().err();
+        let error = error.filter(|_| matches!(key, Some(Key::Claim(_))));
+        match error.and_then(moved_to) {
+            Some(node) => run(&mut self.elsewhere(&node)?),
+            None => outcome,
+        }
     }
 
     /// Fits the time limits to a TTL.
@@ -235,6 +253,14 @@ impl RedisSession {
         }
         Ok(())
     }
+}
+
+/// The node of a cluster that has what was asked for, if that is what an answer says.
+fn moved_to(error: &EngineError) -> Option<String> {
+    let error: &RedisError = error.source()?.downcast_ref()?;
+    let is_moved = error.kind() == ErrorKind::Server(ServerErrorKind::Moved);
+    let (node, _) = error.redirect_node().filter(|_| is_moved)?;
+    Some(node.to_owned())
 }
 
 /// The server has answered that another one is to be asked.

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use randflake_core::Clock;
 use redis::{RedisResult, Script, Value, from_redis_value};
 
-use super::connection::Connection;
+use super::connection::{Connection, RedisSession};
 use super::in_time::InTime;
 use super::server::{REPLACING, SECTIONS, Server, field};
-use super::{claim, diagnosis, rights};
+use super::{diagnosis, rights};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Write, read_clock};
 use crate::store::engines::shown;
 use crate::store::url as store_url;
@@ -27,13 +27,15 @@ type Field = (Vec<u8>, Vec<u8>);
 
 /// Beside the texts of a namespace: the master that the server took over from, which it forgets after a while.
 const PROMOTED: &str = "promoted";
+/// The script of a write.
+pub(super) const WRITE: &str = include_str!("write.lua");
 /// Fields of one reply of a list.
 const LISTED_AT_ONCE: u32 = 1_000;
 
 /// One namespace on a server.
 pub(in crate::store) struct Redis {
     pub(super) connection: Connection,
-    pub(super) script: Script,
+    script: Script,
     /// The namespace's hash. What stands in braces places it on a node of a cluster.
     pub(super) hash: String,
     /// In the place of the server's.
@@ -49,10 +51,18 @@ impl Redis {
     ) -> Result<Self, StoreError> {
         Ok(Self {
             connection: Connection::new(server)?,
-            script: Script::new(include_str!("write.lua")),
+            script: Script::new(WRITE),
             hash: hash_of(namespace.name()),
             clock,
         })
+    }
+
+    /// The hash that has a key.
+    fn hash_with(&self, key: Option<&Key>) -> String {
+        match key {
+            Some(Key::Claim(check)) => format!("randflake:key:{check:08x}"),
+            _ => self.hash.clone(),
+        }
     }
 
     /// The texts of ranges of node ids, which may have any length: a hash has no order.
@@ -130,11 +140,12 @@ impl Engine for Redis {
             return self.scan(ask.keys).map(Reading::of_texts);
         }
         let keys: Vec<Key> = ask.keys.iter().flat_map(Keys::each).collect();
+        let hash = self.hash_with(keys.first());
         let fields = keys.iter().map(|key| name(*key));
         let fields: Vec<_> = iter::once(PROMOTED.to_owned()).chain(fields).collect();
-        let (texts, server, policy, time) = self.connection.run(|open| {
+        let asks = |open: &mut RedisSession| {
             let mut asked = redis::pipe();
-            asked.cmd("HMGET").arg(&self.hash).arg(&fields);
+            asked.cmd("HMGET").arg(&hash).arg(&fields);
             asked.cmd("TIME");
             // After the texts: what is put back meanwhile is noticed.
             let together = if open.takes_sections {
@@ -160,7 +171,9 @@ impl Engine for Redis {
             let server = Server::told(&info, texts.next().flatten())?;
             let policy = field(&info, "maxmemory_policy").to_owned();
             Ok((texts.collect::<Vec<_>>(), server, policy, time))
-        })?;
+        };
+        let there = |connection: &mut Connection| connection.run(asks);
+        let (texts, server, policy, time) = self.connection.on_node_of(keys.first(), there)?;
         let there = keys.into_iter().zip(texts);
         let there = there.filter_map(|(key, text)| Some((key, text?)));
         Ok(Reading {
@@ -185,7 +198,9 @@ impl Engine for Redis {
         let replacing = write.window.map_or(REPLACING, |_| "");
         let is_lease = |entry: &Entry| matches!(entry.key, Key::Node(_)) && entry.after.is_some();
         let proof = write.entries.iter().position(is_lease);
-        let mut script = self.script.key(&self.hash);
+        let first = write.entries.first().map(|entry| &entry.key);
+        let hash = self.hash_with(first);
+        let mut script = self.script.key(&hash);
         script
             .arg(&known.run_id)
             .arg(&known.promoted)
@@ -208,16 +223,15 @@ impl Engine for Redis {
         if !known.promoted.is_empty() && write.entries.iter().any(is_noted) {
             script.arg(PROMOTED).arg("*").arg(&known.promoted);
         }
-        let (answer, is_again) = self.connection.run_noting(|open| {
-            match script.invoke::<(bool, (u64, u32))>(&mut open.redis) {
-                Ok((is_done, time)) => Ok(is_done.then_some(time)),
-                Err(error) if rights::is_unnamed(&error) => {
-                    rights::check(&mut open.redis, &self.script, &self.hash)?;
-                    Err(error)
-                }
-                Err(error) => Err(error),
+        let invoke = |open: &mut RedisSession| {
+            let answer = script.invoke::<(bool, (u64, u32))>(&mut open.redis);
+            if answer.as_ref().is_err_and(rights::is_unnamed) {
+                rights::check(&mut open.redis, &hash)?;
             }
-        })?;
+            answer.map(|(is_done, time)| is_done.then_some(time))
+        };
+        let there = |connection: &mut Connection| connection.run_noting(invoke);
+        let (answer, is_again) = self.connection.on_node_of(first, there)?;
         match answer {
             Some(time) => Ok(Committed::Done {
                 now: self.now(time)?,
@@ -263,22 +277,18 @@ impl Engine for Redis {
         Ok(Some(texts))
     }
 
-    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
-        claim::claim(&mut self.connection, check, text)
-    }
-
-    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
-        let mut delete = redis::cmd("HDEL");
-        delete.arg(&self.hash);
-        delete.arg(keys.each().map(name).collect::<Vec<_>>());
-        self.connection
-            .run(|open| delete.query::<()>(&mut open.redis))
-    }
-
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+        if *keys != Keys::Contents {
+            let mut delete = redis::cmd("HDEL");
+            delete.arg(&self.hash);
+            delete.arg(keys.each().map(name).collect::<Vec<_>>());
+            return self
+                .connection
+                .run(|open| delete.query::<()>(&mut open.redis));
+        }
         let script = Script::new(include_str!("clear.lua"));
         let mut call = script.key(&self.hash);
-        call.arg(namespace);
+        call.arg(guard.unwrap_or_default());
         for kept in [name(Key::Namespace), name(Key::Counter), PROMOTED.into()] {
             call.arg(kept);
         }
@@ -313,6 +323,7 @@ fn name(key: Key) -> String {
         Key::Hint(place) => format!("hint:{place}"),
         Key::History(node_id, place) => format!("past:{node_id}:{place}"),
         Key::Device(device) => format!("device:{device:016x}"),
+        Key::Claim(_) => "claim".to_owned(),
     }
 }
 

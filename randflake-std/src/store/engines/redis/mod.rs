@@ -1,6 +1,5 @@
 //! Leases and counters on a Redis server.
 
-mod claim;
 mod connection;
 mod diagnosis;
 mod engine;
@@ -151,12 +150,9 @@ impl RedisStore {
     ) -> Result<LeaseStore, StoreError> {
         let mut redis = Redis::over(server, namespace, clock)?;
         let Redis {
-            connection,
-            script,
-            hash,
-            ..
+            connection, hash, ..
         } = &mut redis;
-        connection.run(|open| rights::check(&mut open.redis, script, hash))?;
+        connection.run(|open| rights::check(&mut open.redis, hash))?;
         LeaseStore::opened(redis, namespace.clone())
     }
 }

@@ -1,30 +1,25 @@
 //! What the server's user may do.
 
-use redis::{Cmd, ErrorKind, RedisError, RedisResult, Script, ServerErrorKind, Value, cmd};
+use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
 
+use super::engine::WRITE;
+use super::in_time::InTime;
 use crate::vocabulary::EngineError;
 
-/// Finds out whether the user may run each command, by calls that change nothing.
-pub(super) fn check(redis: &mut redis::Connection, script: &Script, hash: &str) -> RedisResult<()> {
-    // One that the server knows is not loaded, until it has forgotten it.
-    script.load(redis)?;
-    let call = |name, arguments: &[&str]| cmd(name).arg(arguments).to_owned();
-    let calls: [Cmd; 6] = [
-        call("INFO", &["replication"]),
-        call("TIME", &[]),
-        call("HMGET", &[hash, "-"]),
-        call("HSCAN", &[hash, "0"]),
-        // The first lacks a value, and the second's script is none: both are refused once the right is there.
-        call("HSET", &[hash, "-", "-", "-"]),
-        call("EVALSHA", &[&"0".repeat(40), "0"]),
-    ];
-    for call in calls {
-        match call.query::<Value>(redis) {
-            Err(error) if is_lacking(&error) || error.code().is_none() => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
+/// Finds out whether the user may run each command, by calls that change nothing; `INFO` was the connection's first. All
+/// are sent at once: a process that starts waits for one reply, not for six.
+pub(super) fn check(redis: &mut redis::Connection, hash: &str) -> RedisResult<()> {
+    let mut calls = redis::pipe();
+    calls.cmd("SCRIPT").arg("LOAD").arg(WRITE);
+    calls.cmd("TIME");
+    calls.cmd("HMGET").arg(hash).arg("-");
+    calls.cmd("HSCAN").arg(hash).arg("0");
+    // The first lacks a value, and the second's script is none: both are refused once the right is there.
+    calls.cmd("HSET").arg(hash).arg(["-", "-", "-"]);
+    calls.cmd("EVALSHA").arg("0".repeat(40)).arg("0");
+    let replies: Vec<RedisResult<Value>> = calls.ignore_errors().query(&mut InTime(redis))?;
+    let mut errors = replies.into_iter().filter_map(Result::err);
+    errors.find(is_lacking).map_or(Ok(()), Err)
 }
 
 fn is_lacking(error: &RedisError) -> bool {

@@ -283,24 +283,9 @@ impl Engine for Sqlite {
         self.at(session.namespaces(only)).map(Some)
     }
 
-    /// In the transaction of the write that follows.
-    fn claim(&mut self, check: u32, text: &str) -> Result<String, EngineError> {
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
         let session = self.session()?;
-        let claim = self.at(session.claim(check, text))?;
-        self.session = Some(session);
-        Ok(claim)
-    }
-
-    fn forget(&mut self, keys: &Keys) -> Result<(), EngineError> {
-        let session = self.session()?;
-        self.at(session.forget(&self.namespace, keys))?;
-        let committed = session.commit(0, &mut self.seen);
-        self.at(committed)
-    }
-
-    fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
-        let session = self.session()?;
-        self.at(session.clear(&self.namespace, namespace))?;
+        self.at(session.remove(&self.namespace, keys, guard))?;
         let committed = session.commit(0, &mut self.seen);
         self.at(committed)
     }

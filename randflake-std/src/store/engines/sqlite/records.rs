@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::params;
 
 use super::session::SqliteSession;
-use crate::rules::{CLAIM_KIND, Entry, Key, Keys};
+use crate::rules::{Entry, Key, Keys};
 use crate::store::NAMES_LISTED;
 
 /// What was read in this transaction, and is still so.
@@ -45,7 +45,8 @@ impl SqliteSession {
             if last == Key::Node(u32::MAX) {
                 last_number = i64::MAX;
             }
-            let range = params![namespace, kind, first_number, last_number, most];
+            let name = first.scope(namespace);
+            let range = params![name, kind, first_number, last_number, most];
             let mut rows = statement.query(range)?;
             while let Some(row) = rows.next()? {
                 let number: i64 = row.get(0)?;
@@ -78,36 +79,27 @@ impl SqliteSession {
         names.collect()
     }
 
-    /// Puts the claim of a check value unless there is one; returns the one that is there then.
-    pub(super) fn claim(&self, check: u32, text: &str) -> rusqlite::Result<String> {
-        let sql = "INSERT OR IGNORE INTO record VALUES ('', ?1, ?2, ?3)";
-        self.connection
-            .execute(sql, params![CLAIM_KIND, check, text])?;
-        let sql = "SELECT value FROM record WHERE namespace = '' AND kind = ?1 AND number = ?2";
-        let place = params![CLAIM_KIND, check];
-        self.connection.query_row(sql, place, |row| row.get(0))
-    }
-
-    /// Removes what is there under some keys.
-    pub(super) fn forget(&self, name: &str, keys: &Keys) -> rusqlite::Result<()> {
-        let sql =
-            "DELETE FROM record WHERE namespace = ?1 AND kind = ?2 AND number BETWEEN ?3 AND ?4";
+    /// Removes what is there under some keys, if the namespace's text is the guard.
+    pub(super) fn remove(
+        &self,
+        name: &str,
+        keys: &Keys,
+        guard: Option<&str>,
+    ) -> rusqlite::Result<()> {
+        let sql = "DELETE FROM record WHERE namespace = ?1
+                       AND kind BETWEEN ?2 AND ?3 AND number BETWEEN ?4 AND ?5
+                       AND (?6 IS NULL OR EXISTS (
+                           SELECT * FROM record WHERE namespace = ?1 AND kind = ?7 AND value = ?6
+                       ))";
         let (first, last) = keys.bounds();
-        let ((kind, first), (_, last)) = (numbers(first), numbers(last));
-        self.connection
-            .execute(sql, params![name, kind, first, last])?;
-        Ok(())
-    }
-
-    /// Removes node ids, pages, hints and the history, if the namespace's text is this one.
-    pub(super) fn clear(&self, name: &str, text: &str) -> rusqlite::Result<()> {
-        let sql = "DELETE FROM record WHERE namespace = ?1 AND kind >= ?2 AND EXISTS (
-                       SELECT * FROM record WHERE namespace = ?1 AND kind = ?3 AND value = ?4
-                   )";
-        let ((first, _), (kind, _)) = (numbers(Key::Node(0)), numbers(Key::Namespace));
-        self.connection
-            .execute(sql, params![name, first, kind, text])?;
-        Ok(())
+        let ((least, mut from), (most, mut to)) = (numbers(first), numbers(last));
+        // Of several kinds it is all.
+        if least < most {
+            (from, to) = (0, i64::MAX);
+        }
+        let (namespace, _) = numbers(Key::Namespace);
+        let values = params![name, least, most, from, to, guard, namespace];
+        self.connection.execute(sql, values).map(drop)
     }
 
     /// Writes if all is there that must be; says whether it is.
@@ -132,7 +124,8 @@ impl SqliteSession {
         let mut statement = self.connection.prepare(sql)?;
         for entry in entries.iter().filter(|entry| entry.after.is_some()) {
             let (kind, number) = numbers(entry.key);
-            statement.execute(params![namespace, kind, number, entry.after])?;
+            let name = entry.key.scope(namespace);
+            statement.execute(params![name, kind, number, entry.after])?;
         }
         Ok(true)
     }
