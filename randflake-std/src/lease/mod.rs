@@ -9,17 +9,7 @@
 #![doc = include_str!("blocking.md")]
 #![doc = include_str!("faults.md")]
 
-#[cfg(feature = "etcd")]
-pub use crate::store::engines::EtcdStore;
-#[cfg(feature = "mysql")]
-pub use crate::store::engines::MysqlStore;
-#[cfg(feature = "postgres")]
-pub use crate::store::engines::PostgresStore;
-#[cfg(feature = "redis")]
-pub use crate::store::engines::RedisStore;
-#[cfg(feature = "sqlite")]
-pub use crate::store::engines::SqliteStore;
-pub use crate::store::engines::{MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
+pub use crate::store::engines::*;
 pub use crate::store::{DeviceLease, DeviceLeaseError};
 pub use crate::store::{
     LeaseStore, Occupancy, deferred, find, forecast, namespaces, occupancy, open,

@@ -68,10 +68,16 @@ fn what_is_wrong_is_said_with_what_is_allowed() {
         ("sqlite:", "has no path"),
         ("sqlite://", "has no path"),
         ("sqlite::memory:", "names no file"),
-        ("sqlite:leases.db?mode=ro", "has parameters"),
+        (
+            "sqlite:leases.db?mode=ro",
+            "has the option \"mode\": the allowed options are max_ttl: take sqlite:PATH",
+        ),
         ("static:", "has no path: take static:PATH?node=N"),
         ("static:a", "has no `node`"),
-        ("static:a?n=1", "has no `node`"),
+        (
+            "static:a?n=1",
+            "has the option \"n\": the allowed options are node, max_ttl",
+        ),
         ("static:a?node=hunter2", "`node` is a decimal number"),
         (
             "postgres://ids:hunter2/b@host/ids",

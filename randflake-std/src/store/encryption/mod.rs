@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 pub(super) use self::disabled::{refusal, without_tls};
 #[cfg(feature = "tls")]
 pub(super) use self::refusal::refusal;
-use super::url::Server;
+use super::url::Location;
 use crate::vocabulary::StoreError;
 
 /// Of the authorities that the server's certificate may come from; the client's certificate; its key.
@@ -27,9 +27,9 @@ pub(super) struct Files(Vec<(&'static str, PathBuf)>);
 impl Files {
     /// The files for an encrypted connection; none for a plain one. Which it is, the URL's scheme says for
     /// some stores, its `sslmode` for the others.
-    pub(super) fn asked_by(server: &Server) -> Result<Option<Self>, StoreError> {
-        let is_encrypted = match server.option("sslmode") {
-            None => server.scheme.is_encrypted,
+    pub(super) fn asked_by(location: &Location) -> Result<Option<Self>, StoreError> {
+        let is_encrypted = match location.option("sslmode") {
+            None => location.scheme.is_encrypted,
             // Whatever is encrypted is verified too.
             Some("require" | "verify-full") => true,
             Some("disable") => false,
@@ -38,25 +38,25 @@ impl Files {
                     "verify-ca" => "takes a certificate of another host for the server's",
                     _ => "is plain wherever an attacker or a mistake asks for it",
                 };
-                return Err(server.refused(&format!(
+                return Err(location.refused(&format!(
                     "has sslmode={known}, which {why}: write sslmode=verify-full to encrypt, or sslmode=disable for a \
                      plain connection"
                 )));
             }
             Some(_) => {
-                return Err(server.refused(
+                return Err(location.refused(
                     "has an sslmode that is not known: the allowed ones are verify-full, require and disable",
                 ));
             }
         };
         let named = FILES
             .into_iter()
-            .filter_map(|name| Some((name, PathBuf::from(server.option(name)?))));
+            .filter_map(|name| Some((name, PathBuf::from(location.option(name)?))));
         let files = Self(named.collect());
         match files.0.first() {
-            Some((name, _)) if !is_encrypted => Err(server.refused(&format!(
+            Some((name, _)) if !is_encrypted => Err(location.refused(&format!(
                 "names {name}, and its connection is not encrypted: encrypt it ({})",
-                server.scheme.encrypts_by
+                location.scheme.encrypts_by
             ))),
             _ if files.named("sslcert").is_some() != files.named("sslkey").is_some() => {
                 Err(StoreError::Invalid(

@@ -3,44 +3,68 @@
 mod assigned;
 #[cfg(any(feature = "postgres", feature = "mysql"))]
 mod database;
-#[cfg(feature = "etcd")]
 mod etcd;
 mod memory;
-#[cfg(feature = "mysql")]
 mod mysql;
-#[cfg(feature = "postgres")]
 mod postgres;
-#[cfg(feature = "redis")]
 mod redis;
-pub(super) mod registry;
-#[cfg(feature = "sqlite")]
+mod registry;
 mod sqlite;
 
-pub(super) use self::assigned::StaticFile;
-pub use self::assigned::{NODE_ID_VARIABLE, NodeIdSource, StaticStore};
-#[cfg(any(feature = "postgres", feature = "mysql"))]
-pub(super) use self::database::Database;
-#[cfg(feature = "etcd")]
-pub(super) use self::etcd::Etcd;
-#[cfg(feature = "etcd")]
-pub use self::etcd::EtcdStore;
+pub use self::assigned::{NODE_ID_VARIABLE, NodeIdSource};
 pub use self::memory::MemoryStore;
-#[cfg(feature = "mysql")]
-pub(super) use self::mysql::Mysql;
-#[cfg(feature = "mysql")]
-pub use self::mysql::MysqlStore;
-#[cfg(feature = "postgres")]
-pub(super) use self::postgres::Postgres;
-#[cfg(feature = "postgres")]
-pub use self::postgres::PostgresStore;
-#[cfg(feature = "redis")]
-pub(super) use self::redis::Redis;
-#[cfg(feature = "redis")]
-pub use self::redis::RedisStore;
-#[cfg(feature = "sqlite")]
-pub(super) use self::sqlite::Sqlite;
-#[cfg(feature = "sqlite")]
-pub use self::sqlite::SqliteStore;
+pub(super) use self::registry::{ExistingEngine, Opening, Registration};
+use crate::store::url::Scheme;
+
+/// The engines that URLs lead to, each by its folder, its type for programs, and the feature that brings this.
+macro_rules! engines {
+    ($($folder:ident: $store:ident if $condition:meta,)*) => {
+        $(
+            #[cfg($condition)]
+            pub use self::$folder::$store;
+        )*
+
+        /// In the order in which messages list them.
+        static ENGINES: &[&Registration] = &[$(&$folder::ENGINE),*];
+    };
+}
+
+// To add an engine: its module above, and a line here.
+engines! {
+    sqlite: SqliteStore if feature = "sqlite",
+    assigned: StaticStore if all(),
+    redis: RedisStore if feature = "redis",
+    etcd: EtcdStore if feature = "etcd",
+    postgres: PostgresStore if feature = "postgres",
+    mysql: MysqlStore if feature = "mysql",
+}
+
+/// The engine and the scheme of a scheme's name.
+pub(super) fn of_scheme(name: &str) -> Option<(&'static Registration, &'static Scheme)> {
+    ENGINES.iter().find_map(|engine| {
+        let scheme = engine.schemes.iter().find(|scheme| scheme.name == name)?;
+        Some((*engine, scheme))
+    })
+}
+
+/// The URLs that there are, in short: `sqlite:PATH, redis://HOST or mysql://HOST/DATABASE`.
+pub(super) fn forms() -> String {
+    listed(|_| true)
+}
+
+/// Those of engines that keep counters.
+pub(super) fn forms_with_counters() -> String {
+    listed(|engine| engine.has_counters)
+}
+
+fn listed(is_listed: impl Fn(&Registration) -> bool) -> String {
+    let engines = ENGINES.iter().filter(|engine| is_listed(engine));
+    let forms: Vec<_> = engines.map(|engine| engine.short_form).collect();
+    match &*forms {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        forms => forms.concat(),
+    }
+}
 
 /// Bytes as text. Those that are none are shown by a sign of their own, so that whoever reads them finds them damaged.
 #[cfg(any(feature = "etcd", feature = "redis"))]

@@ -1,12 +1,9 @@
 //! What a store has, before any namespace of it is opened.
 
-use std::sync::Arc;
-
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 
-use super::{Form, StoreUrl};
-use crate::clock::SteadyClock;
-use crate::store::engines::{StaticFile, registry};
+use super::StoreUrl;
+use crate::store::engines::Opening;
 use crate::store::{Engine, catalog};
 use crate::vocabulary::Terms;
 use crate::vocabulary::{Namespace, NamespaceList, StoreError};
@@ -66,17 +63,9 @@ pub fn find(url: &str, name: &str) -> Result<Option<Namespace>, StoreError> {
 
 /// The engine of a URL, unless it keeps its store in a file that is not there.
 fn existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError> {
-    let StoreUrl { form, .. } = url.parse()?;
-    let namespace = any(name)?;
-    match &form {
-        Form::Static { path, node } => {
-            let clock = Arc::new(SteadyClock::new());
-            let file = StaticFile::at(path.as_ref(), *node, &namespace, clock)?;
-            Ok(Some(Box::new(file)))
-        }
-        Form::Sqlite { path } => registry::SQLITE.existing(path, &namespace),
-        Form::Server(server) => registry::of(server).existing(server, &namespace),
-    }
+    let StoreUrl { location, .. } = url.parse()?;
+    let Opening { existing, .. } = location.engine.opening()?;
+    existing(&location, &any(name)?)
 }
 
 /// A namespace of unknown layout: with all node ids that there may be.

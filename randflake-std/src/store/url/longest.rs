@@ -4,9 +4,9 @@ use core::time::Duration;
 use std::borrow::Cow;
 
 use super::StoreUrl;
-use super::rules::KNOWN;
 use super::text::refused;
 use crate::date;
+use crate::store::engines::forms;
 use crate::vocabulary::{MAX_TTL_LIMIT, Namespace, StoreError};
 
 pub(super) const NAME: &str = "max_ttl";
@@ -23,13 +23,13 @@ pub(super) fn split(url: &str) -> Result<(Cow<'_, str>, Option<Duration>), Store
     let text = match &*found {
         [] => return Ok((Cow::Borrowed(url), None)),
         [text] => text,
-        _ => return Err(refused("has the option max_ttl twice", KNOWN)),
+        _ => return Err(refused("has the option max_ttl twice", &forms())),
     };
     let time = date::duration(text).filter(|time| !time.is_zero() && *time <= MAX_TTL_LIMIT);
     let time = time.ok_or_else(|| {
         let why =
             "has a max_ttl that is no time above 0 and up to 400 days, such as 90s, 15m or 1h";
-        refused(why, KNOWN)
+        refused(why, &forms())
     })?;
     let others = query.split('&').filter(|part| value(part).is_none());
     let rest = others.collect::<Vec<_>>().join("&");

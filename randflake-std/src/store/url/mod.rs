@@ -1,17 +1,10 @@
 //! Stores by URL: parsed here once, for all engines.
 
 mod catalog;
-#[cfg(any(
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "mysql"
-))]
-mod engine;
+mod location;
 mod longest;
 mod open;
-mod rules;
-mod server;
+mod scheme;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -21,18 +14,17 @@ use core::str::FromStr;
 use core::time::Duration;
 
 pub use self::catalog::{find, namespaces, stored};
-pub use self::open::{open, open_counter};
-pub(crate) use self::rules::Engine;
-use self::rules::{KNOWN, Scheme};
 #[cfg(feature = "redis")]
-pub(crate) use self::server::Address;
+pub(super) use self::location::Address;
 #[cfg(any(feature = "redis", feature = "postgres"))]
-pub(crate) use self::server::Host;
-pub(crate) use self::server::Server;
+pub(super) use self::location::Host;
+pub(super) use self::location::Location;
+pub use self::open::{open, open_counter};
+pub(super) use self::scheme::{CERTIFICATES, ENCRYPTS_BY_MODE, Place, Scheme};
 #[cfg(feature = "redis")]
-pub(crate) use self::text::number;
+pub(super) use self::text::number;
 use self::text::refused;
-use super::engines::NodeIdSource;
+use super::engines::{self, Registration};
 use crate::vocabulary::StoreError;
 
 /// A store's URL, parsed, as [`open`] takes it.
@@ -52,15 +44,8 @@ use crate::vocabulary::StoreError;
 /// ```
 #[derive(Clone)]
 pub struct StoreUrl {
-    form: Form,
+    location: Location,
     max_ttl: Option<Duration>,
-}
-
-#[derive(Clone)]
-enum Form {
-    Sqlite { path: String },
-    Static { path: String, node: NodeIdSource },
-    Server(Server),
 }
 
 /// # Errors
@@ -72,25 +57,50 @@ impl FromStr for StoreUrl {
 
     fn from_str(url: &str) -> Result<Self, StoreError> {
         if url.contains(char::is_control) {
-            return Err(refused("has control characters", KNOWN));
+            return Err(refused("has control characters", &engines::forms()));
         }
         let (url, max_ttl) = longest::split(url)?;
-        let Some((scheme, rest)) = url.split_once(':') else {
-            return Err(refused("has no scheme", KNOWN));
+        let Some((name, rest)) = url.split_once(':') else {
+            return Err(refused("has no scheme", &engines::forms()));
         };
-        let path = rest.strip_prefix("//");
-        let form = match (scheme, path, Scheme::named(scheme)) {
-            ("sqlite", ..) => sqlite(path.unwrap_or(rest)),
-            ("static", ..) => assigned(path.unwrap_or(rest)),
-            (_, Some(rest), Some(scheme)) => Server::parsed(scheme, rest).map(Form::Server),
-            (_, None, Some(scheme)) => Err(refused("has no // behind its scheme", scheme.form)),
+        let Some((engine, scheme)) = engines::of_scheme(name) else {
             // Without `//` it may be a user's name.
-            (_, Some(_), None) if is_scheme(scheme) => Err(StoreError::Invalid(format!(
-                "lease stores of scheme {scheme:?} are not known: take {KNOWN}"
-            ))),
-            _ => Err(refused("has no scheme", KNOWN)),
+            if !is_scheme(name) || !rest.starts_with("//") {
+                return Err(refused("has no scheme", &engines::forms()));
+            }
+            return Err(StoreError::Invalid(format!(
+                "lease stores of scheme {name:?} are not known: take {}",
+                engines::forms()
+            )));
         };
-        form.map(|form| Self { form, max_ttl })
+        let location = Location::parsed(engine, scheme, rest)?;
+        Ok(Self { location, max_ttl })
+    }
+}
+
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+impl StoreUrl {
+    /// Where a URL leads, which must be a store of this engine.
+    pub(super) fn location_for(
+        url: &str,
+        engine: &'static Registration,
+    ) -> Result<Location, StoreError> {
+        let Self { location, max_ttl } = url.parse()?;
+        if max_ttl.is_some() {
+            // Here it would not come to the namespace.
+            return Err(StoreError::Invalid(
+                "the lease store's URL has max_ttl, which only `lease::open` takes: use Namespace::with_max_ttl".to_owned(),
+            ));
+        }
+        if location.engine.name != engine.name {
+            return Err(refused("is for another store", engine.schemes[0].form));
+        }
+        Ok(location)
     }
 }
 
@@ -99,41 +109,9 @@ fn is_scheme(scheme: &str) -> bool {
     !scheme.is_empty() && scheme.chars().all(allowed)
 }
 
-/// A path is taken as it is written.
-fn sqlite(path: &str) -> Result<Form, StoreError> {
-    let refused = |why| Err(refused(why, "sqlite:PATH"));
-    match path {
-        "" => refused("has no path"),
-        ":memory:" => refused("names no file"),
-        _ if path.contains('?') => refused("has parameters, and SQLite's takes none but max_ttl"),
-        _ => Ok(Form::Sqlite {
-            path: path.to_owned(),
-        }),
-    }
-}
-
-fn assigned(rest: &str) -> Result<Form, StoreError> {
-    let refused = |why| refused(why, "static:PATH?node=N");
-    let (path, options) = rest.split_once('?').unwrap_or((rest, ""));
-    if path.is_empty() {
-        return Err(refused("has no path"));
-    }
-    let node = options
-        .strip_prefix("node=")
-        .ok_or_else(|| refused("has no `node`, or other options"))?;
-    Ok(Form::Static {
-        path: path.to_owned(),
-        node: node.parse()?,
-    })
-}
-
 impl Display for StoreUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match &self.form {
-            Form::Sqlite { path } => write!(f, "sqlite:{path}"),
-            Form::Static { path, .. } => write!(f, "static:{path}"),
-            Form::Server(server) => Display::fmt(server, f),
-        }
+        Display::fmt(&self.location, f)
     }
 }
 

@@ -1,8 +1,8 @@
 //! Opens what a URL leads to.
 
-use super::{Form, StoreUrl};
+use super::StoreUrl;
 use crate::store::LeaseStore;
-use crate::store::engines::{StaticStore, registry};
+use crate::store::engines::{self, Opening};
 use crate::vocabulary::{Namespace, StoreError};
 
 /// Opens the store that a URL names.
@@ -100,11 +100,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// ```
 pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
     let url: StoreUrl = url.parse()?;
-    let namespace = &url.terms_of(namespace)?;
-    match &url.form {
-        Form::Static { path, node } => StaticStore::open(path, *node, namespace),
-        form => opened(form, namespace),
-    }
+    let namespace = url.terms_of(namespace)?;
+    let Opening { open, .. } = url.location.engine.opening()?;
+    open(&url.location, &namespace)
 }
 
 /// Opens the store that a URL names, for the counter of a namespace; otherwise like
@@ -115,18 +113,14 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> 
 /// As for [`lease::open`](crate::lease::open), and [`StoreError::Invalid`] for `static:PATH`, which keeps no
 /// counters.
 pub fn open_counter(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
-    let StoreUrl { form, .. } = url.parse()?;
-    opened(&form, namespace)
-}
-
-fn opened(form: &Form, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
-    match form {
-        Form::Static { .. } => Err(StoreError::Invalid(
-            "no counters are kept where this URL leads: take sqlite:PATH, redis://HOST, etcd://HOST, \
-             postgres://HOST/DATABASE or mysql://HOST/DATABASE"
-                .to_owned(),
-        )),
-        Form::Sqlite { path } => registry::SQLITE.open(path, namespace),
-        Form::Server(server) => registry::of(server).open(server, namespace),
+    let StoreUrl { location, .. } = url.parse()?;
+    let engine = location.engine;
+    if !engine.has_counters {
+        return Err(StoreError::Invalid(format!(
+            "no counters are kept where this URL leads: take {}",
+            engines::forms_with_counters()
+        )));
     }
+    let Opening { open, .. } = engine.opening()?;
+    open(&location, namespace)
 }

@@ -1,12 +1,9 @@
 use proptest::prelude::*;
 
-use super::{Form, Server, StoreUrl};
+use super::{Location, StoreUrl};
 
-fn server(url: &str) -> Server {
-    match url.parse::<StoreUrl>().unwrap().form {
-        Form::Server(server) => server,
-        Form::Sqlite { .. } | Form::Static { .. } => panic!("{url} is no server"),
-    }
+fn server(url: &str) -> Location {
+    url.parse::<StoreUrl>().unwrap().location
 }
 
 #[test]

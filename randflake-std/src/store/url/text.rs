@@ -4,7 +4,7 @@ use core::str::FromStr;
 
 use percent_encoding::percent_decode_str;
 
-use super::rules::{SCHEMES, Scheme};
+use super::Scheme;
 use crate::vocabulary::StoreError;
 
 /// What is wrong with a URL, and which form it must have.
@@ -13,21 +13,12 @@ pub(super) fn refused(why: &str, form: &str) -> StoreError {
 }
 
 /// Parses a number of digits alone, without a sign.
-pub(crate) fn number<N: FromStr>(text: &str) -> Option<N> {
+pub(in crate::store) fn number<N: FromStr>(text: &str) -> Option<N> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()
 }
 
 impl Scheme {
-    pub(super) fn named(name: &str) -> Option<&'static Self> {
-        SCHEMES.iter().find(|scheme| scheme.name == name)
-    }
-
-    /// An error that says what is wrong with the URL, and which form it must have.
-    pub(crate) fn refused(&self, why: &str) -> StoreError {
-        refused(why, self.form)
-    }
-
     /// Replaces each `%XX` by its byte.
     pub(super) fn decoded(&self, text: &str) -> Result<String, StoreError> {
         let is_encoded = |rest: &str| {

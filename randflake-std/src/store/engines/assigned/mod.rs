@@ -5,6 +5,7 @@
 
 mod content;
 mod node;
+mod url;
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::time::Duration;
@@ -16,6 +17,7 @@ use randflake_core::Clock;
 
 use self::content::Content;
 pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
+pub(in crate::store) use self::url::ENGINE;
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::private_file;

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::values::time;
 use super::{DatabaseFailure, SingleUpdate, Value};
 use crate::rules::{Key, Keys, Write};
-use crate::store::url::Server;
+use crate::store::url::Location;
 use crate::vocabulary::{EngineError, Finding, StoreError};
 
 /// How servers of one kind are reached, and what a process remembers of them.
@@ -18,7 +18,7 @@ pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
     const PLACE: &'static str;
 
     /// For the client, field by field: its own parser takes more options, such that switch verification off.
-    fn of(server: &Server) -> Result<Self, StoreError>;
+    fn of(location: &Location) -> Result<Self, StoreError>;
 
     /// Whether times are the server's.
     fn has_own_clock(&self) -> bool {

@@ -9,14 +9,22 @@ use super::{
     Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, Value, emptied, pooled,
 };
 use crate::rules::{Committed, Continuity, Keys, Write};
-use crate::store::url::Server;
+use crate::store::engines::ExistingEngine;
+use crate::store::url::Location;
 use crate::store::{Ask, Engine, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 impl<D: Driver> Database<D> {
     /// The namespace in the database on a server. Nothing is asked yet.
-    pub(in crate::store) fn at(server: &Server, namespace: &Namespace) -> Result<Self, StoreError> {
-        Ok(Self::over(D::of(server)?, server, namespace)?)
+    pub(in crate::store) fn at(
+        location: &Location,
+        namespace: &Namespace,
+    ) -> Result<Self, StoreError> {
+        Ok(Self::over(D::of(location)?, location, namespace)?)
+    }
+
+    pub(in crate::store) fn boxed(location: &Location, namespace: &Namespace) -> ExistingEngine {
+        Ok(Some(Box::new(Self::at(location, namespace)?)))
     }
 }
 

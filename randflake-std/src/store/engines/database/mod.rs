@@ -21,7 +21,7 @@ pub(super) use self::failure::{DatabaseFailure, Sort, pooled};
 use self::runtime::{Blocking, ended};
 use self::values::check_version;
 pub(super) use self::values::{SingleUpdate, TABLES, Value, expected, key, window};
-use crate::store::url::Server;
+use crate::store::url::Location;
 use crate::vocabulary::{EngineError, Namespace};
 
 /// How long a server may take to answer.
@@ -54,7 +54,7 @@ impl<D: Driver> Database<D> {
     /// One that is not connected yet.
     pub(super) fn over(
         driver: D,
-        server: &Server,
+        location: &Location,
         namespace: &Namespace,
     ) -> Result<Self, EngineError> {
         let has_own_clock = driver.has_own_clock();
@@ -66,7 +66,7 @@ impl<D: Driver> Database<D> {
         Ok(Self {
             client: Some(client),
             runtime: Blocking::new()?,
-            place: format!("{} at {}", D::PLACE, server.address),
+            place: format!("{} at {}", D::PLACE, location.address),
             namespace: namespace.name().to_owned(),
             has_own_clock,
             limit: ANSWER_LIMIT,

@@ -1,200 +1,37 @@
 //! Leases and counters in a MySQL or MariaDB database.
 
-mod diagnosis;
-mod failure;
-mod session;
-mod sql;
-mod statements;
-#[cfg(feature = "tls")]
-#[path = "tls/enabled.rs"]
-mod tls;
-#[cfg(not(feature = "tls"))]
-#[path = "tls/disabled.rs"]
-mod tls;
+#[cfg(feature = "mysql")]
+mod store;
 
-use core::fmt::{self, Debug, Formatter};
-use std::sync::Arc;
+#[cfg(feature = "mysql")]
+pub use self::store::MysqlStore;
+use super::{Opening, Registration};
+use crate::store::url::{ENCRYPTS_BY_MODE, Location, Place, Scheme};
+use crate::vocabulary::StoreError;
 
-use mysql_async::{Opts, OptsBuilder};
-use randflake_core::Clock;
+pub(in crate::store) static ENGINE: Registration = Registration {
+    name: "MySQL",
+    feature: "mysql",
+    short_form: "mysql://HOST/DATABASE",
+    schemes: &[Scheme {
+        name: "mysql",
+        is_encrypted: false,
+        encrypts_by: ENCRYPTS_BY_MODE,
+        place: Place::Host { port: 3_306 },
+        options: &["sslmode", "sslrootcert", "sslcert", "sslkey"],
+        form: "mysql://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE",
+    }],
+    has_counters: true,
+    check,
+    opening: OPENING,
+};
 
-use self::session::MysqlSession;
-use super::database::{Database, Driver};
-use crate::store::LeaseStore;
-use crate::store::encryption::Files;
-use crate::store::url::{Engine as Scheme, Server};
-use crate::vocabulary::{EngineError, Namespace, StoreError};
+#[cfg(feature = "mysql")]
+const OPENING: Option<Opening> = Some(store::OPENING);
+#[cfg(not(feature = "mysql"))]
+const OPENING: Option<Opening> = None;
 
-/// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
-///
-/// Its constructors return a [`LeaseStore`].
-///
-/// It needs `MySQL` 8.0.21 or `MariaDB` 10.6. It creates two tables, `randflake_record` and `randflake_store`, in the
-/// database that the URL names. The repository's `docs/databases.md` lists the rights that a user needs. Views in place of
-/// the tables, triggers, and tables of another engine than `InnoDB` are refused before any of them is used.
-///
-/// An acquire is two round trips; more when nearly all node ids are leased and none was released lately. A renewal is one.
-/// An answered write is durable: every operation is refused while `innodb_flush_log_at_trx_commit` is not 1, or `log_bin` is on and
-/// `sync_binlog` is not 1 (in `MariaDB` it is 0 unless set), or `innodb_flush_method` is `nosync` or `littlesync`. Times come from the server's clock.
-///
-/// # URL
-///
-/// `mysql://USER:PASSWORD@HOST:PORT/DATABASE`, for `MariaDB` too. `?sslmode=verify-full` (feature `tls`) encrypts the
-/// connection and verifies the server's certificate; without it the connection is plain. [`open`](crate::lease::open) lists all
-/// options.
-///
-/// Connecting times out after 3 s. An operation times out after a sixth of the TTL, at least 0.5 s and at most 3 s, plus
-/// 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost connection.
-///
-/// A connection pooler must pool by session. One that gives each transaction another session is refused as soon as an
-/// operation reaches another session.
-///
-/// # What it stores
-///
-/// The table `randflake_record` has one row of text for each namespace, each counter, and each node id from its first
-/// lease on. A namespace of 256 node ids or more also has one row for each page of 64 node ids that was found full: it says
-/// when the page has free ones again; and nine rows of hints to free node ids. A row without a namespace names
-/// the one that took a secret first, by the secret's check value. The table `randflake_store` has one row, with a random number made with the tables.
-///
-/// # What it notices
-///
-/// Each operation reads that random number, the server's own number (`server_uuid`; in `MariaDB`, which has none, its
-/// `server_id`), and the time at which the table's definition was written to this disk. One of them is different on a
-/// replica, in a restored dump, and after the tables were created anew or optimized. Then every namespace is quarantined:
-/// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
-/// replica. A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
-/// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one.
-/// Also noticed, by its holder: a lease that vanished.
-///
-/// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
-/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume_counter`](LeaseStore::resume_counter).
-///
-/// # What it cannot notice
-///
-/// - A disk or a data directory set back as a whole; a table's files exchanged (`DISCARD TABLESPACE`, `IMPORT TABLESPACE`);
-///   binary logs undone (`--flashback`); rows of leases and counters changed or deleted by hand. A holder whose row is gone
-///   learns it at its next renewal; until then its node id may be granted again. Stop all processes first.
-///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each counter at a higher number.
-/// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
-///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use
-///   only one member of a Galera cluster.
-/// - Disks that report writes which they have not made.
-/// ```no_run
-/// use randflake_std::lease::{MysqlStore, Namespace};
-/// use randflake_std::{Handle, Randflake, Secret};
-///
-/// let namespace = Namespace::new("orders", Randflake)?;
-/// let store = MysqlStore::open("mysql://ids:secret@db.example/ids", &namespace)?;
-/// let ids = Handle::builder(&Secret::from_file("secret.key")?, store).build()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct MysqlStore;
-
-/// How a `MySQL` or `MariaDB` server is reached.
-pub(in crate::store) struct Mysql {
-    options: Opts,
-    /// For an encrypted connection.
-    files: Option<Files>,
-    /// Instead of the server's, in tests.
-    clock: Option<Arc<dyn Clock + Send + Sync>>,
-}
-
-impl MysqlStore {
-    /// Opens the store that a URL names, creating its tables if they are not there.
-    ///
-    /// It blocks: see [how long](crate::lease#how-long-calls-block).
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
-    /// [`StoreError::Unusable`] when
-    ///
-    /// - the server's certificate is not trusted, the server refuses user, password or database, or it is too old,
-    /// - it has a setting by which a crash loses leases,
-    /// - the tables were changed, or made by somebody who is not trusted, or a newer version made them,
-    /// - the namespace has other terms,
-    /// - a pooler gives each statement another session,
-    /// - this build cannot encrypt but should.
-    ///
-    /// [`StoreError::Unavailable`] when there is no answer, or only servers that cannot write. No error shows a password.
-    pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
-        Self::at(&Server::at(url, Scheme::Mysql)?, namespace)
-    }
-
-    pub(in crate::store) fn at(
-        server: &Server,
-        namespace: &Namespace,
-    ) -> Result<LeaseStore, StoreError> {
-        LeaseStore::opened(Database::<Mysql>::at(server, namespace)?, namespace.clone())
-    }
-
-    /// [`open`](MysqlStore::open) with another clock than the server's, for tests and simulations.
-    ///
-    /// # Errors
-    ///
-    /// As for `open`.
-    pub fn open_with_clock(
-        url: &str,
-        namespace: &Namespace,
-        clock: Arc<impl Clock + Send + Sync + 'static>,
-    ) -> Result<LeaseStore, StoreError> {
-        let server = Server::at(url, Scheme::Mysql)?;
-        let mut mysql = Mysql::of(&server)?;
-        mysql.clock = Some(clock);
-        let database = Database::over(mysql, &server, namespace)?;
-        LeaseStore::opened(database, namespace.clone())
-    }
-}
-
-impl Mysql {
-    /// The options of one connection.
-    fn options(&self) -> Result<Opts, EngineError> {
-        let encryption = self.files.as_ref().map(tls::options).transpose()?;
-        let builder = OptsBuilder::from_opts(self.options.clone());
-        Ok(builder.ssl_opts(encryption).into())
-    }
-}
-
-impl Driver for Mysql {
-    type Session = MysqlSession;
-
-    const PLACE: &'static str = "MySQL";
-
-    fn of(server: &Server) -> Result<Self, StoreError> {
-        let [host] = server.hosts() else {
-            return Err(server.refused("does not have one host"));
-        };
-        if server.database.is_none() {
-            return Err(server.refused("has no database"));
-        }
-        let password = server.password.as_ref();
-        let options = OptsBuilder::default()
-            .ip_or_hostname(&host.name)
-            .tcp_port(host.port)
-            .user(server.user.as_deref())
-            .pass(password.map(|password| password.as_str()))
-            .db_name(server.database.as_deref())
-            // An update counts what it has found, also where it changed nothing.
-            .client_found_rows(true)
-            .prefer_socket(false);
-        Ok(Self {
-            options: options.into(),
-            files: Files::asked_by(server)?,
-            clock: None,
-        })
-    }
-
-    fn has_own_clock(&self) -> bool {
-        self.clock.is_none()
-    }
-}
-
-impl Debug for Mysql {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Mysql")
-            .field("options", &self.options)
-            .finish_non_exhaustive()
-    }
+/// The server says what else it needs; that there is a database, [`Driver::of`](super::database::Driver::of).
+fn check(_: &Location) -> Result<(), StoreError> {
+    Ok(())
 }

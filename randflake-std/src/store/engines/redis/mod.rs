@@ -1,158 +1,56 @@
-//! Leases and counters on a Redis server.
+//! Leases and counters on a Redis or Valkey server.
 
-mod connection;
-mod diagnosis;
-mod engine;
-mod in_time;
-mod rights;
-mod server;
-#[cfg(feature = "tls")]
-#[path = "tls/enabled.rs"]
-mod tls;
-#[cfg(not(feature = "tls"))]
-#[path = "tls/disabled.rs"]
-mod tls;
-mod url;
+#[cfg(feature = "redis")]
+mod store;
 
-use std::sync::Arc;
+#[cfg(feature = "redis")]
+pub use self::store::RedisStore;
+use super::{Opening, Registration};
+use crate::store::url::{CERTIFICATES, Location, Place, Scheme};
+use crate::vocabulary::StoreError;
 
-use randflake_core::Clock;
+pub(in crate::store) static ENGINE: Registration = Registration {
+    name: "Redis",
+    feature: "redis",
+    short_form: "redis://HOST",
+    schemes: &[
+        REDIS,
+        Scheme {
+            name: "rediss",
+            is_encrypted: true,
+            ..REDIS
+        },
+        Scheme {
+            name: "redis+unix",
+            place: Place::Socket,
+            options: &["db"],
+            form: "redis+unix://[[USER]:PASSWORD@]/PATH[?db=NUMBER]",
+            ..REDIS
+        },
+    ],
+    has_counters: true,
+    check,
+    opening: OPENING,
+};
 
-pub(in crate::store) use self::engine::Redis;
-use crate::store::LeaseStore;
-use crate::store::url::{self as store_url, Engine as Scheme};
-use crate::vocabulary::{Namespace, StoreError};
+#[cfg(feature = "redis")]
+const OPENING: Option<Opening> = Some(store::OPENING);
+#[cfg(not(feature = "redis"))]
+const OPENING: Option<Opening> = None;
 
-/// A store of leases and counters on a Redis or Valkey server, 5.0 or newer, shared by the processes of many machines.
-///
-/// Its constructors return a [`LeaseStore`].
-///
-/// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
-/// its counter, each node id from its first lease on, each page of 64 node ids that was found full, and nine hints to free
-/// node ids. Beside them, `randflake:key:CHECK` names the namespace that took the secret of a check value first: one more round
-/// trip, when a namespace takes a secret. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
-/// more when nearly all node ids are leased and none was released lately. A renewal is one. The cost does not grow with the
-/// number of leases. Times come from the server's clock.
-///
-/// A call ends within a quarter of the TTL: connecting may take a twelfth, at most 5 s, and each of two tries as much.
-/// Looking up the server's name has no limit.
-///
-/// # Rights
-///
-/// From Redis 6 on, a user needs these rights and no others, on all keys of the store, or on those of some namespaces and
-/// of the claims of secrets (`~randflake:{orders} ~randflake:key:*`):
-///
-/// ```text
-/// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +hmget +hscan +hset
-/// ```
-///
-/// `+select` is needed if the URL names another database than 0, and `+config|get` lets `randflake doctor` read
-/// `appendfsync`. `randflake lease namespaces` needs `+scan`, and `randflake lease drop` needs `+del`.
-/// Without `+hdel`, earlier leases are kept for longer than 400 days: up to 65,536 of each node id. If another right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
-/// written.
-///
-/// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
-/// another node has the key, there was a failover or a move, and an operator should look first. A wrong node is refused as
-/// [`StoreError::Unusable`], with the address of the right one. Only the claim of a secret is asked of the node that has
-/// it, because it is one for the whole cluster. A replica that takes over is noticed as in the table below.
-///
-/// # What it notices
-///
-/// Nothing on the server tells a new namespace from a forgotten one. So before the first lease an operator declares it new,
-/// by [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`), or the namespace waits for a quarantine.
-///
-/// | what happened                                                        | what it does                           |
-/// |----------------------------------------------------------------------|----------------------------------------|
-/// | the namespace is missing: new, deleted, flushed, evicted             | quarantine                             |
-/// | the server was restarted, or its data restored                       | quarantine; live leases can be renewed |
-/// | a replica took over                                                  | quarantine; live leases can be renewed |
-/// | a master was made a replica and a master again                       | quarantine; live leases can be renewed |
-/// | keys were put back: `RESTORE`, `COPY`, `MOVE`, `SWAPDB`, `DEBUG`     | quarantine; live leases can be renewed |
-/// | a node id's field was deleted while it is held                       | quarantine, once its holder renews     |
-/// | it evicts keys without a time to live (`maxmemory-policy allkeys-*`) | refused until that is changed          |
-///
-/// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
-/// 320 s. A lease that the server still knows can be renewed meanwhile.
-///
-/// Each read and each write asks which server process answers, so a proxy may keep its clients' connections while the server
-/// behind it is another one.
-///
-/// The server counts how often any program restored, copied or swapped keys, in all databases, and how often it was told
-/// whom to follow. So such a command for another program's keys also starts a quarantine, and so does `CONFIG RESETSTAT` after one. If such commands are frequent,
-/// use a server of its own for leases.
-///
-/// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases. That is noticed as a restart.
-///
-/// A [counter](crate::segment) is one more field. A counter that may have gone back cannot be repaired by waiting, and
-/// nothing tells a new server from one that has forgotten everything. So an operator starts each counter with
-/// [`resume_counter`](LeaseStore::resume_counter). After each restart and failover of the server, and when keys may have been put back,
-/// it fails as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
-///
-/// # What it cannot notice
-///
-/// - Two masters reachable at once, as in a split network: both grant. `min-replicas-to-write` narrows that.
-/// - Single fields of the namespace's key written or deleted by somebody else (`HSET`, `HDEL`), until their holder renews:
-///   until then the node id may be granted again.
-/// - A master of a Redis Cluster that was demoted without a command, took over older data, was promoted again, and had no
-///   replica for `repl-backlog-ttl` (an hour unless set) before anybody asked it.
-/// - Keys put back by other commands than those above, such as `RENAME`, or before the server's statistics were reset
-///   (`CONFIG RESETSTAT`).
-/// ```no_run
-/// use randflake_std::lease::{Namespace, RedisStore};
-/// use randflake_std::{Handle, Randflake, Secret};
-///
-/// let namespace = Namespace::new("orders", Randflake)?;
-/// let store = RedisStore::open("redis://:password@redis.example:6379/0", &namespace)?;
-/// let ids = Handle::builder(&Secret::from_file("/etc/orders/randflake.key")?, store).build()?;
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct RedisStore;
+const REDIS: Scheme = Scheme {
+    name: "redis",
+    is_encrypted: false,
+    encrypts_by: "rediss://",
+    place: Place::Host { port: 6_379 },
+    options: CERTIFICATES,
+    form: "redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER], or rediss:// for encrypted connections",
+};
 
-impl RedisStore {
-    /// Opens the store on the server of a URL, `redis://[[USER]:PASSWORD@]HOST[:PORT][/DATABASE]`.
-    /// `rediss://` is with TLS, which needs the cargo feature
-    /// `tls`; [`open`](crate::lease::open) says which certificates are trusted. `redis+unix:///PATH` is a
-    /// socket of this machine. Nothing is written before the first acquire.
-    ///
-    /// It blocks: see [how long](crate::lease#how-long-calls-block).
-    ///
-    /// # Errors
-    ///
-    /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is
-    /// not trusted, or the server refuses the user, is the wrong node of a cluster,
-    /// evicts keys, or has the namespace with other terms or of a newer version.
-    /// [`StoreError::Unavailable`] when it does not answer.
-    pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
-        Self::at(&store_url::Server::at(url, Scheme::Redis)?, namespace, None)
+fn check(location: &Location) -> Result<(), StoreError> {
+    // A password alone is that of the user `default`.
+    if location.user.is_some() && location.password.is_none() {
+        return Err(location.refused("has a user without a password"));
     }
-
-    /// [`open`](RedisStore::open) with another clock than the server's, for tests and simulations.
-    ///
-    /// # Errors
-    ///
-    /// As for [`open`](RedisStore::open).
-    pub fn open_with_clock(
-        url: &str,
-        namespace: &Namespace,
-        clock: Arc<impl Clock + Send + Sync + 'static>,
-    ) -> Result<LeaseStore, StoreError> {
-        let server = store_url::Server::at(url, Scheme::Redis)?;
-        Self::at(&server, namespace, Some(clock))
-    }
-
-    /// On a server whose user has all rights.
-    pub(crate) fn at(
-        server: &store_url::Server,
-        namespace: &Namespace,
-        clock: Option<Arc<dyn Clock + Send + Sync>>,
-    ) -> Result<LeaseStore, StoreError> {
-        let mut redis = Redis::over(server, namespace, clock)?;
-        let Redis {
-            connection, hash, ..
-        } = &mut redis;
-        connection.run(|open| rights::check(&mut open.redis, hash))?;
-        LeaseStore::opened(redis, namespace.clone())
-    }
+    Ok(())
 }

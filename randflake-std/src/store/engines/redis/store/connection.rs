@@ -12,11 +12,11 @@ use redis::{
 };
 
 use super::server::takes_sections;
-use super::url::settings;
+use super::settings::settings;
 use super::{rights, tls};
 use crate::rules::Key;
 use crate::store::encryption::{self, Files};
-use crate::store::url::Server;
+use crate::store::url::Location;
 use crate::vocabulary::{EngineError, StoreError};
 
 /// Unless an operation's TTL asks for less.
@@ -43,9 +43,9 @@ pub(super) struct RedisSession {
 
 impl Connection {
     /// To the server of a URL, which is not connected to yet.
-    pub(super) fn new(server: &Server) -> Result<Self, StoreError> {
-        let settings = settings(server)?;
-        let client = match Files::asked_by(server)? {
+    pub(super) fn new(location: &Location) -> Result<Self, StoreError> {
+        let settings = settings(location)?;
+        let client = match Files::asked_by(location)? {
             Some(files) => tls::client(settings, &files)?,
             None => Client::open(settings).map_err(StoreError::unavailable)?,
         };

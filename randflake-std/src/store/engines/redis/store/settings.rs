@@ -3,34 +3,34 @@
 use redis::io::tcp::TcpSettings;
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo};
 
-use crate::store::url::{Address, Host, Server, number};
+use crate::store::url::{Address, Host, Location, number};
 use crate::vocabulary::StoreError;
 
 /// Field by field: the client's own parser takes options that switch verification off.
-pub(super) fn settings(server: &Server) -> Result<ConnectionInfo, StoreError> {
-    let address = match (&server.address, server.hosts()) {
+pub(super) fn settings(location: &Location) -> Result<ConnectionInfo, StoreError> {
+    let address = match (&location.address, location.hosts()) {
         (Address::Socket(path), _) => ConnectionAddr::Unix(path.into()),
-        (_, [Host { name, port }]) if server.scheme.is_encrypted => ConnectionAddr::TcpTls {
+        (_, [Host { name, port }]) if location.scheme.is_encrypted => ConnectionAddr::TcpTls {
             host: name.clone(),
             port: *port,
             insecure: false,
             tls_params: None,
         },
         (_, [Host { name, port }]) => ConnectionAddr::Tcp(name.clone(), *port),
-        _ => return Err(server.refused("does not have one host")),
+        _ => return Err(location.refused("does not have one host")),
     };
     // The client's name and version would be two more replies to wait for when a server hangs.
     let mut login = RedisConnectionInfo::default().set_skip_set_lib_name();
-    if let Some(password) = &server.password {
+    if let Some(password) = &location.password {
         login = login.set_password(password.as_str());
     }
-    if let Some(user) = &server.user {
+    if let Some(user) = &location.user {
         login = login.set_username(user);
     }
-    if let Some(database) = &server.database {
+    if let Some(database) = &location.database {
         let database = number::<u32>(database);
         let database =
-            database.ok_or_else(|| server.refused("has a database that is no number"))?;
+            database.ok_or_else(|| location.refused("has a database that is no number"))?;
         login = login.set_db(database.into());
     }
     let settings = address.into_connection_info();

@@ -15,7 +15,7 @@ use super::clock::MemberClock;
 use super::tls;
 use crate::store::encryption::Files;
 use crate::store::engines::shown;
-use crate::store::url::Server;
+use crate::store::url::Location;
 use crate::vocabulary::{EngineError, StoreError};
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
@@ -62,16 +62,16 @@ enum MemberRefusal {
 }
 
 impl EtcdClient {
-    pub(super) fn new(server: &Server) -> Result<Self, StoreError> {
+    pub(super) fn new(location: &Location) -> Result<Self, StoreError> {
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
             .proxy(None);
-        let (scheme, config) = match Files::asked_by(server)? {
+        let (scheme, config) = match Files::asked_by(location)? {
             Some(files) => ("https", tls::encrypted(config, &files)?),
             None => ("http", config),
         };
-        let user = server.user.clone().zip(server.password.clone());
+        let user = location.user.clone().zip(location.password.clone());
         let user = user.map(|(name, password)| User {
             name,
             password,
@@ -80,7 +80,7 @@ impl EtcdClient {
         Ok(Self {
             agent: config.build().into(),
             scheme,
-            members: server.hosts().iter().map(ToString::to_string).collect(),
+            members: location.hosts().iter().map(ToString::to_string).collect(),
             at: 0,
             user,
             time_limit: TIME_LIMIT,

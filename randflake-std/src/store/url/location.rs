@@ -1,14 +1,15 @@
-//! The URL of a server, in parts.
+//! Where a URL leads, in parts.
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::net::Ipv6Addr;
+use std::path::Path;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
-use super::longest;
-use super::rules::{Engine, Place, Scheme};
 use super::text::number;
+use super::{Place, Scheme, longest};
+use crate::store::engines::Registration;
 use crate::vocabulary::StoreError;
 
 /// Left as they are where a URL is shown.
@@ -19,19 +20,21 @@ const SHOWN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 const SHOWN_PATH: &AsciiSet = &SHOWN.remove(b'/');
 
-/// A server, or the members of one cluster. Nothing is percent-encoded in it.
+/// A file, a server, or the members of one cluster. Nothing is percent-encoded in it.
 #[derive(Clone)]
-pub(crate) struct Server {
-    pub(crate) scheme: &'static Scheme,
-    pub(crate) address: Address,
-    pub(crate) user: Option<String>,
-    pub(crate) password: Option<Zeroizing<String>>,
-    pub(crate) database: Option<String>,
+pub(in crate::store) struct Location {
+    pub(super) engine: &'static Registration,
+    pub(in crate::store) scheme: &'static Scheme,
+    pub(in crate::store) address: Address,
+    pub(in crate::store) user: Option<String>,
+    pub(in crate::store) password: Option<Zeroizing<String>>,
+    pub(in crate::store) database: Option<String>,
     options: Vec<(&'static str, String)>,
 }
 
 #[derive(Clone)]
-pub(crate) enum Address {
+pub(in crate::store) enum Address {
+    File(String),
     /// One or more hosts.
     Hosts(Vec<Host>),
     Socket(String),
@@ -39,14 +42,50 @@ pub(crate) enum Address {
 
 /// A host's name or address, the latter without brackets; or, for PostgreSQL, the directory of its socket.
 #[derive(Clone)]
-pub(crate) struct Host {
-    pub(crate) name: String,
-    pub(crate) port: u16,
+pub(in crate::store) struct Host {
+    pub(in crate::store) name: String,
+    pub(in crate::store) port: u16,
 }
 
-impl Server {
-    /// Parses the part of a URL after `://`.
-    pub(super) fn parsed(scheme: &'static Scheme, rest: &str) -> Result<Self, StoreError> {
+impl Location {
+    /// Parses the part of a URL after `:`.
+    pub(super) fn parsed(
+        engine: &'static Registration,
+        scheme: &'static Scheme,
+        rest: &str,
+    ) -> Result<Self, StoreError> {
+        let empty = Self {
+            engine,
+            scheme,
+            address: Address::File(String::new()),
+            user: None,
+            password: None,
+            database: None,
+            options: Vec::new(),
+        };
+        let path = rest.strip_prefix("//");
+        let location = match (scheme.place, path) {
+            (Place::File, path) => empty.with_path(path.unwrap_or(rest))?,
+            (_, Some(rest)) => empty.with_authority(rest)?,
+            (_, None) => return Err(scheme.refused("has no // behind its scheme")),
+        };
+        (engine.check)(&location)?;
+        Ok(location)
+    }
+
+    /// Takes what stands behind the scheme of a file.
+    fn with_path(mut self, rest: &str) -> Result<Self, StoreError> {
+        let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
+        if path.is_empty() {
+            return Err(self.scheme.refused("has no path"));
+        }
+        self.address = Address::File(path.to_owned());
+        self.with_options(query)
+    }
+
+    /// Takes what stands behind `://` of a server.
+    fn with_authority(mut self, rest: &str) -> Result<Self, StoreError> {
+        let scheme = self.scheme;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
         // In a password these look like the end of the host, and its rest like a path or an option.
@@ -65,30 +104,21 @@ impl Server {
             None => (login, None),
         };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let (address, database) = scheme.located(hosts, path)?;
-        let mut server = Self {
-            scheme,
-            address,
-            user: scheme.some(user)?,
-            password: password.map(Zeroizing::new),
-            database,
-            options: Vec::new(),
-        };
+        (self.address, self.database) = scheme.located(hosts, path)?;
+        self.user = scheme.some(user)?;
+        self.password = password.map(Zeroizing::new);
+        self.with_options(query)
+    }
+
+    fn with_options(mut self, query: &str) -> Result<Self, StoreError> {
         for option in query.split('&').filter(|_| !query.is_empty()) {
-            server.add(option)?;
+            self.add(option)?;
         }
-        let is_login = match scheme.engine {
-            Engine::Redis => server.user.is_none() || server.password.is_some(),
-            Engine::Etcd => server.user.is_some() == server.password.is_some(),
-            Engine::Postgres | Engine::Mysql => true,
-        };
-        if !is_login {
-            return Err(scheme.refused("has a user without a password, or a password alone"));
+        // A socket's path leaves no place for it.
+        if let (Place::Socket, Some(database)) = (self.scheme.place, self.option("db")) {
+            self.database = Some(database.to_owned());
         }
-        if let Some(at) = server.options.iter().position(|(name, _)| *name == "db") {
-            server.database = Some(server.options.remove(at).1);
-        }
-        Ok(server)
+        Ok(self)
     }
 
     fn add(&mut self, option: &str) -> Result<(), StoreError> {
@@ -114,9 +144,36 @@ impl Server {
     }
 
     /// Value of an option of the URL.
-    pub(crate) fn option(&self, name: &str) -> Option<&str> {
+    pub(in crate::store) fn option(&self, name: &str) -> Option<&str> {
         let found = self.options.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value.as_str())
+    }
+
+    /// The file; the empty path if it leads to none.
+    pub(in crate::store) fn path(&self) -> &Path {
+        match &self.address {
+            Address::File(path) => path.as_ref(),
+            Address::Hosts(_) | Address::Socket(_) => "".as_ref(),
+        }
+    }
+
+    /// None where it is a file or a socket.
+    #[cfg(any(
+        feature = "redis",
+        feature = "etcd",
+        feature = "postgres",
+        feature = "mysql"
+    ))]
+    pub(in crate::store) fn hosts(&self) -> &[Host] {
+        match &self.address {
+            Address::Hosts(hosts) => hosts,
+            Address::File(_) | Address::Socket(_) => &[],
+        }
+    }
+
+    /// An error that says what is wrong with the URL, and which form it must have.
+    pub(in crate::store) fn refused(&self, why: &str) -> StoreError {
+        self.scheme.refused(why)
     }
 }
 
@@ -127,17 +184,15 @@ impl Scheme {
             Place::Socket if hosts.is_empty() && path.len() > 1 => {
                 return Ok((Address::Socket(self.decoded(path)?), None));
             }
-            Place::Socket => return Err(self.refused("has a host, or no path")),
+            Place::Socket | Place::File => return Err(self.refused("has a host, or no path")),
             Place::Host { port } => (port, false),
-            Place::Hosts { port } => (port, true),
+            Place::Hosts { port } | Place::HostsOrSockets { port } => (port, true),
         };
         let hosts: Result<Vec<_>, _> = hosts.split(',').map(|host| self.host(host, port)).collect();
         let hosts = hosts?;
         let database = path.strip_prefix('/').unwrap_or(path);
         let why = if hosts.len() > 1 && !has_many {
             "has several hosts: this store takes one"
-        } else if self.engine == Engine::Etcd && !database.is_empty() {
-            "has a path: this store takes none"
         } else if database.contains('/') {
             "has a / in the name of the database: write %2F"
         } else {
@@ -162,7 +217,8 @@ impl Scheme {
             }
             None => self.decoded(name)?,
         };
-        let is_socket = self.engine == Engine::Postgres && name.starts_with('/');
+        let may_be_socket = matches!(self.place, Place::HostsOrSockets { .. });
+        let is_socket = may_be_socket && name.starts_with('/');
         let is_of_names = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         match name.parse::<Ipv6Addr>() {
             Err(_) if name.is_empty() => Err(self.refused("has no host")),
@@ -183,7 +239,7 @@ impl Scheme {
 
 impl Host {
     /// With brackets around an IPv6 address.
-    pub(crate) fn bracketed(&self) -> String {
+    fn bracketed(&self) -> String {
         match self.name.parse::<Ipv6Addr>() {
             Ok(_) => format!("[{}]", self.name),
             Err(_) => utf8_percent_encode(&self.name, SHOWN).to_string(),
@@ -197,10 +253,11 @@ impl Display for Host {
     }
 }
 
-/// Hosts and ports, or the socket's path.
+/// The path of a file or a socket, or hosts and ports.
 impl Display for Address {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            Self::File(path) => f.write_str(path),
             Self::Hosts(hosts) => {
                 let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
                 f.write_str(&hosts.join(","))
@@ -211,21 +268,23 @@ impl Display for Address {
 }
 
 /// Without user, password and options.
-impl Display for Server {
+impl Display for Location {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}", self.scheme.name, self.address)?;
-        let Some(database) = &self.database else {
-            return Ok(());
-        };
-        let before = match self.address {
+        let (name, address) = (self.scheme.name, &self.address);
+        let before = match address {
+            Address::File(_) => return write!(f, "{name}:{address}"),
             Address::Hosts(_) => "/",
             Address::Socket(_) => "?db=",
+        };
+        write!(f, "{name}://{address}")?;
+        let Some(database) = &self.database else {
+            return Ok(());
         };
         write!(f, "{before}{}", utf8_percent_encode(database, SHOWN))
     }
 }
 
-impl Debug for Server {
+impl Debug for Location {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(self, f)
     }

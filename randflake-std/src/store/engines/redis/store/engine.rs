@@ -15,7 +15,7 @@ use super::server::{REPLACING, SECTIONS, Server, field};
 use super::{diagnosis, rights};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Write, read_clock};
 use crate::store::engines::shown;
-use crate::store::url as store_url;
+use crate::store::url::Location;
 use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
@@ -45,12 +45,12 @@ pub(in crate::store) struct Redis {
 impl Redis {
     /// Nothing is asked yet.
     pub(in crate::store) fn over(
-        server: &store_url::Server,
+        location: &Location,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
-            connection: Connection::new(server)?,
+            connection: Connection::new(location)?,
             script: Script::new(WRITE),
             hash: hash_of(namespace.name()),
             clock,

@@ -12,7 +12,7 @@ use super::client::{EtcdClient, not_understood};
 use super::keys::Prefix;
 use super::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
-use crate::store::url::Server;
+use crate::store::url::Location;
 use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
@@ -35,12 +35,12 @@ pub(in crate::store) struct Etcd {
 impl Etcd {
     /// Nothing is asked yet.
     pub(in crate::store) fn over(
-        server: &Server,
+        location: &Location,
         namespace: &Namespace,
         clock: Option<Arc<dyn Clock + Send + Sync>>,
     ) -> Result<Self, StoreError> {
         Ok(Self {
-            client: EtcdClient::new(server)?,
+            client: EtcdClient::new(location)?,
             prefix: Prefix::of(namespace.name()),
             clock,
             revision: 0,

@@ -1,0 +1,306 @@
+//! Leases and counters in a file of this machine.
+
+mod continuity;
+mod diagnosis;
+mod failure;
+mod place;
+mod records;
+mod schema;
+mod session;
+
+use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use randflake_core::Clock;
+
+use self::continuity::Mark;
+use self::place::SqlitePath;
+use self::session::{PATIENCE, SqliteSession};
+use crate::clock::ExactSystemClock;
+use crate::rules::{Committed, Keys, Write, read_clock};
+use crate::store::engines::Opening;
+use crate::store::volume;
+use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
+use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
+
+const VANISHES: &str = "the leases vanish with it, and each container of an image has its own: then two grant the same \
+                        ids; mount a persistent volume that all of them share";
+
+/// A store of leases and counters in an SQLite database, shared by the processes of one machine.
+///
+/// Its constructors return a [`LeaseStore`].
+///
+/// The store is a file, and two more with `.lock` and `-journal` at the end of its name. They are created for their owner
+/// only, with the directory if it is missing. The database has one row of text for each namespace, each counter, each node
+/// id from its first lease on, each page of 64 node ids that was found full, nine hints to free node ids, and each earlier
+/// lease of the [history](LeaseStore::history).
+///
+/// Each operation opens the database, works in one transaction that is on disk when it returns, and closes the database.
+/// Between operations nothing is held, so any number of threads, processes and their forks can use it.
+///
+/// A process that is stopped (`SIGSTOP`, a debugger, a frozen container) in the middle of an operation keeps the lock, and
+/// all others wait for it: each operation for a sixth of the TTL, at least 2 s and at most 10 s, then it fails as
+/// [`StoreError::Unavailable`]. Ids go on until the leases expire. To end or resume that process is the remedy. A release
+/// that fails so leaves its node id leased until the TTL is over.
+///
+/// The directory and the files must belong to this process's user or to root, and others must not be able to write to them;
+/// anything else is refused, because whoever can change them decides which ids are issued. A directory may be writable by a
+/// group that this process is in (as Kubernetes does with an `fsGroup`), or by all if it is sticky. The path may be a link.
+/// The lock file and the journal must not be links, and no file may have a second name (a hard link) or be mounted without
+/// its directory.
+///
+/// # What it notices
+///
+/// The database stores the inode number, the time of birth and the path of its file, a random number and a count of its
+/// writes. The lock file stores the last two as well, and each process remembers them.
+///
+/// | what happened                                       | what it does                           |
+/// |-----------------------------------------------------|----------------------------------------|
+/// | neither file is there: a new store                  | grants at once                         |
+/// | the database was deleted, the lock file was not     | a new store, in quarantine             |
+/// | a backup of the database was restored in place      | quarantine                             |
+/// | the file is another: its folder was restored,       | quarantine                             |
+/// | or it was moved to this disk                        |                                        |
+/// | the file was renamed on its disk                    | nothing: it is the same                |
+/// | it is a copy, and the original is at its path       | refused, until the original is removed |
+/// | it is a container's own copy of a file of its image | quarantine                             |
+/// | the file is mounted alone, as by                    | refused: its lock and journal would be |
+/// | `docker -v leases.db:/srv/leases.db`                | elsewhere; mount the directory         |
+/// | both files were deleted, or overwritten with        | quarantine, by that process's next     |
+/// | earlier ones, while a process runs                  | operation                              |
+/// | the power failed, a disk was full or broke          | nothing: answered writes are kept      |
+///
+/// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s, and until the last lease that the lock file
+/// knows of has expired, which is long if a clock was far ahead once. If a namespace's record is lost, its longest TTL is
+/// taken to be at least 300 s. A lease from before that the store still knows can be renewed.
+///
+/// A counter that may have gone back cannot be repaired by waiting. Whatever starts a quarantine also makes counters, also
+/// those that the store does not know, fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume_counter`](LeaseStore::resume_counter).
+///
+/// # What it cannot notice
+///
+/// - A machine, or its disk, set back as a whole, with the lock file: call [`quarantine`](LeaseStore::quarantine) then, and
+///   [`resume_counter`](LeaseStore::resume_counter) each counter at a higher number.
+/// - Two machines or volumes from one image or snapshot of a disk: their files have the same numbers and times. Delete the
+///   database and the lock file in the image.
+/// - A copy whose original is not at its path as seen from here: on another machine, or in another container. It is
+///   quarantined once, then both grant the same node ids. [`diagnose`](LeaseStore::diagnose) reports a container's own
+///   layer.
+/// - Both files deleted, or both overwritten in place with those of a backup, as `rsync` and `cp` do, while no process runs,
+///   or before one that still runs has used the store again. Rows changed or deleted by hand. Stop all processes first, then
+///   do as after a disk that was set back.
+/// - A path that is on another disk by mistake, because its own was not mounted: this is a new store.
+/// - Disks that report writes which they have not made.
+/// - File systems without a time of birth (ext3, ext4 with inodes of 128 bytes) reuse inode numbers: there a restored folder
+///   may go unnoticed. Where inode numbers are not stable, the store quarantines itself without need. Do not use SQLite on a
+///   network file system.
+/// - Linux before 5.8 and other systems do not report a file that is mounted alone.
+/// ```
+/// use randflake_std::lease::{AcquireRequest, Namespace, NodeIds, SqliteStore, Token};
+/// use randflake_std::Randflake;
+///
+/// # let folder = std::env::temp_dir().join(format!("randflake-doc-{}", std::process::id()));
+/// # std::fs::create_dir_all(&folder)?;
+/// # let path = folder.join("leases.db");
+/// let namespace = Namespace::new("orders", Randflake)?;
+/// let mut store = SqliteStore::open(&path, &namespace)?;
+/// let token = Token::random()?;
+/// let acquired = store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 })?;
+/// assert!(acquired.grants[0].node_id < 131_072);
+/// store.release(&acquired.grants)?;
+/// # std::fs::remove_dir_all(folder)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct SqliteStore;
+
+pub(super) const OPENING: Opening = Opening {
+    open: |location, namespace| SqliteStore::open(location.path(), namespace),
+    existing: |location, namespace| {
+        let found = Sqlite::existing(location.path(), namespace)?;
+        Ok(found.map(|database| Box::new(database) as Box<dyn Engine>))
+    },
+};
+
+/// An SQLite database with the leases and counters of one namespace, among others.
+pub(in crate::store) struct Sqlite {
+    place: SqlitePath,
+    namespace: String,
+    clock: Arc<dyn Clock + Send + Sync>,
+    /// The database as this process left it: it tells of a store that lost its lock file too.
+    seen: Mark,
+    /// From a read to its write.
+    session: Option<SqliteSession>,
+    /// How long to wait for others.
+    patience: Duration,
+}
+
+impl SqliteStore {
+    /// Opens the store at a path, creating the file if it is not there. Its directory must be
+    /// there: in the place of a volume that was not mounted, or at a mistyped path, would be a second store.
+    ///
+    /// It blocks: see [how long](crate::lease#how-long-calls-block).
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a
+    /// store that is still there, damaged, or may not be written, when it or its directory belongs to
+    /// another user, is missing, or others may write to it, when the file is mounted alone, and when it has the
+    /// namespace with other terms. [`StoreError::Unavailable`] when the disk fails, or another process does not
+    /// let go of the lock for 10 s.
+    pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+        Self::open_with_clock(path, namespace, Arc::new(ExactSystemClock))
+    }
+
+    /// [`open`](SqliteStore::open) with another clock than the operating system's, for tests and
+    /// simulations.
+    ///
+    /// # Errors
+    ///
+    /// As for [`open`](SqliteStore::open).
+    pub fn open_with_clock(
+        path: impl AsRef<Path>,
+        namespace: &Namespace,
+        clock: Arc<impl Clock + Send + Sync + 'static>,
+    ) -> Result<LeaseStore, StoreError> {
+        let database = Sqlite {
+            place: SqlitePath::resolve(path.as_ref())?,
+            namespace: namespace.name().to_owned(),
+            clock,
+            seen: Mark::default(),
+            session: None,
+            patience: PATIENCE,
+        };
+        LeaseStore::opened(database, namespace.clone())
+    }
+}
+
+impl Sqlite {
+    /// The database at a path, if it is there already.
+    fn existing(path: &Path, namespace: &Namespace) -> Result<Option<Self>, EngineError> {
+        match path.metadata() {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            // A process that was killed at the start has left it.
+            Ok(metadata) if metadata.len() == 0 => return Ok(None),
+            _ => {}
+        }
+        Ok(Some(Self {
+            place: SqlitePath::resolve(path)?,
+            namespace: namespace.name().to_owned(),
+            clock: Arc::new(ExactSystemClock),
+            seen: Mark::default(),
+            session: None,
+            patience: PATIENCE,
+        }))
+    }
+
+    /// That of the last read, as long as nothing was written since; else another.
+    fn session(&mut self) -> Result<SqliteSession, EngineError> {
+        if let Some(session) = self.session.take() {
+            return Ok(session);
+        }
+        let session = SqliteSession::begin(&self.place, &mut self.seen, self.patience);
+        self.at(session)
+    }
+
+    /// What failed, with the database's name; the files beside it have theirs, which begins so.
+    fn at<T>(&self, outcome: Result<T, impl Into<EngineError>>) -> Result<T, EngineError> {
+        outcome.map_err(|error| {
+            let (error, place) = (error.into(), self.profile().place);
+            if error.to_string().starts_with(&place) {
+                return error;
+            }
+            error.at(&place)
+        })
+    }
+}
+
+impl Debug for Sqlite {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sqlite")
+            .field("path", &self.place.database)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine for Sqlite {
+    /// Under the lock nobody else looks: so those leased before are leased again, and the file does not grow.
+    fn profile(&self) -> Profile {
+        Profile {
+            is_shared: false,
+            ..Profile::at(self.place.database.display().to_string())
+        }
+    }
+
+    /// One without the state that no other precedes leaves no transaction open.
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        let is_kept = ask.with_state || self.session.is_some();
+        let mut session = self.session()?;
+        // Only now: a transaction that waited would grant from an old time.
+        let now = read_clock(&*self.clock)?;
+        let texts = self.at(session.read(&self.namespace, ask.keys, ask.limit))?;
+        let continuity = session.stored.continuity();
+        self.session = Some(session).filter(|_| is_kept);
+        Ok(Reading {
+            now,
+            continuity,
+            texts,
+        })
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        // Without it others may have written since the read.
+        let Some(mut session) = self.session.take() else {
+            return Ok(Committed::Stale);
+        };
+        let now = read_clock(&*self.clock)?;
+        if write.fingerprint != session.stored.continuity().fingerprint
+            || !write.is_in_window(now)
+            || !self.at(session.put(&self.namespace, &write.entries))?
+        {
+            return Ok(Committed::Stale);
+        }
+        let committed = session.commit(write.latest_end_unix_ms, &mut self.seen);
+        self.at(committed)?;
+        Ok(Committed::Done { now })
+    }
+
+    fn abandon(&mut self) {
+        self.session = None;
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        /// What a crowd on a slow disk needs.
+        const SHORTEST: Duration = Duration::from_secs(2);
+        const TRIES_PER_TTL: u32 = 6;
+        self.patience = (ttl / TRIES_PER_TTL).clamp(SHORTEST, PATIENCE);
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        let session = self.session()?;
+        self.at(session.namespaces(only)).map(Some)
+    }
+
+    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+        let session = self.session()?;
+        self.at(session.remove(&self.namespace, keys, guard))?;
+        let committed = session.commit(0, &mut self.seen);
+        self.at(committed)
+    }
+
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let session = self.session()?;
+        let fingerprint = session.stored.fingerprint();
+        let mut findings = self.at(diagnosis::findings(&session.connection, fingerprint))?;
+        findings.push(volume::finding(&self.place.database, VANISHES));
+        Ok(findings)
+    }
+}
