@@ -12,7 +12,7 @@ use super::Files;
 use crate::vocabulary::EngineError;
 
 /// Whom the client says that it is, if the server asks.
-pub(in crate::store) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+pub(in crate::store) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 impl Files {
     /// Authorities that the server's certificate may come from: those of the URL, or else of the operating system.
@@ -44,7 +44,7 @@ impl Files {
     }
 
     /// The client's certificates and key.
-    pub(in crate::store) fn identity(&self) -> Result<Option<Identity>, EngineError> {
+    pub(in crate::store) fn identity(&self) -> Result<Option<TlsIdentity>, EngineError> {
         let Some((certificate, key)) = self.client() else {
             return Ok(None);
         };

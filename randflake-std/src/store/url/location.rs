@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
 use super::text::number;
-use super::{Place, Scheme, longest};
+use super::{AddressKind, Scheme, longest};
 use crate::store::engines::Registration;
 use crate::vocabulary::StoreError;
 
@@ -65,7 +65,7 @@ impl Location {
         };
         let path = rest.strip_prefix("//");
         let location = match (scheme.place, path) {
-            (Place::File, path) => empty.with_path(path.unwrap_or(rest))?,
+            (AddressKind::File, path) => empty.with_path(path.unwrap_or(rest))?,
             (_, Some(rest)) => empty.with_authority(rest)?,
             (_, None) => return Err(scheme.refused("has no // behind its scheme")),
         };
@@ -115,7 +115,7 @@ impl Location {
             self.add(option)?;
         }
         // A socket's path leaves no place for it.
-        if let (Place::Socket, Some(database)) = (self.scheme.place, self.option("db")) {
+        if let (AddressKind::Socket, Some(database)) = (self.scheme.place, self.option("db")) {
             self.database = Some(database.to_owned());
         }
         Ok(self)
@@ -181,12 +181,14 @@ impl Scheme {
     /// Splits the location into address and database.
     fn located(&self, hosts: &str, path: &str) -> Result<(Address, Option<String>), StoreError> {
         let (port, has_many) = match self.place {
-            Place::Socket if hosts.is_empty() && path.len() > 1 => {
+            AddressKind::Socket if hosts.is_empty() && path.len() > 1 => {
                 return Ok((Address::Socket(self.decoded(path)?), None));
             }
-            Place::Socket | Place::File => return Err(self.refused("has a host, or no path")),
-            Place::Host { port } => (port, false),
-            Place::Hosts { port } | Place::HostsOrSockets { port } => (port, true),
+            AddressKind::Socket | AddressKind::File => {
+                return Err(self.refused("has a host, or no path"));
+            }
+            AddressKind::Host { port } => (port, false),
+            AddressKind::Hosts { port } | AddressKind::HostsOrSockets { port } => (port, true),
         };
         let hosts: Result<Vec<_>, _> = hosts.split(',').map(|host| self.host(host, port)).collect();
         let hosts = hosts?;
@@ -217,7 +219,7 @@ impl Scheme {
             }
             None => self.decoded(name)?,
         };
-        let may_be_socket = matches!(self.place, Place::HostsOrSockets { .. });
+        let may_be_socket = matches!(self.place, AddressKind::HostsOrSockets { .. });
         let is_socket = may_be_socket && name.starts_with('/');
         let is_of_names = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
         match name.parse::<Ipv6Addr>() {

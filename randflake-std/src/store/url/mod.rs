@@ -20,7 +20,7 @@ pub(super) use self::location::Address;
 pub(super) use self::location::Host;
 pub(super) use self::location::Location;
 pub use self::open::{open, open_counter};
-pub(super) use self::scheme::{CERTIFICATES, ENCRYPTS_BY_MODE, Place, Scheme};
+pub(super) use self::scheme::{AddressKind, CERTIFICATES, ENCRYPTS_BY_MODE, Scheme};
 #[cfg(feature = "redis")]
 pub(super) use self::text::number;
 use self::text::refused;

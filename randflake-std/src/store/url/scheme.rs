@@ -10,7 +10,7 @@ pub(in crate::store) struct Scheme {
     pub(in crate::store) is_encrypted: bool,
     /// How to get an encrypted connection.
     pub(in crate::store) encrypts_by: &'static str,
-    pub(in crate::store) place: Place,
+    pub(in crate::store) place: AddressKind,
     /// Every other option is refused: clients have some that switch verification off.
     pub(in crate::store) options: &'static [&'static str],
     /// The URL as an error shows it.
@@ -19,7 +19,7 @@ pub(in crate::store) struct Scheme {
 
 /// What a URL names behind its scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Place {
+pub(in crate::store) enum AddressKind {
     /// A file. Its path is taken as it is written, and `//` before it makes no difference.
     File,
     /// A host, with the port that it has unless the URL names one.
@@ -49,7 +49,7 @@ impl Scheme {
             name,
             is_encrypted: false,
             encrypts_by: "",
-            place: Place::File,
+            place: AddressKind::File,
             options,
             form,
         }

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use super::{
     ANSWER_LIMIT, Database, DatabaseClient, DatabaseFailure, DatabaseSession, Driver, SETUP_LIMIT,
-    Value, is_made,
+    SqlValue, is_made,
 };
 use crate::store::NAMES_LISTED;
 use crate::vocabulary::EngineError;
@@ -44,7 +44,7 @@ async fn one<S: DatabaseSession>(
     session: &mut S,
     name: &str,
 ) -> Result<BTreeMap<String, String>, DatabaseFailure> {
-    let row = session.ask(S::NAMESPACE, &[Value::Text(name)]).await?;
+    let row = session.ask(S::NAMESPACE, &[SqlValue::Text(name)]).await?;
     let text = row.map(|row| row.concat());
     Ok(text
         .map(|text| (name.to_owned(), text))
@@ -63,7 +63,7 @@ async fn all<S: DatabaseSession>(
     let mut place = String::new();
     while names.len() < NAMES_LISTED {
         let row = session
-            .ask(S::NEXT_NAMESPACE, &[Value::Text(&place)])
+            .ask(S::NEXT_NAMESPACE, &[SqlValue::Text(&place)])
             .await?;
         let Some([next, name, text]) = row.and_then(|row| <[_; 3]>::try_from(row).ok()) else {
             break;

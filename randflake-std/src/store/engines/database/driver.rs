@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::values::time;
-use super::{DatabaseFailure, SingleUpdate, Value};
+use super::{DatabaseFailure, SingleUpdate, SqlValue};
 use crate::rules::{Key, Keys, Write};
 use crate::store::url::Location;
 use crate::vocabulary::{EngineError, Finding, StoreError};
@@ -26,8 +26,8 @@ pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
     }
 }
 
-/// Texts by their keys.
-pub(in crate::store) type Texts = BTreeMap<Key, String>;
+/// TextsByKey by their keys.
+pub(in crate::store) type TextsByKey = BTreeMap<Key, String>;
 
 /// State of a server and of the tables, which each look reads together with the texts.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     async fn ask(
         &mut self,
         statement: &'static str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<Option<Vec<String>>, DatabaseFailure>;
 
     /// A row that must be there.
@@ -127,11 +127,14 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     async fn look(
         &mut self,
         keys: &[Keys],
-    ) -> Result<(Option<ServerState>, Texts), DatabaseFailure>;
+    ) -> Result<(Option<ServerState>, TextsByKey), DatabaseFailure>;
 
     /// Reads the texts of some keys, the first ones of each range if `most` says so.
-    async fn texts(&mut self, keys: &[Keys], most: Option<usize>)
-    -> Result<Texts, DatabaseFailure>;
+    async fn texts(
+        &mut self,
+        keys: &[Keys],
+        most: Option<usize>,
+    ) -> Result<TextsByKey, DatabaseFailure>;
 
     /// Writes in one round trip, unless it is large, and by one statement if it is the most frequent write. The server's
     /// time in microseconds, if it was done.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::values::{count, time};
 use super::{
-    Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, Value, emptied, pooled,
+    Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, SqlValue, emptied, pooled,
 };
 use crate::rules::{Committed, Continuity, Keys, Write};
 use crate::store::engines::ExistingEngine;
@@ -74,8 +74,8 @@ impl<D: Driver> Engine for Database<D> {
         }
         let (name, guard) = (self.namespace.clone(), guard.unwrap_or_default().to_owned());
         self.run(texts, false, async move |session| {
-            let numbers = [least.into(), most.into(), from, to].map(Value::Number);
-            let [name, guard] = [&name, &guard].map(|text| Value::Text(text));
+            let numbers = [least.into(), most.into(), from, to].map(SqlValue::Number);
+            let [name, guard] = [&name, &guard].map(|text| SqlValue::Text(text));
             let values = [&[name][..], &numbers, &[guard, name]].concat();
             session.ask(D::Session::REMOVE, &values).await.map(drop)
         })

@@ -16,11 +16,13 @@ use std::panic;
 use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
-pub(super) use self::driver::{DatabaseSession, Driver, ServerState, Texts, emptied, whole_pages};
+pub(super) use self::driver::{
+    DatabaseSession, Driver, ServerState, TextsByKey, emptied, whole_pages,
+};
 pub(super) use self::failure::{DatabaseFailure, Sort, pooled};
 use self::runtime::{Blocking, ended};
 use self::values::check_version;
-pub(super) use self::values::{SingleUpdate, TABLES, Value, expected, key, window};
+pub(super) use self::values::{SingleUpdate, SqlValue, TABLES, expected, key, window};
 use crate::store::url::Location;
 use crate::vocabulary::{EngineError, Namespace};
 

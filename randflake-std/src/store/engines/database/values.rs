@@ -8,7 +8,7 @@ use crate::vocabulary::EngineError;
 /// A value of a statement. No other way leads into one: what is read from a server is as little trusted as what a user
 /// types.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::store) enum Value<'v> {
+pub(in crate::store) enum SqlValue<'v> {
     Text(&'v str),
     Number(u64),
 }

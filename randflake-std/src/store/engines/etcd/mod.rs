@@ -6,7 +6,7 @@ mod store;
 #[cfg(feature = "etcd")]
 pub use self::store::EtcdStore;
 use super::{Opening, Registration};
-use crate::store::url::{CERTIFICATES, Location, Place, Scheme};
+use crate::store::url::{AddressKind, CERTIFICATES, Location, Scheme};
 use crate::vocabulary::StoreError;
 
 pub(in crate::store) static ENGINE: Registration = Registration {
@@ -35,7 +35,7 @@ const ETCD: Scheme = Scheme {
     name: "etcd",
     is_encrypted: false,
     encrypts_by: "etcds://",
-    place: Place::Hosts { port: 2_379 },
+    place: AddressKind::Hosts { port: 2_379 },
     options: CERTIFICATES,
     form: "etcd://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...], or etcds:// for encrypted connections",
 };

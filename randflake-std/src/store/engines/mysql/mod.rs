@@ -6,7 +6,7 @@ mod store;
 #[cfg(feature = "mysql")]
 pub use self::store::MysqlStore;
 use super::{Opening, Registration};
-use crate::store::url::{ENCRYPTS_BY_MODE, Location, Place, Scheme};
+use crate::store::url::{AddressKind, ENCRYPTS_BY_MODE, Location, Scheme};
 use crate::vocabulary::StoreError;
 
 pub(in crate::store) static ENGINE: Registration = Registration {
@@ -17,7 +17,7 @@ pub(in crate::store) static ENGINE: Registration = Registration {
         name: "mysql",
         is_encrypted: false,
         encrypts_by: ENCRYPTS_BY_MODE,
-        place: Place::Host { port: 3_306 },
+        place: AddressKind::Host { port: 3_306 },
         options: &["sslmode", "sslrootcert", "sslcert", "sslkey"],
         form: "mysql://[USER[:PASSWORD]@]HOST[:PORT]/DATABASE",
     }],

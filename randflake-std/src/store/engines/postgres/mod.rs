@@ -6,7 +6,7 @@ mod store;
 #[cfg(feature = "postgres")]
 pub use self::store::PostgresStore;
 use super::{Opening, Registration};
-use crate::store::url::{ENCRYPTS_BY_MODE, Location, Place, Scheme};
+use crate::store::url::{AddressKind, ENCRYPTS_BY_MODE, Location, Scheme};
 use crate::vocabulary::StoreError;
 
 pub(in crate::store) static ENGINE: Registration = Registration {
@@ -34,7 +34,7 @@ const POSTGRES: Scheme = Scheme {
     name: "postgres",
     is_encrypted: false,
     encrypts_by: ENCRYPTS_BY_MODE,
-    place: Place::HostsOrSockets { port: 5_432 },
+    place: AddressKind::HostsOrSockets { port: 5_432 },
     options: &[
         "sslmode",
         "sslrootcert",

@@ -6,7 +6,7 @@ mod store;
 #[cfg(feature = "redis")]
 pub use self::store::RedisStore;
 use super::{Opening, Registration};
-use crate::store::url::{CERTIFICATES, Location, Place, Scheme};
+use crate::store::url::{AddressKind, CERTIFICATES, Location, Scheme};
 use crate::vocabulary::StoreError;
 
 pub(in crate::store) static ENGINE: Registration = Registration {
@@ -22,7 +22,7 @@ pub(in crate::store) static ENGINE: Registration = Registration {
         },
         Scheme {
             name: "redis+unix",
-            place: Place::Socket,
+            place: AddressKind::Socket,
             options: &["db"],
             form: "redis+unix://[[USER]:PASSWORD@]/PATH[?db=NUMBER]",
             ..REDIS
@@ -42,7 +42,7 @@ const REDIS: Scheme = Scheme {
     name: "redis",
     is_encrypted: false,
     encrypts_by: "rediss://",
-    place: Place::Host { port: 6_379 },
+    place: AddressKind::Host { port: 6_379 },
     options: CERTIFICATES,
     form: "redis://[[USER]:PASSWORD@]HOST[:PORT][/NUMBER], or rediss:// for encrypted connections",
 };

@@ -17,7 +17,7 @@ use super::statements::{
 use super::{Mysql, diagnosis};
 use crate::rules::{Keys, Write, read_clock};
 use crate::store::engines::database::{
-    self, DatabaseFailure, ServerState, SingleUpdate, TABLES, Texts, Value, key, window,
+    self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TABLES, TextsByKey, key, window,
 };
 use crate::vocabulary::{EngineError, Finding};
 
@@ -72,7 +72,7 @@ impl database::DatabaseSession for MysqlSession {
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
             innodb_lock_wait_timeout = 2, sql_safe_updates = 0, sql_select_limit = 18446744073709551615,
             @randflake_session = ?",
-            &[Value::Number(self.number)],
+            &[SqlValue::Number(self.number)],
         );
         let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
         // Neither changes while the server runs.
@@ -105,7 +105,7 @@ impl database::DatabaseSession for MysqlSession {
         }
         let begin = Sql::new(
             "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
-            &[Value::Number(TABLES)],
+            &[SqlValue::Number(TABLES)],
         );
         let tables = include_str!("schema.sql").split("\n;\n");
         let tables = tables.filter(|statement| !statement.is_empty());
@@ -124,7 +124,7 @@ impl database::DatabaseSession for MysqlSession {
     async fn ask(
         &mut self,
         statement: &'static str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<Option<Vec<String>>, DatabaseFailure> {
         Ok(self.row(Sql::new(statement, values)).await?)
     }
@@ -132,7 +132,7 @@ impl database::DatabaseSession for MysqlSession {
     async fn look(
         &mut self,
         keys: &[Keys],
-    ) -> Result<(Option<ServerState>, Texts), DatabaseFailure> {
+    ) -> Result<(Option<ServerState>, TextsByKey), DatabaseFailure> {
         let state = statements::state(&self.clock()?, self.number, self.known);
         let mut statements = statements::read(self.scope(keys), keys, None);
         statements.insert(0, state);
@@ -158,7 +158,7 @@ impl database::DatabaseSession for MysqlSession {
         &mut self,
         keys: &[Keys],
         most: Option<usize>,
-    ) -> Result<Texts, DatabaseFailure> {
+    ) -> Result<TextsByKey, DatabaseFailure> {
         let statements = statements::read(self.scope(keys), keys, most);
         Ok(texts(self.send(&statements).await?)?)
     }
@@ -250,7 +250,7 @@ impl MysqlSession {
             return Ok(Sql::new(CLOCK, &[]));
         };
         let micros = u64::try_from(read_clock(&**clock)?.as_micros()).unwrap_or(u64::MAX);
-        Ok(Sql::new("?", &[Value::Number(micros)]))
+        Ok(Sql::new("?", &[SqlValue::Number(micros)]))
     }
 
     /// As SQL, whether this session and the server are those that a write was decided for, at a time.
@@ -260,7 +260,7 @@ impl MysqlSession {
     }
 }
 
-fn texts(answers: impl IntoIterator<Item = StatementAnswer>) -> Result<Texts, EngineError> {
+fn texts(answers: impl IntoIterator<Item = StatementAnswer>) -> Result<TextsByKey, EngineError> {
     let rows = answers.into_iter().flat_map(|answer| answer.rows);
     let texts = rows.map(|row| {
         let record = from_row_opt::<(u8, u64, String)>(row);

@@ -6,7 +6,7 @@
 
 use core::fmt::Write as _;
 
-use crate::store::engines::database::Value;
+use crate::store::engines::database::SqlValue;
 
 /// A statement, or a part of one.
 #[derive(Clone, Debug, Default)]
@@ -14,12 +14,12 @@ pub(super) struct Sql(String);
 
 impl Sql {
     /// Text of this program, with a value in the place of each `?`.
-    pub(super) fn new(text: &'static str, values: &[Value<'_>]) -> Self {
+    pub(super) fn new(text: &'static str, values: &[SqlValue<'_>]) -> Self {
         Self::default().with(text, values)
     }
 
     /// It, and more text with values.
-    pub(super) fn with(mut self, text: &'static str, values: &[Value<'_>]) -> Self {
+    pub(super) fn with(mut self, text: &'static str, values: &[SqlValue<'_>]) -> Self {
         let mut values = values.iter();
         for (at, piece) in text.split('?').enumerate() {
             if at > 0 {
@@ -42,11 +42,11 @@ impl Sql {
         parts.into_iter().reduce(join).unwrap_or_default()
     }
 
-    fn bind(&mut self, value: Option<&Value<'_>>) {
+    fn bind(&mut self, value: Option<&SqlValue<'_>>) {
         // Writing to a string cannot fail.
         match value {
-            Some(Value::Number(number)) => _ = write!(self.0, "{number}"),
-            Some(Value::Text(text)) => {
+            Some(SqlValue::Number(number)) => _ = write!(self.0, "{number}"),
+            Some(SqlValue::Text(text)) => {
                 self.0.push_str("x'");
                 for byte in text.bytes() {
                     _ = write!(self.0, "{byte:02x}");
@@ -71,8 +71,8 @@ mod tests {
 
     #[test]
     fn values_are_only_values() {
-        let name = Value::Text("a'; \\ -- ?");
-        let one = Sql::new("a = ? AND b = ?", &[name, Value::Number(7)]);
+        let name = SqlValue::Text("a'; \\ -- ?");
+        let one = Sql::new("a = ? AND b = ?", &[name, SqlValue::Number(7)]);
         assert_eq!(one.as_ref(), "a = x'61273b205c202d2d203f' AND b = 7");
         let other = Sql::new("c", &[]);
         let joined = Sql::joined([other.clone(), Sql::default(), other], " OR ");

@@ -2,7 +2,7 @@
 
 use super::sql::Sql;
 use crate::rules::{Before, Entry, Key, Keys, Write};
-use crate::store::engines::database::{SingleUpdate, Value, expected};
+use crate::store::engines::database::{SingleUpdate, SqlValue, expected};
 
 /// Keys in one statement.
 const ROWS: usize = 500;
@@ -62,7 +62,7 @@ pub(super) const REMOVE: &str = "
 pub(super) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
     Sql::new("SELECT ", &[])
         .then(clock)
-        .with(", @randflake_session = ?, ", &[Value::Number(session)])
+        .with(", @randflake_session = ?, ", &[SqlValue::Number(session)])
         .with(known, &[])
         .with(", id, CASE WHEN ", &[])
         .with(DURABLE, &[])
@@ -86,8 +86,8 @@ pub(super) fn may(
     fingerprint: &str,
 ) -> Sql {
     // Times after 1970.
-    let window = [from, to].map(|time| Value::Number(time.cast_unsigned()));
-    Sql::new("@randflake_session = ? AND ", &[Value::Number(session)])
+    let window = [from, to].map(|time| SqlValue::Number(time.cast_unsigned()));
+    Sql::new("@randflake_session = ? AND ", &[SqlValue::Number(session)])
         .with(DURABLE, &[])
         .with(" AND ", &[])
         .then(now)
@@ -95,7 +95,7 @@ pub(super) fn may(
         .with(known, &[])
         .with(
             ", '/', id) FROM randflake_store) = ?",
-            &[Value::Text(fingerprint)],
+            &[SqlValue::Text(fingerprint)],
         )
 }
 
@@ -103,18 +103,18 @@ pub(super) fn may(
 pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<Sql> {
     let most = most.and_then(|most| u64::try_from(most).ok());
     let limit = most.map_or_else(Sql::default, |most| {
-        Sql::new(" ORDER BY number LIMIT ?", &[Value::Number(most)])
+        Sql::new(" ORDER BY number LIMIT ?", &[SqlValue::Number(most)])
     });
     let range = |keys: &Keys| {
         let (first, last) = keys.bounds();
         let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
-        let values = [kind.into(), first, last].map(Value::Number);
+        let values = [kind.into(), first, last].map(SqlValue::Number);
         Sql::new("kind = ? AND number BETWEEN ? AND ?", &values)
     };
     let statements = keys.chunks(ROWS).map(|keys| {
         Sql::new(
             "SELECT kind, number, value FROM randflake_record WHERE namespace = ? AND (",
-            &[Value::Text(name)],
+            &[SqlValue::Text(name)],
         )
         .then(&Sql::joined(keys.iter().map(range), " OR "))
         .with(")", &[])
@@ -129,7 +129,7 @@ pub(super) fn update(name: &str, update: &SingleUpdate<'_>, may: &Sql) -> Sql {
     let guard = guard.map_or_else(Sql::default, |guard| holds(name, &guard, 1));
     Sql::new(
         "UPDATE randflake_record SET value = ? WHERE namespace = ? AND ",
-        &[Value::Text(update.after), Value::Text(name)],
+        &[SqlValue::Text(update.after), SqlValue::Text(name)],
     )
     .then(&there(update.key, update.before))
     .with(" AND ", &[])
@@ -160,14 +160,14 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
     statements.extend(texts.chunks(ROWS).map(|texts| {
         Sql::new(
             "SELECT @randflake_found + COUNT(*) INTO @randflake_found FROM randflake_record WHERE namespace = ? AND (",
-            &[Value::Text(name)],
+            &[SqlValue::Text(name)],
         )
         .then(&Sql::joined(texts.iter().cloned(), " OR "))
         .with(") FOR UPDATE", &[])
     }));
     statements.push(Sql::new("SET @randflake_now = ", &[]).then(clock));
     // Below 2^32.
-    let found = Value::Number(u64::try_from(texts.len()).unwrap_or(u64::MAX));
+    let found = SqlValue::Number(u64::try_from(texts.len()).unwrap_or(u64::MAX));
     statements.push(
         Sql::new("SELECT CAST(IF(@randflake_found = ? AND ", &[found])
             .then(may)
@@ -190,25 +190,25 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
 fn holds(name: &str, condition: &Sql, rows: u64) -> Sql {
     Sql::new(
         " AND (SELECT found FROM (SELECT COUNT(*) AS found FROM randflake_record WHERE namespace = ? AND ",
-        &[Value::Text(name)],
+        &[SqlValue::Text(name)],
     )
     .then(condition)
     .with(
         " LOCK IN SHARE MODE) AS checked) = ?",
-        &[Value::Number(rows)],
+        &[SqlValue::Number(rows)],
     )
 }
 
 /// A key as a condition.
 fn place(key: Key) -> Sql {
     let (kind, number) = key.numbers();
-    let values = [kind.into(), number].map(Value::Number);
+    let values = [kind.into(), number].map(SqlValue::Number);
     Sql::new("kind = ? AND number = ?", &values)
 }
 
 /// A key and its text as a condition.
 fn there(key: Key, text: &str) -> Sql {
-    place(key).with(" AND value = ?", &[Value::Text(text)])
+    place(key).with(" AND value = ?", &[SqlValue::Text(text)])
 }
 
 fn insert<'a>(
@@ -221,10 +221,10 @@ fn insert<'a>(
             let (kind, number) = entry.key.numbers();
             let after = entry.after.as_deref().unwrap_or_default();
             let values = [
-                Value::Text(name),
-                Value::Number(kind.into()),
-                Value::Number(number),
-                Value::Text(after),
+                SqlValue::Text(name),
+                SqlValue::Number(kind.into()),
+                SqlValue::Number(number),
+                SqlValue::Text(after),
             ];
             Sql::new("(?, ?, ?, ?)", &values)
         });

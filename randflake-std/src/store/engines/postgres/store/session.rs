@@ -14,7 +14,8 @@ use super::statements::{
 use super::{Postgres, diagnosis, tls};
 use crate::rules::{Before, Entry, Key, Keys, Write};
 use crate::store::engines::database::{
-    self, DatabaseFailure, ServerState, SingleUpdate, Texts, Value, emptied, expected, key, window,
+    self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TextsByKey, emptied, expected, key,
+    window,
 };
 use crate::vocabulary::{EngineError, Finding};
 
@@ -78,7 +79,7 @@ impl database::DatabaseSession for PostgresSession {
 
     async fn distrust(&mut self) -> Result<Option<String>, DatabaseFailure> {
         let owner = self.owner.clone();
-        let row = self.ask(CHECK, &[Value::Text(&owner)]).await?;
+        let row = self.ask(CHECK, &[SqlValue::Text(&owner)]).await?;
         Ok(row.map(|row| row.concat()))
     }
 
@@ -108,13 +109,13 @@ impl database::DatabaseSession for PostgresSession {
     async fn ask(
         &mut self,
         statement: &'static str,
-        values: &[Value<'_>],
+        values: &[SqlValue<'_>],
     ) -> Result<Option<Vec<String>>, DatabaseFailure> {
-        let bound = |value: &Value<'_>| -> (Box<dyn ToSql + Sync + '_>, Type) {
+        let bound = |value: &SqlValue<'_>| -> (Box<dyn ToSql + Sync + '_>, Type) {
             match *value {
-                Value::Text(text) => (Box::new(text.to_owned()), Type::TEXT),
+                SqlValue::Text(text) => (Box::new(text.to_owned()), Type::TEXT),
                 // Below 2^63.
-                Value::Number(number) => (Box::new(number.cast_signed()), Type::INT8),
+                SqlValue::Number(number) => (Box::new(number.cast_signed()), Type::INT8),
             }
         };
         let values: Vec<_> = values.iter().map(bound).collect();
@@ -136,7 +137,7 @@ impl database::DatabaseSession for PostgresSession {
     async fn look(
         &mut self,
         keys: &[Keys],
-    ) -> Result<(Option<ServerState>, Texts), DatabaseFailure> {
+    ) -> Result<(Option<ServerState>, TextsByKey), DatabaseFailure> {
         let row = self.find(LOOK, keys, None).await?;
         let state = ServerState::of(row.try_get(3)?, &self.number);
         let is_replaced =
@@ -154,7 +155,7 @@ impl database::DatabaseSession for PostgresSession {
         &mut self,
         keys: &[Keys],
         most: Option<usize>,
-    ) -> Result<Texts, DatabaseFailure> {
+    ) -> Result<TextsByKey, DatabaseFailure> {
         texts(&self.find(TEXTS, keys, most).await?)
     }
 
@@ -287,7 +288,7 @@ fn columns(entries: &[Entry]) -> (Vec<&Entry>, Vec<i16>, Vec<i64>, Vec<Option<&s
 }
 
 /// Those of a row, whose first columns are arrays of kinds, numbers and texts.
-fn texts(row: &Row) -> Result<Texts, DatabaseFailure> {
+fn texts(row: &Row) -> Result<TextsByKey, DatabaseFailure> {
     let kinds = row.try_get::<_, Vec<i16>>(0)?.into_iter();
     let places = kinds.zip(row.try_get::<_, Vec<i64>>(1)?);
     let texts = places.zip(row.try_get::<_, Vec<String>>(2)?);

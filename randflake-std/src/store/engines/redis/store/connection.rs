@@ -11,7 +11,7 @@ use redis::{
     ServerErrorKind,
 };
 
-use super::server::takes_sections;
+use super::process::takes_sections;
 use super::settings::settings;
 use super::{rights, tls};
 use crate::rules::Key;

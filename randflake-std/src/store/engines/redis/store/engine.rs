@@ -11,7 +11,7 @@ use redis::{RedisResult, Script, Value, from_redis_value};
 
 use super::connection::{Connection, RedisSession};
 use super::in_time::InTime;
-use super::server::{REPLACING, SECTIONS, Server, field};
+use super::process::{REPLACING, RedisProcess, SECTIONS, field};
 use super::{diagnosis, rights};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Write, read_clock};
 use crate::store::engines::shown;
@@ -23,7 +23,7 @@ use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 type RedisAnswers = Vec<RedisResult<Value>>;
 
 /// A field of a hash, and its value. Not all that others have put there is text.
-type Field = (Vec<u8>, Vec<u8>);
+type HashField = (Vec<u8>, Vec<u8>);
 
 /// Beside the texts of a namespace: the master that the server took over from, which it forgets after a while.
 const PROMOTED: &str = "promoted";
@@ -77,9 +77,9 @@ impl Redis {
             let mut scan = redis::cmd("HSCAN");
             scan.arg(&self.hash).arg(cursor);
             scan.arg("COUNT").arg(LISTED_AT_ONCE);
-            let (next, fields): (u64, Vec<Field>) =
+            let (next, fields): (u64, Vec<HashField>) =
                 self.connection.run(|open| scan.query(&mut open.redis))?;
-            let node = |(name, text): Field| {
+            let node = |(name, text): HashField| {
                 let node_id: u32 = str::from_utf8(&name).ok()?.parse().ok()?;
                 // Not one that is spelled differently.
                 let is_own = node_id.to_string().as_bytes() == name;
@@ -168,7 +168,7 @@ impl Engine for Redis {
                 .collect::<RedisResult<_>>()?;
             let info = info.join("\n");
             let mut texts = texts.into_iter();
-            let server = Server::told(&info, texts.next().flatten())?;
+            let server = RedisProcess::told(&info, texts.next().flatten())?;
             let policy = field(&info, "maxmemory_policy").to_owned();
             Ok((texts.collect::<Vec<_>>(), server, policy, time))
         };
@@ -188,7 +188,7 @@ impl Engine for Redis {
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        let known = Server::of(&write.fingerprint);
+        let known = RedisProcess::of(&write.fingerprint);
         let micros = |time: Duration| time.as_micros().to_string();
         let window = write
             .window

@@ -4,8 +4,8 @@ mod connection;
 mod diagnosis;
 mod engine;
 mod in_time;
+mod process;
 mod rights;
-mod server;
 mod settings;
 #[cfg(feature = "tls")]
 #[path = "tls/enabled.rs"]

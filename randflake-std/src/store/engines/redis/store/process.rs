@@ -12,7 +12,7 @@ pub(super) const SECTIONS: [&str; 4] = ["server", "replication", "commandstats",
 
 /// A process of Redis, and what was done to its keys.
 #[derive(Debug)]
-pub(super) struct Server {
+pub(super) struct RedisProcess {
     /// Run id of the server process.
     pub(super) run_id: String,
     /// The replication id of the master that it took over from; empty if it did not.
@@ -21,7 +21,7 @@ pub(super) struct Server {
     pub(super) replaced: u64,
 }
 
-impl Server {
+impl RedisProcess {
     /// As the server tells in its `INFO`. It forgets after a while whom it took over from, which is `noted` then.
     pub(super) fn told(info: &str, noted: Option<String>) -> RedisResult<Self> {
         if field(info, "role") == "slave" {
