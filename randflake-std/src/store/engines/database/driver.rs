@@ -26,7 +26,7 @@ pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
     }
 }
 
-/// TextsByKey by their keys.
+/// Texts by their keys.
 pub(in crate::store) type TextsByKey = BTreeMap<Key, String>;
 
 /// State of a server and of the tables, which each look reads together with the texts.
