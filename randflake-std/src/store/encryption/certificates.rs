@@ -14,6 +14,10 @@ use crate::vocabulary::EngineError;
 /// Whom the client says that it is, if the server asks.
 pub(in crate::store) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
+/// The same as PEM: the certificates and the key.
+#[cfg(any(feature = "redis", feature = "etcd", feature = "mysql"))]
+type IdentityPem = (Vec<u8>, Vec<u8>);
+
 impl Files {
     /// Authorities that the server's certificate may come from: those of the URL, or else of the operating system.
     #[cfg(any(feature = "etcd", feature = "postgres", feature = "mysql"))]
@@ -55,7 +59,7 @@ impl Files {
 
     /// The client's certificates and key, as PEM.
     #[cfg(any(feature = "redis", feature = "etcd", feature = "mysql"))]
-    pub(in crate::store) fn identity_pem(&self) -> Result<Option<(Vec<u8>, Vec<u8>)>, EngineError> {
+    pub(in crate::store) fn identity_pem(&self) -> Result<Option<IdentityPem>, EngineError> {
         // As above.
         self.identity()?;
         let Some((certificate, key)) = self.client() else {

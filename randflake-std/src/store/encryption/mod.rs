@@ -10,6 +10,8 @@ mod refusal;
 
 use std::path::{Path, PathBuf};
 
+#[cfg(all(feature = "tls", any(feature = "redis", feature = "mysql")))]
+pub(super) use self::certificates::choose_provider;
 #[cfg(not(feature = "tls"))]
 pub(super) use self::disabled::{refusal, without_tls};
 #[cfg(feature = "tls")]

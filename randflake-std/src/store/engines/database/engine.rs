@@ -66,15 +66,15 @@ impl<D: Driver> Engine for Database<D> {
         /// How many texts a namespace may have: its node ids, and some of their history.
         const MANY: usize = 200_000;
         let (first, last) = keys.bounds();
-        let ((least, mut from), (most, mut to)) = (first.numbers(), last.numbers());
+        let ((low_kind, mut from), (high_kind, mut to)) = (first.numbers(), last.numbers());
         let mut texts = count(slice::from_ref(keys));
         // Of several kinds it is all.
-        if least < most {
+        if low_kind < high_kind {
             (from, to, texts) = (0, i64::MAX.cast_unsigned(), MANY);
         }
         let (name, guard) = (self.namespace.clone(), guard.unwrap_or_default().to_owned());
         self.run(texts, false, async move |session| {
-            let numbers = [least.into(), most.into(), from, to].map(SqlValue::Number);
+            let numbers = [low_kind.into(), high_kind.into(), from, to].map(SqlValue::Number);
             let [name, guard] = [&name, &guard].map(|text| SqlValue::Text(text));
             let values = [&[name][..], &numbers, &[guard, name]].concat();
             session.ask(D::Session::REMOVE, &values).await.map(drop)

@@ -31,7 +31,10 @@ const OPENING: Option<Opening> = Some(store::OPENING);
 #[cfg(not(feature = "mysql"))]
 const OPENING: Option<Opening> = None;
 
-/// The server says what else it needs; that there is a database, [`Driver::of`](super::database::Driver::of).
-fn check(_: &Location) -> Result<(), StoreError> {
-    Ok(())
+/// Without one the tables would be made nowhere.
+fn check(location: &Location) -> Result<(), StoreError> {
+    match location.database {
+        Some(_) => Ok(()),
+        None => Err(location.refused("has no database")),
+    }
 }

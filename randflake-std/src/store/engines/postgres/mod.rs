@@ -3,6 +3,8 @@
 #[cfg(feature = "postgres")]
 mod store;
 
+use core::time::Duration;
+
 #[cfg(feature = "postgres")]
 pub use self::store::PostgresStore;
 use super::{Opening, Registration};
@@ -21,7 +23,7 @@ pub(in crate::store) static ENGINE: Registration = Registration {
         },
     ],
     has_counters: true,
-    check,
+    check: |location| connect_timeout(location).map(drop),
     opening: OPENING,
 };
 
@@ -47,7 +49,15 @@ const POSTGRES: Scheme = Scheme {
     form: "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...]/DATABASE",
 };
 
-/// The server says what else it needs: it has defaults for the rest.
-fn check(_: &Location) -> Result<(), StoreError> {
-    Ok(())
+/// The time for each host, if the URL names one; the time for all of them has a limit of its own.
+fn connect_timeout(location: &Location) -> Result<Option<Duration>, StoreError> {
+    let Some(text) = location.option("connect_timeout") else {
+        return Ok(None);
+    };
+    let seconds: i32 = text.parse().map_err(|_| {
+        location.refused("has a connect_timeout that is not a whole number of seconds")
+    })?;
+    // None, as elsewhere.
+    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
+    Ok(seconds.map(Duration::from_secs))
 }

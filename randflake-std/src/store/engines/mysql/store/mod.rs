@@ -172,9 +172,6 @@ impl Driver for Mysql {
         let [host] = location.hosts() else {
             return Err(location.refused("does not have one host"));
         };
-        if location.database.is_none() {
-            return Err(location.refused("has no database"));
-        }
         let password = location.password.as_ref();
         let options = OptsBuilder::default()
             .ip_or_hostname(&host.name)

@@ -12,12 +12,11 @@ mod tls;
 #[path = "tls/disabled.rs"]
 mod tls;
 
-use core::time::Duration;
-
 use tokio_postgres::Config;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 
 use self::session::PostgresSession;
+use super::connect_timeout;
 use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
@@ -155,19 +154,6 @@ pub(in crate::store) struct Postgres {
     files: Option<Files>,
     /// Who made the schema, if it was another role.
     owner: Option<String>,
-}
-
-/// The time for each host, if the URL names one; the time for all of them has a limit of its own.
-fn connect_timeout(location: &Location) -> Result<Option<Duration>, StoreError> {
-    let Some(text) = location.option("connect_timeout") else {
-        return Ok(None);
-    };
-    let seconds: i32 = text.parse().map_err(|_| {
-        location.refused("has a connect_timeout that is not a whole number of seconds")
-    })?;
-    // None, as elsewhere.
-    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
-    Ok(seconds.map(Duration::from_secs))
 }
 
 impl Driver for Postgres {

@@ -15,7 +15,7 @@ pub(super) fn check(redis: &mut redis::Connection, hash: &str) -> RedisResult<()
     calls.cmd("HMGET").arg(hash).arg("-");
     calls.cmd("HSCAN").arg(hash).arg("0");
     // The first lacks a value, and the second's script is none: both are refused once the right is there.
-    calls.cmd("HSET").arg(hash).arg(["-", "-", "-"]);
+    calls.cmd("HSET").arg(hash).arg(&["-", "-", "-"]);
     calls.cmd("EVALSHA").arg("0".repeat(40)).arg("0");
     let replies: Vec<RedisResult<Value>> = calls.ignore_errors().query(&mut InTime(redis))?;
     let mut errors = replies.into_iter().filter_map(Result::err);

@@ -92,13 +92,13 @@ impl SqliteSession {
                            SELECT * FROM record WHERE namespace = ?1 AND kind = ?7 AND value = ?6
                        ))";
         let (first, last) = keys.bounds();
-        let ((least, mut from), (most, mut to)) = (numbers(first), numbers(last));
+        let ((low_kind, mut from), (high_kind, mut to)) = (numbers(first), numbers(last));
         // Of several kinds it is all.
-        if least < most {
+        if low_kind < high_kind {
             (from, to) = (0, i64::MAX);
         }
         let (namespace, _) = numbers(Key::Namespace);
-        let values = params![name, least, most, from, to, guard, namespace];
+        let values = params![name, low_kind, high_kind, from, to, guard, namespace];
         self.connection.execute(sql, values).map(drop)
     }
 
