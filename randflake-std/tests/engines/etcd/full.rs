@@ -145,6 +145,25 @@ fn leases_of_many_pages_are_released_together() {
     assert_eq!(count_keys(&cluster, &first, &end), 100);
 }
 
+#[test]
+fn a_drop_removes_the_first_and_the_last_key_of_each_kind() {
+    let cluster = EtcdCluster::start(1);
+    let mut store = open(&cluster, &Namespace::new("orders", Snowflake).unwrap());
+    ask(&mut store, NodeIds::Any(1)).unwrap();
+    for (kind, digits) in [("page", 8), ("hint", 8), ("past", 12), ("device", 16)] {
+        for number in ["0", "f"].map(|digit| digit.repeat(digits)) {
+            let key = STANDARD.encode(format!("randflake/orders/{kind}/{number}"));
+            let put = serde_json::json!({"key": key, "value": STANDARD.encode("text")});
+            cluster.members[0].post("kv/put", &put.to_string());
+        }
+    }
+    let [first, end] = ["/", "0"].map(|last| format!("randflake/orders{last}"));
+    assert!(count_keys(&cluster, &first, &end) >= 10);
+    store.drop_namespace().unwrap();
+    // The namespace's record says that it was dropped.
+    assert_eq!(count_keys(&cluster, &first, &end), 1);
+}
+
 fn unused(grant: &Grant) -> Grant {
     Grant {
         end: grant.start,
