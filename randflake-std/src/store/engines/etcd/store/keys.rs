@@ -76,12 +76,10 @@ impl Prefix {
 
     /// The ranges of [`Keys::Contents`].
     pub(super) fn contents(&self) -> [Range; 4] {
-        let [node, hint] =
-            [Key::Node, Key::Hint].map(|key| (key(0), key(u32::MAX)));
+        let [node, hint] = [Key::Node, Key::Hint].map(|key| (key(0), key(u32::MAX)));
         let past = (Key::History(0, 0), Key::History(u32::MAX, u16::MAX));
         let device = (Key::Device(0), Key::Device(u64::MAX));
-        [node, hint, past, device]
-            .map(|(first, last)| Range::new(self.key(first), self.key(last)))
+        [node, hint, past, device].map(|(first, last)| Range::new(self.key(first), self.key(last)))
     }
 
     /// Which key a text is, if it is one.

@@ -27,8 +27,8 @@ use crate::vocabulary::{Namespace, StoreError};
 /// Its constructors return a [`LeaseStore`].
 ///
 /// It uses the members' JSON gateways, and tries the next member if one does not answer. Each of these has one key: the
-/// namespace's record, its counter, each node id from its first lease on, each page of 64 node ids that was found full, and
-/// nine hints to free node ids; each earlier lease of the [history](LeaseStore::history); and, for each secret, the name of
+/// namespace's record, its counter, each node id from its first lease on, and
+/// up to sixteen hints to free node ids; each earlier lease of the [history](LeaseStore::history); and, for each secret, the name of
 /// the namespace that took it first (`randflake/#key/`).
 /// An acquire and a renewal read what they need at one revision, and write if none of it has changed since: two round
 /// trips; an acquire needs more when nearly all node ids are leased and none was released lately.
