@@ -107,7 +107,7 @@ impl Keys {
         }
     }
 
-    /// Every key of a set of one kind.
+    /// Every key of a set of one kind: [`Contents`](Self::Contents) has too many to be counted.
     pub fn each(&self) -> impl Iterator<Item = Key> + use<> {
         let (first, last) = self.bounds();
         let ((kind, first), (_, last)) = (first.numbers(), last.numbers());

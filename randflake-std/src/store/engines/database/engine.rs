@@ -67,11 +67,13 @@ impl<D: Driver> Engine for Database<D> {
         const MANY: usize = 200_000;
         let (first, last) = keys.bounds();
         let ((low_kind, mut from), (high_kind, mut to)) = (first.numbers(), last.numbers());
-        let mut texts = count(slice::from_ref(keys));
         // Of several kinds it is all.
-        if low_kind < high_kind {
-            (from, to, texts) = (0, i64::MAX.cast_unsigned(), MANY);
-        }
+        let texts = if low_kind < high_kind {
+            (from, to) = (0, i64::MAX.cast_unsigned());
+            MANY
+        } else {
+            count(slice::from_ref(keys))
+        };
         let (name, guard) = (self.namespace.clone(), guard.unwrap_or_default().to_owned());
         self.run(texts, false, async move |session| {
             let numbers = [low_kind.into(), high_kind.into(), from, to].map(SqlValue::Number);
