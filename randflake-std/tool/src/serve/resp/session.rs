@@ -88,9 +88,7 @@ pub(super) struct RespSession {
     /// A command of this batch has waited for ids in vain. The others do not: a pipeline would be answered after hours.
     has_waited: bool,
     /// Commands of this batch, by how they were answered.
-    answered: u64,
-    refused: u64,
-    failed: u64,
+    answers: [u64; AnswerStatus::ALL.len()],
     issued: u64,
 }
 
@@ -121,9 +119,7 @@ impl RespSession {
             greetings: 0,
             is_over: false,
             has_waited: false,
-            answered: 0,
-            refused: 0,
-            failed: 0,
+            answers: [0; AnswerStatus::ALL.len()],
             issued: 0,
         })
     }
@@ -172,14 +168,11 @@ impl RespSession {
 
     pub(super) fn end_batch(&mut self) {
         self.count_issued();
-        let counters = &self.service.counters;
-        for (status, count) in [
-            (AnswerStatus::Ok, &mut self.answered),
-            (AnswerStatus::Refused, &mut self.refused),
-            (AnswerStatus::Failed, &mut self.failed),
-        ] {
-            if *count > 0 {
-                counters.resp_answers.add(status, core::mem::take(count));
+        let answers = core::mem::take(&mut self.answers);
+        for (status, count) in AnswerStatus::ALL.into_iter().zip(answers) {
+            // All connections write these words: not for nothing.
+            if count > 0 {
+                self.service.counters.resp_answers.add(status, count);
             }
         }
     }
@@ -311,23 +304,16 @@ impl RespSession {
     pub(super) async fn answer(&mut self, words: CommandArgs<'_>) {
         self.look_up_token();
         let begun = self.service.log.begin();
-        let refused = match self.execute(words).await {
-            Ok(()) => {
-                self.answered += 1;
-                None
-            }
-            Err(refusal) => {
-                match AnswerStatus::of_refusal(refusal.kind) {
-                    AnswerStatus::Failed => self.failed += 1,
-                    _ => self.refused += 1,
-                }
-                self.service.counters.refused(refusal.kind);
-                self.out.refusal(&refusal);
-                Some(refusal.kind)
-            }
-        };
+        let refused = self.execute(words).await.err();
+        let kind = refused.as_ref().map(|refusal| refusal.kind);
+        let status = kind.map_or(AnswerStatus::Ok, AnswerStatus::of_refusal);
+        self.answers[status as usize] += 1;
+        if let Some(refusal) = refused {
+            self.service.counters.refused(refusal.kind);
+            self.out.refusal(&refusal);
+        }
         if begun.is_some() {
-            self.note(begun, words, refused);
+            self.note(begun, words, kind);
         }
     }
 

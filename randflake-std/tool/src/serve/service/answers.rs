@@ -17,7 +17,7 @@ pub(crate) enum AnswerStatus {
 }
 
 impl AnswerStatus {
-    const ALL: [Self; 3] = [Self::Ok, Self::Refused, Self::Failed];
+    pub(crate) const ALL: [Self; 3] = [Self::Ok, Self::Refused, Self::Failed];
 
     /// That of an answer of HTTP.
     pub(crate) const fn of_http(status: u16) -> Self {
