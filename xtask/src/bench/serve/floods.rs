@@ -13,6 +13,11 @@ use super::servers::Ours;
 use crate::cargo::output_of;
 use crate::scratch::Scratch;
 
+/// So many connections, of 128 that a server's queue has: what is beyond waits for a second in `connect`.
+const AT_ONCE: usize = 100;
+const BETWEEN: Duration = Duration::from_millis(20);
+/// Files that the server may open meanwhile for itself, such as those of its store.
+const STORE: usize = 32;
 const PATIENCE: Duration = Duration::from_secs(5);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
@@ -64,7 +69,10 @@ impl Flood {
         let port = if self.is_http { ours.http } else { ours.resp };
         let bytes = (self.sends)(token);
         let mut open = Vec::new();
-        for _ in 0..self.connections {
+        for number in 0..self.connections {
+            if number % AT_ONCE == AT_ONCE - 1 {
+                thread::sleep(BETWEEN);
+            }
             let stream = TcpStream::connect(("127.0.0.1", port)).map_err(failed)?;
             stream.set_nonblocking(true).map_err(failed)?;
             let mut rest = &bytes[..];
@@ -83,7 +91,7 @@ impl Flood {
         drop(open);
         // What is kept of a connection is what is left once the server has seen its end.
         let closed = Instant::now();
-        while open_files(ours)? > before {
+        while open_files(ours)? > before + STORE {
             if closed.elapsed() > PATIENCE {
                 return Err("connections stay open whose clients have gone".to_owned());
             }

@@ -78,6 +78,8 @@ impl Listener {
         limits: ConnectionLimits,
         memory: Arc<MemoryBudget>,
     ) -> io::Result<Self> {
+        // Not `listen` once more for a longer queue than the standard library's 128: with TLS there is room for some 180 guests,
+        // and a burst of more would push out every client that is in the midst of its handshake.
         socket.set_nonblocking(true)?;
         Ok(Self {
             socket: TcpListener::from_std(socket)?,
