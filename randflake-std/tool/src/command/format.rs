@@ -8,7 +8,26 @@ use randflake_std::Id;
 
 use crate::command::fields::FieldsWriter;
 use crate::form::TextForm;
+use crate::number::within;
 use crate::output::BufferedStdout;
+
+/// `--count` and what is printed, which mean the same with every command that issues.
+#[derive(Debug, clap::Args)]
+pub(crate) struct IssueArgs {
+    /// How many to make
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        default_value = "1",
+        value_parser = within::<u64>(0..=u64::MAX),
+        // Else `-n -1` would be an unknown option, and not a number out of range.
+        allow_negative_numbers = true
+    )]
+    pub(crate) count: u64,
+    #[command(flatten)]
+    pub(crate) format: FormatArgs,
+}
 
 /// `--format` and `--json`, which mean the same with every command that makes ids.
 #[derive(Debug, clap::Args)]

@@ -8,7 +8,7 @@ use randflake_std::randflake_core::{LayoutSpec, Sparx64};
 use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::command::fields::{FieldsWriter, Shape};
-use crate::command::format::FormatArgs;
+use crate::command::format::IssueArgs;
 use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::progress::Progress;
@@ -47,18 +47,8 @@ Examples:
   randflake generate -n 1000000000 --node-ids 1..=8 | slow-reader
   RANDFLAKE_STORE=sqlite:/var/lib/ids/leases.db randflake generate --key-file secret.key")]
 pub(crate) struct GenerateArgs {
-    /// How many ids to make
-    #[arg(
-        short = 'n',
-        long,
-        value_name = "N",
-        default_value = "1",
-        value_parser = within::<u64>(0..=u64::MAX),
-        allow_negative_numbers = true
-    )]
-    count: u64,
     #[command(flatten)]
-    format: FormatArgs,
+    issue: IssueArgs,
     /// How many node ids to lease: each issues 131072 ids a second in the Randflake layout [default: as many
     /// as issue all in a second, at most 64]
     ///
@@ -94,7 +84,7 @@ pub(crate) struct GenerateArgs {
 impl GenerateArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         // Nothing to do needs no lease, no secret and no store.
-        if self.count == 0 {
+        if self.issue.count == 0 {
             return Ok(());
         }
         let layout = self.store.layout();
@@ -150,7 +140,7 @@ impl GenerateArgs {
             if self.store.store().is_assigned()? {
                 return Ok(1.into());
             }
-            return Ok(enough_for(self.count, spec).into());
+            return Ok(enough_for(self.issue.count, spec).into());
         };
         let Some((least, most)) = asked.split_once("..=") else {
             let number = within::<u32>(1..=all)(asked);
@@ -172,15 +162,15 @@ impl GenerateArgs {
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
         let mut out = stdout();
-        let mut progress = Progress::new(self.count);
+        let mut progress = Progress::new(self.issue.count);
         let mut fields = FieldsWriter::new(handle.codec(), Shape::Json);
-        let format = self.format.or(TextForm::Text);
+        let format = self.issue.format.or(TextForm::Text);
         // Blocks are short enough that a signal is noticed at once, and long enough that the cipher works on many at once.
         let mut block = [Id::from_u64(0); BLOCK];
         let mut done = 0;
-        while done < self.count {
+        while done < self.issue.count {
             interrupt.check()?;
-            let left = usize::try_from(self.count - done).unwrap_or(usize::MAX);
+            let left = usize::try_from(self.issue.count - done).unwrap_or(usize::MAX);
             let made = self.next(handle, &mut block[..left.min(BLOCK)], &mut out)?;
             format.write(&mut out, &mut fields, &block[..made])?;
             done += made as u64;

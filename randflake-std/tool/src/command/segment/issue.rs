@@ -5,13 +5,12 @@ use std::io::{self, Write};
 use randflake_std::randflake_core::Permutation;
 use randflake_std::{Id, Plain};
 
-use crate::command::format::{Format, FormatArgs};
+use crate::command::format::{Format, IssueArgs};
 use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::progress::Progress;
 use crate::failure::Failure;
 use crate::form::TextForm;
-use crate::number::within;
 use crate::output::{BufferedStdout, stdout};
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
@@ -23,22 +22,12 @@ use crate::wait::WaitArgs;
 const LONGEST: u64 = 65_536;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Issue {
-    /// How many numbers to issue
-    #[arg(
-        short = 'n',
-        long,
-        value_name = "N",
-        default_value = "1",
-        value_parser = within::<u64>(0..=u64::MAX),
-        allow_negative_numbers = true
-    )]
-    count: u64,
+pub(crate) struct SegmentIssueArgs {
+    #[command(flatten)]
+    issue: IssueArgs,
     /// Encrypt them under the secret, so that they give nothing away
     #[arg(long)]
     encrypt: bool,
-    #[command(flatten)]
-    format: FormatArgs,
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
@@ -47,9 +36,9 @@ pub(crate) struct Issue {
     store: StoreArgs,
 }
 
-impl Issue {
+impl SegmentIssueArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        if self.count == 0 {
+        if self.issue.count == 0 {
             return Ok(());
         }
         // Ignoring it would print numbers in plain that somebody meant to hide.
@@ -67,20 +56,20 @@ impl Issue {
     }
 
     fn print(&self, default: TextForm, permutation: &impl Permutation) -> Result<(), Failure> {
-        let format = self.format.or(default);
+        let format = self.issue.format.or(default);
         let interrupt = Interrupt::watch()?;
         let pause = |time| interrupt.pause(time);
         let open = self.store.counter_opener()?;
         // A run that is ended leaves a gap of at most one segment, so there is nothing to release at a signal.
         let mut store = self.wait.until(pause, open)?;
         let mut out = stdout();
-        let mut progress = Progress::new(self.count);
+        let mut progress = Progress::new(self.issue.count);
         let (mut block, mut ids) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
         let mut done = 0;
-        while done < self.count {
+        while done < self.issue.count {
             // Before it waits for the store, the reader gets all that was made so far.
             out.flush()?;
-            let count = (self.count - done).min(LONGEST);
+            let count = (self.issue.count - done).min(LONGEST);
             let segment = self.wait.until(pause, || store.reserve(count))?;
             let mut numbers = segment.first()..segment.end();
             while !numbers.is_empty() {

@@ -31,7 +31,7 @@ pub(crate) struct SegmentArgs {
     #[command(subcommand)]
     command: Option<SegmentCommand>,
     #[command(flatten)]
-    issue: issue::Issue,
+    issue: issue::SegmentIssueArgs,
 }
 
 #[derive(Debug, Subcommand)]
