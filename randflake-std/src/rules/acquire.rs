@@ -79,6 +79,7 @@ fn grants(
         .iter()
         .filter_map(|node| claim(node.record.as_ref()?, now, acquisition, caller))
         .collect();
+    // What an earlier try was granted beyond this is not released: its holder does not know of it, and it expires.
     if changes.len() >= wanted {
         changes.truncate(wanted);
         return Ok(changes);
@@ -114,9 +115,11 @@ fn grants(
                 nonce: caller.fresh.1,
                 held: true,
                 contested: false,
+                // The former record goes to the history in the same write.
                 past: former.map_or_else(HistoryLink::default, HistoryLink::behind),
                 holder: acquisition.request.holder.to_owned(),
                 knows: caller.knows,
+                // What a later version has added to the record stays with the node id.
                 form: former.map_or_else(Form::default, |former| former.form.clone()),
             },
         });
@@ -143,6 +146,7 @@ fn grants(
         }
         return Err(StoreError::Exhausted { retry_in });
     }
+    // Hints and searches give them in any order; callers are told the order of node ids.
     changes.sort_unstable_by_key(|change| change.after.node_id);
     Ok(changes)
 }
@@ -181,6 +185,7 @@ fn check(acquisition: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreE
             crate::vocabulary::holder::MAX_LEN
         )));
     }
+    // Everything below is the caller's mistake: no retry helps, so each refusal says what is allowed.
     let max = state.record.terms.spec.max_node_id();
     let (first, last) = (acquisition.within.0, acquisition.within.1.min(max));
     let most = (u64::from(last) + 1).saturating_sub(first.into());

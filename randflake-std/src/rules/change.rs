@@ -42,6 +42,7 @@ impl Change {
     /// Whether the change reopens a dropped namespace.
     pub(crate) fn opens_anew(&self) -> bool {
         let is_dropped = |record: &NamespaceRecord| record.reason.is_dropped;
+        // From a mark to a record; not from a mark to a mark, as a second drop would be.
         self.namespace_before.as_ref().is_some_and(is_dropped)
             && !self.namespace_after.as_ref().is_none_or(is_dropped)
     }

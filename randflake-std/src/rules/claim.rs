@@ -52,6 +52,7 @@ impl SecretClaim {
     ///
     /// [`StoreError::SecretTaken`] if it is another namespace's.
     pub fn check(&self, namespace: &Namespace) -> Result<(), StoreError> {
+        // The same name means the same namespace, or one that was dropped and opened again: its ids never meet others.
         if self.namespace == namespace.name() || namespace.shares_secret() {
             return Ok(());
         }

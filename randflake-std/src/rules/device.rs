@@ -60,6 +60,7 @@ pub(crate) fn decide(
 ) -> Result<Device, DeviceError> {
     match (*asked, record) {
         (DeviceRequest::Register { owner, reported }, record) => {
+            // What is not given stays: an administrator may move a device without knowing its counter.
             let owner = owner.or(record.map(|device| &*device.owner));
             let counter = reported.or(record.map(|device| device.last_counter));
             Ok(Device {
@@ -81,10 +82,12 @@ pub(crate) fn decide(
         (DeviceRequest::Look, Some(device)) => Ok(device.clone()),
         (DeviceRequest::NextTicket { counter, .. }, Some(device)) => {
             let last = device.last_counter;
+            // A device accepts no counter above it, and none below its last one: this key is used up.
             if last >= MAX_COUNTER {
                 return Err(DeviceError::Exhausted { device_id });
             }
             let counter = counter.unwrap_or(last + 1);
+            // Nobody can use up the counters of a device in a few requests: the device would refuse all later tickets.
             let most = last.saturating_add(MAX_COUNTER_STEP).min(MAX_COUNTER);
             if !(last + 1..=most).contains(&counter) {
                 return Err(DeviceError::Counter {

@@ -129,9 +129,11 @@ impl Hints {
         nonce: u64,
     ) -> impl Iterator<Item = Entry> {
         let gone = self.places.iter().filter(|(_, hint)| hint.leads_to(&gone));
+        // Emptied, not removed: the nonce shows that something has changed here.
         let gone = gone.map(|(place, _)| (*place, Hint { nonce, node: None }));
         let spare = spare.take(PLACES as usize);
         let spare = spare.map(|(node_id, text)| left(node_id, text, nonce));
+        // A place is written once: what was found takes that of what is gone.
         let hints: BTreeMap<_, _> = gone.chain(spare).collect();
         hints
             .into_iter()

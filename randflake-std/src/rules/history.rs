@@ -60,6 +60,7 @@ pub(crate) fn place(count: u64) -> u16 {
 pub(crate) fn entry(change: &NodeChange) -> Option<Entry> {
     let former = change.before.as_ref()?;
     // A renewal keeps the count and leaves no entry; an acquire raises it.
+    // A renewal or a release changes the latest lease; it does not make it an earlier one.
     (former.past.count != change.after.past.count).then(|| Entry {
         key: key(former.node_id, former.past.count),
         // Unconditional: a store that has forgotten later leases may still have one of them in this place.
@@ -76,6 +77,7 @@ pub(crate) fn only(latest: &NodeRecord) -> NodeHistory {
 
 /// Whether the lease before this one is old enough to be removed.
 pub(crate) fn is_over(record: &NodeRecord, now: StoreTime, tick_ms: u64) -> bool {
+    // By ticks: a layout's tick may be longer than the time itself, and then all are kept.
     let kept = u64::try_from(HISTORY_KEPT.as_millis()).unwrap_or(u64::MAX) / tick_ms;
     record.past.end.saturating_add(kept) < now.tick
 }

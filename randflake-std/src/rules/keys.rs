@@ -111,6 +111,7 @@ impl Keys {
     pub fn each(&self) -> impl Iterator<Item = Key> + use<> {
         let (first, last) = self.bounds();
         let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
+        // By numbers, since a range never spans two kinds.
         (first..=last).filter_map(move |number| Key::of_numbers(kind, number))
     }
 }
@@ -173,6 +174,7 @@ impl Before {
         match self {
             Self::Anything => true,
             Self::Nothing => there.is_none(),
+            // Texts are compared, not versions: each has a nonce, so equal texts are of one write.
             Self::Text(text) => there == Some(text),
         }
     }

@@ -123,6 +123,7 @@ impl NamespaceState {
         }
         terms.check_max_ttl()?;
         let now = StoreTime::at(view.now, terms.spec)?;
+        // A dropped namespace is made anew by whoever may open it: only the mark's versions outlive it.
         let there = view.namespace.as_ref();
         let there = there.filter(|record| !record.reason.is_dropped);
         let dropped = view.namespace.as_ref().filter(|_| there.is_none());
@@ -145,6 +146,7 @@ impl NamespaceState {
             before: view.namespace.clone(),
             is_changed: there.is_none(),
         };
+        // Before anything is concluded: a client of another layout would misread every tick below.
         state.check_terms(terms)?;
         let is_known = match there.or(dropped) {
             Some(stored) => stored.fingerprint == view.continuity.fingerprint,
@@ -158,6 +160,7 @@ impl NamespaceState {
         let is_contradicted = caller.seen.contradicts(view.namespace.as_ref())
             && !(there.is_some() && state.has_followed(caller.seen));
         let has_forgotten = !is_known || is_contradicted;
+        // A drop is known to have ended all leases by the mark's time. Everything else that is missing is a loss.
         if let Some(dropped) = dropped {
             state.begin_after(dropped);
             if has_forgotten {
@@ -165,6 +168,7 @@ impl NamespaceState {
                 state.quarantine(view, caller.seen, QuarantineCause::Dropped);
             }
         } else if has_forgotten {
+            // People see the cause, and a new namespace may be declared so (`end_quarantine`); the wait is the same.
             let granted_nothing = there.is_none() || state.is_new();
             let cause = if granted_nothing && !caller.seen.has_leased() {
                 QuarantineCause::New
@@ -240,6 +244,7 @@ impl NamespaceState {
             let (stored, asked) = stored.differences(asked);
             return Err(StoreError::Terms { stored, asked });
         }
+        // A client without the key, such as a server for devices, may have made the namespace.
         if stored.seal.is_none() && asked.seal.is_some() {
             stored.seal = asked.seal;
             self.is_changed = true;
@@ -262,12 +267,14 @@ impl NamespaceState {
             .tick
             .saturating_add(terms.quarantine_ticks(longest));
         // A running quarantine keeps its start when it is extended.
+        // The history is known from there on: a quarantine that is extended must not hide what happened in it.
         if self.quarantine_left().is_zero() {
             self.record.reason.since = self.now.tick;
         }
         self.record.reason.cause = cause;
         // Also past the leases of this process: it knows their ends even if the store does not.
         self.record.quarantine = self.record.quarantine.max(over).max(seen.latest_end());
+        // A clock that was far ahead may have granted past all of this: some engines keep the latest end apart.
         self.quarantine_until(Duration::from_millis(view.continuity.known_end_unix_ms));
         self.record
             .fingerprint
@@ -360,6 +367,7 @@ impl NamespaceState {
     /// Refuses a TTL that the namespace does not allow, in ticks.
     pub(super) fn check_ttl(&self, ttl: u64) -> Result<(), StoreError> {
         let terms = &self.record.terms;
+        // A quarantine is as long as the longest lease: one that is longer would outlive it.
         let longest = terms.ticks(terms.max_ttl());
         if ttl == 0 || ttl > longest {
             let time = |ticks: u64| {

@@ -129,6 +129,7 @@ impl Observed {
     /// Remembers a write of unknown outcome.
     pub(crate) fn note_tried(&mut self, nodes: &[NodeChange], nonce: u64) {
         for node in nodes {
+            // A node id that is not there was to be acquired: its acquire remembers the try itself.
             if let Some(written) = self.written.get_mut(&node.after.node_id) {
                 written.tried.push(nonce);
             }
@@ -153,6 +154,7 @@ impl Observed {
     /// The record of a lease as this process wrote it last, unless the outcome of a later write is unknown.
     pub(crate) fn node_of(&self, grant: &Grant) -> Option<Node> {
         let written = self.written.get(&grant.node_id)?;
+        // After a write of unknown outcome the record may be either one: only a read tells.
         let is_known = written.record.is_of(grant) && written.tried.is_empty();
         is_known.then(|| Node {
             node_id: grant.node_id,

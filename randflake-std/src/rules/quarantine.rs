@@ -32,6 +32,7 @@ pub fn quarantine(view: &View, caller: &Caller<'_>) -> Decision<Duration> {
         let why = "there is no such namespace: whoever leases makes it, and it waits then if the store may have lost it";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
+    // Whoever administers may not know the longest TTL, so the stored one counts.
     decide(existing(view, caller), |state| {
         state.quarantine(view, caller.seen, QuarantineCause::Asked);
         Ok(state.quarantine_left())
@@ -46,6 +47,7 @@ pub fn end_quarantine(view: &View, caller: &Caller<'_>, has_leases: bool) -> Dec
         let Some(quarantine) = state.quarantined() else {
             return Ok(());
         };
+        // In the order in which they are proof: what the store says, what is in it, what others have done.
         let refusal = if quarantine.cause != QuarantineCause::New {
             Some(quarantine.to_string())
         } else if has_leases {
@@ -95,6 +97,7 @@ pub fn drop_namespace(
             state.record.reason.is_dropped = true;
             // Also where a quarantine was running: what is made later than the mark is later than this.
             state.record.reason.since = state.now.tick;
+            // The caller removes the other texts on the condition that exactly this mark is still there.
             let change = state.into_change();
             let answer = Ok(change.namespace_after.clone());
             Decision { change, answer }

@@ -57,6 +57,7 @@ impl NamespaceRecord {
         let spec = &self.terms.spec;
         let tick = spec.tick_at(now).filter(|_| now < until)?;
         // In ticks of this record's layout, of which the last one may have begun by then.
+        // `until` is the first moment after the lease, so the tick before it is the last that counts.
         let end = spec.tick_at(until.saturating_sub(Duration::from_millis(1)))? + 1;
         let mut reason = self.reason;
         if tick >= self.quarantine {
@@ -67,6 +68,7 @@ impl NamespaceRecord {
             reason.cause = QuarantineCause::Lost;
         }
         let quarantine = self.quarantine.max(end);
+        // A write for nothing would make everybody's next write fail once.
         let is_changed = reason != self.reason || quarantine != self.quarantine;
         is_changed.then(|| Self {
             writes: self.writes.saturating_add(1),

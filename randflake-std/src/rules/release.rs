@@ -15,6 +15,7 @@ pub fn release(
     let mut nodes = Vec::with_capacity(leases.len());
     let outcomes = leases.iter().map(|lease| {
         let record = view.record(lease.grant.node_id);
+        // No clock: a wrong one must not keep a process from giving back what it has.
         let Some(record) = record.filter(|record| record.is_of(&lease.grant)) else {
             return Err(lease.loss(view).unwrap_or(Loss::Forgotten));
         };
@@ -28,6 +29,7 @@ pub fn release(
             return Err(loss);
         }
         let after = NodeRecord {
+            // Later than its end it would free nothing; before its start it would overlap the lease before.
             end: lease.grant.end.min(record.end).max(record.start),
             serial: record.serial + 1,
             nonce: lease.next.unwrap_or(caller.fresh.1),

@@ -113,6 +113,7 @@ pub fn renew(
                 Ok(record)
             }
         });
+        // One by one: a lease that is lost takes no other with it.
         let outcome = match found {
             // The repetition of a request that was written gets the same answer, without another write.
             Ok(record) if lease.repeats(record) => Ok(record.clone()),
@@ -143,6 +144,7 @@ pub fn renew(
         };
         outcomes.push(outcome);
     }
+    // Also without a renewal: a quarantine that was noticed is written, so that others see it.
     let mut change = state.into_change();
     change.nodes = changes;
     Decision {
@@ -160,6 +162,7 @@ fn superseded(
     leases: &[HeldLease],
     caller: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    // `Change::none`: the terms of the other namespace may be others than the caller's, so no state is made of it.
     let mut change = Change::none(view);
     if !caller.seen.is_proxy() {
         let ends = leases.iter().map(|lease| lease.grant.end);
@@ -184,6 +187,7 @@ fn lost(
     let Some(losses) = losses.filter(|losses| !losses.is_empty()) else {
         return Decision::refused(refusal);
     };
+    // Marks need no clock, so they may be written although it is wrong.
     let mut change = Change::none(view);
     change.nodes = iter::zip(leases, &losses)
         .filter_map(|(lease, &loss)| mark(loss, view.record(lease.grant.node_id)))

@@ -57,6 +57,7 @@ impl StoreTime {
     /// Where a renewal moves an end to, unless it is there already.
     pub(super) fn extended(&self, ttl: u64) -> u64 {
         // Databases keep ticks as signed numbers.
+        // After the last tick there is no id to be made, so no lease lasts longer.
         let max_end = self.spec.max_tick().saturating_add(1).min(i64::MAX as u64);
         self.tick.saturating_add(ttl).min(max_end)
     }

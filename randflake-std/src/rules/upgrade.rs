@@ -32,6 +32,7 @@ pub fn withdraw(view: &View, caller: &Caller<'_>) -> Decision<u64> {
 #[must_use]
 pub fn raise(view: &View, caller: &Caller<'_>, announced: Option<u64>) -> Decision<bool> {
     let writes = view.namespace.as_ref().map(|record| record.writes);
+    // Somebody may have withdrawn the announcement and let an older program acquire meanwhile.
     if announced.is_some() && announced != writes {
         return Decision::unchanged(view, false);
     }

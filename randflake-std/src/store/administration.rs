@@ -85,6 +85,7 @@ impl LeaseStore {
         self.ready()?;
         // A right that is missing is told before anything is written: this is no namespace's text.
         self.records.clear("-")?;
+        // Also of leases that a wrong clock granted far ahead.
         let ends = self
             .records
             .list(0..=u32::MAX, usize::MAX)?
@@ -95,6 +96,7 @@ impl LeaseStore {
             drop_namespace(view, caller, latest_end)
         });
         let dropped = done.map_err(|undone| undone.error)?.answer;
+        // Also if an earlier drop was interrupted here: the mark is there, and the rest is removed now.
         if let Some(record) = dropped {
             self.records.clear(&record.to_text())?;
         }

@@ -22,6 +22,7 @@ pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, St
             ..NamespaceList::default()
         };
         for (name, text) in texts {
+            // Anybody with the right to write may plant a row: its name is shown, never used.
             match Namespace::check_name(&name) {
                 Err(_) => list.damaged.push(name),
                 Ok(()) if is_open(&text) => list.names.push(name),

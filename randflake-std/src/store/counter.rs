@@ -8,11 +8,10 @@ use super::{Ask, LeaseStore, Reading};
 use crate::rules::counter::{
     CounterCaller, CounterDecision, check, create, reserve, resume, status,
 };
-use crate::rules::{Before, Committed, CounterRecord, CounterView, Entry, Key, Keys, Write};
+use crate::rules::{Before, CounterRecord, CounterView, Entry, Key, Keys};
 use crate::vocabulary::{CounterError, CounterStatus, EngineError};
 
-/// How often an operation begins anew because others were faster.
-const TRIES: usize = 1_000;
+const KEYS: [Keys; 1] = [Keys::One(Key::Counter)];
 
 /// The namespace's counter: see [`segment`](crate::segment).
 impl LeaseStore {
@@ -43,9 +42,9 @@ impl LeaseStore {
     /// What any operation meets.
     pub fn counter(&mut self) -> Result<CounterStatus, CounterError> {
         self.ready()?;
-        let view = self.records.read_counter()?;
+        let reading = self.records.engine().read(&Ask::with_state(&KEYS));
         self.records.engine().abandon();
-        Ok(status(&view))
+        Ok(status(&self.records.counter_of(reading?)?))
     }
 
     /// Declares that the counter is new, so that it begins at 1. For an operator who knows that no number of it was ever
@@ -80,77 +79,41 @@ impl LeaseStore {
         rule: impl Fn(&CounterView, &CounterCaller) -> CounterDecision<T>,
     ) -> Result<T, CounterError> {
         self.ready()?;
-        for _ in 0..TRIES {
-            let caller = CounterCaller {
-                seen: self.counter,
-                fresh: fresh().map_err(EngineError::unavailable)?,
-            };
-            let view = self.records.read_counter()?;
-            if let Some(fault) = &view.continuity.fault {
-                let fault = EngineError::unusable(fault.clone());
-                self.records.engine().abandon();
-                return Err(fault.into());
-            }
+        let caller = CounterCaller {
+            seen: self.counter,
+            fresh: fresh().map_err(EngineError::unavailable)?,
+        };
+        let decided = self.records.update(&KEYS, |records, reading| {
+            let view = records.counter_of(reading)?;
             let CounterDecision { after, answer } = rule(&view, &caller);
-            match &after {
-                None => self.records.engine().abandon(),
-                Some(after) => {
-                    let committed = self.records.commit_counter(view.record.as_ref(), after)?;
-                    if committed == Committed::Stale {
-                        continue;
-                    }
-                }
-            }
-            // Only what was answered with success: a mark of a loss must not hide what was seen before.
-            if let (Ok(_), Some(record)) = (&answer, after.or(view.record)) {
-                self.counter.note(&record);
-            }
-            return answer;
+            let entry = after.as_ref().map(|after| Entry {
+                key: Key::Counter,
+                before: Before::read(view.record.as_ref().map(CounterRecord::to_text)),
+                after: Some(after.to_text()),
+            });
+            // A refusal may come with a record to write, so it is an answer here, not an error.
+            let decided = (answer, after.or(view.record));
+            Ok::<_, CounterError>((Vec::from_iter(entry), decided))
+        });
+        let (answer, record) = decided?;
+        // Only what was answered with success: a mark of a loss must not hide what was seen before.
+        if let (Ok(_), Some(record)) = (&answer, record) {
+            self.counter.note(&record);
         }
-        Err(EngineError::unavailable("other clients of the counter were faster each time").into())
+        answer
     }
 }
 
 impl Records {
-    /// Reads the counter.
-    fn read_counter(&mut self) -> Result<CounterView, EngineError> {
-        let view = self.counter();
-        view.inspect_err(|_| self.engine().abandon())
-    }
-
-    fn counter(&mut self) -> Result<CounterView, EngineError> {
-        let keys = [Keys::One(Key::Counter)];
-        let Reading {
-            continuity, texts, ..
-        } = self.engine().read(&Ask::with_state(&keys))?;
-        self.fingerprint.clone_from(&continuity.fingerprint);
-        let record = texts.get(&Key::Counter).map(|text| {
+    fn counter_of(&self, reading: Reading) -> Result<CounterView, EngineError> {
+        let record = reading.texts.get(&Key::Counter).map(|text| {
             CounterRecord::from_text(text, self.knows).map_err(|why| {
                 self.refused(&format!("the counter {:?}", self.namespace.name()), &why)
             })
         });
         Ok(CounterView {
             record: record.transpose()?,
-            continuity,
+            continuity: reading.continuity,
         })
-    }
-
-    /// Writes the counter if it still is what was read.
-    fn commit_counter(
-        &mut self,
-        before: Option<&CounterRecord>,
-        after: &CounterRecord,
-    ) -> Result<Committed, EngineError> {
-        let entry = Entry {
-            key: Key::Counter,
-            before: Before::read(before.map(CounterRecord::to_text)),
-            after: Some(after.to_text()),
-        };
-        let write = Write {
-            fingerprint: self.fingerprint.clone(),
-            entries: vec![entry],
-            ..Write::default()
-        };
-        self.engine().write(&write)
     }
 }

@@ -1,13 +1,13 @@
 //! The operations on a device's record.
 
 use super::fresh::fresh;
-use super::{Ask, LeaseStore, Reading};
+use super::records::Records;
+use super::{LeaseStore, Reading};
 use crate::rules::device::decide;
-use crate::rules::{Before, Committed, DeviceRecord, Entry, Key, Keys, NamespaceRecord, Write};
-use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
-
-/// How often an operation begins anew because others were faster.
-const TRIES: usize = 100;
+use crate::rules::{Before, DeviceRecord, Entry, Form, Key, Keys};
+#[cfg(doc)]
+use crate::vocabulary::StoreError;
+use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError};
 
 impl LeaseStore {
     /// Reads or writes the record of a device that gets its leases by tickets: whose it is, and the counter of its last
@@ -22,83 +22,55 @@ impl LeaseStore {
         asked: &DeviceRequest<'_>,
     ) -> Result<Device, DeviceError> {
         self.ready()?;
-        for _ in 0..TRIES {
-            let (namespace, before, fingerprint) = self.read_device(device_id)?;
+        let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
+        let keys = [Keys::One(Key::Namespace), Keys::One(Key::Device(device_id))];
+        self.records.update(&keys, |records, reading| {
+            let (namespace, before) = records.device_of(device_id, reading)?;
             let device = before.as_ref().map(|record| &record.device);
-            let decided = decide(device_id, device, asked);
-            let device = decided.inspect_err(|_| self.records.engine().abandon())?;
+            let device = decide(device_id, device, asked)?;
             if *asked == DeviceRequest::Look {
-                self.records.engine().abandon();
-                return Ok(device);
+                return Ok((Vec::new(), device));
             }
-            let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
-            let form = before.as_ref().map(|record| record.form.clone());
             let after = DeviceRecord {
                 device,
                 nonce,
-                form: form.unwrap_or_default(),
+                form: before
+                    .as_ref()
+                    .map_or_else(Form::default, |it| it.form.clone()),
             };
-            let committed = self.records.engine().write(&Write {
-                fingerprint,
-                entries: vec![
-                    Entry {
-                        key: Key::Namespace,
-                        before: Before::Text(namespace),
-                        after: None,
-                    },
-                    Entry {
-                        key: Key::Device(device_id),
-                        before: Before::read(before.map(|record| record.to_text())),
-                        after: Some(after.to_text()),
-                    },
-                ],
-                ..Write::default()
-            })?;
-            if committed != Committed::Stale {
-                return Ok(after.device);
-            }
-        }
-        Err(StoreError::unavailable("other clients of the device were faster each time").into())
+            let guard = Entry {
+                key: Key::Namespace,
+                before: Before::Text(namespace),
+                after: None,
+            };
+            let update = Entry {
+                key: Key::Device(device_id),
+                before: Before::read(before.map(|record| record.to_text())),
+                after: Some(after.to_text()),
+            };
+            Ok((vec![guard, update], after.device))
+        })
     }
+}
 
-    /// The namespace's text, the device's record, and what the engine is known by.
-    fn read_device(
-        &mut self,
+impl Records {
+    /// The namespace's text, and the device's record.
+    fn device_of(
+        &self,
         device_id: u64,
-    ) -> Result<(String, Option<DeviceRecord>, String), DeviceError> {
-        let keys = [Keys::One(Key::Namespace), Keys::One(Key::Device(device_id))];
-        let Reading {
-            continuity,
-            mut texts,
-            ..
-        } = self.records.engine().read(&Ask::with_state(&keys))?;
-        let place = self.records.profile.place.clone();
-        let checked = match (continuity.fault, texts.remove(&Key::Namespace)) {
-            (Some(fault), _) => Err(EngineError::unusable(fault)),
-            (None, None) => Err(EngineError::unusable(format!(
-                "{place}: there is no namespace {:?} yet: create it first, with `randflake lease init`",
-                self.records.namespace.name()
-            ))),
-            (None, Some(namespace)) => {
-                let record = texts.remove(&Key::Device(device_id));
-                let known = self.records.knows;
-                let name = self.records.namespace.name();
-                let record = record.map(|text| DeviceRecord::from_text(&text, known));
-                // Whoever may not read the namespace's record writes nothing in it.
-                match (
-                    NamespaceRecord::from_text(&namespace, known),
-                    record.transpose(),
-                ) {
-                    (Ok(_), Ok(record)) => Ok((namespace, record, continuity.fingerprint)),
-                    (Err(why), _) => Err(EngineError::unusable(format!(
-                        "{place}: the namespace {name:?}: {why}"
-                    ))),
-                    (_, Err(why)) => Err(EngineError::unusable(format!(
-                        "{place}: device {device_id:016x}: {why}"
-                    ))),
-                }
-            }
+        mut reading: Reading,
+    ) -> Result<(String, Option<DeviceRecord>), EngineError> {
+        let name = self.namespace.name();
+        let Some(namespace) = reading.texts.remove(&Key::Namespace) else {
+            let what = format!("there is no namespace {name:?} yet");
+            return Err(self.refused(&what, "create it first, with `randflake lease init`"));
         };
-        Ok(checked.inspect_err(|_| self.records.engine().abandon())?)
+        // Whoever may not read the namespace's record writes nothing in it.
+        self.namespace_of(&namespace)?;
+        let record = reading.texts.get(&Key::Device(device_id)).map(|text| {
+            DeviceRecord::from_text(text, self.knows)
+                .map_err(|why| self.refused(&format!("device {device_id:016x}"), &why))
+        });
+        Ok((namespace, record.transpose()?))
     }
 }

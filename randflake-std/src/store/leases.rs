@@ -84,6 +84,7 @@ impl LeaseStore {
             token, nodes, ttl, ..
         } = *request;
         self.records.engine().limit_for(self.namespace.span(ttl));
+        // All or nothing is one write, so it cannot be split as renewals are.
         let max_batch = self.records.profile.max_batch;
         if nodes.count() as usize > max_batch {
             return Err(StoreError::Invalid(format!(
@@ -91,6 +92,7 @@ impl LeaseStore {
                 nodes.count()
             )));
         }
+        // Another token is another request: what the former one may have been granted expires by itself.
         let pending = self.pending.take().filter(|pending| pending.token == token);
         let mut pending = pending.unwrap_or(Pending {
             token,
@@ -112,6 +114,7 @@ impl LeaseStore {
             ),
             NodeIds::These(chosen) => (chosen, 0),
         };
+        // What an earlier try may have written has to be looked at by its number: it is not free any more.
         let read = [&pending.nodes, chosen].concat();
         let wanted = Wanted {
             nodes: &read,
@@ -177,6 +180,7 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`]; the same release may be made again.
     pub fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         self.ready()?;
+        // A chunk that fails ends it: those before are released, and may be released again.
         for grants in grants.chunks(self.records.profile.max_batch) {
             let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
             let released = self.release_some(&leases)?;

@@ -148,6 +148,7 @@ impl LeaseStore {
     /// Opens what is [deferred], with what this store was told before.
     fn ready(&mut self) -> Result<(), StoreError> {
         if let Some(mut opened) = self.records.engine().opened()? {
+            // Said before it was open: the handle names its key as soon as it is built.
             if let Some(seal) = self.namespace.terms().seal {
                 opened.seal(seal);
             }
@@ -213,6 +214,7 @@ impl LeaseStore {
             Err(Undone {
                 error: StoreError::ClockSkew { .. },
                 ..
+// A store may be opened with a wrong clock: what an acquire would refuse, it refuses then.
             }) => self.look().map(drop),
             outcome => outcome.map(drop).map_err(|undone| undone.error),
         }

@@ -64,9 +64,11 @@ impl LeaseStore {
                 self.records.engine().abandon();
                 return Err(error.into());
             }
+            // What is there now would count as leases of the new namespace, so the view is stale after that.
             if change.opens_anew() && self.clears_dropped(&change)? {
                 continue;
             }
+            // The claim comes first: after a crash in between it is there without a namespace, which harms nobody.
             if let Some(check) = change.taken_secret() {
                 self.claim(check)?;
             }

@@ -16,6 +16,9 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// How often a claim is tried anew because it was neither there nor written: a claim is never removed, so a third time
 /// would show a store that changes under its clients.
 const CLAIM_TRIES: usize = 3;
+/// How often an update begins anew because others were faster. Each time one of them has succeeded: a thousand clients of
+/// one counter all get their turn.
+const TRIES: usize = 1_000;
 
 /// The records of one namespace in an engine.
 pub(super) struct Records {
@@ -26,7 +29,7 @@ pub(super) struct Records {
     /// The highest version of records that this program knows.
     pub(super) knows: u8,
     /// Fingerprint of the engine when it was read last.
-    pub(super) fingerprint: String,
+    fingerprint: String,
     /// The search of the last read, for the hints of its commit.
     search: Option<Search>,
     /// Node ids that hints called free, where the write found otherwise.
@@ -228,6 +231,38 @@ impl Records {
         Ok(committed)
     }
 
+    /// Reads some texts and writes what a rule makes of them, until nobody else was faster. No entries: nothing is to be
+    /// written.
+    pub(super) fn update<T, E: From<EngineError>>(
+        &mut self,
+        keys: &[Keys],
+        rule: impl Fn(&Self, Reading) -> Result<(Vec<Entry>, T), E>,
+    ) -> Result<T, E> {
+        for _ in 0..TRIES {
+            let reading = self.engine().read(&Ask::with_state(keys));
+            let reading = reading.inspect_err(|_| self.engine().abandon())?;
+            let fingerprint = reading.continuity.fingerprint.clone();
+            let decided = match &reading.continuity.fault {
+                Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
+                None => rule(self, reading),
+            };
+            let (entries, answer) = decided.inspect_err(|_| self.engine().abandon())?;
+            if entries.is_empty() {
+                self.engine().abandon();
+                return Ok(answer);
+            }
+            let committed = self.engine().write(&Write {
+                fingerprint,
+                entries,
+                ..Write::default()
+            })?;
+            if committed != Committed::Stale {
+                return Ok(answer);
+            }
+        }
+        Err(EngineError::unavailable("other clients of the store were faster each time").into())
+    }
+
     /// Puts a claim unless there is one; returns the one that is there then.
     pub(super) fn claim(
         &mut self,
@@ -271,7 +306,7 @@ impl Records {
         Ok(Node { node_id, record })
     }
 
-    fn namespace_of(&self, text: &str) -> Result<NamespaceRecord, EngineError> {
+    pub(super) fn namespace_of(&self, text: &str) -> Result<NamespaceRecord, EngineError> {
         NamespaceRecord::from_text(text, self.knows).map_err(|why| {
             let what = format!("the namespace {:?}", self.namespace.name());
             self.refused(&what, &why)

@@ -74,6 +74,7 @@ impl LeaseStore {
         let state = self.look()?;
         let tick = state.record.terms.spec.tick_at(unix);
         let mut history = state.history();
+        // Before reading a record of each node id for nothing.
         let Some(tick) = tick.filter(|tick| !history.begins_after(*tick)) else {
             return Ok(None);
         };

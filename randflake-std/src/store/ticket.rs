@@ -102,6 +102,7 @@ impl DeviceLease {
     pub fn find(store: &mut LeaseStore, device_id: u64) -> Result<Self, DeviceLeaseError> {
         let leases = Self::all(store)?.into_iter();
         let leases = leases.filter(|lease| lease.device_id == device_id);
+        // Two servers may have leased for it at once: the lease that began last is the one to go on with.
         let last = leases.max_by_key(|lease| (lease.grant.start, lease.grant.fencing_token));
         last.ok_or(DeviceLeaseError::NotLeased { device_id })
     }

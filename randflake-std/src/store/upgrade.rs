@@ -26,6 +26,7 @@ impl LeaseStore {
                 version: before,
             });
         }
+        // Whoever forces it has been told which leases stop; looking for them again would change nothing.
         if force {
             self.administer(|view, caller| raise(view, caller, None))?;
             return Ok(Upgrade::Done { before, version });

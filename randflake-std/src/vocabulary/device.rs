@@ -143,6 +143,7 @@ impl From<EngineError> for DeviceError {
 impl From<&DeviceError> for Retry {
     fn from(error: &DeviceError) -> Self {
         match error {
+            // Only the store's own failures pass with time.
             DeviceError::Store(error) => error.into(),
             _ => Self::Never,
         }

@@ -81,6 +81,7 @@ impl From<FileRefusal> for EngineError {
         let RefusalReason::Io(error) = refusal.reason else {
             return Self::unusable(sentence);
         };
+        // What a retry cannot change is for a person: rights, names, the kind of file.
         let made = match error.kind() {
             Kind::PermissionDenied
             | Kind::ReadOnlyFilesystem

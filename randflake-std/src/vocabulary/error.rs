@@ -184,6 +184,7 @@ impl Error for StoreError {
 impl From<&StoreError> for Retry {
     fn from(error: &StoreError) -> Self {
         match error {
+            // Exhaustive, so that a new error cannot be retried for ever by mistake.
             StoreError::Unavailable(_) => Self::Soon,
             StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
                 Self::Later(Some(*retry_in))

@@ -173,6 +173,7 @@ impl NodeHistory {
     /// Leases that followed on those that are known are gone, but for what they had replaced.
     pub(crate) fn lose_latest(&mut self, node_id: u32, now: u64) {
         let first = self.leases.first().map(|first| first.record.grant);
+        // An earlier gap says more: what is before it is unknown anyway.
         self.gap.get_or_insert(Gap {
             node_id,
             before: first.map_or(now + 1, |first| first.start),
@@ -191,6 +192,7 @@ impl NodeHistory {
         if let Some(lease) = last.filter(|lease| tick < lease.record.grant.end) {
             return Explanation::Held(lease.clone());
         }
+        // After the leases: one that waits for a former lease may begin ahead of the clock.
         if is_ahead {
             return Explanation::Ahead;
         }
@@ -200,6 +202,7 @@ impl NodeHistory {
             (None, None) => (0, UnknownCause::Forgotten),
         };
         if tick < begin.max(known_from) {
+            // The later of the two limits is the one that hides it.
             let (known_from, cause) = if begin < known_from {
                 (known_from, UnknownCause::Forgotten)
             } else {

@@ -13,6 +13,7 @@ pub(crate) const DEVICE: &str = "device/";
 
 /// Default name of a holder: `host/process id`.
 pub(crate) fn process_name() -> String {
+    // A name is shown in terminals and logs: no machine's name may contain control sequences.
     let host = host_name().replace(char::is_control, "?");
     format!("{host}/{}", std::process::id())
 }
@@ -53,6 +54,7 @@ impl Record {
     #[must_use]
     pub fn is_holder_running(&self) -> Option<bool> {
         let mut parts = self.holder.rsplitn(3, '/');
+        // From the right: a host's name may contain slashes, the other two parts do not.
         let (_random, process, host) = (parts.next()?, parts.next()?, parts.next()?);
         let process = process.parse::<u32>().ok()?;
         if host == host_name() {

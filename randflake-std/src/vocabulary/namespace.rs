@@ -105,6 +105,7 @@ impl Namespace {
     /// [`ASSUMED_MAX_TTL`]: set the same one everywhere if it is longer.
     #[must_use]
     pub fn with_max_ttl(mut self, max_ttl: Duration) -> Self {
+        // No lease is shorter than a tick, so a shorter limit would refuse all.
         self.terms.max_ttl_ms = Some(ms(max_ttl).max(self.spec().tick_ms()));
         self
     }

@@ -60,6 +60,7 @@ impl RequestId {
     /// two copies of a holder pass for one.
     pub(crate) fn nonce_after(&self, presented: &PresentedGrant) -> Result<u64, StoreError> {
         let LastWrite { serial, nonce } = presented.last_write;
+        // The hash tells which request made a write, without a memory of requests.
         if self.nonce_of(&presented.grant, serial) == nonce {
             return Err(StoreError::Invalid(format!(
                 "the request {:?} has made the last write of node id {}: each renewal and release needs a new name; to \
@@ -71,6 +72,7 @@ impl RequestId {
     }
 
     fn nonce_of(&self, grant: &Grant, serial: u64) -> u64 {
+        // The token and the serial: the same name means another write for another lease, and for the next renewal.
         let digest = Sha256::new()
             .chain_update(grant.token.to_bytes())
             .chain_update(grant.node_id.to_be_bytes())
@@ -89,6 +91,7 @@ impl FromStr for RequestId {
 
     fn from_str(text: &str) -> Result<Self, StoreError> {
         let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        // Eight characters: a shorter name is likely to be used twice.
         if (8..=64).contains(&text.len()) && text.chars().all(is_allowed) {
             return Ok(Self(text.to_owned()));
         }

@@ -46,7 +46,9 @@ impl KeyCheck {
         const FIRST: u64 = u64::from_be_bytes(*b"rflkseal");
         const SECOND: u64 = u64::from_be_bytes(*b"sealrflk");
 
+        // Two blocks make a key: one of 64 bits alone could be found by trying all.
         let (first, second) = (permutation.permute(FIRST), permutation.permute(SECOND));
+        // A cipher does that for a key by chance of 2^-128.
         if (first, second) == (FIRST, SECOND) {
             return Self::Plain;
         }
@@ -100,6 +102,7 @@ impl Terms {
     /// A time span in ticks, rounded up.
     #[must_use]
     pub fn ticks(&self, span: Duration) -> u64 {
+        // Rounded up twice: a quarantine must not end within the last tick of a lease.
         let ms = u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX);
         ms.div_ceil(self.spec.tick_ms())
     }
@@ -118,6 +121,7 @@ fn ms(span: Duration) -> u64 {
 }
 
 fn agree<T: PartialEq>(ours: Option<T>, theirs: Option<T>) -> bool {
+    // What a client does not say, it does not contradict.
     ours.zip(theirs).is_none_or(|(ours, theirs)| ours == theirs)
 }
 

@@ -27,6 +27,7 @@ impl<'t> Fields<'t> {
         if !is_part(rest) {
             return Err(foreign());
         }
+        // The version of the form may be higher: what it has added follows as a tail, and is kept.
         if min_reader > known {
             return Err(newer(min_reader.into(), known.into()));
         }
@@ -62,6 +63,7 @@ impl<'t> Fields<'t> {
     pub(in super::super) fn text(&mut self) -> Option<String> {
         let len = self.number()?;
         let (text, rest) = self.rest.strip_prefix(':')?.split_at_checked(len)?;
+        // A length that ends in the middle of a field is a damaged text, not a short name.
         self.rest = Some(rest).filter(|rest| is_part(rest))?;
         Some(text.to_owned())
     }

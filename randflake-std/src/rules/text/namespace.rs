@@ -40,6 +40,7 @@ impl NamespaceRecord {
         let terms = Terms::from_text(fields.word()?)?;
         let (origin, writes) = (fields.number()?, fields.count()?);
         let (quarantine, reason) = QuarantineReason::from_text(fields.word()?)?;
+        // The rest is the tail of a later version.
         Some(Self {
             versions: Versions { written, holder },
             terms,

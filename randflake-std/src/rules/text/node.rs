@@ -28,6 +28,7 @@ impl NodeRecord {
             (false, false) => RELEASED,
             (false, true) => BOTH,
         };
+        // As differences, which are short: a record is read and written at each renewal.
         Line::of(&self.form)
             .number(*end)
             .word(format_args!("{state}{}", Base36((*knows).into())))
