@@ -334,11 +334,20 @@ impl Process {
         self.offset = name.and(flight.offset);
     }
 
-    /// Whether a store's record contradicts what this process has seen.
+    /// Whether this process has seen that a store's record is an earlier one: it has seen the same one after later writes, or
+    /// another one that is younger. Who has only seen what came before it cannot know that its leases are not all there.
     pub(crate) fn is_witness(&self, name: Option<Name>) -> bool {
-        let there = name.map(Name::version);
-        self.seen.is_some_and(|SeenName { version, .. }| {
-            there.is_none_or(|there| there.0 != version.0 || there.1 < version.1)
+        let Some(SeenName { version, at, mark }) = self.seen else {
+            return false;
+        };
+        let was_there = mark.map_or(at, |(since, _)| since);
+        name.is_none_or(|name| {
+            let (origin, writes) = name.version();
+            if origin == version.0 {
+                writes < version.1
+            } else {
+                name.since <= was_there
+            }
         })
     }
 

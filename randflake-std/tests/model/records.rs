@@ -146,7 +146,7 @@ pub(crate) struct Name {
     pub(crate) writes: u8,
     pub(crate) quarantine: u8,
     /// Start of the quarantine; 0 in worlds where no rule looks at it.
-    since: u8,
+    pub(crate) since: u8,
     /// Whether it is the mark of a drop.
     is_dropped: bool,
     /// Whether it was made after a drop.
