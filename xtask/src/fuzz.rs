@@ -7,31 +7,19 @@ use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::{cargo, nightly, output_of, root};
 use crate::report::Report;
 
-/// A file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of a package. What is in `seeds/NAME` and
-/// `NAME.dict` beside it is where it begins, and the words it puts together.
-struct Target {
-    folder: &'static str,
-    name: &'static str,
-    /// Code without `unsafe` is several times as fast without it.
-    sanitizer: &'static str,
-}
-
-const fn target(folder: &'static str, name: &'static str, sanitizer: &'static str) -> Target {
-    Target {
-        folder,
-        name,
-        sanitizer,
-    }
-}
+/// Package, name and sanitizer of a target: a file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of
+/// the package. What is in `seeds/NAME` and `NAME.dict` beside it is where it begins, and the words it puts together. Code
+/// without `unsafe` is several times as fast without the sanitizer.
+type Target = (&'static str, &'static str, &'static str);
 
 const TARGETS: &[Target] = &[
-    target("sparx64", "blocks", "address"),
-    target("randflake-core", "text", "none"),
-    target("randflake-core", "bases", "none"),
-    target("randflake-core", "fields", "none"),
-    target("randflake-core", "sequencer", "none"),
-    target("randflake-std/tool", "resp", "none"),
-    target("randflake-std/tool", "http", "none"),
+    ("sparx64", "blocks", "address"),
+    ("randflake-core", "text", "none"),
+    ("randflake-core", "bases", "none"),
+    ("randflake-core", "fields", "none"),
+    ("randflake-core", "sequencer", "none"),
+    ("randflake-std/tool", "resp", "none"),
+    ("randflake-std/tool", "http", "none"),
 ];
 
 const SECONDS: u32 = 60;
@@ -60,16 +48,15 @@ fn limit(typed: &mut Arguments) -> Result<String, String> {
 
 /// Those targets, or all.
 fn named(names: &[String]) -> Result<Vec<&'static Target>, String> {
-    let is_one = |name: &String| TARGETS.iter().any(|target| target.name == name);
+    let is_one = |name: &String| TARGETS.iter().any(|(_, own, _)| own == name);
     if let Some(unknown) = names.iter().find(|name| !is_one(name)) {
-        let all: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+        let all: Vec<_> = TARGETS.iter().map(|(_, name, _)| *name).collect();
         return Err(format!(
             "no target {unknown:?}: {} are allowed",
             all.join(", ")
         ));
     }
-    let is_asked =
-        |target: &&Target| names.is_empty() || names.iter().any(|name| name == target.name);
+    let is_asked = |(_, own, _): &&Target| names.is_empty() || names.iter().any(|name| name == own);
     Ok(TARGETS.iter().filter(is_asked).collect())
 }
 
@@ -82,8 +69,7 @@ fn run(report: &mut Report, targets: &[&Target], limit: &str) {
     {
         return;
     }
-    for target in targets {
-        let (package, name) = (target.folder, target.name);
+    for (package, name, sanitizer) in targets {
         let folder = root().join(package).join("fuzz");
         let found = folder.join("corpus").join(name);
         let made = fs::create_dir_all(&found);
@@ -93,8 +79,7 @@ fn run(report: &mut Report, targets: &[&Target], limit: &str) {
             continue;
         }
         let mut fuzz = nightly(&["cargo", "fuzz", "run", "--fuzz-dir"]);
-        fuzz.arg(&folder)
-            .args(["--sanitizer", target.sanitizer, name]);
+        fuzz.arg(&folder).args(["--sanitizer", sanitizer, name]);
         let seeds = folder.join("seeds").join(name);
         fuzz.arg(found)
             .args(Some(seeds).filter(|seeds| seeds.is_dir()));
@@ -122,13 +107,13 @@ mod tests {
             assert!(limit(wrong).is_err(), "{wrong}");
         }
         let named = |name: &str| named(&[name.to_owned()]);
-        assert_eq!(named("http").unwrap()[0].folder, "randflake-std/tool");
+        assert_eq!(named("http").unwrap()[0].0, "randflake-std/tool");
         assert!(named("htpp").is_err() && named("--runs").is_err());
     }
 
     #[test]
     fn each_target_is_there() {
-        for Target { folder, name, .. } in TARGETS {
+        for (folder, name, _) in TARGETS {
             let path = format!("{folder}/fuzz/fuzz_targets/{name}");
             let files = ["/mod.rs", ".rs"].map(|end| root().join(format!("{path}{end}")));
             assert!(files.iter().any(|file| file.is_file()), "{path}");

@@ -46,11 +46,8 @@ impl Library {
         };
         let names = paths.filter(is_program);
         let names = names.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
-        let is_separate = |name: &String| {
-            let mut separate = SEPARATE_TESTS.iter();
-            separate.any(|(package, target, _)| package == &self.name && target == name)
-        };
-        let mut names: Vec<String> = names.filter(|name| !is_separate(name)).collect();
+        let separate = self.manifest().separate_tests;
+        let mut names: Vec<String> = names.filter(|name| !separate.contains(name)).collect();
         names.sort_unstable();
         names
     }
@@ -203,27 +200,3 @@ const TOOL: Library = Library {
 pub(crate) fn published() -> impl Iterator<Item = &'static Library> {
     LIBRARIES.iter().chain([&TOOL])
 }
-
-/// Test targets with `test = false` in their manifest: `cargo test` passes over them, and a part of its own runs them.
-/// (package, target, part)
-pub(crate) const SEPARATE_TESTS: &[(&str, &str, &str)] = &[
-    ("randflake-core", "loom", "loom"),
-    ("randflake-core", "loom_blocks", "loom"),
-    ("randflake-core", "loom_segments", "loom"),
-    ("randflake", "interop", "interop"),
-    ("randflake", "serve_tools", "serve"),
-    ("randflake", "serve", "serve"),
-    ("randflake", "deployment", "deploy"),
-    ("randflake", "chaos", "serve"),
-    ("randflake-std", "model", "model"),
-    ("randflake", "kills", "faults"),
-    ("randflake-std", "processes", "faults"),
-    ("randflake-std", "faults", "faults"),
-    ("randflake-std", "outages", "faults"),
-    ("randflake-std", "soak", "faults"),
-    ("randflake-std", "copied_machines", "copies"),
-    ("randflake", "volumes", "engines"),
-    ("randflake", "doctors", "engines"),
-    ("randflake-std", "engines", "engines"),
-    ("randflake-std", "starters", "engines"),
-];

@@ -4,11 +4,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use object::{Object as _, ObjectSymbol as _, SymbolKind};
-
 use super::build::linker;
 use super::folder;
 use crate::qemu::Target;
+use crate::size::elf::Elf;
 
 /// Of the libraries, as names of functions begin or contain.
 const OURS: [&str; 3] = ["rf_", "randflake", "sparx64"];
@@ -56,7 +55,10 @@ fn linked(archive: &Path, names: &[&str]) -> Result<Vec<(String, u64)>, String> 
         .args(["--gc-sections", "-e", "rf_next"])
         .args(names.iter().flat_map(|name| ["-u", name]));
     run(command.arg(archive).arg("-o").arg(&image))?;
-    functions(&image)
+    let functions = Elf::read(&image)?.functions.into_iter();
+    Ok(functions
+        .map(|function| (function.name, function.bytes))
+        .collect())
 }
 
 /// What has a `(` and is no type.
@@ -88,22 +90,4 @@ fn run(command: &mut Command) -> Result<(), String> {
         return Ok(());
     }
     Err(String::from_utf8_lossy(&output.stderr).into_owned())
-}
-
-/// Functions of an image with their sizes in bytes.
-fn functions(image: &Path) -> Result<Vec<(String, u64)>, String> {
-    let because = |error: &dyn core::fmt::Display| format!("{}: {error}", image.display());
-    let bytes = fs::read(image).map_err(|error| because(&error))?;
-    let file = object::File::parse(&*bytes).map_err(|error| because(&error))?;
-    let code = file
-        .symbols()
-        .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
-    let named = code.map(|symbol| {
-        let name = symbol.name().map_err(|error| because(&error))?;
-        Ok((
-            format!("{:#}", rustc_demangle::demangle(name)),
-            symbol.size(),
-        ))
-    });
-    named.collect()
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use proc_macro2::{TokenStream, TokenTree};
 
 use super::source::{Kind, Source};
+use crate::tidy::names_of_root;
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
@@ -32,21 +33,18 @@ fn graph(sources: &[Source]) -> Graph {
     let mut graph = Graph::new();
     let mut passed_on = BTreeMap::new();
     for source in sources {
-        match top(&source.path) {
+        match room(&source.path) {
             Some(module) => _ = graph.entry(module).or_default(),
             None => passed_on.extend(passes_on(code(source))),
         }
     }
     let modules: BTreeSet<String> = graph.keys().cloned().collect();
     for source in sources {
-        let Some(module) = top(&source.path) else {
+        let Some(module) = room(&source.path) else {
             continue;
         };
-        let is_mod = source.path.ends_with("mod.rs");
-        let depth = source.path.iter().count() - usize::from(is_mod);
-        let mut names = BTreeSet::new();
-        named(code(source), depth, &mut names);
-        let known = names.into_iter().filter_map(|name| {
+        let names = names_of_root(code(source), &source.path);
+        let known = names.into_iter().filter_map(|(_, name)| {
             let is_module = modules.contains(&name);
             let module = if is_module {
                 Some(&name)
@@ -62,7 +60,7 @@ fn graph(sources: &[Source]) -> Graph {
 }
 
 /// The module at the top that a file belongs to; none for the root itself.
-pub(super) fn top(path: &Path) -> Option<String> {
+pub(crate) fn room(path: &Path) -> Option<String> {
     let first = path.iter().next()?.to_str()?;
     let name = first.trim_end_matches(".rs");
     (!["lib", "main", "bin"].contains(&name)).then(|| name.to_owned())
@@ -91,50 +89,6 @@ fn passes_on(root: TokenStream) -> BTreeMap<String, String> {
         names.extend(words.map(|word| (word.to_owned(), module.to_string())));
     }
     names
-}
-
-/// The names that follow on the path of the root: `crate::name`, or as many `super::` as the file is deep.
-fn named(code: TokenStream, depth: usize, names: &mut BTreeSet<String>) {
-    let tokens: Vec<_> = code.into_iter().collect();
-    let is_path = |at: usize| {
-        let marks = tokens.get(at..at + 2).unwrap_or_default();
-        marks.len() == 2 && marks.iter().all(|mark| mark.to_string() == ":")
-    };
-    let mut at = 0;
-    while let Some(token) = tokens.get(at) {
-        at += 1;
-        // What only links of the documentation need.
-        if token.to_string() == "[cfg (doc)]" {
-            let rest = tokens[at..].iter();
-            at += rest.take_while(|token| token.to_string() != ";").count();
-        }
-        if let TokenTree::Group(group) = token {
-            named(group.stream(), depth, names);
-        }
-        let mut supers = 0;
-        while token.to_string() == "super" && is_path(at) {
-            supers += 1;
-            match tokens.get(at + 2) {
-                Some(next) if next.to_string() == "super" => at += 3,
-                _ => break,
-            }
-        }
-        if (token.to_string() == "crate" || supers == depth && supers > 0) && is_path(at) {
-            names.extend(tokens.get(at + 2).into_iter().flat_map(firsts));
-        }
-    }
-}
-
-/// `a`, or `a` and `c` of `{a::b, c}`.
-fn firsts(token: &TokenTree) -> Vec<String> {
-    let TokenTree::Group(group) = token else {
-        return vec![token.to_string()];
-    };
-    let tokens: Vec<_> = group.stream().into_iter().collect();
-    let parts = tokens.split(|token| token.to_string() == ",");
-    parts
-        .filter_map(|part| Some(part.first()?.to_string()))
-        .collect()
 }
 
 #[cfg(test)]

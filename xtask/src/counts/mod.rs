@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
+pub(crate) use self::circles::room;
 use self::source::{Kind, Source};
 use crate::apart::{self, Arguments, Outcome};
 use crate::cargo::root;

@@ -7,29 +7,29 @@ use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionKind, Sy
 
 /// What is read of an image.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Elf {
+pub(crate) struct Elf {
     /// Bytes of code, constants and what initialises variables.
-    pub(super) flash: u64,
+    pub(crate) flash: u64,
     /// Bytes of variables in RAM.
-    pub(super) ram: u64,
-    pub(super) functions: Vec<Function>,
+    pub(crate) ram: u64,
+    pub(crate) functions: Vec<Function>,
     /// Addresses and contents of code and constants.
-    pub(super) contents: Vec<(u64, Vec<u8>)>,
+    pub(crate) contents: Vec<(u64, Vec<u8>)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Function {
+pub(crate) struct Function {
     /// Without the compiler's hash; those of C and of the compiler's own library as they are.
-    pub(super) name: String,
-    pub(super) address: u64,
-    pub(super) bytes: u64,
+    pub(crate) name: String,
+    pub(crate) address: u64,
+    pub(crate) bytes: u64,
 }
 
 /// `riscv-rt` gives them all RAM that is left.
 const LEFT_OVER: [&str; 2] = [".heap", ".stack"];
 
 impl Elf {
-    pub(super) fn read(path: &Path) -> Result<Self, String> {
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
         let because = |error: &dyn core::fmt::Display| format!("{}: {error}", path.display());
         let bytes = fs::read(path).map_err(|error| because(&error))?;
         Self::parse(&bytes).map_err(|error| because(&error))
@@ -68,12 +68,12 @@ impl Elf {
         Ok(elf)
     }
 
-    pub(super) fn function(&self, name: &str) -> Option<&Function> {
+    pub(crate) fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)
     }
 
     /// Where instructions are, as ranges of the emulator (`start..last`), but those of some functions.
-    pub(super) fn code_without(&self, left_out: impl Fn(&str) -> bool) -> String {
+    pub(crate) fn code_without(&self, left_out: impl Fn(&str) -> bool) -> String {
         let mut out: Vec<&Function> = self
             .functions
             .iter()
@@ -93,7 +93,7 @@ impl Elf {
     }
 
     /// The 16 bits that begin an instruction.
-    pub(super) fn halfword(&self, address: u64) -> Option<u16> {
+    pub(crate) fn halfword(&self, address: u64) -> Option<u16> {
         self.contents.iter().find_map(|(start, bytes)| {
             let offset = usize::try_from(address.checked_sub(*start)?).ok()?;
             let bytes = bytes.get(offset..)?.first_chunk()?;
@@ -101,7 +101,7 @@ impl Elf {
         })
     }
 
-    pub(super) fn contains(&self, text: &str) -> bool {
+    pub(crate) fn contains(&self, text: &str) -> bool {
         let mut contents = self.contents.iter();
         contents.any(|(_, bytes)| {
             bytes

@@ -1,7 +1,7 @@
 //! `size`: what calls of the libraries take of a microcontroller's flash, RAM, stack and time.
 
 mod check;
-mod elf;
+pub(crate) mod elf;
 mod goals;
 mod images;
 mod page;

@@ -25,9 +25,10 @@ const DOCUMENTS: [&str; 10] = [
 /// Stand for what differs.
 const PLACEHOLDERS: [&str; 2] = ["NAME", "NUMBER"];
 
-/// Words of other programs and of formats.
-const FOREIGN: [&str; 5] = [
+/// Words of other programs and of formats, and what stands for a name.
+const FOREIGN: [&str; 6] = [
     "Date",
+    "NameArgs",
     "Os",
     "StatefulSet",
     "Unreleased",

@@ -1,6 +1,7 @@
-//! Every feature of what is published has its comment and its row in the README; and the matrix names none that is not there.
+//! Every feature of what is published has its comment and its row in the README, and docs.rs shows those of libraries; and
+//! the matrix names none that is not there.
 
-use crate::matrix::published;
+use crate::matrix::{LIBRARIES, published};
 
 use super::workspace::{Member, Workspace};
 
@@ -10,6 +11,11 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
         match published().find(|library| library.name == member.name) {
             Some(library) => {
                 violations.extend(check_library(member, library.integrations));
+                let is_library = LIBRARIES.iter().any(|own| own.name == library.name);
+                if is_library && !member.manifest.shows_all_features {
+                    let name = library.name;
+                    violations.push(format!("{name}: docs.rs is not told `all-features = true`"));
+                }
             }
             None if ["harness", "xtask"].contains(&&*member.name) => {}
             None => violations.push(format!("{} is missing in xtask's matrix", member.name)),
@@ -60,6 +66,17 @@ mod tests {
                 .all(|violation| violation.contains("feature b"))
         );
         assert_eq!(check_library(&member, &["c"]).len(), 3);
+    }
+
+    #[test]
+    fn docs_rs_shows_all_features() {
+        let violations = |said: &str| {
+            let manifest = format!("[package.metadata.docs.rs]\n{said}\n");
+            let member = Member::planted("sparx64", &manifest, &[]);
+            check(&Workspace::planted("", vec![member])).len()
+        };
+        assert_eq!(violations("features = [\"a\"]"), 1);
+        assert_eq!(violations("all-features = true"), 0);
     }
 
     #[test]

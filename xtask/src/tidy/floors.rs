@@ -1,9 +1,8 @@
 //! The floors of `randflake-std`: no module imports one above its own, and no two import each other.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
-
-use super::source::is_word;
+use super::source::names_of_root;
 use super::workspace::Workspace;
+use crate::counts::room;
 
 const CRATE: &str = "randflake-std";
 
@@ -18,7 +17,6 @@ const FLOORS: [&[&str]; 6] = [
         "generation",
         "observability",
         "private_file",
-        "private_ip",
         "secret",
     ],
     &["vocabulary"],
@@ -34,22 +32,20 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let members = workspace.members.iter();
     for member in members.filter(|member| member.name == CRATE) {
         for source in &member.sources {
-            let path = source.path.to_string_lossy();
-            let room = path.strip_prefix("src/").and_then(|path| {
-                let room = path.split('/').next()?;
-                Some(room.strip_suffix(".rs").unwrap_or(room))
-            });
+            let path = source.path.display();
             // What stands in the root is the crate's own map.
-            let Some(room) = room.filter(|room| *room != "lib") else {
+            let Ok(file) = source.path.strip_prefix("src") else {
                 continue;
             };
-            let Some(place) = place(room) else {
+            let Some(room) = room(file) else {
+                continue;
+            };
+            let Some(place) = place(&room) else {
                 violations.push(format!("{path}: {room} is on no floor"));
                 continue;
             };
-            let mut used = Vec::new();
-            find(&source.code, &mut used);
-            for (line, other) in used.iter().filter(|(_, other)| other != room) {
+            let used = names_of_root(source.code.clone(), file);
+            for (line, other) in used.iter().filter(|(_, other)| *other != room) {
                 let is_below = self::place(other).is_some_and(|other| other < place);
                 if !is_below {
                     violations.push(format!("{path}:{line}: {room} uses {other}"));
@@ -68,57 +64,6 @@ fn place(room: &str) -> Option<(usize, usize)> {
     })
 }
 
-/// The rooms that paths of the crate lead to, by line. What only the documentation refers to is no use.
-fn find(code: &TokenStream, used: &mut Vec<(usize, String)>) {
-    let tokens: Vec<TokenTree> = code.clone().into_iter().collect();
-    let mut is_for_docs = false;
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            TokenTree::Group(group) => {
-                is_for_docs |= group.delimiter() == Delimiter::Bracket
-                    && group.stream().to_string() == "cfg (doc)";
-                if !is_for_docs {
-                    find(&group.stream(), used);
-                }
-            }
-            TokenTree::Punct(mark) if mark.as_char() == ';' => is_for_docs = false,
-            TokenTree::Ident(_) if is_word(token, &["crate"]) && !is_for_docs => {
-                if let Some(path) = tokens.get(at + 1..at + 4).and_then(behind_colons) {
-                    heads(path, used);
-                }
-            }
-            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
-}
-
-/// What follows on `crate::`.
-fn behind_colons(tokens: &[TokenTree]) -> Option<&TokenTree> {
-    let is_colon =
-        |token: &TokenTree| matches!(token, TokenTree::Punct(mark) if mark.as_char() == ':');
-    match tokens {
-        [one, two, path] if is_colon(one) && is_colon(two) => Some(path),
-        _ => None,
-    }
-}
-
-/// The first names of a path, or of each path in braces.
-fn heads(path: &TokenTree, used: &mut Vec<(usize, String)>) {
-    match path {
-        TokenTree::Ident(name) => used.push((name.span().start().line, name.to_string())),
-        TokenTree::Group(group) => {
-            let mut is_head = true;
-            for token in group.stream() {
-                if is_head {
-                    heads(&token, used);
-                }
-                is_head = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == ',');
-            }
-        }
-        TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::workspace::Member;
@@ -133,7 +78,7 @@ mod tests {
     fn arrows_point_down() {
         for text in [
             "use crate::rules::Key;\nuse crate::{vocabulary::Grant, clock};",
-            "#[cfg(doc)]\nuse crate::lease::open;\nuse crate::store::Ask;",
+            "#[cfg(doc)]\nuse crate::lease::open;\nuse crate::store::Ask;\nuse super::super::vocabulary::Grant;",
             "pub(in crate::store) fn a() { crate::backoff::with_jitter(b) }",
             "/// See [`open`](crate::lease::open).\npub(crate) struct A;",
         ] {
@@ -150,6 +95,8 @@ mod tests {
             "use super::Key;\nuse crate::store::A;",
         );
         assert_eq!(found, ["src/rules/renew.rs:2: rules uses store"]);
+        let found = violations("src/rules/renew.rs", "use super::super::store::A;");
+        assert_eq!(found, ["src/rules/renew.rs:1: rules uses store"]);
         let found = violations("src/date.rs", "fn a() { b(crate::vocabulary::Token::c()) }");
         assert_eq!(found, ["src/date.rs:1: date uses vocabulary"]);
         let text = "#[cfg(doc)]\nuse crate::lease::open;\nuse crate::{\n    vocabulary::{A, B},\n    handle::C,\n};";
