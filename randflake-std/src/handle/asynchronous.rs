@@ -145,7 +145,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
             match retry.attempt(&mut attempt)? {
                 ControlFlow::Break(success) => return Ok(success),
                 ControlFlow::Continue(pause) => {
-                    let over = shared.tasks.until(|| pause.is_over(&shared.phase()));
+                    let over = shared
+                        .phase
+                        .tasks
+                        .until(|| pause.is_over(&shared.phase.lock()));
                     let _in_time = timeout(pause.limit, over).await;
                 }
             }
@@ -166,7 +169,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     pub async fn close_async(&self) -> Result<(), StoreError> {
         let shared = &*self.0.0;
         if shared.begin_close() {
-            shared.tasks.until(|| shared.phase().ended).await;
+            shared.phase.tasks.until(|| shared.phase.lock().ended).await;
         }
         shared.end_close()
     }

@@ -49,14 +49,14 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> 
         // In a forked child the lock may be another thread's for ever.
         shared.check_process()?;
         // Read before the attempt, so that a replacement during it is not missed.
-        let replaced = shared.phase().replaced;
+        let replaced = shared.phase.lock().replaced;
         let error = match attempt() {
             Ok(success) => return Ok(ControlFlow::Break(success)),
             Err(error) => error,
         };
         let left = self.limit.saturating_sub(self.started.elapsed());
         // No other lease will come. Looked at after the attempt: whoever closes meanwhile wakes the pause that follows.
-        if shared.phase().closing {
+        if shared.phase.lock().closing {
             return Err(error);
         }
         let limit = match error {

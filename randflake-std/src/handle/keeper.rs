@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use randflake_core::{AnyLayout, Permutation};
 
+use super::demand::Demand;
 use super::elastic::NodeIdCount;
+use super::holding::Holding;
 use super::issuer::Issuer;
 use super::look_again::LookAgain;
 use super::phase::Wake;
@@ -16,7 +18,7 @@ use super::slots::Slot;
 use super::store_client::StoreClient;
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
 use crate::clock::wall_exact;
-use crate::observability::{events, metrics};
+use crate::observability::metrics;
 use crate::store::forecast;
 use crate::vocabulary::{Grant, Loss, NodeIds, StoreError};
 
@@ -36,30 +38,6 @@ pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'stat
     look_again: Option<LookAgain>,
     /// Number of failed renewals or replacements since the last success.
     pub(super) failures: u32,
-}
-
-/// A grant of this handle: its slot, and whether it is still held.
-pub(super) struct Holding {
-    pub(super) slot: usize,
-    pub(super) grant: Grant,
-    /// The store has confirmed it, as far as is known.
-    pub(super) held: bool,
-    /// It cannot be extended any more, so the slot needs another grant.
-    ending: bool,
-    /// Tick and sequence of its next id at the last look: no change means that it is unused.
-    pub(super) position: (u64, u32),
-}
-
-impl Holding {
-    pub(super) fn new(slot: usize, grant: Grant) -> Self {
-        Self {
-            slot,
-            grant,
-            held: true,
-            ending: false,
-            position: (grant.start, 0),
-        }
-    }
 }
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
@@ -112,7 +90,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             if let Some(rule) = &self.look_again {
                 pause = pause.min(rule.pause(Instant::now()));
             }
-            let wake = self.shared.pause(pause);
+            let demand = self.shared.demand.as_ref();
+            let is_in_demand = || demand.is_some_and(Demand::is_urgent);
+            let wake = self.shared.phase.pause(pause, is_in_demand);
             if wake == Wake::Close {
                 break;
             }
@@ -130,6 +110,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         // A handle that was closed must not look like one whose lease is about to expire.
         metrics::expires(self.client.namespace(), Duration::ZERO);
         self.shared
+            .phase
             .change(|phase| phase.release_error = released.err());
     }
 
@@ -161,6 +142,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             Err(error) => self.failure_pause(error),
         };
         self.shared
+            .phase
             .change(|phase| phase.last_error = outcome.err().map(Arc::new));
         self.report();
         pause
@@ -169,7 +151,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     /// Reports leases, capacity and counts of ids as metrics.
     pub(super) fn report(&self) {
         let namespace = self.client.namespace();
-        let slots = self.shared.read();
+        let slots = self.shared.slots.read();
         let held = self.holdings.iter().filter(|holding| holding.held);
         let issuers = held.filter_map(|holding| slots.get(holding.slot)?.get());
         let remaining = issuers.map(Issuer::remaining);
@@ -200,7 +182,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     /// them.
     fn drop_copied_leases(&mut self) {
         let generation = self.shared.generation.now();
-        let slots = self.shared.read();
+        let slots = self.shared.slots.read();
         let mut losses = Vec::new();
         for holding in self.holdings.iter_mut().filter(|holding| holding.held) {
             let issuer = slots.get(holding.slot).and_then(Slot::get);
@@ -220,6 +202,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             return;
         }
         self.shared
+            .phase
             .change(|phase| losses.iter().for_each(|loss| phase.losses.count(*loss)));
         // The copy has the same name: under it, nobody could tell who holds what.
         if losses.contains(&Loss::Contested) {
@@ -241,7 +224,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         }
         let (renewed, sent) = self.client.renew(&grants)?;
         let layout = self.shared.codec.layout();
-        let slots = self.shared.read();
+        let slots = self.shared.slots.read();
         let mut losses = Vec::new();
         let held = self.holdings.iter_mut().filter(|holding| holding.held);
         for (holding, end) in held.zip(renewed.ends) {
@@ -287,7 +270,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))
         };
         let acquired = self.acquire(wanted)?;
-        let slots = self.shared.read();
+        let slots = self.shared.slots.read();
         let mut to_release = Vec::new();
         let ending = self.holdings.iter_mut().filter(|holding| holding.ending);
         for (holding, (grant, issuer)) in ending.zip(acquired) {
@@ -298,7 +281,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             *holding = Holding::new(holding.slot, grant);
         }
         drop(slots);
-        self.shared.has_acquired();
+        self.shared.phase.has_acquired();
         self.client.release(&to_release)
     }
 
@@ -320,7 +303,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     }
 
     fn release_all(&mut self) -> Result<(), StoreError> {
-        let slots = self.shared.read();
+        let slots = self.shared.slots.read();
         // All are sealed before the first is released: the store grants a released node id at once.
         let retired = self.holdings.iter().filter_map(|holding| {
             let issuer = slots.get(holding.slot)?.get()?;
@@ -332,31 +315,6 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             holding.held = false; // Sealed, whatever becomes of the release.
         }
         self.client.release(&grants)
-    }
-}
-
-impl Holding {
-    /// Marks a lost grant as one to replace, and reports it.
-    fn lost(&mut self, loss: Loss, namespace: &str) {
-        (self.held, self.ending) = (false, true);
-        events::lost(namespace, self.grant.node_id, loss.name());
-        metrics::lost(namespace, loss.name());
-    }
-
-    /// Stops issuing from a grant, and returns it cut to its used part if this process may release it: not if a
-    /// copy of the machine may be using it.
-    pub(super) fn retire<L: AnyLayout, P: Permutation + Send + Sync + 'static>(
-        &self,
-        shared: &SharedHandle<L, P>,
-        issuer: &Issuer<L>,
-    ) -> Option<Grant> {
-        // Nothing is released that was sealed before: it was lost, and is not this process's any more.
-        let unused_from = shared.seal(issuer)?;
-        let is_ours = self.held && issuer.is_of(shared.generation.now());
-        is_ours.then_some(Grant {
-            end: unused_from,
-            ..self.grant
-        })
     }
 }
 
@@ -376,6 +334,6 @@ struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<Sha
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for EndedOnDrop<L, P> {
     fn drop(&mut self) {
-        self.0.change(|phase| phase.ended = true);
+        self.0.phase.change(|phase| phase.ended = true);
     }
 }

@@ -9,6 +9,7 @@ mod builder;
 mod demand;
 mod elastic;
 mod health;
+mod holding;
 mod id_wait;
 mod issuer;
 mod keeper;
@@ -27,7 +28,7 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::{AnyLayout, Codec, Id, Lease, Parts, Permutation, Randflake};
+use randflake_core::{AnyLayout, Codec, GenerateError, Id, Lease, Parts, Permutation, Randflake};
 
 pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
@@ -35,11 +36,11 @@ pub use elastic::NodeIdCount;
 pub use health::Health;
 use id_wait::IdWait;
 pub use losses::Losses;
+use phase::HandlePhase;
 use shared::SharedHandle;
 use slots::Slot;
 
 use crate::vocabulary::StoreError;
-use randflake_core::GenerateError;
 
 /// How long dropping the last clone of a handle waits for its leases to be released.
 const DROP_WAIT: Duration = Duration::from_secs(1);
@@ -166,9 +167,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
             match retry.attempt(&mut attempt)? {
                 ControlFlow::Break(success) => return Ok(success),
                 ControlFlow::Continue(pause) => {
-                    self.0
-                        .0
-                        .wait_until(pause.limit, |phase| pause.is_over(phase));
+                    let over = |phase: &HandlePhase| pause.is_over(phase);
+                    self.0.0.phase.wait_until(pause.limit, over);
                 }
             }
         }
@@ -178,9 +178,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     #[must_use]
     pub fn lease(&self) -> LeaseStatus<L> {
         let shared = &*self.0.0;
-        let slots = shared.read();
+        let slots = shared.slots.read();
         let issuers = slots.iter().filter_map(Slot::get);
-        let phase = shared.phase();
+        let phase = shared.phase.lock();
         LeaseStatus {
             remaining: issuers
                 .clone()
@@ -226,14 +226,14 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
         let (closing, error, shortage) = {
             // Copied, so that the keeper does not wait for the lock while clocks are read.
-            let phase = shared.phase();
+            let phase = shared.phase.lock();
             let error = phase.last_error.clone();
             (phase.closing, error, phase.shortage.clone())
         };
         if closing {
             return Health::Closed;
         }
-        let slots = shared.read();
+        let slots = shared.slots.read();
         let generation = shared.generation.now();
         let issuers = slots.iter().filter_map(Slot::get);
         let current = issuers.filter(|issuer| issuer.is_of(generation));
@@ -275,7 +275,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         let shared = &*self.0.0;
         if shared.begin_close() {
             // Without a limit of its own: each request of the keeper has one.
-            shared.wait_until(Duration::MAX, |phase| phase.ended);
+            shared.phase.wait_until(Duration::MAX, |phase| phase.ended);
         }
         shared.end_close()
     }
@@ -286,7 +286,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for HandleOwner<
         // Not in a forked child, whose copy of the keeper is not there to wait for.
         if self.0.begin_close() {
             let shared = Arc::clone(&self.0);
-            tasks::block(move || _ = shared.wait_until(DROP_WAIT, |phase| phase.ended));
+            tasks::block(move || _ = shared.phase.wait_until(DROP_WAIT, |phase| phase.ended));
         }
     }
 }

@@ -1,8 +1,11 @@
-//! Shared state of a handle and its keeper that threads wait on.
+//! What the callers of a handle and its keeper tell each other, and wait for.
 
-use std::sync::Arc;
+use core::mem;
+use core::time::Duration;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::losses::Losses;
+use super::tasks::Tasks;
 use crate::vocabulary::StoreError;
 
 /// State of the keeper; every change wakes those that wait for one.
@@ -37,4 +40,93 @@ pub(super) enum Wake {
     Copy,
     /// The time is up, or a tick ran out.
     Other,
+}
+
+/// The phase of a handle, and the threads and tasks that wait for a change of it.
+#[derive(Debug)]
+pub(super) struct PhaseCell {
+    phase: Mutex<HandlePhase>,
+    changed: Condvar,
+    /// Tasks of a runtime, which wait as threads do on `changed`.
+    pub(super) tasks: Tasks,
+}
+
+impl PhaseCell {
+    pub(super) fn new() -> Self {
+        Self {
+            phase: Mutex::default(),
+            changed: Condvar::new(),
+            tasks: Tasks::new(),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, HandlePhase> {
+        // No code panics while it holds the lock; if it did, the phase would still be whole.
+        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the phase, and wakes all who wait.
+    pub(super) fn change(&self, change: impl FnOnce(&mut HandlePhase)) {
+        change(&mut self.lock());
+        // Without the lock, so that those who are woken find it free.
+        self.changed.notify_all();
+        self.tasks.wake();
+    }
+
+    /// Tells those who wait that the keeper has put issuers in place, and that the store answers.
+    pub(super) fn has_acquired(&self) {
+        self.change(|phase| {
+            phase.replaced = phase.replaced.wrapping_add(1);
+            phase.last_error = None;
+        });
+    }
+
+    /// Waits until the phase satisfies a condition; returns `false` if the time is up first.
+    pub(super) fn wait_until(
+        &self,
+        time_limit: Duration,
+        wanted: impl Fn(&HandlePhase) -> bool,
+    ) -> bool {
+        let (phase, _) = self
+            .changed
+            .wait_timeout_while(self.lock(), time_limit, |phase| !wanted(phase))
+            .unwrap_or_else(PoisonError::into_inner);
+        wanted(&phase)
+    }
+
+    /// Pause of the keeper, cut short by a copy of the machine, and when callers need more node ids.
+    pub(super) fn pause(&self, time: Duration, is_in_demand: impl Fn() -> bool) -> Wake {
+        self.wait_until(time, |phase| {
+            phase.closing || phase.copied || is_in_demand()
+        });
+        // The lock was free in between. What came meanwhile is seen now; what comes later wakes the next pause.
+        let mut phase = self.lock();
+        let copied = mem::take(&mut phase.copied);
+        match (phase.closing, copied) {
+            (true, _) => Wake::Close,
+            (false, true) => Wake::Copy,
+            (false, false) => Wake::Other,
+        }
+    }
+
+    /// Wakes the keeper in its pause, so that it looks at the demand.
+    pub(super) fn wake_for_demand(&self) {
+        // Under the lock, if that takes no waiting: then the keeper waits already, or has not looked yet. Else it may miss
+        // this, and looks a tenth of a second later.
+        drop(self.phase.try_lock());
+        self.changed.notify_all();
+    }
+
+    /// Wakes the keeper when a caller is the first to notice a generation. Returns whether other leases will follow: not if
+    /// the handle is being closed.
+    pub(super) fn report_copy(&self, generation: u64) -> bool {
+        let mut phase = self.lock();
+        // Once for each: every call is refused until the keeper has other leases, and must not wake it each time.
+        if phase.reported_generation != Some(generation) {
+            phase.reported_generation = Some(generation);
+            phase.copied = true;
+            self.changed.notify_all();
+        }
+        !phase.closing
+    }
 }

@@ -1,9 +1,7 @@
 //! State that the threads of a handle share with its keeper.
 
-use core::mem;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use randflake_core::internal::{Run, first_ready_within};
 use randflake_core::{AnyLayout, Clock, Codec, GenerateError, Id, Permutation};
@@ -12,9 +10,8 @@ use super::blocks::{Stamp, ThreadBlocks};
 use super::demand::Demand;
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
-use super::phase::{HandlePhase, Wake};
-use super::slots::{Slot, Slots, SlotsReader};
-use super::tasks::Tasks;
+use super::phase::PhaseCell;
+use super::slots::{Slot, Slots};
 use crate::clock::{AnchoredClock, MonotonicTime, is_coarse};
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
@@ -46,10 +43,8 @@ pub(super) struct SharedHandle<L: AnyLayout, P: Permutation + Send + Sync + 'sta
     has_blocks: bool,
     /// Number of leases sealed; a change drops every thread block.
     seals: AtomicU64,
-    phase: Mutex<HandlePhase>,
-    changed: Condvar,
-    /// Tasks that wait for a change of the phase, as threads wait on `changed`.
-    pub(super) tasks: Tasks,
+    /// What callers and keeper tell each other.
+    pub(super) phase: PhaseCell,
 }
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
@@ -83,9 +78,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             generation,
             tally: UsageTally::new(),
             cursor: AtomicU64::new(0),
-            phase: Mutex::default(),
-            changed: Condvar::new(),
-            tasks: Tasks::new(),
+            phase: PhaseCell::new(),
         }
     }
 
@@ -230,10 +223,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     #[cold]
     fn tell_of_demand(&self) {
         if self.demand.as_ref().is_some_and(Demand::ran_out) {
-            // Under the lock, if that takes no waiting: then the keeper waits already, or has not looked yet. Else it
-            // may miss this, and looks a tenth of a second later.
-            drop(self.phase.try_lock());
-            self.changed.notify_all();
+            self.phase.wake_for_demand();
         }
     }
 
@@ -250,7 +240,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             // Those that were left out might have had an id.
             Err(_) => self.has_other_than(generation),
         };
-        if is_copied && self.tell_of_copy() {
+        if is_copied && self.phase.report_copy(self.generation.now()) {
             return Err(GenerateError::Copied);
         }
         taken
@@ -330,7 +320,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     pub(super) fn begin_close(&self) -> bool {
         let is_ours = !self.fork_guard.is_in_child();
         if is_ours {
-            self.change(|phase| phase.closing = true);
+            self.phase.change(|phase| phase.closing = true);
         }
         is_ours
     }
@@ -341,76 +331,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             return Ok(());
         }
         // The keeper has sealed them, unless a panic in the store has ended it.
-        for issuer in self.read().iter().filter_map(Slot::get) {
+        for issuer in self.slots.read().iter().filter_map(Slot::get) {
             self.seal(issuer);
         }
-        self.phase().release_error.take().map_or(Ok(()), Err)
-    }
-
-    /// Wakes the keeper when a new generation is first noticed. Returns whether other leases will follow: not if
-    /// the handle is being closed.
-    fn tell_of_copy(&self) -> bool {
-        let generation = self.generation.now();
-        let mut phase = self.phase();
-        // Once for each: every call is refused until the keeper has other leases, and must not wake it each time.
-        if phase.reported_generation != Some(generation) {
-            phase.reported_generation = Some(generation);
-            phase.copied = true;
-            self.changed.notify_all();
-        }
-        !phase.closing
-    }
-
-    /// Pause of the keeper, cut short by a copy of the machine, and by an exhausted tick if more node ids are
-    /// available.
-    pub(super) fn pause(&self, time: Duration) -> Wake {
-        let is_asked = || self.demand.as_ref().is_some_and(Demand::is_urgent);
-        self.wait_until(time, |phase| phase.closing || phase.copied || is_asked());
-        // The lock was free in between. What came meanwhile is seen now; what comes later wakes the next pause.
-        let mut phase = self.phase();
-        let copied = mem::take(&mut phase.copied);
-        match (phase.closing, copied) {
-            (true, _) => Wake::Close,
-            (false, true) => Wake::Copy,
-            (false, false) => Wake::Other,
-        }
-    }
-
-    /// The slots, to read while the result lives.
-    pub(super) fn read(&self) -> SlotsReader<'_, Issuer<L>> {
-        self.slots.read()
-    }
-
-    pub(super) fn phase(&self) -> MutexGuard<'_, HandlePhase> {
-        // No code panics while it holds the lock; if it did, the phase would still be whole.
-        self.phase.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn change(&self, change: impl FnOnce(&mut HandlePhase)) {
-        change(&mut self.phase());
-        // Without the lock, so that those who are woken find it free.
-        self.changed.notify_all();
-        self.tasks.wake();
-    }
-
-    /// Tells those who wait that the keeper has put issuers in place, and that the store answers.
-    pub(super) fn has_acquired(&self) {
-        self.change(|phase| {
-            phase.replaced = phase.replaced.wrapping_add(1);
-            phase.last_error = None;
-        });
-    }
-
-    /// Waits until the phase satisfies a condition; returns `false` if the time is up first.
-    pub(super) fn wait_until(
-        &self,
-        time_limit: Duration,
-        wanted: impl Fn(&HandlePhase) -> bool,
-    ) -> bool {
-        let (phase, _) = self
-            .changed
-            .wait_timeout_while(self.phase(), time_limit, |phase| !wanted(phase))
-            .unwrap_or_else(PoisonError::into_inner);
-        wanted(&phase)
+        self.phase.lock().release_error.take().map_or(Ok(()), Err)
     }
 }

@@ -12,7 +12,8 @@ use randflake_core::{AnyLayout, Permutation};
 
 use super::demand::Demand;
 use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
-use super::keeper::{Holding, LeaseKeeper, failure_pause};
+use super::holding::Holding;
+use super::keeper::{LeaseKeeper, failure_pause};
 use super::slots::Slot;
 use crate::clock::is_coarse;
 use crate::observability::{events, metrics};
@@ -103,8 +104,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         }
         if self.held() >= scale.wanted || now.duration_since(scale.wanted_at) >= scale.ttl {
             scale.wanted = self.held();
-            if self.shared.phase().shortage.is_some() {
-                self.shared.change(|phase| phase.shortage = None);
+            if self.shared.phase.lock().shortage.is_some() {
+                self.shared.phase.change(|phase| phase.shortage = None);
             }
         }
         if let Some(demand) = &self.shared.demand {
@@ -128,7 +129,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     /// Whether other holders may be waiting for node ids that this one has.
     fn is_crowded(&self, scale: &Scale) -> bool {
         let is_refused = matches!(
-            self.shared.phase().shortage.as_deref(),
+            self.shared.phase.lock().shortage.as_deref(),
             Some(StoreError::Exhausted { .. })
         );
         is_refused || (scale.leaves_a_share && self.held() >= scale.count.most)
@@ -150,7 +151,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let per_tick = u64::from(spec.max_sequence()) + 1;
         let now = Duration::from_nanos(self.shared.clock.now_ns());
         let tick = spec.tick_at(now).unwrap_or_default();
-        let slots = self.shared.read();
+        let slots = self.shared.slots.read();
         let (mut active, mut used) = (0, 0);
         for holding in &mut self.holdings {
             let issuer = slots.get(holding.slot).and_then(Slot::get);
@@ -201,11 +202,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             error,
             StoreError::Exhausted { .. } | StoreError::Quarantined { .. } | StoreError::Invalid(_)
         );
-        if is_refusal && self.shared.phase().shortage.is_none() {
+        if is_refusal && self.shared.phase.lock().shortage.is_none() {
             events::short(self.client.namespace(), self.held(), wanted, &error);
         }
         let error = Some(Arc::new(error));
-        self.shared.change(|phase| {
+        self.shared.phase.change(|phase| {
             *(if is_refusal {
                 &mut phase.shortage
             } else {
@@ -217,7 +218,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     fn acquire_more(&mut self, count: u32) -> Result<(), StoreError> {
         let acquired = self.acquire(NodeIds::Any(count))?;
         let shared = &*self.shared;
-        let slots = 0..shared.read().len();
+        let slots = 0..shared.slots.read().len();
         let is_vacant = |slot: &usize| self.holdings.iter().all(|holding| holding.slot != *slot);
         let vacant: Vec<_> = slots.filter(is_vacant).collect();
         for (slot, (grant, issuer)) in vacant.into_iter().zip(acquired) {
@@ -226,7 +227,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         }
         // What ran out before is answered by these.
         shared.demand.iter().for_each(Demand::clear);
-        shared.has_acquired();
+        shared.phase.has_acquired();
         Ok(())
     }
 
@@ -240,7 +241,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let surplus = self
             .holdings
             .split_off(usize::try_from(kept).unwrap_or(usize::MAX));
-        let slots = self.shared.read();
+        let slots = self.shared.slots.read();
         let retire = |holding: &Holding| {
             let issuer = slots.get(holding.slot)?.get()?;
             let grant = holding.retire(&self.shared, issuer);
@@ -253,6 +254,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         if let Err(error) = self.client.release(&unused) {
             // They end by themselves.
             self.shared
+                .phase
                 .change(|phase| phase.last_error = Some(Arc::new(error)));
         }
     }
