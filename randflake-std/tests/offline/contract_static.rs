@@ -102,6 +102,8 @@ contract! { Place::declared();
     what_cannot_be_granted_is_refused,
     a_renewal_never_shortens,
     a_release_counts_once,
+    a_request_s_name_is_used_once,
+    a_lease_that_is_named_twice_is_refused,
     a_clock_outside_the_layout_is_refused,
     the_last_tick_cuts_a_lease_short,
     a_diagnosis_tells_of_the_quarantine_and_changes_nothing,
