@@ -241,6 +241,7 @@ fn without_urls(mut text: String) -> String {
         let argument = argument.to_string_lossy();
         let value = argument.split_once('=').map(|(_, value)| value);
         for given in [Some(&*argument), value].into_iter().flatten() {
+            // Clap repeats wrong arguments, such as a URL that was typed without its option.
             if let Some((scheme, _)) = given.split_once("://") {
                 text = text.replace(given, &format!("{scheme}://..."));
             }

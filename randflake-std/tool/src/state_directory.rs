@@ -19,6 +19,7 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
         .map(PathBuf::from)
         .filter(is_absolute);
     let home = || env::home_dir().filter(is_absolute);
+    // Services often have no home directory, so the message says what to give instead.
     let Some(state_home) = state_home.or_else(|| Some(home()?.join(".local/state"))) else {
         return Err(Failure::failed(format!(
             "there is no home directory: {ALTERNATIVES}"

@@ -63,8 +63,13 @@ fn a_lease_is_taken_renewed_and_released() {
     // From standard input, and in words.
     let text = renewed.to_string();
     let again = ["lease", "renew", "--request", "renewal-2"];
-    let told = user.run_on(text.as_bytes(), &again).ok();
-    assert_eq!(told.matches("is leased from 20").count(), 2, "{told}");
+    let told = user.run_on(text.as_bytes(), &again);
+    assert_eq!(told.status, Some(0), "{told:?}");
+    assert_eq!(told.stdout.matches("is leased from 20").count(), 2);
+    assert!(
+        told.stderr.contains("repeat this one with --json"),
+        "{told:?}"
+    );
     let again = [&again[..], &["--json"]].concat();
     let text = objects(&user.run_on(text.as_bytes(), &again).ok()).remove(0);
     let text = text.to_string();

@@ -56,6 +56,7 @@ impl ExplainArgs {
         let spec = codec.layout().spec();
         let mut store = self.store.open_existing()?;
         store.seal(KeyCheck::of(codec.permutation()));
+        // How many ids standard input has is not known before it ends, so it is taken to have many.
         let mut source = LeaseSource::new(store, self.ids.ids.is_empty());
         let mut out = stdout();
         self.ids.for_each_block(|ids| {
@@ -75,6 +76,7 @@ impl ExplainArgs {
             }
             Ok(())
         })?;
+        // Last, so that the warnings stand below the ids and are not lost above them.
         source.tell_gaps();
         Ok(out.flush()?)
     }

@@ -86,6 +86,7 @@ impl Histogram {
     pub(super) fn name(&self, part: usize) -> String {
         match self.by {
             By::Range(parts) => {
+                // The inverse of `add`: the least id whose product has this upper half.
                 let first = ((part as u128) << 64).div_ceil(u128::from(parts));
                 format!("{first:016x}")
             }

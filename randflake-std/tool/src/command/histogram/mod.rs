@@ -110,6 +110,7 @@ impl HistogramArgs {
     /// One id in each of the last ticks, as a service makes them that is seldom asked.
     fn sample(&self, count: u32, counts: &mut Histogram) -> Result<(), Failure> {
         let chosen = self.layout.clone().unwrap_or_default();
+        // A secret of its own: the picture is the same under any, and the user's need not be there.
         let cipher = if chosen.is_encrypted() {
             Some(Secret::generate().map_err(Failure::failed)?.cipher())
         } else {

@@ -42,6 +42,7 @@ impl LeaseDeviceArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         // Devices belong to a namespace that is there: the store knows its layout.
         let mut store = self.store.open_stored()?;
+        // Without options the command changes nothing.
         let request = if self.owner.is_none() && self.counter.is_none() {
             DeviceRequest::Look
         } else {

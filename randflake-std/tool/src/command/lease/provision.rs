@@ -218,6 +218,7 @@ impl LeaseProvisionArgs {
 
 /// The record of the first horizon: the first whole second of the grant, rounded up.
 fn record(begins: Duration) -> Result<HorizonRecord, Failure> {
+    // Rounded up: an earlier second may have been used under another grant.
     let seconds = begins.as_secs() + u64::from(begins.subsec_nanos() > 0);
     let seconds = u32::try_from(seconds).ok().and_then(HorizonRecord::new);
     seconds.ok_or_else(|| {

@@ -6,7 +6,7 @@ use randflake_std::lease::RequestId;
 
 use super::document::{GrantArgs, request_id};
 use crate::date;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::store::StoreArgs;
 
 /// Renew leases that `lease acquire` gave
@@ -47,6 +47,13 @@ impl LeaseRenewArgs {
         let document = document.renewed(&mut store, &self.request, self.ttl)?;
         // Printed also if leases are lost: the others go on, and their old document is obsolete.
         document.print(self.json)?;
+        // The words lack the nonce of this renewal, and the old document is refused from now on as a copy.
+        if !self.json && !document.leases.is_empty() {
+            say(
+                "the next renewal and the release need the leases as JSON: repeat this one with --json and the same \
+                 --request",
+            );
+        }
         let lost = document.lost.iter();
         let lost: Vec<_> = lost
             .map(|lost| format!("{} ({})", lost.node, lost.reason))

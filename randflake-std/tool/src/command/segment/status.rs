@@ -26,6 +26,7 @@ struct CounterPosition {
 
 impl SegmentStatusArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        // A counter that is `lost` is shown as well: its number helps to find the one to resume with.
         let counter = self.store.open_counter()?.counter()?;
         let status = CounterPosition {
             namespace: self.store.counter_namespace()?.name().to_owned(),
