@@ -71,6 +71,7 @@ impl MonotonicTime {
 /// Whether an [`AnchoredClock`] of the layout has a more exact reading than its own.
 #[inline]
 pub(crate) fn is_coarse(layout: impl AnyLayout) -> bool {
+    // The coarse clock is up to 10 ms late: a hundredth of such a tick, but several ticks of a layout of milliseconds.
     layout.spec().tick_ms() >= 1_000
 }
 

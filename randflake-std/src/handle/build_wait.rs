@@ -32,6 +32,7 @@ impl BuildWait {
         wanted: NodeIds<'_>,
         cancellation: &Cancellation,
     ) -> Result<(Acquired, MonotonicTime), BuildError> {
+        // From the first try on: what the store takes to answer counts as well.
         let mut backoff = Backoff::new(self.limit);
         let mut last_message = None;
         loop {

@@ -249,6 +249,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         let (keeper, received) = mpsc::channel::<LeaseKeeper<L, P>>();
         thread::Builder::new()
             .name("randflake-keeper".to_owned())
+            // It waits for its keeper; if the build fails there is none, and it ends.
             .spawn(move || received.recv().into_iter().for_each(LeaseKeeper::run))
             .map_err(BuildError::Thread)?;
         let holder = self
@@ -281,7 +282,6 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             (acquired.now, sent),
         ));
         let is_chosen = self.chosen.is_some();
-        // The thread waits for this. If an error ends the build before, its channel is closed, and it ends.
         let _waits_for_it = keeper.send(LeaseKeeper::new(
             Arc::clone(&shared),
             client,
@@ -301,7 +301,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             });
         }
         let NodeIdCount { least, most } = self.node_ids;
-        // A store refuses a number by itself.
+        // A store refuses a fixed number by itself, by what is free; of a range it never sees the end.
         if least != most && (least == 0 || least > most || u64::from(most) > namespace.node_ids()) {
             return Err(BuildError::NodeIds {
                 least,
@@ -312,6 +312,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         if let Some(name) = self.holder.as_ref().filter(|name| !is_name_allowed(name)) {
             return Err(BuildError::Holder { name: name.clone() });
         }
+        // The longest TTL is the namespace's to refuse: it may have another one than this program knows of.
         if self.ttl < MIN_TTL || namespace.ticks(self.ttl) < MIN_TTL_TICKS {
             let ticks = Duration::from_millis(spec.tick_ms().saturating_mul(MIN_TTL_TICKS));
             return Err(BuildError::Ttl {

@@ -82,6 +82,7 @@ pub(super) struct Used {
 impl Used {
     /// Number of node ids so that each is used to at most this part.
     fn node_ids(self, part: u64) -> u32 {
+        // One more than the quotient: at exactly a part the next id is above it.
         let node_ids = self.ids.saturating_mul(part) / self.of.max(1) + 1;
         u32::try_from(node_ids).unwrap_or(u32::MAX)
     }
@@ -148,6 +149,7 @@ impl Elastic {
         if self.peak >= held {
             self.restart(now);
         } else if now.duration_since(self.since) >= self.quiet {
+            // All at once: the peak of a whole quiet time says what is enough, and each release is a call of the store.
             let surplus = held - self.peak;
             self.restart(now);
             return Step::GiveBack(surplus);

@@ -70,6 +70,7 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> 
                 _ => return Err(error),
             },
         };
+        // One attempt at least, and the last one when the time is up.
         if left.is_zero() {
             return Err(error);
         }

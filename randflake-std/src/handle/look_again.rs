@@ -33,6 +33,7 @@ pub(super) struct LookAgain {
 impl LookAgain {
     pub(super) fn new(ttl: Duration, now: Instant) -> Self {
         let part = ttl / PAUSES_PER_TTL;
+        // Looking is a system call for each holder: with a TTL of a second it would be one in 50 ms.
         let period = part.max(SHORTEST_PERIOD);
         Self {
             period,

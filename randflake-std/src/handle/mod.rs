@@ -182,6 +182,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         let issuers = slots.iter().filter_map(Slot::get);
         let phase = shared.phase.lock();
         LeaseStatus {
+            // The longest: as long as one lease is live, ids are issued.
             remaining: issuers
                 .clone()
                 .map(issuer::Issuer::remaining)

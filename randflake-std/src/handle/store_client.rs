@@ -64,6 +64,7 @@ impl StoreClient {
 
     fn ensure_own_name(&mut self) -> Result<(), StoreError> {
         if self.is_name_shared {
+            // Without the random number of before, which `unique` appends anew.
             let name = self
                 .holder
                 .rsplit_once('/')
@@ -125,6 +126,7 @@ impl StoreClient {
     }
 
     pub(super) fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
+        // A call for nothing would wait for a store that may be away.
         if grants.is_empty() {
             return Ok(());
         }

@@ -96,6 +96,7 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// As for [`open`].
 pub fn look(path: &Path) -> Result<Option<Found>, FileRefusal> {
+    // Not `metadata`, which would look at what a link leads to.
     match path.symlink_metadata() {
         Ok(metadata) => checked(os::found_at(metadata, path), path).map(Some),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -192,6 +193,7 @@ pub fn resolve(path: &Path) -> Result<PathBuf, FileRefusal> {
     let name = path.file_name();
     let name = name.ok_or(RefusalReason::Nameless);
     let name = name.map_err(FileRefusal::at(path))?;
+    // Of the directory alone: the file need not be there, and may not be a link.
     let directory = directory_of(path);
     let directory = directory
         .canonicalize()

@@ -14,6 +14,7 @@ pub(super) fn private_file(_: &mut OpenOptions) {}
 pub(super) fn private_directory(_: &mut DirBuilder) {}
 
 pub(super) fn found(file: &File) -> io::Result<(Found, Mount)> {
+    // The path is looked at on Unix alone.
     Ok(found_at(file.metadata()?, Path::new("")))
 }
 

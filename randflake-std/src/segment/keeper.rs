@@ -68,10 +68,12 @@ impl<P> SegmentKeeper<P> {
         match self.refill() {
             Ok(()) => {
                 self.failures = 0;
+                // A reservation compares, too.
                 self.compare_at = Instant::now() + with_jitter(COMPARED_PER / RENEWALS_PER_TTL);
             }
             Err(error) => {
                 self.refused(error);
+                // Not a part of some TTL, as for leases: numbers do not expire, and whoever waits for one waits for this.
                 let pause = doubled(FIRST_PAUSE, self.failures).min(LONGEST_PAUSE);
                 self.failures = self.failures.saturating_add(1);
                 self.pause(with_jitter(pause));

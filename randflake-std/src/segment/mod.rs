@@ -121,6 +121,7 @@ impl<P: Permutation> Segments<P> {
     /// As for [`next`](Segments::next): at once if waiting does not help, otherwise when the limit is reached.
     pub fn next_wait(&self, limit: Duration) -> Result<Id, SegmentError> {
         match self.next() {
+            // Apart from the loop, so that a number that is there costs no clock.
             Err(error) if error.can_pass() => self.retry(limit),
             outcome => outcome,
         }

@@ -82,6 +82,7 @@ impl<P: Permutation> SharedSegments<P> {
         let Some(number) = self.buffer.take(1) else {
             return Err(self.refusal());
         };
+        // After the take, so that the call which takes the last number above the bound wakes the keeper.
         self.wake_if_low();
         Ok(Id::from_u64(self.permutation.permute(number.first())))
     }
@@ -123,6 +124,7 @@ impl<P: Permutation> SharedSegments<P> {
         };
         let since_ms = u64::try_from(away_for.as_millis()).unwrap_or(u64::MAX);
         match phase.last_error.as_ref().map(|error| error.kind()) {
+            // Without an error the call is still pending, for a second or more.
             None | Some(CounterErrorKind::Unavailable) => SegmentError::StoreAway { since_ms },
             Some(_) => SegmentError::StoreRefuses { since_ms },
         }
@@ -213,8 +215,10 @@ impl<P> SharedSegments<P> {
 
     #[cold]
     fn wake(&self) {
+        // Until the keeper looks, others need not wake it: an unpark is a system call.
         self.woken.store(true, Ordering::SeqCst);
         if let Some(keeper) = self.keeper.get() {
+            // If it is not parked now, its next park returns at once: no wake is lost.
             keeper.unpark();
         }
     }

@@ -80,6 +80,7 @@ impl Scale {
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     /// Observes the load, and takes or gives back node ids.
     pub(super) fn scale(&mut self) {
+        // Taken out while it is used, since the methods below borrow all of the keeper.
         let Some(mut scale) = self.scale.take() else {
             return;
         };
@@ -90,6 +91,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             Step::Take(count) => {
                 scale.wanted = scale.wanted.max(sample.held + count);
                 scale.wanted_at = now;
+                // Otherwise it stays wanted, and is asked for when the pause after the last failure is over.
                 if self.can_take(&scale) {
                     self.take_more(&mut scale, count);
                 }
@@ -237,6 +239,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let in_use = self.shared.last_used();
         self.holdings
             .sort_unstable_by_key(|holding| (holding.slot != in_use, holding.slot));
+        // Sorted with the one in use first, so what is split off are the highest slots.
         let kept = self.held().saturating_sub(count);
         let surplus = self
             .holdings

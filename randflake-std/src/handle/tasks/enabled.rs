@@ -33,6 +33,7 @@ impl Tasks {
 /// waits for these threads, so that the end of `main` does not cut the work short.
 pub(in crate::handle) fn block(work: impl FnOnce() + Send + 'static) {
     match Handle::try_current() {
+        // Not joined: whoever drops a handle in a task must not wait.
         Ok(runtime) => drop(runtime.spawn_blocking(work)),
         Err(_) => work(),
     }

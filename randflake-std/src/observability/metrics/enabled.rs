@@ -11,6 +11,7 @@ pub(crate) const REPORT_EVERY: Option<Duration> = Some(Duration::from_secs(1));
 
 /// Every counter at zero: an increase is noticed only from what was there before it.
 pub(crate) fn begin(namespace: &str, ttl: Duration, reasons: &[&'static str]) {
+    // Owned: a recorder keeps labels for as long as it lives.
     let label = || namespace.to_owned();
     for reason in reasons {
         counter!("randflake_leases_lost_total", "namespace" => label(), "reason" => *reason)
@@ -34,6 +35,7 @@ pub(crate) fn begin(namespace: &str, ttl: Duration, reasons: &[&'static str]) {
     }
     gauge!("randflake_lease_ttl_seconds", "namespace" => label()).set(ttl.as_secs_f64());
     gauge!("randflake_leases_held", "namespace" => label()).set(0.0);
+    // None that is known of: a former handle of this process may have left one behind.
     quarantined(namespace, Duration::ZERO);
 }
 
@@ -51,6 +53,7 @@ impl UsageTally {
 
     #[inline]
     pub(crate) fn issued(&self, count: u64) {
+        // Relaxed: only the sum counts, and the keeper takes it a second later.
         self.issued.fetch_add(count, Ordering::Relaxed);
     }
 
@@ -65,6 +68,7 @@ impl UsageTally {
         let label = || namespace.to_owned();
         // Relaxed: each count is taken once, and nothing else is read by it.
         let issued = self.issued.swap(0, Ordering::Relaxed);
+        // An idle handle calls no recorder.
         if issued > 0 {
             counter!("randflake_ids_issued_total", "namespace" => label()).increment(issued);
         }

@@ -25,6 +25,7 @@ fn split(told: &rustix::io::Result<Statx>) -> (Option<i64>, Mount) {
     let Ok(told) = told else {
         return (None, None);
     };
+    // File systems and older kernels leave out what they do not know, and say so.
     let has = |field: StatxFlags| told.stx_mask & field.bits() != 0;
     let born = told.stx_btime;
     let born_ns = born.tv_sec.checked_mul(1_000_000_000);
