@@ -125,24 +125,23 @@ fn a_namespace_with_any_number_of_node_ids_opens_and_grants_alike() {
         assert_eq!((records.len(), records[50].grant.node_id), (51, max));
         let name = namespace.name();
         let [first, end] = ["/", "0"].map(|last| format!("randflake/{name}{last}"));
-        assert_eq!(count_keys(&cluster, &first, &end), 52);
+        // Beside the leases: the namespace's record, and at most sixteen hints.
+        assert!((52..=68).contains(&count_keys(&cluster, &first, &end)));
     }
 }
 
-/// A release clears a note for each page, which together are more than a transaction has place for.
+/// Of far apart node ids too, a release writes no more than a transaction has place for.
 #[test]
-fn leases_of_many_pages_are_released_together() {
+fn leases_that_are_far_apart_are_released_together() {
     let cluster = EtcdCluster::start(1);
     let mut store = open(&cluster, &namespace_of_bits(22));
-    let chosen: Vec<_> = (0..100).map(|page| page * 64).collect();
+    let chosen: Vec<_> = (0..100).map(|number| number * 64).collect();
     let grants = ask(&mut store, NodeIds::These(&chosen)).unwrap();
     store
         .release(&grants.iter().map(unused).collect::<Vec<_>>())
         .unwrap();
     let released = store.renew(&grants, 60).unwrap().ends;
     assert_eq!(released, [Err(Loss::Released); 100]);
-    let [first, end] = ["page/", "page0"].map(|part| format!("randflake/bits-22/{part}"));
-    assert_eq!(count_keys(&cluster, &first, &end), 100);
 }
 
 #[test]
@@ -150,7 +149,7 @@ fn a_drop_removes_the_first_and_the_last_key_of_each_kind() {
     let cluster = EtcdCluster::start(1);
     let mut store = open(&cluster, &Namespace::new("orders", Snowflake).unwrap());
     ask(&mut store, NodeIds::Any(1)).unwrap();
-    for (kind, digits) in [("page", 8), ("hint", 8), ("past", 12), ("device", 16)] {
+    for (kind, digits) in [("hint", 8), ("past", 12), ("device", 16)] {
         for number in ["0", "f"].map(|digit| digit.repeat(digits)) {
             let key = STANDARD.encode(format!("randflake/orders/{kind}/{number}"));
             let put = serde_json::json!({"key": key, "value": STANDARD.encode("text")});
@@ -158,7 +157,7 @@ fn a_drop_removes_the_first_and_the_last_key_of_each_kind() {
         }
     }
     let [first, end] = ["/", "0"].map(|last| format!("randflake/orders{last}"));
-    assert!(count_keys(&cluster, &first, &end) >= 10);
+    assert!(count_keys(&cluster, &first, &end) >= 8);
     store.drop_namespace().unwrap();
     // The namespace's record says that it was dropped.
     assert_eq!(count_keys(&cluster, &first, &end), 1);
