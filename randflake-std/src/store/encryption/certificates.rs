@@ -1,9 +1,9 @@
 //! The certificates and keys that a connection uses: parsed for rustls, or as PEM for clients that parse them.
 
 use core::fmt::Display;
-use std::fs;
 use std::path::Path;
 
+#[cfg(any(feature = "redis", feature = "mysql"))]
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -26,6 +26,7 @@ impl Files {
             return Ok(named);
         }
         let found = rustls_native_certs::load_native_certs().certs;
+        // Else every server would be refused, with an error that blames the server.
         if found.is_empty() {
             return Err(EngineError::unusable(
                 "no trusted certificates were found on this machine: install them, or name a file of them \
@@ -86,14 +87,16 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, EngineError
     let problem = |error: &dyn Display| unusable(path, "certificates", error);
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let read = read.map_err(|error| problem(&error))?;
+    // A file of another format has no certificate, which is no error of the reader.
     if read.is_empty() {
         return Err(problem(&"there is none in it"));
     }
     Ok(read)
 }
 
+#[cfg(any(feature = "redis", feature = "etcd", feature = "mysql"))]
 fn content(path: &Path) -> Result<Vec<u8>, EngineError> {
-    fs::read(path).map_err(EngineError::unavailable)
+    std::fs::read(path).map_err(EngineError::unavailable)
 }
 
 fn unusable(path: &Path, what: &str, why: impl Display) -> EngineError {

@@ -56,6 +56,7 @@ impl Files {
             .filter_map(|name| Some((name, PathBuf::from(location.option(name)?))));
         let files = Self(named.collect());
         match files.0.first() {
+            // Whoever names certificates believes that the connection is encrypted.
             Some((name, _)) if !is_encrypted => Err(location.refused(&format!(
                 "names {name}, and its connection is not encrypted: encrypt it ({})",
                 location.scheme.encrypts_by

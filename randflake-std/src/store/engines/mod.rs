@@ -13,7 +13,9 @@ mod sqlite;
 
 pub use self::assigned::{NODE_ID_VARIABLE, NodeIdSource};
 pub use self::memory::MemoryStore;
-pub(super) use self::registry::{ExistingEngine, Opening, Registration};
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+use self::registry::ExistingEngine;
+pub(super) use self::registry::{Opening, Registration};
 use crate::store::url::Scheme;
 
 /// The engines that URLs lead to, each by its folder, its type for programs, and the feature that brings this.

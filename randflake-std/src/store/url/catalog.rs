@@ -70,6 +70,7 @@ fn existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError
 
 /// A namespace of unknown layout: with all node ids that there may be.
 fn any(name: &str) -> Result<Namespace, StoreError> {
+    // A listing reads no record by the layout, but an engine needs one.
     let field = |bits, shift| Field { bits, shift };
     let spec = LayoutSpec::new(LayoutFields {
         timestamp: field(32, 32),

@@ -86,6 +86,7 @@ impl Location {
     /// Takes what stands behind `://` of a server.
     fn with_authority(mut self, rest: &str) -> Result<Self, StoreError> {
         let scheme = self.scheme;
+        // The authority ends at the first of these, as in every URL: RFC 3986, section 3.2.
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (authority, rest) = rest.split_at(end);
         // In a password these look like the end of the host, and its rest like a path or an option.
@@ -98,6 +99,7 @@ impl Location {
         if rest.contains('#') {
             return Err(scheme.refused("has a #: write %23"));
         }
+        // The last one: a password may have others, where people forget to encode them.
         let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = match login.split_once(':') {
             Some((user, password)) => (user, Some(scheme.decoded(password)?)),
@@ -128,6 +130,7 @@ impl Location {
             let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             let shown = match name {
                 "" => "an option without a name".to_owned(),
+                // Longer or other text may be a password that was put in the wrong place.
                 _ if name.len() <= 64 && name.chars().all(is_name) => {
                     format!("the option {name:?}")
                 }
@@ -190,6 +193,7 @@ impl Scheme {
             AddressKind::Host { port } => (port, false),
             AddressKind::Hosts { port } | AddressKind::HostsOrSockets { port } => (port, true),
         };
+        // PostgreSQL's own clients and etcd's write several hosts so.
         let hosts: Result<Vec<_>, _> = hosts.split(',').map(|host| self.host(host, port)).collect();
         let hosts = hosts?;
         let database = path.strip_prefix('/').unwrap_or(path);
@@ -205,6 +209,7 @@ impl Scheme {
 
     fn host(&self, text: &str, default_port: u16) -> Result<Host, StoreError> {
         let (name, port) = match text.rsplit_once(':') {
+            // Of an IPv6 address in brackets, the last colon is a part.
             Some((name, port)) if !port.ends_with(']') => {
                 let port = number(port).filter(|port| *port > 0);
                 let port = port.ok_or_else(|| self.refused("has a port that is not 1 to 65535"))?;

@@ -23,6 +23,7 @@ pub(super) fn split(url: &str) -> Result<(Cow<'_, str>, Option<Duration>), Store
     let text = match &*found {
         [] => return Ok((Cow::Borrowed(url), None)),
         [text] => text,
+        // Which one counts would be a guess, and two processes might guess differently.
         _ => return Err(refused("has the option max_ttl twice", &forms())),
     };
     let time = date::duration(text).filter(|time| !time.is_zero() && *time <= MAX_TTL_LIMIT);

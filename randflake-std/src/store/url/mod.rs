@@ -24,7 +24,7 @@ pub(super) use self::scheme::{AddressKind, CERTIFICATES, ENCRYPTS_BY_MODE, Schem
 #[cfg(feature = "redis")]
 pub(super) use self::text::number;
 use self::text::refused;
-use super::engines::{self, Registration};
+use super::engines;
 use crate::vocabulary::StoreError;
 
 /// A store's URL, parsed, as [`open`] takes it.
@@ -88,7 +88,7 @@ impl StoreUrl {
     /// Where a URL leads, which must be a store of this engine.
     pub(super) fn location_for(
         url: &str,
-        engine: &'static Registration,
+        engine: &'static engines::Registration,
     ) -> Result<Location, StoreError> {
         let Self { location, max_ttl } = url.parse()?;
         if max_ttl.is_some() {

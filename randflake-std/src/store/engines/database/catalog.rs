@@ -68,6 +68,7 @@ async fn all<S: DatabaseSession>(
         let Some([next, name, text]) = row.and_then(|row| <[_; 3]>::try_from(row).ok()) else {
             break;
         };
+        // A collation of another order, or rows that somebody else writes.
         if next <= place {
             let why = "the lease store was damaged: the list of its namespaces does not end";
             return Err(EngineError::unusable(why).into());

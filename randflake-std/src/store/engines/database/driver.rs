@@ -49,6 +49,7 @@ impl ServerState {
     pub(in crate::store) fn of(columns: Vec<String>, session: &str) -> Option<Self> {
         let [unix_us, found, server, tables, fault] = columns.try_into().ok()?;
         Some(Self {
+            // 1970 is far from this machine's clock, so it is refused as such.
             now: time(unix_us.parse().unwrap_or(0)),
             is_same_session: found == session,
             server,

@@ -50,6 +50,7 @@ impl<D: Driver> Engine for Database<D> {
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let texts = write.entries.len();
         let write = write.clone();
+        // Not repeated: it may have been done, and others may have changed the rows since.
         self.run(texts, false, async move |session| {
             commit(session, &write).await
         })
@@ -102,6 +103,7 @@ async fn look<S: DatabaseSession>(
     keys: &[Keys],
 ) -> Result<Reading, DatabaseFailure> {
     let (state, texts) = session.look(keys).await?;
+    // Somebody has deleted the row that identifies the store.
     let state = state.ok_or_else(emptied)?;
     // First: what another session says is of no use.
     if !state.is_same_session {
@@ -125,6 +127,7 @@ async fn commit<S: DatabaseSession>(
     write: &Write,
 ) -> Result<Committed, DatabaseFailure> {
     let now = match session.write(write, SingleUpdate::of(&write.entries)).await {
+        // A deadlock, a duplicate key or a planned failure: what the transaction had locked is let go.
         Err(failure) if failure.is_overtaken() => {
             session.roll_back().await?;
             None

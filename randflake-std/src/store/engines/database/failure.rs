@@ -43,6 +43,7 @@ impl DatabaseFailure {
         sort: Sort,
         message: String,
     ) -> Self {
+        // Wherever the client has put it, a certificate that is not trusted cannot pass by itself.
         let refusal = encryption::refusal(&error).map(EngineError::unusable);
         let told = refusal.unwrap_or_else(|| match sort {
             Sort::Lasting => EngineError::unusable(message),

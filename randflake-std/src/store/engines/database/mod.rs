@@ -128,6 +128,7 @@ impl<D: Driver> Database<D> {
         if self.runtime.is_inherited() {
             let runtime = Blocking::new()?;
             if let Some(client) = &mut self.client {
+                // To drop it would say goodbye on the parent's connection.
                 mem::forget(client.session.take());
             }
             self.runtime = runtime;
@@ -135,6 +136,7 @@ impl<D: Driver> Database<D> {
         self.runtime.prepare()?;
         let mut client = self.client.take().ok_or_else(ended)?;
         let done = self.runtime.wait(move |runtime| {
+            // On the helper a panic would end the thread, and all later calls with it.
             let work = AssertUnwindSafe(|| runtime.block_on(work(&mut client)));
             let outcome = panic::catch_unwind(work);
             (client, outcome)
@@ -160,16 +162,19 @@ impl<D: Driver> DatabaseClient<D> {
             open = None;
         }
         loop {
+            // A new connection that fails at once will not do better again.
             let is_last = open.is_none() || !only_reads;
             let mut session = match open.take() {
                 Some(session) => session,
                 None => open_session(&self.driver, &self.namespace).await?,
             };
+            // Without a limit a server that hangs would hang the keeper past the end of its leases.
             let answer = timeout(limit, operation(&mut session)).await;
             let outcome = answer.unwrap_or_else(|elapsed| Err(elapsed.into()));
             match outcome {
                 Err(failure) if !is_last && failure.is_of_the_connection() => {}
                 outcome => {
+                    // After any other error an answer may still be on its way.
                     let is_kept = outcome
                         .as_ref()
                         .map_or_else(DatabaseFailure::is_of_the_store, |_| true);
@@ -186,6 +191,7 @@ async fn open_session<D: Driver>(
     namespace: &str,
 ) -> Result<D::Session, DatabaseFailure> {
     let mut session = timeout(ANSWER_LIMIT, D::Session::connect(driver, namespace)).await??;
+    // Longer: making the tables waits for others who make them.
     timeout(SETUP_LIMIT, set_up(&mut session, driver)).await??;
     Ok(session)
 }
@@ -212,6 +218,7 @@ async fn is_made<S: DatabaseSession>(session: &mut S) -> Result<bool, DatabaseFa
         return Err(EngineError::unusable(sentence).into());
     }
     match session.ask(S::VERSION, &[]).await {
+        // The table that has the version is not there.
         Err(failure) if failure.is_overtaken() => Ok(false),
         row => {
             let version = row?.map(|row| row.concat().parse().unwrap_or(u64::MAX));
@@ -230,6 +237,7 @@ impl<D: Driver> Drop for Database<D> {
         if self.runtime.is_inherited() {
             return mem::forget(session);
         }
+        // A server counts and logs connections that end without one.
         let goodbye = async || timeout(ANSWER_LIMIT, session.close()).await;
         let wait = |runtime: &Runtime| runtime.block_on(goodbye());
         let _gone_already = self.runtime.wait(wait);

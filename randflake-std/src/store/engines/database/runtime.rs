@@ -26,6 +26,7 @@ pub(super) struct Blocking {
 impl Blocking {
     pub(super) fn new() -> Result<Self, EngineError> {
         let runtime = runtime::Builder::new_current_thread()
+            // Time too: the limits of operations are timers of this runtime.
             .enable_all()
             .build()
             .map_err(EngineError::unavailable)?;
@@ -55,6 +56,7 @@ impl Blocking {
         if Handle::try_current().is_err() {
             return Ok(work(&runtime));
         }
+        // With room for one: the helper never waits for a caller that has gone.
         let (answer, answered) = mpsc::sync_channel(1);
         let job: Job = Box::new(move || {
             let done = work(&runtime);
@@ -74,6 +76,7 @@ impl Blocking {
             let (jobs, received) = mpsc::channel::<Job>();
             thread::Builder::new()
                 .name("randflake-store".to_owned())
+                // It ends when the store drops its sender.
                 .spawn(move || received.into_iter().for_each(|job| job()))
                 .map_err(EngineError::unavailable)?;
             self.helper = Some(jobs);

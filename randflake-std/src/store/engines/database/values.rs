@@ -63,6 +63,7 @@ impl<'w> SingleUpdate<'w> {
         };
         let (entry, upserts) = rest.split_first()?;
         let is_blind = |entry: &Entry| entry.before == Before::Anything && entry.after.is_some();
+        // A second condition would need a second statement, and both would have to hold at once.
         if !upserts.iter().all(is_blind) {
             return None;
         }
@@ -88,6 +89,7 @@ pub(in crate::store) fn expected(entry: &Entry) -> Option<&str> {
 pub(in crate::store) fn window(write: &Write) -> (i64, i64) {
     let micros = |time: Duration| i64::try_from(time.as_micros()).unwrap_or(i64::MAX);
     let window = write.window.map(|(from, to)| (micros(from), micros(to)));
+    // No window is the longest one: statements have one form.
     window.unwrap_or((0, i64::MAX))
 }
 

@@ -210,6 +210,7 @@ impl Engine for Memory {
         let mut texts = BTreeMap::new();
         for (first, last) in ask.keys.iter().map(Keys::bounds) {
             let there = state.texts.range(self.key(first)..=self.key(last));
+            // A range of the map is in the order of keys, as the limit asks.
             let there = there.take(ask.limit.unwrap_or(usize::MAX));
             texts.extend(there.map(|((_, key), text)| (*key, text.clone())));
         }
@@ -243,6 +244,7 @@ impl Engine for Memory {
         }
         let end = state.ends.entry(self.namespace.clone()).or_default();
         *end = write.latest_end_unix_ms.max(*end);
+        // Only now: the write has taken effect.
         if take_one(&mut state.lost_replies) {
             return Err(EngineError::unavailable("it was told to lose the reply"));
         }

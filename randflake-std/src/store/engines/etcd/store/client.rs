@@ -64,8 +64,11 @@ enum MemberRefusal {
 impl EtcdClient {
     pub(super) fn new(location: &Location) -> Result<Self, StoreError> {
         let config = Agent::config_builder()
+            // The body of an error has the gRPC code that says what to do.
             .http_status_as_error(false)
+            // Nobody is to lead a password to another host.
             .max_redirects(0)
+            // `HTTPS_PROXY` is for the outside; members are not there.
             .proxy(None);
         let (scheme, config) = match Files::asked_by(location)? {
             Some(files) => ("https", tls::encrypted(config, &files)?),
@@ -103,6 +106,7 @@ impl EtcdClient {
             self.process = process::id();
         }
         let mut last = None;
+        // Each member once: the time limit is for one of them.
         for _ in 0..self.members.len() {
             let mut outcome = self.ask(path, body);
             for _ in 0..LOGINS {
@@ -112,6 +116,7 @@ impl EtcdClient {
             }
             match outcome {
                 Ok(answer) => return Ok(answer),
+                // All members decide this alike.
                 Err(MemberRefusal::All(error)) => return Err(error),
                 Err(MemberRefusal::Login) => return Err(unusable("user and password")),
                 Err(MemberRefusal::Member(error)) => last = Some(error),
@@ -147,6 +152,7 @@ impl EtcdClient {
             MemberRefusal::Member(refused.because(error))
         };
         let mut response = request.send(body.to_string()).map_err(member)?;
+        // Read before the body is consumed.
         let date = response
             .headers()
             .get("date")
@@ -162,6 +168,7 @@ impl EtcdClient {
         if !response.status().is_success() {
             return Err(refusal(&answer));
         }
+        // Only from members that were able to answer: a proxy in front of them has a clock of its own.
         self.clock.saw(date.as_deref());
         Ok(answer)
     }
@@ -185,6 +192,7 @@ impl EtcdClient {
     }
 
     fn log_in(&mut self) -> Result<(), MemberRefusal> {
+        // So that `ask` finds no user, and sends no token.
         let Some(mut user) = self.user.take() else {
             return Err(MemberRefusal::All(unusable("requests without a user")));
         };
@@ -216,6 +224,7 @@ fn refusal(answer: &Value) -> MemberRefusal {
         .unwrap_or("no reason given");
     match code {
         UNAUTHENTICATED => MemberRefusal::Login,
+        // A code of its own would be better; etcd has none for it.
         _ if message == OLD_TOKEN => MemberRefusal::Login,
         _ if message == FULL => MemberRefusal::Member(unusable(
             "its database is full: compact and defragment it, or raise --quota-backend-bytes, then run \

@@ -16,8 +16,8 @@ use crate::store::url::Location;
 use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
-/// Node ids of one write: with the namespace's key and the setbacks they leave a fifth of a transaction for hints. Of
-/// those that follow on a release there may be one for each.
+/// Node ids of one write: with the namespace's key and the setbacks they leave a fifth of a transaction for hints. Earlier
+/// leases, of which an acquire may keep one for each node id, are written before it.
 const MAX_BATCH: usize = 100;
 /// How often a setback is counted anew because others were faster.
 const TRIES: usize = 100;
@@ -64,10 +64,12 @@ impl Etcd {
         let ranges = [ranges, &[Range::one(setbacks.clone())]].concat();
         for _ in 0..TRIES {
             let (header, mut kvs) = self.client.read(&ranges)?;
+            // It was asked for last, and answers come in the order of the ranges.
             let counted = kvs.pop_if(|(key, _)| *key == setbacks);
             let counted = counted.map(|(_, count)| count);
             let count = counted.as_deref().unwrap_or("0").parse::<u64>();
             let count = count.map_err(|_| not_understood())?;
+            // Revisions only grow. A lower one is an older state of the cluster, or another cluster.
             if header.revision >= self.revision {
                 self.revision = header.revision;
                 return Ok((format!("{}:{count}", header.cluster_id), kvs));
@@ -139,6 +141,7 @@ impl Engine for Etcd {
         }
         let ranges: Vec<_> = ranges.collect();
         let (mut fingerprint, mut texts) = (String::new(), BTreeMap::new());
+        // One operation is left for the setbacks. Chunks are of different revisions; the write compares all texts.
         for ranges in ranges.chunks(OPERATIONS - 1) {
             let (known_by, kvs) = self.look(ranges)?;
             fingerprint = known_by;
@@ -167,6 +170,7 @@ impl Engine for Etcd {
         let (past, hints) = others.split_at(others.iter().take_while(|it| is_past(it)).count());
         // First: without the leases that follow on them they say nothing; the other way round there would be a gap.
         for past in past.chunks(OPERATIONS) {
+            // They have no condition: the place is that of the lease which the transaction replaces.
             self.client.write(&self.transaction(past))?;
         }
         let mut transaction = self.transaction(entries);
@@ -180,15 +184,18 @@ impl Engine for Etcd {
             transaction.or_read(key);
         }
 
+        // Linearizable, as all transactions are: it is decided by the majority.
         let (header, outcome) = self.client.write(&transaction)?;
         let is_written = match outcome {
             Outcome::Written => true,
+            // The first try was executed and its answer lost.
             Outcome::Refused(there) => last.is_some_and(|last| there.contains(&last)),
         };
         if !is_written {
             return Ok(Committed::Stale);
         }
         let is_put = entries.iter().any(|entry| entry.after.is_some());
+        // A transaction that puts nothing leaves the revision as it was.
         let revision = self.revision.saturating_add(is_put.into());
         if header.cluster_id != cluster || header.revision < revision {
             // So the next read counts a setback, whatever revision it shows.
@@ -219,6 +226,7 @@ impl Engine for Etcd {
         let mut looked = 0;
         while let Some(name) = next {
             looked += 1;
+            // Each name costs a round trip: somebody could fill the prefix.
             if looked > 2 * NAMES_LISTED {
                 return Err(EngineError::unusable(format!(
                     "{}: over {NAMES_LISTED} keys below randflake/ are another program's: delete them",

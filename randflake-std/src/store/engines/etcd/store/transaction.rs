@@ -34,6 +34,7 @@ impl Range {
 
     /// As etcd takes them: the end of a range does not belong to it.
     fn bounds(&self) -> (String, String) {
+        // The key that follows on the last one: it and a zero byte.
         (encoded(&self.first), encoded(&format!("{}\0", self.last)))
     }
 
@@ -72,6 +73,7 @@ pub(super) enum Outcome {
 impl Transaction {
     /// Only if this is there.
     pub(super) fn compare(&mut self, key: &str, before: &Before) -> &mut Self {
+        // A key that is not there has the creation revision 0.
         let (target, name, value) = match before {
             Before::Anything => return self,
             Before::Nothing => ("CREATE", "create_revision", "0".to_owned()),
@@ -125,6 +127,7 @@ impl EtcdClient {
         let answer = self.call("kv/txn", &body)?;
         let header = header(&answer).ok_or_else(not_understood)?;
         // The gateway leaves out what is false.
+        // gRPC's JSON leaves out fields that have their default.
         if answer.get("succeeded") == Some(&Value::Bool(true)) {
             return Ok((header, Outcome::Written));
         }
@@ -152,6 +155,7 @@ fn kvs(answer: &Value, ranges: usize) -> Option<Vec<Kv>> {
     for reply in replies {
         for kv in array(reply.get("response_range")?, "kvs") {
             let key = decoded(kv.get("key")?.as_str()?)?;
+            // The gateway leaves out an empty value.
             let value = decoded(kv.get("value").map_or(Some(""), Value::as_str)?)?;
             kvs.push((key, value));
         }

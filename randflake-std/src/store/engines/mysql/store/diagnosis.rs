@@ -15,6 +15,7 @@ pub(super) async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>,
     let row = session.row(question).await?.unwrap_or_default();
     let row: [String; 6] = row.try_into().map_err(|_| emptied())?;
     let [server, flushes, syncs, doublewrite, method, fingerprint] = row;
+    // Any other value writes the log once a second, or leaves that to the operating system.
     let once = |name, value: String| match &*value {
         "1" => Finding::fine(name, value),
         unused if unused.contains("unused") => Finding::fine(name, value),

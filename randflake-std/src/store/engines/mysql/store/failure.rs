@@ -38,6 +38,7 @@ pub(super) fn of_login(error: Error, is_encrypted: bool) -> DatabaseFailure {
 }
 
 fn told(error: Error, hint: &str) -> DatabaseFailure {
+    // All numbers that are not listed may pass: a try costs less than a store that gives up.
     let sort = SORTS.iter().find(|(known, _)| code(&error) == Some(*known));
     let message = match &error {
         Error::Server(told) => format!("{}{hint}", told.message),

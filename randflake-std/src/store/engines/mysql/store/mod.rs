@@ -180,6 +180,7 @@ impl Driver for Mysql {
             .db_name(location.database.as_deref())
             // An update counts what it has found, also where it changed nothing.
             .client_found_rows(true)
+            // The client would leave the encrypted connection for a socket that it is told of.
             .prefer_socket(false);
         Ok(Self {
             options: options.into(),

@@ -67,6 +67,9 @@ impl database::DatabaseSession for MysqlSession {
     }
 
     async fn prepare(&mut self, _: &Mysql) -> Result<(), DatabaseFailure> {
+        // `autocommit` and `completion_type` make each statement end its transaction; the time zone is that of
+        // `TIMESTAMPDIFF`; a strict mode refuses what it would cut; a wait for a lock ends before the client's;
+        // limits that are set for people (`sql_safe_updates`, `sql_select_limit`) would change what statements mean.
         let settings = Sql::new(
             "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00',
             sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
@@ -74,10 +77,12 @@ impl database::DatabaseSession for MysqlSession {
             @randflake_session = ?",
             &[SqlValue::Number(self.number)],
         );
+        // Under the default `REPEATABLE READ` gaps between rows are locked, and two acquires wait for each other.
         let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
         // Neither changes while the server runs.
         let fixed =
             "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_uuid', 'innodb_flush_method')";
+        // All of it in one round trip: connections are made under load too.
         let others = [isolation, fixed].map(|statement| Sql::new(statement, &[]));
         let answers = self.send(&[&[settings][..], &others].concat()).await?;
         for row in answers.last().into_iter().flat_map(|answer| &answer.rows) {
@@ -103,6 +108,7 @@ impl database::DatabaseSession for MysqlSession {
             let why = "somebody else is making the tables of the lease store for too long";
             return Err(EngineError::unavailable(why).into());
         }
+        // Of two that make the tables, the second keeps the number of the first.
         let begin = Sql::new(
             "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
             &[SqlValue::Number(TABLES)],
@@ -140,11 +146,13 @@ impl database::DatabaseSession for MysqlSession {
         let mut columns = answers.next().and_then(|answer| answer.first());
         // The last column is of MySQL alone.
         let read_only = columns.as_mut().and_then(Vec::pop);
+        // A statement that only reads would succeed on a replica, with old leases.
         if read_only.is_some_and(|value| value != "0" && value != "OFF") {
             let why = "the server is read-only, as replicas are, and cannot grant anything";
             return Err(EngineError::unavailable(why).into());
         }
         // The statement compares the session itself, and answers 1 or 0.
+        // A pooler gives each statement another session: the variable of this one is missing there.
         let mut state = columns.and_then(|columns| ServerState::of(columns, "1"));
         if let (Some(method), Some(state)) = (&self.unsynced, &mut state) {
             state.fault = Some(format!(
@@ -182,6 +190,7 @@ impl database::DatabaseSession for MysqlSession {
             );
             statements.push(statements::update(&self.namespace, &update, &may));
             let answers = self.send(&statements).await?;
+            // `client_found_rows` lets it count rows that are found, not rows whose text changes.
             let written = answers.last().filter(|written| written.affected == 1);
             return Ok(written.and_then(|written| written.last_insert_id.try_into().ok()));
         }
@@ -216,7 +225,9 @@ impl MysqlSession {
                 len += statement.len();
                 is_first || len <= PACKET
             });
+            // A packet above `max_allowed_packet` (16 MiB on MariaDB unless set) ends the connection.
             let later = rest.split_off(fits.count());
+            // The first statement that fails ends the batch, so all later ones are not executed.
             let mut result = self.connection.query_iter(rest.join(";")).await?;
             for _ in rest {
                 let last_insert_id = result.last_insert_id();
@@ -264,6 +275,7 @@ fn texts(answers: impl IntoIterator<Item = StatementAnswer>) -> Result<TextsByKe
     let rows = answers.into_iter().flat_map(|answer| answer.rows);
     let texts = rows.map(|row| {
         let record = from_row_opt::<(u8, u64, String)>(row);
+        // Somebody else may have written bytes that are no text.
         let damaged = |_| EngineError::unusable("the lease store was damaged");
         let (kind, number, text) = record.map_err(damaged)?;
         Ok((key(kind, number)?, text))

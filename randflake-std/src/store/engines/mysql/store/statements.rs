@@ -105,6 +105,7 @@ pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<Sql> {
     let limit = most.map_or_else(Sql::default, |most| {
         Sql::new(" ORDER BY number LIMIT ?", &[SqlValue::Number(most)])
     });
+    // Ranges of one kind are found by the primary key; a condition on several kinds would read the namespace.
     let range = |keys: &Keys| {
         let (first, last) = keys.bounds();
         let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
@@ -155,6 +156,7 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
     });
     let mut statements = vec![
         Sql::new("START TRANSACTION", &[]),
+        // Rows are locked and counted first: what is found then stays until the commit.
         Sql::new("SET @randflake_found = 0", &[]),
     ];
     statements.extend(texts.chunks(ROWS).map(|texts| {
@@ -165,6 +167,7 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
         .then(&Sql::joined(texts.iter().cloned(), " OR "))
         .with(") FOR UPDATE", &[])
     }));
+    // After the locks were waited for: the clock of the write must be in its window, not that of the try.
     statements.push(Sql::new("SET @randflake_now = ", &[]).then(clock));
     // Below 2^32.
     let found = SqlValue::Number(u64::try_from(texts.len()).unwrap_or(u64::MAX));
@@ -173,6 +176,7 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
             .then(may)
             .then(&Sql::joined(checks, " "))
             .with(
+                // Two rows where one is expected are an error, which ends the batch before anything is written.
                 ", @randflake_now, (SELECT 1 UNION SELECT 2)) AS UNSIGNED)",
                 &[],
             ),
@@ -181,6 +185,7 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
     statements.extend(insert(name, &new, ""));
     let replaces = " ON DUPLICATE KEY UPDATE value = VALUES(value)";
     statements.extend(insert(name, &others, replaces));
+    // A batch that ended before is rolled back by the caller.
     statements.push(Sql::new("COMMIT", &[]));
     statements
 }

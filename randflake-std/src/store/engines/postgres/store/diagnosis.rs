@@ -22,6 +22,7 @@ pub(super) async fn findings(
         Finding::fine("fsync", fsync),
         whole_pages("full_page_writes", pages, is_whole),
     ];
+    // Without a synchronous standby, a failover may lose the last answered leases.
     let failover = if standbys.is_empty() {
         let sentence =
             "a promoted standby begins in quarantine, but the former primary must be down before";

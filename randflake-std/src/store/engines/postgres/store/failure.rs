@@ -32,10 +32,12 @@ const SORTS: [(SqlState, Sort); 11] = [
 
 impl From<Error> for DatabaseFailure {
     fn from(error: Error) -> Self {
+        // A session that is the store's own has all that the store has prepared and set.
         if error.code().is_some_and(|code| OF_A_POOLER.contains(code)) {
             return Self::of_the_connection(pooled().because(error));
         }
         let sort = SORTS.iter().find(|(code, _)| error.code() == Some(code));
+        // The client's own words around the server's message repeat that it is an error of the database.
         let message = match (error.as_db_error(), error.source()) {
             (Some(told), _) => told.message().to_owned(),
             (None, Some(cause)) => format!("{error}: {cause}"),

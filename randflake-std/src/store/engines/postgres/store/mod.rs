@@ -180,8 +180,10 @@ impl Driver for Postgres {
             Some(_) => SslMode::Require,
             None => SslMode::Disable,
         });
+        // Of several hosts the primary is taken: a standby cannot grant.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         let name = location.option("application_name");
+        // So that an administrator sees in `pg_stat_activity` whose connection it is.
         config.application_name(name.unwrap_or("randflake"));
         if let Some(limit) = connect_timeout(location)? {
             config.connect_timeout(limit);

@@ -56,6 +56,7 @@ impl database::DatabaseSession for PostgresSession {
             namespace: namespace.to_owned(),
             statements: BTreeMap::new(),
             owner: postgres.owner.clone().unwrap_or_default(),
+            // A pooler would hand the same session to others: a number that nobody else has shows the exchange.
             number: getrandom::u64()
                 .map_err(EngineError::unavailable)?
                 .to_string(),
@@ -70,6 +71,7 @@ impl database::DatabaseSession for PostgresSession {
             SimpleQueryMessage::Row(row) => row.get(0),
             _ => None,
         });
+        // `target_session_attrs` has chosen a primary; it may have become a standby since.
         if is_in_recovery != Some("f") {
             let why = "the server is a standby, which cannot grant anything";
             return Err(EngineError::unavailable(why).into());
@@ -101,6 +103,7 @@ impl database::DatabaseSession for PostgresSession {
 
     async fn is_open(&mut self) -> bool {
         // The runtime looks whether the server has closed the connection meanwhile; then its task does.
+        // Once for the task of the connection to see the end of the socket, once for it to say so.
         yield_now().await;
         yield_now().await;
         !self.client.is_closed()
@@ -138,6 +141,7 @@ impl database::DatabaseSession for PostgresSession {
         &mut self,
         keys: &[Keys],
     ) -> Result<(Option<ServerState>, TextsByKey), DatabaseFailure> {
+        // One statement has one snapshot: the texts and the state are of one moment.
         let row = self.find(LOOK, keys, None).await?;
         let state = ServerState::of(row.try_get(3)?, &self.number);
         let is_replaced =
@@ -164,6 +168,7 @@ impl database::DatabaseSession for PostgresSession {
         write: &Write,
         update: Option<SingleUpdate<'_>>,
     ) -> Result<Option<i64>, DatabaseFailure> {
+        // Decided from another session, before a failover: the server would be asked in vain.
         if write.fingerprint != self.fingerprint {
             return Ok(None);
         }
@@ -172,6 +177,7 @@ impl database::DatabaseSession for PostgresSession {
         let (from, to) = window(write);
         let number = self.number.clone();
         let head: [&(dyn ToSql + Sync); 4] = [&tables, &from, &to, &number];
+        // The most frequent writes have statements of their own, which take less time: see `statements`.
         let rows = if let Some(update) = update {
             let (kind, number) = place(update.key);
             let SingleUpdate {
@@ -249,6 +255,7 @@ impl PostgresSession {
         }
         let new = self.client.prepare(&complete(statement)).await?;
         let rows = self.client.query(&new, &values).await;
+        // Also after an error: the server has prepared it, and the next try may succeed.
         self.statements.insert(statement, new);
         rows
     }
@@ -256,6 +263,7 @@ impl PostgresSession {
 
 impl Drop for PostgresSession {
     fn drop(&mut self) {
+        // Else the task would keep the socket open until the server closes it.
         self.driver.abort();
     }
 }
@@ -279,6 +287,7 @@ fn complete(statement: &'static str) -> String {
 )]
 fn columns(entries: &[Entry]) -> (Vec<&Entry>, Vec<i16>, Vec<i64>, Vec<Option<&str>>) {
     let mut entries: Vec<_> = entries.iter().collect();
+    // The server locks rows in the order in which it meets them.
     entries.sort_unstable_by_key(|entry| entry.key);
     let places = entries.iter().map(|entry| place(entry.key));
     let (kinds, numbers) = places.unzip();

@@ -2,6 +2,10 @@
 
 /// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
 /// plan for each statement: by the primary key. And whether the server is a standby.
+// A commit must be on the disk when it is answered; a later transaction must see what an earlier one wrote; a role or
+// a pooler may have made sessions read-only; names must not be looked up in schemas of other users; a statement whose
+// client has gone ends. The rest keeps the planner, whose statistics may be old, from reading the rows of all
+// namespaces.
 pub(super) const SETTINGS: &str = "
     SET synchronous_commit = on;
     SET default_transaction_isolation = 'read committed';

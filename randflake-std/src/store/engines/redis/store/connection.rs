@@ -132,8 +132,10 @@ impl Connection {
         &mut self,
         commands: impl Fn(&mut RedisSession) -> RedisResult<T>,
     ) -> Result<(T, bool), EngineError> {
+        // Of a connection that was made for these commands, the error is the answer.
         let was_open = self.open.is_some();
         let mut is_again = false;
+        // A server or a firewall closes idle connections without a word.
         let mut outcome = self.run_once(&commands);
         if outcome
             .as_ref()
@@ -151,6 +153,7 @@ impl Connection {
         commands: impl Fn(&mut RedisSession) -> RedisResult<T>,
     ) -> RedisResult<T> {
         let mut open = match self.open.take() {
+            // The parent's connection is dropped, which closes this process's copy of the socket and no more.
             Some(open) if open.process == process::id() => open,
             _ => self.connect()?,
         };
@@ -169,6 +172,7 @@ impl Connection {
     }
 
     fn connect(&self) -> RedisResult<RedisSession> {
+        // Also bounds TLS and the login, by read timeouts of the same length.
         let redis = self.client.get_connection_with_timeout(self.time_limit);
         let mut open = RedisSession {
             redis: redis.map_err(|error| self.hint(error))?,
@@ -202,6 +206,7 @@ impl Connection {
 
     /// The error as the rules see it.
     fn failure(&self, error: RedisError) -> EngineError {
+        // First: the client wraps it in an error of I/O, which would look as if it could pass.
         if let Some(why) = encryption::refusal(&error) {
             return EngineError::unusable(format!("{}: {why}", self.place())).because(error);
         }

@@ -46,6 +46,7 @@ fn durability(connection: &mut Connection, info: &InfoDict) -> Finding {
     const NAME: &str = "appendonly";
     const COST: &str = "after a crash of the server nothing is granted until all that it may have \
                         forgotten has expired";
+    // Snapshots alone lose minutes.
     if info.get::<u8>("aof_enabled") != Some(1) {
         return Finding::caution(
             NAME,
@@ -53,6 +54,7 @@ fn durability(connection: &mut Connection, info: &InfoDict) -> Finding {
             format!("all leases are lost in a crash, and {COST}: set it to yes"),
         );
     }
+    // Many users may not run `CONFIG`: a diagnosis without it is better than none.
     let setting: Result<(String, String), _> = connection.run(|open| {
         redis::cmd("CONFIG")
             .arg("GET")

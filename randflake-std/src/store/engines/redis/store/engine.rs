@@ -76,6 +76,7 @@ impl Redis {
         loop {
             let mut scan = redis::cmd("HSCAN");
             scan.arg(&self.hash).arg(cursor);
+            // A hint to the server: a small hash comes at once, whatever it says.
             scan.arg("COUNT").arg(LISTED_AT_ONCE);
             let (next, fields): (u64, Vec<HashField>) =
                 self.connection.run(|open| scan.query(&mut open.redis))?;
@@ -110,6 +111,7 @@ impl Redis {
             };
             names.extend(hashes.iter().filter_map(name));
             cursor = next;
+            // A server that others fill meanwhile could make the scan endless.
             if cursor == 0 || names.len() >= NAMES_LISTED {
                 names.truncate(NAMES_LISTED);
                 return Ok(names);
@@ -142,6 +144,7 @@ impl Engine for Redis {
         let keys: Vec<Key> = ask.keys.iter().flat_map(Keys::each).collect();
         let hash = self.hash_with(keys.first());
         let fields = keys.iter().map(|key| name(*key));
+        // First, so that it can be taken off whatever else is asked for.
         let fields: Vec<_> = iter::once(PROMOTED.to_owned()).chain(fields).collect();
         let asks = |open: &mut RedisSession| {
             let mut asked = redis::pipe();
@@ -195,8 +198,10 @@ impl Engine for Redis {
             .map(|(least, most)| (micros(least), micros(most)));
         let (least, most) = window.unwrap_or_default();
         // A lease that goes on unread is nobody else's before its end, whatever else was put back.
+        // See `write.lua`: nothing stands for not asking.
         let replacing = write.window.map_or(REPLACING, |_| "");
         let is_lease = |entry: &Entry| matches!(entry.key, Key::Node(_)) && entry.after.is_some();
+        // A lease's text has a nonce, so nobody else has written the same.
         let proof = write.entries.iter().position(is_lease);
         let first = write.entries.first().map(|entry| &entry.key);
         let hash = self.hash_with(first);
@@ -220,6 +225,7 @@ impl Engine for Redis {
         let is_noted = |entry: &Entry| {
             matches!(entry.key, Key::Namespace | Key::Counter) && entry.after.is_some()
         };
+        // The server forgets this name when its backlog expires, so the first write after a failover keeps it.
         if !known.promoted.is_empty() && write.entries.iter().any(is_noted) {
             script.arg(PROMOTED).arg("*").arg(&known.promoted);
         }
@@ -236,6 +242,7 @@ impl Engine for Redis {
             Some(time) => Ok(Committed::Done {
                 now: self.now(time)?,
             }),
+            // The first try may have been executed without an answer, and its text may have been replaced since.
             None if is_again => Err(EngineError::unavailable(
                 "the connection broke during a write: whether it was made is not known",
             )),
@@ -263,6 +270,7 @@ impl Engine for Redis {
                 let answer: RedisAnswers = asked.query(&mut open.redis)?;
                 let found = answer.into_iter().map(|text| match text {
                     // A key that is no hash is another program's.
+                    // Named as damaged, where an error would hide all other namespaces.
                     Err(error) if error.code() == Some("WRONGTYPE") => Ok(Some(Vec::new())),
                     text => {
                         let [text]: [Option<Vec<u8>>; 1] = from_redis_value(text?)?;
@@ -278,6 +286,7 @@ impl Engine for Redis {
     }
 
     fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+        // Places of a history are few; the rest of a namespace has any number of fields.
         if *keys != Keys::Contents {
             let mut delete = redis::cmd("HDEL");
             delete.arg(&self.hash);

@@ -24,11 +24,13 @@ pub(super) struct RedisProcess {
 impl RedisProcess {
     /// As the server tells in its `INFO`. It forgets after a while whom it took over from, which is `noted` then.
     pub(super) fn told(info: &str, noted: Option<String>) -> RedisResult<Self> {
+        // Its texts may be old, and it refuses to write.
         if field(info, "role") == "slave" {
             let sentence = "it is a replica: name its master in the URL";
             let kind = ErrorKind::Server(ServerErrorKind::ReadOnly);
             return Err(RedisError::from((kind, sentence)));
         }
+        // Forty zeros if it was never a replica.
         let promoted = field(info, "master_replid2").trim_start_matches('0');
         let calls = |line: &str| -> Option<u64> {
             let (name, told) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
@@ -76,6 +78,7 @@ pub(super) fn takes_sections(info: &str) -> bool {
     let (major, _) = field(info, "redis_version")
         .split_once('.')
         .unwrap_or_default();
+    // Valkey says 7.2.4 here, for programs such as this one.
     major.parse::<u32>().is_ok_and(|major| major >= 7)
 }
 

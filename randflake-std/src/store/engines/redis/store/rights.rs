@@ -21,6 +21,7 @@ pub(super) fn check(redis: &mut redis::Connection, hash: &str) -> RedisResult<()
     calls.cmd("EVALSHA").arg("0".repeat(40)).arg("0");
     let replies: Vec<RedisResult<Value>> = calls.ignore_errors().query(&mut InTime(redis))?;
     let mut errors = replies.into_iter().filter_map(Result::err);
+    // Other errors, such as a server that still loads its data, come again with the first read, which says more.
     errors.find(is_lacking).map_or(Ok(()), Err)
 }
 

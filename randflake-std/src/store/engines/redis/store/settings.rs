@@ -13,6 +13,7 @@ pub(super) fn settings(location: &Location) -> Result<ConnectionInfo, StoreError
         (_, [Host { name, port }]) if location.scheme.is_encrypted => ConnectionAddr::TcpTls {
             host: name.clone(),
             port: *port,
+            // Another value would take any certificate.
             insecure: false,
             tls_params: None,
         },

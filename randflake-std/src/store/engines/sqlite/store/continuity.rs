@@ -105,6 +105,7 @@ impl Stored {
         connection: &Connection,
         until_ms: u64,
     ) -> rusqlite::Result<Mark> {
+        // In the same transaction as what is written: neither is there without the other.
         self.writes = self.writes.saturating_add(1);
         let values = params![
             self.id.cast_signed(),
@@ -165,6 +166,7 @@ impl Stored {
         let is_here = path
             .symlink_metadata()
             .is_ok_and(|here| private_file::is_same(&here, &original.metadata));
+        // Where the system tells no inode, no two files can be told apart.
         self.identity.inode.is_some() && original.identity == self.identity && !is_here
     }
 

@@ -184,6 +184,7 @@ impl Sqlite {
     /// The database at a path, if it is there already.
     fn existing(path: &Path, namespace: &Namespace) -> Result<Option<Self>, EngineError> {
         match path.metadata() {
+            // To resolve the path would refuse a directory that is missing, and there is merely no store.
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             // A process that was killed at the start has left it.
             Ok(metadata) if metadata.len() == 0 => return Ok(None),
@@ -212,6 +213,7 @@ impl Sqlite {
     fn at<T>(&self, outcome: Result<T, impl Into<EngineError>>) -> Result<T, EngineError> {
         outcome.map_err(|error| {
             let (error, place) = (error.into(), self.profile().place);
+            // Both names would stand one behind the other.
             if error.to_string().starts_with(&place) {
                 return error;
             }
@@ -239,6 +241,7 @@ impl Engine for Sqlite {
 
     /// One without the state that no other precedes leaves no transaction open.
     fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        // A list leaves nothing to be written, so it should not hold the lock.
         let is_kept = ask.with_state || self.session.is_some();
         let mut session = self.session()?;
         // Only now: a transaction that waited would grant from an old time.

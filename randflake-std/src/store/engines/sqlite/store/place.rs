@@ -42,6 +42,7 @@ impl SqlitePath {
     /// Sees to it that there is a file for SQLite to open, and says which.
     pub(super) fn prepare(&self) -> Result<FileIdentity, EngineError> {
         let logs = LOGS.map(|suffix| beside(&self.database, suffix));
+        // A link in the place of a journal would let SQLite write elsewhere.
         for log in &logs {
             private_file::look(log)?;
         }

@@ -54,6 +54,7 @@ impl SqliteSession {
                 let key = key.ok_or(rusqlite::Error::IntegralValueOutOfRange(0, number))?;
                 texts.insert(key, row.get(1)?);
             }
+            // Of a list that was cut, the rest is not known.
             if limit.is_none() {
                 self.known.keys.insert(first, last);
             }

@@ -54,6 +54,7 @@ impl SqliteSession {
         let path = &*place.database;
         let begun = Instant::now();
         let mut lock = Lock::wait(&place.lock, patience)?;
+        // Under the lock: of two processes that find no file, one makes it.
         let before = place.prepare()?;
         let connection = connect(path, patience.saturating_sub(begun.elapsed()))?;
         // Only now: a container makes a file of its image its own when it is opened to be written.
@@ -68,6 +69,7 @@ impl SqliteSession {
             identity,
             marks: [lock.mark, *seen],
         };
+        // Other programs, such as the `sqlite3` tool, know nothing of the lock file; this keeps them out.
         begin_transaction(&connection)?;
         let is_new = !schema::are_there(&connection)?;
         set_durable(&connection)?;
@@ -77,6 +79,7 @@ impl SqliteSession {
         } else {
             Stored::read(&connection)?
         };
+        // A break is on the disk before anything is decided from it, or a crash would forget it.
         if stored.check(&evidence)? || is_new {
             let mark = stored.write(&connection, 0)?;
             connection.execute_batch("COMMIT")?;
@@ -96,6 +99,7 @@ impl SqliteSession {
     pub(super) fn commit(mut self, until_ms: u64, seen: &mut Mark) -> Result<(), EngineError> {
         let mark = self.stored.write(&self.connection, until_ms)?;
         self.connection.execute_batch("COMMIT")?;
+        // After the commit: a mark ahead of the database would look like a database that went back.
         self.lock.remember(mark, seen)?;
         Ok(())
     }
@@ -140,6 +144,7 @@ fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let connection = Connection::open_with_flags(path, flags)?;
+    // For a program that has the database open beside the lock.
     connection.busy_timeout(patience)?;
     // macOS: on the disk, not only in its cache.
     connection.pragma_update(None, "fullfsync", true)?;

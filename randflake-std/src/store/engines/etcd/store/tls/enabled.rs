@@ -22,6 +22,7 @@ pub(in super::super) fn encrypted(
     let tls = TlsConfig::builder()
         .root_certs(RootCerts::Specific(Arc::new(trusted.collect())))
         .client_cert(client(files)?)
+        // By name: the choice for the process is the application's.
         .unversioned_rustls_crypto_provider(Arc::new(ring::default_provider()))
         .build();
     Ok(config.tls_config(tls))

@@ -18,7 +18,9 @@ pub(in super::super) async fn connect(
     files: &Files,
 ) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
     let mut roots = RootCertStore::empty();
+    // An operating system may trust a certificate that rustls cannot read: the others count.
     roots.add_parsable_certificates(files.trusted()?);
+    // A provider by name: the choice for the process is the application's.
     let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(EngineError::unavailable)?
