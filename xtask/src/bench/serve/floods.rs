@@ -18,6 +18,8 @@ const AT_ONCE: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(20);
 /// Files that the server may open meanwhile for itself, such as those of its store.
 const STORE: usize = 32;
+/// A connection that waits for memory does not see that its client has gone, for as long as a command may take to come in.
+const CLOSING: Duration = Duration::from_secs(40);
 const PATIENCE: Duration = Duration::from_secs(5);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
@@ -92,7 +94,7 @@ impl Flood {
         // What is kept of a connection is what is left once the server has seen its end.
         let closed = Instant::now();
         while open_files(ours)? > before + STORE {
-            if closed.elapsed() > PATIENCE {
+            if closed.elapsed() > CLOSING {
                 return Err("connections stay open whose clients have gone".to_owned());
             }
             thread::sleep(Duration::from_millis(10));
