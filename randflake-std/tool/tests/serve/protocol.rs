@@ -210,6 +210,20 @@ fn random_bytes_harm_nobody_else() {
     assert_eq!(server.connect().ask(&["PING"]), "+PONG");
 }
 
+/// Six parts of each: its name, its number of words, whether it is fast, and where keys are.
+#[test]
+fn each_command_is_in_the_guide() {
+    let server = Server::start();
+    let told = server.connect().ask(&["COMMAND"]);
+    let parts: Vec<_> = told.split(' ').collect();
+    let guide = include_str!("../../../../docs/serve.md");
+    assert!(parts.len() >= 6 * 20, "{told}");
+    for command in parts.chunks(6) {
+        let name = command[0].to_uppercase();
+        assert!(guide.contains(&format!("`{name}")), "{name}");
+    }
+}
+
 #[test]
 fn commands_are_answered_in_order_however_they_are_cut() {
     let server = Server::start();

@@ -35,6 +35,30 @@ fn each_operation_is_there_and_allows_no_other_method() {
     }
 }
 
+/// Whoever adds a route may forget to describe it: of what is not described nothing else here knows.
+#[test]
+fn each_route_is_described_and_in_the_guide() {
+    let routes = include_str!("../../src/serve/http/mod.rs").split(".route(\"");
+    let routes: Vec<_> = routes
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .collect();
+    assert!(
+        routes.contains(&"/v1/ids") && routes.len() >= 10,
+        "{routes:?}"
+    );
+    let server = Server::start();
+    let description = server.get("/openapi.json").json(200);
+    let guide = include_str!("../../../../docs/serve.md");
+    for route in routes {
+        assert!(
+            description["paths"][route].is_object(),
+            "openapi.json: {route}"
+        );
+        assert!(guide.contains(route), "docs/serve.md: {route}");
+    }
+}
+
 #[test]
 fn every_reference_leads_to_something() {
     fn walk(whole: &Value, part: &Value) -> usize {
