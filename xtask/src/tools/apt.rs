@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::ask::{Answer, Ask};
-use super::plan::{Package, Plan, Refusal};
+use super::plan::{AptRefusal, Package, Plan};
 use crate::cargo::{program, shown};
 
 pub(super) struct Apt<'a> {
@@ -33,13 +33,13 @@ impl Apt<'_> {
     }
 
     /// What apt would do to install packages.
-    pub(super) fn plan(&self, packages: &[&str]) -> Result<Plan, Refusal> {
+    pub(super) fn plan(&self, packages: &[&str]) -> Result<Plan, AptRefusal> {
         let simulate = ["--simulate", "install", "--no-install-recommends"];
         Plan::read(&(self.ask)(self.command(&simulate).args(packages)))
     }
 
     /// All that packages need and is not installed in the version that apt offers, whatever conflicts with it.
-    pub(super) fn lacking(&self, packages: &[&str]) -> Result<Vec<Package>, Refusal> {
+    pub(super) fn lacking(&self, packages: &[&str]) -> Result<Vec<Package>, AptRefusal> {
         let mut command = self.command(&["-o", "Dir::State::status=/dev/null"]);
         command
             .args(["--simulate", "install", "--no-install-recommends"])

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Unpacked;
 use super::apt::Apt;
-use super::plan::{Package, Refusal};
+use super::plan::{AptRefusal, Package};
 use super::unpack::{unpack, write_script};
 use crate::cargo::program;
 
@@ -40,8 +40,8 @@ pub(super) fn bring(
             None => (plan.lacking(), "only root can install it".to_owned()),
             Some(changes) => (plan.lacking(), format!("apt would {changes}")),
         },
-        Err(Refusal::Unknown(complaint)) => return Err(format!("apt: {complaint}")),
-        Err(Refusal::Conflict(complaint)) => {
+        Err(AptRefusal::Unknown(complaint)) => return Err(format!("apt: {complaint}")),
+        Err(AptRefusal::Conflict(complaint)) => {
             let lacking = apt.lacking(packages).map_err(|why| format!("apt: {why}"))?;
             (lacking, format!("apt cannot install it ({complaint})"))
         }

@@ -20,7 +20,7 @@ pub(super) struct Plan {
 
 /// Why apt has no plan.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum AptRefusal {
     /// It has no such package.
     Unknown(String),
     /// What is installed or held stands against it.
@@ -28,21 +28,21 @@ pub(super) enum Refusal {
 }
 
 impl Plan {
-    pub(super) fn read(answer: &Answer) -> Result<Self, Refusal> {
+    pub(super) fn read(answer: &Answer) -> Result<Self, AptRefusal> {
         if !answer.succeeded() {
             let complaint = answer.complaint();
             let is_unknown = complaint.starts_with("Unable to locate package")
                 || complaint.ends_with("has no installation candidate");
             return Err(if is_unknown {
-                Refusal::Unknown(complaint)
+                AptRefusal::Unknown(complaint)
             } else {
-                Refusal::Conflict(complaint)
+                AptRefusal::Conflict(complaint)
             });
         }
         let mut plan = Self::default();
         for line in answer.text.lines() {
             plan.add(line)
-                .ok_or_else(|| Refusal::Conflict(format!("cannot read apt's line: {line}")))?;
+                .ok_or_else(|| AptRefusal::Conflict(format!("cannot read apt's line: {line}")))?;
         }
         Ok(plan)
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Package {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for AptRefusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Self::Unknown(complaint) | Self::Conflict(complaint)) = self;
         f.write_str(complaint)

@@ -137,6 +137,7 @@ fn lost(before: Losses, now: Losses) -> impl Iterator<Item = String> {
              of other holders may be equal to those issued since (`randflake explain`)",
         ),
     ];
+    // One line for all of a second: a server may hold dozens of leases, which are lost together.
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
     counts.map(|(count, what)| format!("leases lost: {count} {what}"))
 }

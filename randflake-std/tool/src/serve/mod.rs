@@ -127,6 +127,7 @@ impl ServeArgs {
     fn ticket_key(&self, service: &Service) -> Result<Option<Secret>, Failure> {
         let key = self.ticket_key.read()?;
         if let Some(key) = &key {
+            // Each device has the key of tickets; with the namespace's it could make and read every id.
             let seal = KeyCheck::of(&key.cipher());
             let is_same =
                 |space: &&Arc<ServedNamespace>| KeyCheck::of(space.codec().permutation()) == seal;

@@ -137,7 +137,7 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
     }))
 }
 
-/// Two namespaces under one secret issue equal ids.
+/// Two namespaces under one secret issue equal ids. The store refuses that, too, but only once both have leased.
 fn differs(space: &ServedNamespace, others: &[ServedNamespace]) -> Result<(), String> {
     let seal = |space: &ServedNamespace| KeyCheck::of(space.codec().permutation());
     for other in others {

@@ -50,6 +50,7 @@ pub(super) fn parse(text: &str, before: &[Arc<Principal>]) -> Result<Vec<Arc<Pri
     let mut principals: Vec<Arc<Principal>> = Vec::new();
     for (index, (number, line)) in crate::serve::key_values::lines(text).enumerate() {
         let wrong = |problem: String| format!("line {number}: {problem}");
+        // Before the words are read, of which a later version may have others.
         if line.starts_with("version=") {
             check_version(line, index == 0).map_err(wrong)?;
             continue;
@@ -57,6 +58,7 @@ pub(super) fn parse(text: &str, before: &[Arc<Principal>]) -> Result<Vec<Arc<Pri
         let line: TokenLine = line.parse().map_err(wrong)?;
         let is_namesake = |other: &&Arc<Principal>| other.name() == line.name;
         for other in &principals {
+            // Otherwise two clients with one name would share leases, devices and quotas without anybody's wish.
             if is_namesake(&other) && !other.expires() && line.until.is_none() {
                 let message = format!(
                     "the name {:?} is used twice: each token needs its own; of two lines of one name, all but the last need \
@@ -133,6 +135,7 @@ impl FromStr for TokenLine {
                 .map(|text| node_ids(&text))
                 .transpose()?,
         };
+        // A word that is not known may be a limit, misspelt: the token would have more rights than was meant.
         words.end()?;
         Ok(line)
     }
@@ -140,6 +143,7 @@ impl FromStr for TokenLine {
 
 /// A token's name, which stands in the log and before its leases.
 pub(crate) fn name(text: &str) -> Result<String, String> {
+    // No colon, which stands behind it in a holder's name, and nothing that a log or a file of words would have to escape.
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.@/".contains(c);
     if (1..=64).contains(&text.len()) && text.chars().all(is_allowed) {
         return Ok(text.to_owned());

@@ -89,6 +89,7 @@ impl Boards {
 
 impl Board {
     fn take(store: &mut LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
+        // The store's clock is read at some time between the two: half of the way is the best guess.
         let before = here();
         let theirs = store.now()?;
         let middle = before.midpoint(here());

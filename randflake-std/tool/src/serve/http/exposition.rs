@@ -122,6 +122,7 @@ fn write(app: &App, principal: &Principal, out: &mut Exposition<'_>) {
     let help = "Whether the file of tokens cannot be used, so that revoked ones still count.";
     out.gauge("randflake_serve_tokens_stale", help);
     out.value(&[], u8::from(service.access.is_stale()));
+    // What all clients do together tells the administrator of one namespace about the others.
     if service.is_admin_of_all(principal) {
         write_totals(service, out);
         write_memory(&app.memory, out);

@@ -97,7 +97,7 @@ fn range(text: &str) -> Option<(String, u32)> {
     Some((name.to_ascii_lowercase(), quality))
 }
 
-/// `0` to `1`, with up to three digits behind the point.
+/// `0` to `1`, with up to three digits behind the point: RFC 9110, 12.4.2.
 fn thousandths(text: &str) -> Option<u32> {
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let whole: u32 = whole.parse().ok()?;

@@ -12,6 +12,7 @@ use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{Inspected, read_id};
 
+/// Ids of one request: what is shown of them is about 200 kB.
 const MOST: usize = 1_000;
 /// So many ids in their longest form, base2: what is read of shorter texts takes many times their length.
 const MAX_LEN: usize = 80 << 10;

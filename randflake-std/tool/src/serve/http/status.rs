@@ -105,6 +105,7 @@ pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Re
     request.begin(Weight::OVERVIEW, &[])?;
     request.must_be_admin()?;
     let ApiRequest { app, principal, .. } = &request;
+    // One, however many namespaces: their boards are cached, and shared by all who look.
     principal.take_reads(1)?;
     let service = &app.service;
     let mut namespaces = Vec::new();
@@ -162,6 +163,7 @@ fn state_of(
         .as_ref()
         .ok()
         .and_then(|board| board.quarantine.as_ref());
+    // In the order of what an operator does first: a quarantine explains all that follows from it.
     match (health, quarantine, board) {
         (_, Some(quarantine), _) => ("quarantine", Some(quarantine.text.clone())),
         (None, ..) => (

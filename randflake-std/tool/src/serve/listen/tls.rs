@@ -88,6 +88,8 @@ impl Tls {
             Some(&self.key),
             self.client_ca.as_ref(),
         ];
+        // All three together: a certificate and a key that are not each other's must never be in use, and while one of them
+        // is replaced that is an error, after which the old ones stay.
         if !always && !files.into_iter().flatten().any(Watched::has_changed) {
             return Ok(false);
         }
@@ -111,6 +113,7 @@ impl Tls {
     /// Returns once a client's certificate is no longer accepted, because the file of authorities has changed. Otherwise a
     /// client whose authority was removed would go on for as long as it keeps its connection.
     pub(super) async fn refused(&self, chain: &[CertificateDer<'_>]) {
+        // Who has shown none was accepted without: there is no such file.
         let Some((own, above)) = chain.split_first() else {
             return core::future::pending().await;
         };
@@ -135,6 +138,7 @@ fn configure(
     client_ca: Option<&Watched>,
 ) -> Result<TlsState, Failure> {
     let chain = certificates(certificate, "the certificate")?;
+    // Used all the same: who renews it in time is not served by a server that refuses to start, and clients decide.
     if let Some(problem) = chain.first().and_then(unfit) {
         say(&format!(
             "warning: {}: clients will refuse it",

@@ -11,7 +11,7 @@ use std::process;
 use super::reply::Replies;
 use super::session::{Answered, CommandArgs, RespSession};
 use super::table::{self, Action, CommandEntry, TABLE};
-use crate::serve::access::Scope;
+use crate::serve::access::{Principal, Scope};
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// The version of Redis that clients are told, some of which choose commands by it. `HELLO` came with 6, and nothing of 7.0
@@ -232,12 +232,13 @@ pub(super) async fn info(session: &mut RespSession) -> Answered {
     session
         .hold(LINE * session.service.spaces().count())
         .await?;
-    let text = info_text(session);
+    let principal = session.principal()?;
+    let text = info_text(session, &principal);
     session.out.bulk(text.as_bytes());
     Ok(())
 }
 
-fn info_text(session: &RespSession) -> String {
+fn info_text(session: &RespSession, principal: &Principal) -> String {
     let service = &session.service;
     let mut text = format!(
         "# Server\r\nserver_name:randflake\r\nredis_version:{REDIS_VERSION}\r\nrandflake_version:{}\r\n\
@@ -248,11 +249,8 @@ fn info_text(session: &RespSession) -> String {
         process::id(),
         service.uptime().as_secs(),
     );
-    let Ok(principal) = session.principal() else {
-        return text;
-    };
     // A string takes all that is written.
-    if service.is_admin_of_all(&principal) {
+    if service.is_admin_of_all(principal) {
         // What all clients do together.
         let (connections, counters) = (&service.counters.resp, &service.counters);
         _ = write!(
@@ -267,7 +265,7 @@ fn info_text(session: &RespSession) -> String {
         );
     }
     text.push_str("# Namespaces\r\n");
-    for space in service.spaces_of(&principal) {
+    for space in service.spaces_of(principal) {
         let is_ready = space.health().is_some_and(|health| health.is_ready());
         _ = write!(
             text,

@@ -20,6 +20,7 @@ pub(super) async fn incr(session: &mut RespSession, words: CommandArgs<'_>) -> A
 
 /// `INCRBY namespace 1`, which some clients send for `INCR`.
 pub(super) async fn incr_by(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    // Whoever adds 10 expects the nine before to be theirs, too.
     if words.get(2) != Some(b"1") {
         return Err(Refusal::invalid(
             "ids do not follow each other: INCRBY takes 1 only; for more ids use ID.NEXT namespace COUNT n",

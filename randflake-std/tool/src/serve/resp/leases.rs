@@ -84,6 +84,7 @@ pub(super) async fn release(session: &mut RespSession, words: CommandArgs<'_>) -
 pub(super) async fn list(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     const USAGE: &str = "LEASE.LIST namespace [FROM cursor] [COUNT n] [ALL]";
     let is_all = |word: &[u8]| word.eq_ignore_ascii_case(b"ALL");
+    // The one option without a value, so that the others are pairs.
     let all = words.len() > 2 && words.get(words.len() - 1).is_some_and(is_all);
     let end = words.len() - usize::from(all);
     let mut asked = LeaseQuery {
@@ -116,6 +117,7 @@ pub(super) async fn list(session: &mut RespSession, words: CommandArgs<'_>) -> A
 }
 
 fn document(words: CommandArgs<'_>) -> Result<LeaseDocument, Refusal> {
+    // The object as it was answered: its members are checked by the type, its leases by the store.
     serde_json::from_slice(words.get(1).unwrap_or_default()).map_err(|error| {
         Refusal::invalid(format!(
             "this is not what LEASE.ACQUIRE or LEASE.RENEW answered: {error}"

@@ -66,6 +66,8 @@ impl Parser {
         input: &[u8],
         limits: CommandLimits,
     ) -> Result<Option<usize>, Violation> {
+        // At the beginning of a command; in its midst what was read stays read, or a client that sends a byte at a time would
+        // make the server read each command as often as it has bytes.
         if self.at == 0 {
             self.words.clear();
             match input.first() {

@@ -24,6 +24,7 @@ impl Replies {
         /// Capacity kept for the next batch.
         const KEPT: usize = 64 << 10;
         self.bytes.clear();
+        // One long array of ids must not be kept for each connection that has ever asked for one.
         self.bytes.shrink_to(KEPT);
     }
 

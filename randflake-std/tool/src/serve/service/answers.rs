@@ -95,6 +95,7 @@ impl AnswerTimes {
     pub(crate) fn add(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         let micros = nanos.div_ceil(1_000);
+        // Rounded up to microseconds, so that a bucket never has what took longer than its bound.
         let bucket = BOUNDS.partition_point(|(bound, _)| *bound < micros);
         self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
         self.nanos.fetch_add(nanos, Ordering::Relaxed);

@@ -92,6 +92,7 @@ impl Service {
                 let namespace = store.namespace();
                 let shortest = Duration::from_millis(namespace.spec().tick_ms());
                 let request = AcquireRequest {
+                    // Made here: with one that the client chose, a second program that sends it would get the same leases.
                     token: Token::random()
                         .map_err(|error| Refusal::new(RefusalKind::Failed, error))?,
                     holder: &holder,
@@ -120,6 +121,7 @@ impl Service {
         ttl: Option<Duration>,
     ) -> Result<LeaseDocument, Refusal> {
         let request = request_id(request)?;
+        // The range may be narrower than when the lease was granted. A release needs no check: it takes nothing.
         if let Some(own) = principal.node_ids() {
             check_within(
                 principal,
@@ -156,6 +158,7 @@ impl Service {
     ) -> Result<T, Refusal> {
         let space = Arc::clone(self.space(principal, Scope::Leases, &document.namespace)?);
         check_leases(u32::try_from(document.leases.len()).unwrap_or(u32::MAX))?;
+        // A document of another layout has ticks that mean other times here.
         let is_other = document.check_layout(space.namespace());
         is_other.map_err(|failure| Refusal::new(RefusalKind::Conflict, failure))?;
         let done = space.with_store(principal, move |store| work(document, store));
@@ -170,6 +173,7 @@ impl Service {
         asked: LeaseQuery,
     ) -> Result<Listed, Refusal> {
         check_leases(asked.most)?;
+        // Who leases sees who else does; who administers need not lease.
         let scope = if principal.has(Scope::Admin) {
             Scope::Admin
         } else {
@@ -229,6 +233,7 @@ fn holder(principal: &Principal, asked: Option<String>) -> Result<String, Refusa
     /// With the longest name of a token it is no longer than what a store keeps.
     const MOST: usize = 48;
     if let Some(name) = &asked {
+        // Names of devices' leases are found by what they begin with.
         let is_device = name == "device" || name.starts_with("device/");
         if name.is_empty() || name.len() > MOST || name.contains(char::is_control) || is_device {
             let message = format!(

@@ -94,6 +94,7 @@ impl Service {
             // Another server may have read a better file.
             return false;
         }
+        // One that is starting, or whose store does not answer, may be this server's own trouble: others may do better.
         let reasons: Vec<_> = self.spaces().map(|space| space.not_ready()).collect();
         let may_lack = |reason: &NotReady| reason.is_of_namespace;
         reasons.iter().any(Option::is_none) && reasons.iter().flatten().all(may_lack)
@@ -139,6 +140,7 @@ impl Service {
     ) -> Result<(), Refusal> {
         let space = self.space(principal, Scope::Ids, namespace)?;
         check_count(ids.len())?;
+        // Taken whether or not there are ids: it limits what is asked, and nothing is given back, which could be asked again.
         principal.take_ids(ids.len())?;
         space.fill(ids, patience).await
     }
