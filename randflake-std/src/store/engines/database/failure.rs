@@ -38,20 +38,20 @@ pub(in crate::store) enum Sort {
 
 impl DatabaseFailure {
     /// What the server or its client says, and its message without the client's words around it.
-    pub(in crate::store) fn told(
+    pub(in crate::store) fn of_client(
         error: impl Error + Send + Sync + 'static,
         sort: Sort,
         message: String,
     ) -> Self {
         // Wherever the client has put it, a certificate that is not trusted cannot pass by itself.
         let refusal = encryption::refusal(&error).map(EngineError::unusable);
-        let told = refusal.unwrap_or_else(|| match sort {
+        let failure = refusal.unwrap_or_else(|| match sort {
             Sort::Lasting => EngineError::unusable(message),
             Sort::Passing | Sort::Overtaken => EngineError::unavailable(message),
         });
         Self {
             is_overtaken: sort == Sort::Overtaken,
-            ..Self::of_the_connection(told.because(error))
+            ..Self::of_the_connection(failure.because(error))
         }
     }
 

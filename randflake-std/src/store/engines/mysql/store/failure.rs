@@ -23,7 +23,7 @@ const SORTS: [(u16, Sort); 11] = [
 
 impl From<Error> for DatabaseFailure {
     fn from(error: Error) -> Self {
-        told(error, "")
+        failure_of(error, "")
     }
 }
 
@@ -32,21 +32,21 @@ pub(super) fn of_login(error: Error, is_encrypted: bool) -> DatabaseFailure {
     // Which is all that `MariaDB` says to who does not encrypt and should.
     if code(&error) == Some(ACCESS_DENIED) && !is_encrypted {
         let hint = ": if the server takes encrypted connections only, take sslmode=verify-full";
-        return told(error, hint);
+        return failure_of(error, hint);
     }
-    told(error, "")
+    failure_of(error, "")
 }
 
-fn told(error: Error, hint: &str) -> DatabaseFailure {
+fn failure_of(error: Error, hint: &str) -> DatabaseFailure {
     // All numbers that are not listed may pass: a try costs less than a store that gives up.
     let sort = SORTS.iter().find(|(known, _)| code(&error) == Some(*known));
     let message = match &error {
-        Error::Server(told) => format!("{}{hint}", told.message),
+        Error::Server(error) => format!("{}{hint}", error.message),
         Error::Io(IoError::Io(error)) => error.to_string(),
         Error::Driver(error) => error.to_string(),
         error => error.to_string(),
     };
-    DatabaseFailure::told(
+    DatabaseFailure::of_client(
         error,
         sort.map_or(Sort::Passing, |(_, sort)| *sort),
         message,
@@ -55,7 +55,7 @@ fn told(error: Error, hint: &str) -> DatabaseFailure {
 
 fn code(error: &Error) -> Option<u16> {
     match error {
-        Error::Server(told) => Some(told.code),
+        Error::Server(error) => Some(error.code),
         _ => None,
     }
 }

@@ -39,11 +39,11 @@ impl From<Error> for DatabaseFailure {
         let sort = SORTS.iter().find(|(code, _)| error.code() == Some(code));
         // The client's own words around the server's message repeat that it is an error of the database.
         let message = match (error.as_db_error(), error.source()) {
-            (Some(told), _) => told.message().to_owned(),
+            (Some(reply), _) => reply.message().to_owned(),
             (None, Some(cause)) => format!("{error}: {cause}"),
             (None, None) => error.to_string(),
         };
-        Self::told(
+        Self::of_client(
             error,
             sort.map_or(Sort::Passing, |(_, sort)| *sort),
             message,

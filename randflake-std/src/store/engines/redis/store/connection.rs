@@ -7,8 +7,8 @@ use core::time::Duration;
 use std::process;
 
 use redis::{
-    Client, ConnectionAddr, ConnectionLike as _, ErrorKind, RedisError, RedisResult,
-    ServerErrorKind,
+    Client, ConnectionAddr, ConnectionLike as _, ErrorKind, Pipeline, RedisError, RedisResult,
+    ServerErrorKind, Value,
 };
 
 use super::process::takes_sections;
@@ -182,9 +182,9 @@ impl Connection {
         };
         open.limit(self.time_limit)?;
         // The first words of a connection without a password, so that encryption fails here.
-        let told = redis::cmd("INFO").arg("server").query(&mut open.redis);
-        let told: String = told.map_err(|error| self.hint(error))?;
-        open.takes_sections = takes_sections(&told);
+        let info = redis::cmd("INFO").arg("server").query(&mut open.redis);
+        let info: String = info.map_err(|error| self.hint(error))?;
+        open.takes_sections = takes_sections(&info);
         Ok(open)
     }
 
@@ -237,6 +237,16 @@ impl Connection {
 }
 
 impl RedisSession {
+    /// The answers to commands that are sent together; each may be an error of its own. The client's own way waits for each
+    /// answer, also for the others once one has not come in time: five times the limit while a server hangs. This stops at
+    /// the first. What is left unread ends with the connection.
+    pub(super) fn ask_all(&mut self, commands: &Pipeline) -> RedisResult<Vec<RedisResult<Value>>> {
+        self.redis
+            .send_packed_command(&commands.get_packed_pipeline())?;
+        let answer = |_| Ok(self.redis.recv_response()?.extract_error());
+        (0..commands.len()).map(answer).collect()
+    }
+
     /// Reads for a moment: there is nothing to read but the connection's end. A message that nobody asked for is read as one
     /// to subscribers, as a reply that comes late would count as the next one's.
     fn has_ended(&mut self) -> bool {

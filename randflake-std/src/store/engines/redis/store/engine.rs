@@ -10,7 +10,6 @@ use randflake_core::Clock;
 use redis::{RedisResult, Script, Value, from_redis_value};
 
 use super::connection::{Connection, RedisSession};
-use super::in_time::InTime;
 use super::process::{REPLACING, RedisProcess, SECTIONS, field};
 use super::{diagnosis, rights};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Write, read_clock};
@@ -18,9 +17,6 @@ use crate::store::engines::shown;
 use crate::store::url::Location;
 use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
-
-/// What the server is asked for together: a hash's fields, its clock, and `INFO` in one part or in several.
-type RedisAnswers = Vec<RedisResult<Value>>;
 
 /// A field of a hash, and its value. Not all that others have put there is text.
 type HashField = (Vec<u8>, Vec<u8>);
@@ -159,9 +155,7 @@ impl Engine for Redis {
             for sections in SECTIONS.chunks(together) {
                 asked.cmd("INFO").arg(sections);
             }
-            asked.ignore_errors();
-            let answer: RedisAnswers = asked.query(&mut InTime(&mut open.redis))?;
-            let mut answer = answer.into_iter();
+            let mut answer = open.ask_all(&asked)?.into_iter();
             let mut next = || answer.next().unwrap_or(Ok(Value::Nil));
             let texts: Vec<Option<Vec<u8>>> = from_redis_value(next()?)?;
             let texts = texts.into_iter().map(|text| text.map(shown));
@@ -171,7 +165,7 @@ impl Engine for Redis {
                 .collect::<RedisResult<_>>()?;
             let info = info.join("\n");
             let mut texts = texts.into_iter();
-            let server = RedisProcess::told(&info, texts.next().flatten())?;
+            let server = RedisProcess::parse(&info, texts.next().flatten())?;
             let policy = field(&info, "maxmemory_policy").to_owned();
             Ok((texts.collect::<Vec<_>>(), server, policy, time))
         };
@@ -232,7 +226,7 @@ impl Engine for Redis {
         let invoke = |open: &mut RedisSession| {
             let answer = script.invoke::<(bool, (u64, u32))>(&mut open.redis);
             if answer.as_ref().is_err_and(rights::is_unnamed) {
-                rights::check(&mut open.redis, &hash)?;
+                rights::check(open, &hash)?;
             }
             answer.map(|(is_done, time)| is_done.then_some(time))
         };
@@ -265,12 +259,10 @@ impl Engine for Redis {
                 let hash = [b"randflake:{", &**namespace, b"}"].concat();
                 asked.cmd("HMGET").arg(hash).arg(name(Key::Namespace));
             }
-            asked.ignore_errors();
             let found: Vec<Option<Vec<u8>>> = self.connection.run(|open| {
-                let answer: RedisAnswers = asked.query(&mut open.redis)?;
-                let found = answer.into_iter().map(|text| match text {
-                    // A key that is no hash is another program's.
-                    // Named as damaged, where an error would hide all other namespaces.
+                let found = open.ask_all(&asked)?.into_iter().map(|text| match text {
+                    // A key that is no hash is another program's. It is named as damaged: an error would hide all other
+                    // namespaces.
                     Err(error) if error.code() == Some("WRONGTYPE") => Ok(Some(Vec::new())),
                     text => {
                         let [text]: [Option<Vec<u8>>; 1] = from_redis_value(text?)?;

@@ -3,7 +3,6 @@
 mod connection;
 mod diagnosis;
 mod engine;
-mod in_time;
 mod process;
 mod rights;
 mod settings;
@@ -154,7 +153,7 @@ impl RedisStore {
         let Redis {
             connection, hash, ..
         } = &mut redis;
-        connection.run(|open| rights::check(&mut open.redis, hash))?;
+        connection.run(|open| rights::check(open, hash))?;
         LeaseStore::opened(redis, namespace.clone())
     }
 }

@@ -22,8 +22,8 @@ pub(super) struct RedisProcess {
 }
 
 impl RedisProcess {
-    /// As the server tells in its `INFO`. It forgets after a while whom it took over from, which is `noted` then.
-    pub(super) fn told(info: &str, noted: Option<String>) -> RedisResult<Self> {
+    /// As the server tells in its `INFO`. It forgets after a while whom it took over from, which is the `former` master that the store has noted.
+    pub(super) fn parse(info: &str, former: Option<String>) -> RedisResult<Self> {
         // Its texts may be old, and it refuses to write.
         if field(info, "role") == "slave" {
             let sentence = "it is a replica: name its master in the URL";
@@ -33,14 +33,14 @@ impl RedisProcess {
         // Forty zeros if it was never a replica.
         let promoted = field(info, "master_replid2").trim_start_matches('0');
         let calls = |line: &str| -> Option<u64> {
-            let (name, told) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
-            let (calls, _) = told.split_once(',')?;
+            let (name, figures) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
+            let (calls, _) = figures.split_once(',')?;
             calls.parse().ok().filter(|_| is_replacing(name))
         };
         Ok(Self {
             run_id: field(info, "run_id").to_owned(),
             promoted: if promoted.is_empty() {
-                noted.unwrap_or_default()
+                former.unwrap_or_default()
             } else {
                 promoted.to_owned()
             },

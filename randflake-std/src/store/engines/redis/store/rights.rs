@@ -1,14 +1,14 @@
 //! What the server's user may do.
 
-use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
+use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
 
+use super::connection::RedisSession;
 use super::engine::WRITE;
-use super::in_time::InTime;
 use crate::vocabulary::EngineError;
 
 /// Finds out whether the user may run each command, by calls that change nothing. All are sent at once: a process that
 /// starts waits once for their replies, not seven times.
-pub(super) fn check(redis: &mut redis::Connection, hash: &str) -> RedisResult<()> {
+pub(super) fn check(open: &mut RedisSession, hash: &str) -> RedisResult<()> {
     let mut calls = redis::pipe();
     calls.cmd("SCRIPT").arg("LOAD").arg(WRITE);
     // The shortest part that every server has.
@@ -19,8 +19,7 @@ pub(super) fn check(redis: &mut redis::Connection, hash: &str) -> RedisResult<()
     // The first lacks a value, and the second's script is none: both are refused once the right is there.
     calls.cmd("HSET").arg(hash).arg(&["-", "-", "-"]);
     calls.cmd("EVALSHA").arg("0".repeat(40)).arg("0");
-    let replies: Vec<RedisResult<Value>> = calls.ignore_errors().query(&mut InTime(redis))?;
-    let mut errors = replies.into_iter().filter_map(Result::err);
+    let mut errors = open.ask_all(&calls)?.into_iter().filter_map(Result::err);
     // Other errors, such as a server that still loads its data, come again with the first read, which says more.
     errors.find(is_lacking).map_or(Ok(()), Err)
 }
