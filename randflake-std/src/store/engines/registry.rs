@@ -8,7 +8,7 @@ use crate::vocabulary::{Namespace, StoreError};
 /// build.
 #[derive(Debug)]
 pub(in crate::store) struct Registration {
-    /// For people.
+    /// Name of the engine in messages.
     pub(in crate::store) name: &'static str,
     /// The cargo feature that brings it; empty if every build has it.
     pub(in crate::store) feature: &'static str,

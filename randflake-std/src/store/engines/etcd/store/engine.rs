@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::client::{EtcdClient, not_understood};
 use super::keys::Prefix;
-use super::transaction::{Kv, OPERATIONS, Outcome, Range, Transaction};
+use super::transaction::{Kv, OPERATIONS, Range, Transaction, TransactionOutcome};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
 use crate::store::url::Location;
 use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
@@ -78,7 +78,7 @@ impl Etcd {
             write
                 .compare(&setbacks, &Before::read(counted))
                 .put(&setbacks, &(count + 1).to_string());
-            if let (header, Outcome::Written) = self.client.write(&write)? {
+            if let (header, TransactionOutcome::Written) = self.client.write(&write)? {
                 self.revision = header.revision;
             }
         }
@@ -187,9 +187,9 @@ impl Engine for Etcd {
         // Linearizable, as all transactions are: it is decided by the majority.
         let (header, outcome) = self.client.write(&transaction)?;
         let is_written = match outcome {
-            Outcome::Written => true,
+            TransactionOutcome::Written => true,
             // The first try was executed and its answer lost.
-            Outcome::Refused(there) => last.is_some_and(|last| there.contains(&last)),
+            TransactionOutcome::Refused(there) => last.is_some_and(|last| there.contains(&last)),
         };
         if !is_written {
             return Ok(Committed::Stale);

@@ -64,7 +64,7 @@ pub(super) struct Transaction {
 
 /// What became of it.
 #[derive(Debug)]
-pub(super) enum Outcome {
+pub(super) enum TransactionOutcome {
     Written,
     /// Something was not as it must be. What was to be read then.
     Refused(Vec<Kv>),
@@ -118,7 +118,10 @@ impl EtcdClient {
     }
 
     /// Writes all of it, or nothing.
-    pub(super) fn write(&mut self, write: &Transaction) -> Result<(Header, Outcome), EngineError> {
+    pub(super) fn write(
+        &mut self,
+        write: &Transaction,
+    ) -> Result<(Header, TransactionOutcome), EngineError> {
         let body = json!({
             "compare": write.compares,
             "success": write.puts,
@@ -129,10 +132,10 @@ impl EtcdClient {
         // The gateway leaves out what is false.
         // gRPC's JSON leaves out fields that have their default.
         if answer.get("succeeded") == Some(&Value::Bool(true)) {
-            return Ok((header, Outcome::Written));
+            return Ok((header, TransactionOutcome::Written));
         }
         let read = kvs(&answer, write.if_refused.len()).ok_or_else(not_understood)?;
-        Ok((header, Outcome::Refused(read)))
+        Ok((header, TransactionOutcome::Refused(read)))
     }
 }
 
