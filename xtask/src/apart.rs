@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The exit status, or what was wrong with what was typed: then nothing has run.
-pub(crate) type Outcome = Result<ExitCode, String>;
+pub(crate) type ExitResult = Result<ExitCode, String>;
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
@@ -21,7 +21,7 @@ pub(crate) struct Apart {
     help: &'static str,
     /// Forms of it that take seconds, and the parts of `cargo xtask test` that run them: what nobody runs breaks unseen.
     in_test: &'static [(&'static str, &'static str)],
-    main: fn(Arguments) -> Outcome,
+    main: fn(Arguments) -> ExitResult,
 }
 
 pub(crate) const APART: &[Apart] = &[

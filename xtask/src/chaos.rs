@@ -1,7 +1,7 @@
 //! `chaos`: what processes, servers and the engine of a whole fleet go through. The part `serve` does each once, on one
 //! engine.
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::engines::{CHAOS, CHAOS_ON_POSTGRES, Test};
 use crate::report::Report;
 use crate::setup::Need;
@@ -39,7 +39,7 @@ fn run_for(report: &mut Report, test: &Test, only: &[&str], seconds: u32) {
     });
 }
 
-pub(crate) fn main(mut typed: Arguments) -> Outcome {
+pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let minutes = apart::number(&mut typed, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
     apart::nothing_else(typed)?;
     let run = |report: &mut Report| run_for(report, &CHAOS, &[], minutes * 60 / ENGINES);

@@ -1,7 +1,7 @@
 //! `check`: what is quick enough for each edit. Its builds are incremental, unlike those of `test`, and clippy looks at
 //! what is built while it is compiled.
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::cargo;
 use crate::lint;
 use crate::matrix::{Library, features_of, published};
@@ -25,7 +25,7 @@ const SEARCHES: &[&str] = &[
     "the_last_65536_leases_stay_until_they_are_old",
 ];
 
-pub(crate) fn main(mut typed: Arguments) -> Outcome {
+pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let library = apart::text(&mut typed, "-p")?;
     let library = library.map(|name| named(&name)).transpose()?;
     apart::nothing_else(typed)?;

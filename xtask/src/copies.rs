@@ -1,11 +1,11 @@
 //! `copies`: an emulated machine's state is saved once and resumed twice. No part of `test`: it brings an emulator and a
 //! kernel for one question.
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::engines::{COPIED_MACHINES, MACHINE_PROGRAM};
 use crate::report::Report;
 
-pub(crate) fn main(typed: Arguments) -> Outcome {
+pub(crate) fn main(typed: Arguments) -> ExitResult {
     apart::nothing_else(typed)?;
     let needs = COPIED_MACHINES.needs();
     let run = |report: &mut Report| COPIED_MACHINES.run(report);

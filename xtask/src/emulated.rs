@@ -11,7 +11,7 @@ use crate::setup::Need;
 use crate::size::wasm;
 use crate::tools::{NODE, NODE_WASI, QEMU_AARCH64, QEMU_OWN, QEMU_S390X, S390X_LINKER, Tool};
 
-struct Machine {
+struct Emulated {
     what: &'static str,
     target: &'static str,
     /// What the compiler is told beyond the target's name.
@@ -24,8 +24,8 @@ struct Machine {
 
 const ROOT: &str = "{root}";
 
-const MACHINES: &[Machine] = &[
-    Machine {
+const MACHINES: &[Emulated] = &[
+    Emulated {
         what: "NEON",
         // Rust brings all that is needed to link for musl.
         target: "aarch64-unknown-linux-musl",
@@ -34,7 +34,7 @@ const MACHINES: &[Machine] = &[
         arguments: &[],
         linker: None,
     },
-    Machine {
+    Emulated {
         what: "a big-endian machine",
         target: "s390x-unknown-linux-gnu",
         flags: "",
@@ -42,7 +42,7 @@ const MACHINES: &[Machine] = &[
         arguments: &["-L", "{root}/usr/s390x-linux-gnu"],
         linker: Some(&S390X_LINKER),
     },
-    Machine {
+    Emulated {
         what: "simd128",
         target: "wasm32-wasip1",
         flags: "-Ctarget-feature=+simd128",
@@ -101,7 +101,7 @@ fn forks(report: &mut Report) {
 }
 
 /// What tells cargo how to build for a machine, and how to run that; `None` if a tool is missing.
-fn settings(report: &mut Report, machine: &Machine) -> Option<Vec<(String, String)>> {
+fn settings(report: &mut Report, machine: &Emulated) -> Option<Vec<(String, String)>> {
     let what = format!("tests on {}", machine.what);
     let emulator = report.tool(machine.emulator, &what)?;
     let libraries = machine.linker.map_or_else(|| "/".into(), Tool::root);

@@ -3,16 +3,16 @@
 
 use std::fs;
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{cargo, nightly, output_of, root};
 use crate::report::Report;
 
 /// Package, name and sanitizer of a target: a file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of
 /// the package. What is in `seeds/NAME` and `NAME.dict` beside it is where it begins, and the words it puts together. Code
 /// without `unsafe` is several times as fast without the sanitizer.
-type Target = (&'static str, &'static str, &'static str);
+type FuzzTarget = (&'static str, &'static str, &'static str);
 
-const TARGETS: &[Target] = &[
+const TARGETS: &[FuzzTarget] = &[
     ("sparx64", "blocks", "address"),
     ("randflake-core", "text", "none"),
     ("randflake-core", "bases", "none"),
@@ -24,7 +24,7 @@ const TARGETS: &[Target] = &[
 
 const SECONDS: u32 = 60;
 
-pub(crate) fn main(mut typed: Arguments) -> Outcome {
+pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let limit = limit(&mut typed)?;
     let names = typed.finish().into_iter();
     let names: Vec<String> = names
@@ -47,7 +47,7 @@ fn limit(typed: &mut Arguments) -> Result<String, String> {
 }
 
 /// Those targets, or all.
-fn named(names: &[String]) -> Result<Vec<&'static Target>, String> {
+fn named(names: &[String]) -> Result<Vec<&'static FuzzTarget>, String> {
     let is_one = |name: &String| TARGETS.iter().any(|(_, own, _)| own == name);
     if let Some(unknown) = names.iter().find(|name| !is_one(name)) {
         let all: Vec<_> = TARGETS.iter().map(|(_, name, _)| *name).collect();
@@ -56,11 +56,12 @@ fn named(names: &[String]) -> Result<Vec<&'static Target>, String> {
             all.join(", ")
         ));
     }
-    let is_asked = |(_, own, _): &&Target| names.is_empty() || names.iter().any(|name| name == own);
+    let is_asked =
+        |(_, own, _): &&FuzzTarget| names.is_empty() || names.iter().any(|name| name == own);
     Ok(TARGETS.iter().filter(is_asked).collect())
 }
 
-fn run(report: &mut Report, targets: &[&Target], limit: &str) {
+fn run(report: &mut Report, targets: &[&FuzzTarget], limit: &str) {
     if output_of(&mut nightly(&["cargo", "fuzz", "--version"])).is_none()
         && !report.check(
             "cargo-fuzz",

@@ -1,11 +1,11 @@
 //! `horizon`: what the model of the horizon's flash is asked beyond `test`: each dead cell and each lost bit in
 //! longer boots. Optimised: the search is long.
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::cargo;
 use crate::report::Report;
 
-pub(crate) fn main(typed: Arguments) -> Outcome {
+pub(crate) fn main(typed: Arguments) -> ExitResult {
     apart::nothing_else(typed)?;
     Ok(apart::run("horizon", &[], Report::new(false), |report| {
         let arguments = [

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{cargo, output_of, program, root, shown, target};
 use crate::report::Report;
 use crate::scratch::Scratch;
@@ -21,7 +21,7 @@ pub(crate) fn needs() -> Vec<Need> {
     vec![Need::Tool(&BUILDAH), Need::Tool(&REDIS_CLI)]
 }
 
-pub(crate) fn main(typed: Arguments) -> Outcome {
+pub(crate) fn main(typed: Arguments) -> ExitResult {
     apart::nothing_else(typed)?;
     let run = |report: &mut Report| run(report, static_program);
     Ok(apart::run("image", &needs(), Report::new(false), run))

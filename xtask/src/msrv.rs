@@ -5,7 +5,7 @@
 
 use std::process::Command;
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{nightly, program, root};
 use crate::matrix::{LIBRARIES, all_features, all_features_but, published};
 use crate::report::Report;
@@ -14,7 +14,7 @@ use crate::setup::Need;
 /// Features whose crates need a younger Rust than ours, and which.
 const YOUNGER: (&[&str], &str) = (&["sea-orm", "sqlx"], "1.94");
 
-pub(crate) fn main(typed: Arguments) -> Outcome {
+pub(crate) fn main(typed: Arguments) -> ExitResult {
     apart::nothing_else(typed)?;
     // It comes with a nightly toolchain.
     Ok(apart::run("msrv", &[Need::Miri], Report::new(false), run))

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{cargo, output_of, program, root, shown};
 use crate::matrix::{LIBRARIES, Library, published};
 use crate::report::Report;
@@ -40,7 +40,7 @@ impl Subcommand {
 }
 
 /// `cargo xtask public-api`, with what was typed behind it.
-pub(crate) fn main(mut typed: Arguments) -> Outcome {
+pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let writes = typed.contains("--write");
     apart::nothing_else(typed)?;
     let report = Report::new(false);
@@ -89,7 +89,7 @@ fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
 }
 
 /// `cargo xtask package`: what would be published.
-pub(crate) fn package(typed: Arguments) -> Outcome {
+pub(crate) fn package(typed: Arguments) -> ExitResult {
     apart::nothing_else(typed)?;
     let report = Report::new(false);
     Ok(apart::run("package", &[], report, |report| {

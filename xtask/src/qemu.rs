@@ -14,10 +14,10 @@ use crate::tools::{QEMU_ARM, QEMU_RISCV, Tool};
 pub(crate) struct Target {
     pub(crate) name: &'static str,
     pub(crate) emulator: &'static Tool,
-    pub(crate) machines: &'static [Machine],
+    pub(crate) machines: &'static [Board],
 }
 
-pub(crate) struct Machine {
+pub(crate) struct Board {
     /// Name of the target in the report.
     pub(crate) name: &'static str,
     /// What the emulator is told.
@@ -27,8 +27,8 @@ pub(crate) struct Machine {
     speed: u32,
 }
 
-const fn machine(name: &'static str, options: &'static [&'static str], speed: u32) -> Machine {
-    Machine {
+const fn machine(name: &'static str, options: &'static [&'static str], speed: u32) -> Board {
+    Board {
         name,
         options,
         speed,
@@ -169,7 +169,7 @@ fn command(what: &str, target: &Target) -> Command {
 }
 
 /// An image that counts instructions as time.
-pub(crate) fn emulate(emulator: &Path, machine: &Machine, image: &Path) -> Command {
+pub(crate) fn emulate(emulator: &Path, machine: &Board, image: &Path) -> Command {
     let mut command = boot(emulator, machine, image);
     command
         .arg("-icount")
@@ -183,7 +183,7 @@ pub(crate) fn boot_first(emulator: &Path, target: &Target, image: &Path) -> Opti
     Some(boot(emulator, machine, image))
 }
 
-fn boot(emulator: &Path, machine: &Machine, image: &Path) -> Command {
+fn boot(emulator: &Path, machine: &Board, image: &Path) -> Command {
     // A deadlock ends there. What is run takes less than a second. An emulator that hangs heeds no
     // other signal.
     let mut command = program("timeout", &["--signal=KILL", "60"]);

@@ -1,7 +1,7 @@
 //! `soak`: an hour of killed holders and killed engines. The part `faults` does so for seconds, on the engine that takes
 //! longest to go on.
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::engines::{SOAK, SOAK_ON_REDIS, Test};
 use crate::report::Report;
 
@@ -10,7 +10,7 @@ const MINUTES: u32 = 60;
 /// Of the part `faults`; then until all has gone on.
 const SECONDS: u32 = 3;
 
-pub(crate) fn main(mut typed: Arguments) -> Outcome {
+pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let minutes = apart::number(&mut typed, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
     apart::nothing_else(typed)?;
     let run = |report: &mut Report| run_for(report, &SOAK, &[], minutes * 60 / ENGINES);

@@ -16,10 +16,10 @@ pub const ENGINES: &[(&str, Start)] = &[
     }),
 ];
 
-pub type Start = fn() -> Box<dyn Engine>;
+pub type Start = fn() -> Box<dyn ServerEngine>;
 
 /// A running engine of one server.
-pub trait Engine: Send {
+pub trait ServerEngine: Send {
     fn port(&self) -> u16;
 
     /// The URL of its store, where a client finds the server on this port.
@@ -32,7 +32,7 @@ pub trait Engine: Send {
     }
 }
 
-impl Engine for RedisServer {
+impl ServerEngine for RedisServer {
     fn port(&self) -> u16 {
         self.port
     }
@@ -47,7 +47,7 @@ impl Engine for RedisServer {
 }
 
 /// An etcd cluster of one member.
-impl Engine for EtcdCluster {
+impl ServerEngine for EtcdCluster {
     fn port(&self) -> u16 {
         self.members[0].port
     }
@@ -61,7 +61,7 @@ impl Engine for EtcdCluster {
     }
 }
 
-impl Engine for PostgresServer {
+impl ServerEngine for PostgresServer {
     fn port(&self) -> u16 {
         self.port
     }
@@ -82,7 +82,7 @@ pub fn with_database(mariadb: MariadbServer) -> MariadbServer {
     mariadb
 }
 
-impl Engine for MariadbServer {
+impl ServerEngine for MariadbServer {
     fn port(&self) -> u16 {
         self.port
     }

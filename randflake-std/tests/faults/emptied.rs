@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::thread;
 
-use harness::engine::{Engine, with_database};
+use harness::engine::{ServerEngine, with_database};
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
@@ -58,7 +58,7 @@ pub(crate) fn trials() -> [Trial; 4] {
     ]
 }
 
-fn repeats_nothing(engine: &impl Engine, empty: impl FnOnce()) {
+fn repeats_nothing(engine: &impl ServerEngine, empty: impl FnOnce()) {
     is_noticed(&engine.url(), empty);
 }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::mpsc;
 use std::thread;
 
-use harness::engine::Engine;
+use harness::engine::ServerEngine;
 use randflake_std::lease::{self, StoreErrorKind};
 use randflake_std::{Builder, Plain};
 use tokio::runtime;
@@ -30,7 +30,7 @@ fn grant_at_once(url: &str) {
     end_quarantine(url, "late");
 }
 
-pub(crate) fn a_start_is_waited_for(engine: &mut dyn Engine) {
+pub(crate) fn a_start_is_waited_for(engine: &mut dyn ServerEngine) {
     let url = engine.url();
     engine.server().kill();
     let (tell, told) = mpsc::channel();
@@ -48,7 +48,7 @@ pub(crate) fn a_start_is_waited_for(engine: &mut dyn Engine) {
 }
 
 /// The engine goes on once another task of the runtime has run a hundred times; else it never does.
-pub(crate) fn a_runtime_goes_on(engine: &mut dyn Engine) {
+pub(crate) fn a_runtime_goes_on(engine: &mut dyn ServerEngine) {
     let url = engine.url();
     grant_at_once(&url);
     let runtime = runtime::Builder::new_current_thread()

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Instant;
 
 use harness::clock::WallClock;
-use harness::engine::Engine;
+use harness::engine::ServerEngine;
 use randflake_std::lease::{self, AcquireRequest, Grant, NodeIds, StoreError, Token};
 use randflake_std::{Builder, GenerateError, Handle, Parts, Plain};
 
@@ -18,7 +18,7 @@ use crate::proxy::{Network, Proxy};
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-type Scenario = fn(&mut dyn Engine);
+type Scenario = fn(&mut dyn ServerEngine);
 
 pub(crate) const SCENARIOS: &[(&str, Scenario)] = &[
     ("holders_are_killed", holders_are_killed),
@@ -98,7 +98,7 @@ fn handle(url: &str, name: &str) -> Result<Handle<Few>, Box<dyn core::error::Err
     Ok(Builder::new(Few, Plain, store).ttl(TTL).build()?)
 }
 
-fn holders_are_killed(engine: &mut dyn Engine) {
+fn holders_are_killed(engine: &mut dyn ServerEngine) {
     const KILLS: usize = 12;
     let mut fleet = Fleet::new(engine.url(), "kills");
     begin(&engine.url(), "kills");
@@ -113,7 +113,7 @@ fn holders_are_killed(engine: &mut dyn Engine) {
     fleet.finish(running);
 }
 
-fn holders_are_suspended(engine: &mut dyn Engine) {
+fn holders_are_suspended(engine: &mut dyn ServerEngine) {
     let mut fleet = Fleet::new(engine.url(), "suspension");
     begin(&engine.url(), "suspension");
     let ttls = 4;
@@ -128,7 +128,7 @@ fn holders_are_suspended(engine: &mut dyn Engine) {
     fleet.finish(running);
 }
 
-fn the_engine_is_killed(engine: &mut dyn Engine) {
+fn the_engine_is_killed(engine: &mut dyn ServerEngine) {
     let mut fleet = Fleet::new(engine.url(), "engine");
     begin(&engine.url(), "engine");
     let time = TTL * 3;
@@ -144,7 +144,7 @@ fn the_engine_is_killed(engine: &mut dyn Engine) {
     fleet.finish(running);
 }
 
-fn the_network_fails(engine: &mut dyn Engine) {
+fn the_network_fails(engine: &mut dyn ServerEngine) {
     let proxy = Proxy::to(engine.port());
     let url = engine.url_at(proxy.port);
     let mut fleet = Fleet::new(url.clone(), "network");
@@ -177,7 +177,7 @@ fn the_network_fails(engine: &mut dyn Engine) {
 
 /// Copies of a process, restored from one image, have one name and one token, and ask at once. Never do two of them
 /// have one lease.
-fn two_have_one_token(engine: &mut dyn Engine) {
+fn two_have_one_token(engine: &mut dyn ServerEngine) {
     const COPIES: usize = 4;
     let url = engine.url();
     begin(&url, "copies");
@@ -224,7 +224,7 @@ fn two_have_one_token(engine: &mut dyn Engine) {
     }
 }
 
-fn wall_clocks_jump(engine: &mut dyn Engine) {
+fn wall_clocks_jump(engine: &mut dyn ServerEngine) {
     const HOUR_MS: i64 = 3_600_000;
     let mut fleet = Fleet::new(engine.url(), "clocks");
     begin(&engine.url(), "clocks");
@@ -260,7 +260,7 @@ fn wall_clocks_jump(engine: &mut dyn Engine) {
     fleet.finish(running);
 }
 
-fn the_store_goes_away(engine: &mut dyn Engine) {
+fn the_store_goes_away(engine: &mut dyn ServerEngine) {
     let proxy = Proxy::to(engine.port());
     let url = engine.url_at(proxy.port);
     begin(&url, "away");

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Instant;
 
 use harness::clock::WallClock;
-use harness::engine::{Engine, with_database};
+use harness::engine::{ServerEngine, with_database};
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use libtest_mimic::Trial;
@@ -279,7 +279,7 @@ fn assert_disjoint(mut used: Vec<Grant>) {
 }
 
 /// Nothing is leased while it is wrong, and all goes on when it is right again.
-fn its_clock_jumps(start: impl FnOnce(Arc<WallClock>) -> Box<dyn Engine>) {
+fn its_clock_jumps(start: impl FnOnce(Arc<WallClock>) -> Box<dyn ServerEngine>) {
     const HOUR_MS: i64 = 3_600_000;
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();

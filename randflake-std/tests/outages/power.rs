@@ -6,7 +6,7 @@ use std::path::Path;
 use std::thread;
 
 use harness::disk::Disk;
-use harness::engine::{Engine, with_database};
+use harness::engine::{ServerEngine, with_database};
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
@@ -54,7 +54,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// An engine on a disk whose power can be cut, and its clients.
-struct Machine<E: Engine> {
+struct Machine<E: ServerEngine> {
     engine: E,
     disk: Disk,
     clients: Clients,
@@ -62,7 +62,7 @@ struct Machine<E: Engine> {
     ready: fn(&E),
 }
 
-impl<E: Engine> Machine<E> {
+impl<E: ServerEngine> Machine<E> {
     fn new(mut engine: E, ready: fn(&E)) -> Self {
         engine.server().kill();
         end_all_in(engine.server().folder());
@@ -113,7 +113,7 @@ impl<E: Engine> Machine<E> {
     }
 }
 
-impl<E: Engine> Drop for Machine<E> {
+impl<E: ServerEngine> Drop for Machine<E> {
     fn drop(&mut self) {
         self.engine.server().kill();
         end_all_in(self.engine.server().folder());
@@ -133,7 +133,7 @@ fn end_all_in(folder: &Path) {
     }
 }
 
-fn keeps_all<E: Engine>(engine: E, ready: fn(&E)) {
+fn keeps_all<E: ServerEngine>(engine: E, ready: fn(&E)) {
     let mut machine = Machine::new(engine, ready);
     for working in CUTS {
         machine.cut(working);

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use harness::engine::{Engine, with_database};
+use harness::engine::{ServerEngine, with_database};
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use libtest_mimic::Trial;
@@ -47,7 +47,7 @@ pub(crate) fn trials() -> [Trial; 2] {
     ]
 }
 
-fn nothing_is_lost(engine: &impl Engine, mut end_sessions: impl FnMut() -> usize) {
+fn nothing_is_lost(engine: &impl ServerEngine, mut end_sessions: impl FnMut() -> usize) {
     let mut clients = Clients::new(&vec![engine.url(); CLIENTS], SHORT);
     clients.work_while(CLIENTS, |ledger| {
         // On a busy machine a client may not have begun another by the next round.

@@ -25,7 +25,7 @@ use std::time::Instant;
 
 use libtest_mimic::{Arguments, Trial};
 
-use harness::engine::{ENGINES, Engine};
+use harness::engine::{ENGINES, ServerEngine};
 use harness::server::spawn;
 use randflake_std::lease;
 
@@ -69,7 +69,7 @@ fn main() -> ExitCode {
 }
 
 #[expect(clippy::print_stdout, reason = "the figures, for people")]
-fn soak(engine: &mut dyn Engine, time: Duration) {
+fn soak(engine: &mut dyn ServerEngine, time: Duration) {
     let url = engine.url();
     // A server that does not know a namespace may have forgotten it: this one is new.
     let mut store = lease::open(&url, &namespace(NAMESPACE)).unwrap();

@@ -11,7 +11,7 @@ pub(crate) mod serve;
 use std::fs;
 use std::path::Path;
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::root;
 use crate::report::Report;
 use crate::setup::Need;
@@ -85,7 +85,7 @@ const BENCHES: [Bench; 10] = [
     ("memory", serve::memory::needs, serve::memory::run),
 ];
 
-pub(crate) fn main(mut typed: Arguments) -> Outcome {
+pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let name = typed.subcommand().map_err(|error| error.to_string())?;
     let name = name.unwrap_or_default();
     let bench = BENCHES.iter().find(|(own, ..)| *own == name);

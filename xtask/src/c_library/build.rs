@@ -9,13 +9,13 @@ use crate::cargo::{output_of, program};
 use crate::qemu::Target;
 
 /// A program of some of the test's files.
-pub(super) struct Image {
+pub(super) struct CImage {
     pub(super) name: &'static str,
     sources: Vec<&'static str>,
     flags: &'static [&'static str],
 }
 
-impl Image {
+impl CImage {
     pub(super) fn of(
         name: &'static str,
         sources: &[&'static str],
@@ -95,7 +95,7 @@ fn clang(clang: &Path, target: &Target, inside: &Path) -> Command {
     command
 }
 
-pub(super) fn compile(program: &Path, target: &Target, image: &Image) -> Command {
+pub(super) fn compile(program: &Path, target: &Target, image: &CImage) -> Command {
     let mut command = clang(program, target, &objects(target, image.name));
     let board = format!("{}.c", machine(target));
     let sources = image.sources.iter().copied().chain([board.as_str()]);
@@ -106,7 +106,7 @@ pub(super) fn compile(program: &Path, target: &Target, image: &Image) -> Command
     command
 }
 
-pub(super) fn link(target: &Target, image: &Image, archive: &Path) -> Command {
+pub(super) fn link(target: &Target, image: &CImage, archive: &Path) -> Command {
     let objects = objects(target, image.name);
     let mut command = linker();
     let board = machine(target);

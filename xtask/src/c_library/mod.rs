@@ -15,7 +15,7 @@ use crate::qemu::{self, TARGETS, Target};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::CLANG;
-use build::{Image, compile, link};
+use build::{CImage, compile, link};
 
 /// Where interrupts must be masked, by functions that a program may replace.
 const NO_COMPARE_AND_SWAP: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
@@ -140,12 +140,12 @@ fn on_boards(report: &mut Report, clang: &Path, target: &Target, archive: &Path)
     let all = [ANYWHERE, ON_BOARDS].concat();
     let example = ["suite.c", "console.c", "example_driver.c", build::EXAMPLE];
     let mut images = vec![
-        Image::of("device", &all, &[]),
-        Image::of("example", &example, &[]),
+        CImage::of("device", &all, &[]),
+        CImage::of("example", &example, &[]),
     ];
     if NO_COMPARE_AND_SWAP.contains(&target.name) {
         let sources = ["suite.c", "console.c", "device.c", "sweep.c", "planted.c"];
-        images.push(Image::of("planted", &sources, &["-DPLANTED"]));
+        images.push(CImage::of("planted", &sources, &["-DPLANTED"]));
     }
     let Some(emulator) = report.tool(target.emulator, target.name) else {
         return;

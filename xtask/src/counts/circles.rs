@@ -5,13 +5,13 @@ use std::path::Path;
 
 use proc_macro2::{TokenStream, TokenTree};
 
-use super::source::{Kind, Source};
+use super::source::{LineKind, SourceLines};
 use crate::tidy::names_of_root;
 
 type Graph = BTreeMap<String, BTreeSet<String>>;
 
 /// The top modules that reach themselves through others.
-pub(super) fn circles(sources: &[Source]) -> Vec<String> {
+pub(super) fn circles(sources: &[SourceLines]) -> Vec<String> {
     let graph = graph(sources);
     let mut circles = Vec::new();
     for module in graph.keys() {
@@ -29,7 +29,7 @@ pub(super) fn circles(sources: &[Source]) -> Vec<String> {
     circles
 }
 
-fn graph(sources: &[Source]) -> Graph {
+fn graph(sources: &[SourceLines]) -> Graph {
     let mut graph = Graph::new();
     let mut passed_on = BTreeMap::new();
     for source in sources {
@@ -66,8 +66,8 @@ pub(crate) fn room(path: &Path) -> Option<String> {
     (!["lib", "main", "bin"].contains(&name)).then(|| name.to_owned())
 }
 
-fn code(source: &Source) -> TokenStream {
-    let lines: Vec<_> = source.of_kind(Kind::Code).collect();
+fn code(source: &SourceLines) -> TokenStream {
+    let lines: Vec<_> = source.of_kind(LineKind::Code).collect();
     lines.join("\n").parse().unwrap_or_default()
 }
 
@@ -111,7 +111,7 @@ mod tests {
                 "use crate::a;\n#[cfg(test)]\nmod tests {\nuse crate::f;\n}",
             ),
         ];
-        let sources = files.map(|(path, text)| Source::of(Path::new(path), text));
+        let sources = files.map(|(path, text)| SourceLines::of(Path::new(path), text));
         assert_eq!(circles(&sources), ["a", "b", "c", "d"]);
     }
 }

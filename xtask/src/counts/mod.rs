@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use std::{fs, io};
 
 pub(crate) use self::circles::room;
-use self::source::{Kind, Source};
-use crate::apart::{self, Arguments, Outcome};
+use self::source::{LineKind, SourceLines};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::root;
 use crate::tidy::Manifest;
 
@@ -24,14 +24,14 @@ pub(crate) const HELP: &str = "lines, features, circles of modules, names with t
 const ENGINES: [&str; 2] = ["etcd", "mysql"];
 const LIBRARY: &str = "randflake-std";
 
-struct Package {
+struct CountedPackage {
     name: String,
-    sources: Vec<Source>,
+    sources: Vec<SourceLines>,
     features: usize,
     optional: usize,
 }
 
-pub(crate) fn main(mut typed: Arguments) -> Outcome {
+pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let lists = typed.contains("--list");
     let folder: Option<PathBuf> = typed
         .opt_free_from_str()
@@ -45,7 +45,7 @@ pub(crate) fn main(mut typed: Arguments) -> Outcome {
 }
 
 /// The members of the workspace.
-fn packages(folder: &Path) -> io::Result<Vec<Package>> {
+fn packages(folder: &Path) -> io::Result<Vec<CountedPackage>> {
     let manifest = |folder: &Path| {
         let text = fs::read_to_string(folder.join("Cargo.toml"))?;
         let manifest = Manifest::parse(&text).map_err(io::Error::other)?;
@@ -54,8 +54,8 @@ fn packages(folder: &Path) -> io::Result<Vec<Package>> {
     let (_, workspace) = manifest(folder)?;
     let packages = workspace.members.into_iter().map(|name| {
         let (text, manifest) = manifest(&folder.join(&name))?;
-        Ok(Package {
-            sources: Source::all(&folder.join(&name).join("src"))?,
+        Ok(CountedPackage {
+            sources: SourceLines::all(&folder.join(&name).join("src"))?,
             features: manifest.features.len(),
             optional: text.matches("optional = true").count(),
             name,
@@ -65,8 +65,13 @@ fn packages(folder: &Path) -> io::Result<Vec<Package>> {
 }
 
 /// Lines of each folder; the files beside the folders are together.
-fn rooms(packages: &[Package]) {
-    const KINDS: [Kind; 4] = [Kind::Code, Kind::Doc, Kind::Comment, Kind::Test];
+fn rooms(packages: &[CountedPackage]) {
+    const KINDS: [LineKind; 4] = [
+        LineKind::Code,
+        LineKind::Doc,
+        LineKind::Comment,
+        LineKind::Test,
+    ];
     println!(
         "{:36}{:>8}{:>8}{:>10}{:>8}{:>16}",
         "room", "code", "docs", "comments", "tests", "comments/code"
@@ -77,7 +82,7 @@ fn rooms(packages: &[Package]) {
         let ratio = comments as f64 / code.max(1) as f64;
         println!("{name:36}{code:>8}{docs:>8}{comments:>10}{tests:>8}{ratio:>16.3}");
     };
-    let add = |sum: &mut [usize; 4], source: &Source| {
+    let add = |sum: &mut [usize; 4], source: &SourceLines| {
         for (sum, kind) in sum.iter_mut().zip(KINDS) {
             *sum += source.count(kind);
         }
@@ -108,7 +113,7 @@ fn rooms(packages: &[Package]) {
     row("all", all);
 }
 
-fn figures(packages: &[Package], lists: bool) {
+fn figures(packages: &[CountedPackage], lists: bool) {
     let list = |lines: Vec<String>| {
         for line in lines.iter().filter(|_| lists) {
             println!("    {line}");
@@ -116,7 +121,7 @@ fn figures(packages: &[Package], lists: bool) {
     };
     println!();
     for package in packages.iter().filter(|package| package.features > 0) {
-        let Package {
+        let CountedPackage {
             name,
             features,
             optional,
@@ -174,11 +179,11 @@ fn figures(packages: &[Package], lists: bool) {
 }
 
 /// Files whose code names an engine, outside the folders of its name.
-fn places(package: &Package, engine: &str) -> Vec<String> {
+fn places(package: &CountedPackage, engine: &str) -> Vec<String> {
     let names = |line: &str| line.to_lowercase().contains(engine);
-    let is_place = |source: &&Source| {
+    let is_place = |source: &&SourceLines| {
         let is_own = source.path.iter().any(|part| part == engine);
-        !is_own && source.of_kind(Kind::Code).any(names)
+        !is_own && source.of_kind(LineKind::Code).any(names)
     };
     let places = package.sources.iter().filter(is_place);
     places

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::source::{Kind, Source};
+use super::source::{LineKind, SourceLines};
 
 const KINDS: [&str; 5] = ["struct", "enum", "union", "trait", "type"];
 
 /// Names with more than one definition, and where these are. Twins of which `cfg` chooses one count once.
 pub(super) fn of_two_meanings<'s>(
-    sources: impl Iterator<Item = (&'s str, &'s Source)> + Clone,
+    sources: impl Iterator<Item = (&'s str, &'s SourceLines)> + Clone,
 ) -> BTreeMap<String, Vec<PathBuf>> {
     let chosen: BTreeSet<PathBuf> = sources
         .clone()
@@ -18,7 +18,7 @@ pub(super) fn of_two_meanings<'s>(
     let mut found: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     for (package, source) in sources {
         let path = Path::new(package).join(&source.path);
-        for name in source.of_kind(Kind::Code).filter_map(defined) {
+        for name in source.of_kind(LineKind::Code).filter_map(defined) {
             let places = found.entry(name.to_owned()).or_default();
             let is_twin = |other: &PathBuf| {
                 let both = chosen.contains(other) && chosen.contains(&path);
@@ -61,11 +61,11 @@ fn defined(line: &str) -> Option<&str> {
 }
 
 /// The files of modules behind a `cfg`.
-fn chosen(path: &Path, source: &Source) -> Vec<PathBuf> {
+fn chosen(path: &Path, source: &SourceLines) -> Vec<PathBuf> {
     let folder = path.parent().unwrap_or(path);
     let mut files = Vec::new();
     let mut attributes: Vec<&str> = Vec::new();
-    for line in source.of_kind(Kind::Code).map(str::trim) {
+    for line in source.of_kind(LineKind::Code).map(str::trim) {
         if line.starts_with("#[") {
             attributes.push(line);
             continue;
@@ -89,20 +89,20 @@ fn chosen(path: &Path, source: &Source) -> Vec<PathBuf> {
 }
 
 /// Doc comments of at most three words.
-pub(super) fn short_docs(source: &Source) -> Vec<String> {
+pub(super) fn short_docs(source: &SourceLines) -> Vec<String> {
     let mut comments: Vec<String> = Vec::new();
     let mut is_open = false;
     for (kind, line) in &source.lines {
         let text = line.trim_start().trim_start_matches(['/', '!']).trim();
         match (kind, is_open) {
-            (Kind::Doc, true) => comments.last_mut().into_iter().for_each(|last| {
+            (LineKind::Doc, true) => comments.last_mut().into_iter().for_each(|last| {
                 last.push(' ');
                 last.push_str(text);
             }),
-            (Kind::Doc, false) => comments.push(text.to_owned()),
+            (LineKind::Doc, false) => comments.push(text.to_owned()),
             _ => {}
         }
-        is_open = *kind == Kind::Doc;
+        is_open = *kind == LineKind::Doc;
     }
     comments.retain(|comment| comment.split_whitespace().count() <= 3);
     comments
@@ -126,7 +126,7 @@ mod tests {
             ),
             ("b.rs", "enum Place { A }\nstruct Z;"),
         ];
-        let sources = files.map(|(path, text)| Source::of(Path::new(path), text));
+        let sources = files.map(|(path, text)| SourceLines::of(Path::new(path), text));
         let found = of_two_meanings(sources.iter().map(|source| ("p", source)));
         assert_eq!(found.keys().collect::<Vec<_>>(), ["Place"]);
         assert_eq!(found["Place"].len(), 2);
@@ -135,7 +135,7 @@ mod tests {
     #[test]
     fn short_comments_are_found_whole() {
         let text = "/// Which.\nfn a() {}\n/// One\n/// two three four.\nfn b() {}\n// Why.\n";
-        let source = Source::of(Path::new("a.rs"), text);
+        let source = SourceLines::of(Path::new("a.rs"), text);
         assert_eq!(short_docs(&source), ["Which."]);
     }
 }

@@ -4,21 +4,21 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum LineKind {
     Code,
     Doc,
     Comment,
     Test,
 }
 
-pub(super) struct Source {
+pub(super) struct SourceLines {
     /// Below the package's `src`.
     pub(super) path: PathBuf,
     /// Lines that are not empty, with their kinds.
-    pub(super) lines: Vec<(Kind, String)>,
+    pub(super) lines: Vec<(LineKind, String)>,
 }
 
-impl Source {
+impl SourceLines {
     /// All files below a folder.
     pub(super) fn all(folder: &Path) -> io::Result<Vec<Self>> {
         let mut sources = Vec::new();
@@ -30,7 +30,7 @@ impl Source {
     pub(super) fn of(path: &Path, text: &str) -> Self {
         let is_test = |part| part == "tests" || part == "tests.rs";
         let mut in_tests = path.iter().any(is_test);
-        let mut lines: Vec<(Kind, String)> = Vec::new();
+        let mut lines: Vec<(LineKind, String)> = Vec::new();
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             // Unit tests stand at the foot of a file.
             let is_marked = lines
@@ -43,36 +43,39 @@ impl Source {
         Self { path, lines }
     }
 
-    pub(super) fn count(&self, kind: Kind) -> usize {
+    pub(super) fn count(&self, kind: LineKind) -> usize {
         self.of_kind(kind).count()
     }
 
-    pub(super) fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &str> {
+    pub(super) fn of_kind(&self, kind: LineKind) -> impl Iterator<Item = &str> {
         let lines = self.lines.iter().filter(move |(of, _)| *of == kind);
         lines.map(|(_, line)| line.as_str())
     }
 }
 
-fn kind(line: &str, in_tests: bool) -> Kind {
+fn kind(line: &str, in_tests: bool) -> LineKind {
     if in_tests {
-        Kind::Test
+        LineKind::Test
     } else if line.starts_with("///") || line.starts_with("//!") {
-        Kind::Doc
+        LineKind::Doc
     } else if line.starts_with("//") {
-        Kind::Comment
+        LineKind::Comment
     } else {
-        Kind::Code
+        LineKind::Code
     }
 }
 
-fn collect(base: &Path, folder: &Path, sources: &mut Vec<Source>) -> io::Result<()> {
+fn collect(base: &Path, folder: &Path, sources: &mut Vec<SourceLines>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
             collect(base, &path, sources)?;
         } else if path.extension().is_some_and(|kind| kind == "rs") {
             let text = fs::read_to_string(&path)?;
-            sources.push(Source::of(path.strip_prefix(base).unwrap_or(&path), &text));
+            sources.push(SourceLines::of(
+                path.strip_prefix(base).unwrap_or(&path),
+                &text,
+            ));
         }
     }
     Ok(())
@@ -85,10 +88,15 @@ mod tests {
     #[test]
     fn lines_have_kinds() {
         let text = "//! Doc\nuse a;\n\n/// Doc\nfn b() {} // c\n// why\n#[cfg(test)]\nmod tests {\n// d\n}\n";
-        let source = Source::of(Path::new("a.rs"), text);
-        let counts = [Kind::Code, Kind::Doc, Kind::Comment, Kind::Test];
+        let source = SourceLines::of(Path::new("a.rs"), text);
+        let counts = [
+            LineKind::Code,
+            LineKind::Doc,
+            LineKind::Comment,
+            LineKind::Test,
+        ];
         assert_eq!(counts.map(|kind| source.count(kind)), [3, 2, 1, 3]);
-        let tests = Source::of(Path::new("a/tests.rs"), "fn a() {}\n");
-        assert_eq!(tests.count(Kind::Test), 1);
+        let tests = SourceLines::of(Path::new("a/tests.rs"), "fn a() {}\n");
+        assert_eq!(tests.count(LineKind::Test), 1);
     }
 }

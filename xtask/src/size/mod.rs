@@ -13,7 +13,7 @@ pub(crate) mod wasm;
 use std::fs;
 use std::path::PathBuf;
 
-use crate::apart::{self, Arguments, Outcome};
+use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{output_of, program, root};
 use crate::qemu::{TARGETS, Target, boot_first};
 use crate::report::Report;
@@ -23,13 +23,13 @@ use elf::{Elf, Function};
 use images::{EMPTY, LEVELS, Level};
 use row::{Quantity, Row};
 pub(crate) use wanted::HELP;
-use wanted::Wanted;
+use wanted::SizeArguments;
 
 const PAGE: &str = "randflake-embedded/SIZE.md";
 const CIPHER_README: &str = "sparx64/README.md";
 
-pub(crate) fn main(typed: Arguments) -> Outcome {
-    let wanted = Wanted::parse(typed)?;
+pub(crate) fn main(typed: Arguments) -> ExitResult {
+    let wanted = SizeArguments::parse(typed)?;
     let mut needs = crate::qemu::needs();
     needs.push(Need::Target(wasm::TARGET));
     Ok(apart::run("size", &needs, Report::new(false), |report| {
@@ -43,7 +43,7 @@ pub(crate) fn main(typed: Arguments) -> Outcome {
     }))
 }
 
-fn measure_all(report: &mut Report, wanted: &Wanted) {
+fn measure_all(report: &mut Report, wanted: &SizeArguments) {
     let mut rows = Vec::new();
     let mut add = |report: &mut Report, target, measured: Result<Vec<Row>, _>| match measured {
         Ok(measured) => {

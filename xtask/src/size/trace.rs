@@ -50,7 +50,7 @@ struct Registers {
 }
 
 /// A call that has not returned.
-struct Open {
+struct OpenCall {
     at: Registers,
     call: Call,
     /// Instructions since interrupts were masked.
@@ -88,7 +88,7 @@ fn calls(log: impl BufRead, probe: u64, image: &Elf) -> std::io::Result<Vec<Call
 struct Counter<'a> {
     probe: u64,
     image: &'a Elf,
-    open: Option<Open>,
+    open: Option<OpenCall>,
     calls: &'a mut Vec<Call>,
     /// Whether an Arm processor masks interrupts.
     primask: bool,
@@ -97,7 +97,7 @@ struct Counter<'a> {
 impl Counter<'_> {
     fn count(&mut self, registers: Registers) {
         if self.open.is_none() && registers.pc == self.probe {
-            self.open = Some(Open {
+            self.open = Some(OpenCall {
                 at: registers,
                 call: Call::default(),
                 masked: 0,

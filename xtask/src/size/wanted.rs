@@ -21,14 +21,14 @@ flags:
 ";
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct SizeArguments {
     target: String,
     level: Option<String>,
     pub(super) functions: bool,
     pub(super) check: bool,
 }
 
-impl Wanted {
+impl SizeArguments {
     pub(super) fn parse(mut typed: Arguments) -> Result<Self, String> {
         let wanted = Self {
             target: apart::text(&mut typed, "--target")?.unwrap_or_default(),
@@ -70,12 +70,12 @@ impl Wanted {
 
 #[cfg(test)]
 mod tests {
-    use super::Wanted;
+    use super::SizeArguments;
     use crate::apart::typed;
 
     #[test]
     fn all_is_measured_unless_something_is_named() {
-        let is_all = |words| Wanted::parse(typed(words)).unwrap().is_all();
+        let is_all = |words| SizeArguments::parse(typed(words)).unwrap().is_all();
         assert!(is_all("--functions"));
         assert!(!is_all("--level Oz"));
         assert!(!is_all("--target thumbv6m"));
@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_refused() {
         for words in ["--target x86", "--level O2", "--target", "--sizes"] {
-            assert!(Wanted::parse(typed(words)).is_err(), "{words}");
+            assert!(SizeArguments::parse(typed(words)).is_err(), "{words}");
         }
     }
 }

@@ -65,14 +65,14 @@ pub(crate) fn unexpected(expected: &[&str], tree: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::Member;
+    use super::super::workspace::MemberCrate;
     use super::*;
 
     fn violations(name: &str, dependency: &str) -> usize {
         let manifest = format!("[dev-dependencies]\n{dependency} = \"1\"\n");
         check(&Workspace::planted(
             "",
-            vec![Member::planted(name, &manifest, &[])],
+            vec![MemberCrate::planted(name, &manifest, &[])],
         ))
         .len()
     }

@@ -79,11 +79,11 @@ fn is_sql(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::Member;
+    use super::super::workspace::MemberCrate;
     use super::*;
 
     fn violations(path: &str, text: &str) -> Vec<String> {
-        let member = Member::planted("m", "", &[(path, text)]);
+        let member = MemberCrate::planted("m", "", &[(path, text)]);
         check(&Workspace::planted("", vec![member]))
     }
 

@@ -65,7 +65,7 @@ fn begins_tests(attribute: &TokenStream, next: Option<&TokenTree>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::Member;
+    use super::super::workspace::MemberCrate;
     use super::*;
 
     fn lines(text: &str) -> Vec<usize> {
@@ -78,8 +78,10 @@ mod tests {
     fn cfg_in_a_function_is_seen() {
         let text = "fn a() {\n    #[cfg(x)]\n    b();\n    if cfg!(y) {}\n}\n";
         assert_eq!(lines(text), [2, 4]);
-        let workspace =
-            Workspace::planted("", vec![Member::planted("m", "", &[("src/a.rs", text)])]);
+        let workspace = Workspace::planted(
+            "",
+            vec![MemberCrate::planted("m", "", &[("src/a.rs", text)])],
+        );
         assert_eq!(check(&workspace), ["m/src/a.rs:2", "m/src/a.rs:4"]);
     }
 

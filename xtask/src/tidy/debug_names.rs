@@ -67,7 +67,7 @@ fn shown(body: &TokenStream) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::Member;
+    use super::super::workspace::MemberCrate;
     use super::*;
 
     #[test]
@@ -76,7 +76,7 @@ mod tests {
             let source = [("src/a.rs", text)];
             check(&Workspace::planted(
                 "",
-                vec![Member::planted("m", "", &source)],
+                vec![MemberCrate::planted("m", "", &source)],
             ))
         };
         let debug = |name: &str| {

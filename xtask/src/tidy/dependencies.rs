@@ -1,6 +1,6 @@
 //! Every dependency is used. Textual, so it holds for all features, targets and kinds at once, and needs no build.
 
-use super::manifest::Kind;
+use super::manifest::DependencyKind;
 use super::source::uses;
 use super::workspace::Workspace;
 
@@ -11,9 +11,9 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
             let name = dependency.name.replace('-', "_");
             let used = member.sources.iter().any(|source| {
                 let may_use = match dependency.kind {
-                    Kind::Normal => source.path.starts_with("src"),
-                    Kind::Dev => !source.path.ends_with("build.rs"),
-                    Kind::Build => source.path.ends_with("build.rs"),
+                    DependencyKind::Normal => source.path.starts_with("src"),
+                    DependencyKind::Dev => !source.path.ends_with("build.rs"),
+                    DependencyKind::Build => source.path.ends_with("build.rs"),
                 };
                 may_use && uses(&source.code, &name)
             });
@@ -36,11 +36,11 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::Member;
+    use super::super::workspace::MemberCrate;
     use super::*;
 
     fn violations(manifest: &str, path: &str, text: &str) -> Vec<String> {
-        let member = Member::planted("x", manifest, &[(path, text)]);
+        let member = MemberCrate::planted("x", manifest, &[(path, text)]);
         check(&Workspace::planted("", vec![member]))
     }
 
@@ -69,7 +69,7 @@ mod tests {
     #[test]
     fn a_shared_version_nobody_asks_for_is_seen() {
         let root = "[workspace.dependencies]\na = \"1\"\n";
-        let member = |manifest| Member::planted("x", manifest, &[("src/lib.rs", "use a::b;")]);
+        let member = |manifest| MemberCrate::planted("x", manifest, &[("src/lib.rs", "use a::b;")]);
         assert_eq!(check(&Workspace::planted(root, vec![member("")])).len(), 1);
         assert_eq!(
             check(&Workspace::planted(

@@ -120,7 +120,7 @@ fn identifiers(code: &TokenStream, found: &mut BTreeSet<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::workspace::Member;
+    use crate::tidy::workspace::MemberCrate;
 
     #[test]
     fn files_and_items_are_told_from_other_words() {
@@ -148,8 +148,10 @@ mod tests {
 
     #[test]
     fn a_file_is_found_by_the_end_of_its_path() {
-        let workspace =
-            Workspace::planted("", vec![Member::planted("m", "", &[("src/a/b.rs", "")])]);
+        let workspace = Workspace::planted(
+            "",
+            vec![MemberCrate::planted("m", "", &[("src/a/b.rs", "")])],
+        );
         let is_there = |file| is_file(&workspace, Path::new("/"), file);
         assert!(is_there("a/b.rs") && is_there("src/a") && is_there("Cargo.toml"));
         assert!(!is_there("b/a.rs") && !is_there("c.rs"));

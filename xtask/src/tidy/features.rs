@@ -3,7 +3,7 @@
 
 use crate::matrix::{LIBRARIES, published};
 
-use super::workspace::{Member, Workspace};
+use super::workspace::{MemberCrate, Workspace};
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut violations = Vec::new();
@@ -25,7 +25,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
 }
 
 /// `named` are those that the matrix treats apart.
-fn check_library(member: &Member, named: &[&str]) -> Vec<String> {
+fn check_library(member: &MemberCrate, named: &[&str]) -> Vec<String> {
     let mut violations = Vec::new();
     let mut violation = |name: &str, what: &str| {
         violations.push(format!("{}: feature {name} {what}", member.name));
@@ -56,7 +56,7 @@ mod tests {
 
     #[test]
     fn a_feature_needs_comment_row_and_place() {
-        let mut member = Member::planted("x", "[features]\n# Why.\na = []\nb = []\n", &[]);
+        let mut member = MemberCrate::planted("x", "[features]\n# Why.\na = []\nb = []\n", &[]);
         member.readme = "| feature | effect |\n| `a` | ... |\n".to_owned();
         let violations = check_library(&member, &["a", "b"]);
         assert_eq!(violations.len(), 2);
@@ -72,7 +72,7 @@ mod tests {
     fn docs_rs_shows_all_features() {
         let violations = |said: &str| {
             let manifest = format!("[package.metadata.docs.rs]\n{said}\n");
-            let member = Member::planted("sparx64", &manifest, &[]);
+            let member = MemberCrate::planted("sparx64", &manifest, &[]);
             check(&Workspace::planted("", vec![member])).len()
         };
         assert_eq!(violations("features = [\"a\"]"), 1);
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn a_new_library_needs_a_place() {
-        let workspace = Workspace::planted("", vec![Member::planted("new", "", &[])]);
+        let workspace = Workspace::planted("", vec![MemberCrate::planted("new", "", &[])]);
         assert!(check(&workspace).contains(&"new is missing in xtask's matrix".to_owned()));
     }
 }

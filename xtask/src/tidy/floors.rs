@@ -66,11 +66,11 @@ fn place(room: &str) -> Option<(usize, usize)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::Member;
+    use super::super::workspace::MemberCrate;
     use super::*;
 
     fn violations(path: &str, text: &str) -> Vec<String> {
-        let member = Member::planted(CRATE, "", &[(path, text)]);
+        let member = MemberCrate::planted(CRATE, "", &[(path, text)]);
         check(&Workspace::planted("", vec![member]))
     }
 

@@ -23,11 +23,11 @@ pub(crate) struct Manifest {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
     pub(crate) name: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: DependencyKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum DependencyKind {
     Normal,
     Dev,
     Build,
@@ -86,9 +86,9 @@ impl Manifest {
 
     fn dependencies_of(&mut self, parent: &DeTable<'_>) {
         for (key, kind) in [
-            ("dependencies", Kind::Normal),
-            ("dev-dependencies", Kind::Dev),
-            ("build-dependencies", Kind::Build),
+            ("dependencies", DependencyKind::Normal),
+            ("dev-dependencies", DependencyKind::Dev),
+            ("build-dependencies", DependencyKind::Build),
         ] {
             let names = table(parent, key).map(names).unwrap_or_default();
             let of_kind = names.into_iter().map(|name| Dependency { name, kind });
@@ -141,12 +141,13 @@ mod tests {
         )
         .unwrap();
         let found = manifest.dependencies.iter();
-        let found: Vec<(&str, Kind)> = found.map(|found| (&*found.name, found.kind)).collect();
+        let found: Vec<(&str, DependencyKind)> =
+            found.map(|found| (&*found.name, found.kind)).collect();
         let expected = [
-            ("a", Kind::Normal),
-            ("b", Kind::Normal),
-            ("d", Kind::Build),
-            ("c", Kind::Dev),
+            ("a", DependencyKind::Normal),
+            ("b", DependencyKind::Normal),
+            ("d", DependencyKind::Build),
+            ("c", DependencyKind::Dev),
         ];
         assert_eq!(found, expected);
         assert_eq!(manifest.shared, ["e"]);

@@ -36,7 +36,7 @@ fn has(code: &TokenStream, literal: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::Member;
+    use super::super::workspace::MemberCrate;
     use super::*;
 
     #[test]
@@ -45,8 +45,8 @@ mod tests {
         let planted = target("forgotten") + &target("known");
         let tasks = "fn run() { separate_test(\"known\"); }";
         let members = vec![
-            Member::planted("sparx64", &planted, &[]),
-            Member::planted(TASKS, "", &[("src/a.rs", tasks)]),
+            MemberCrate::planted("sparx64", &planted, &[]),
+            MemberCrate::planted(TASKS, "", &[("src/a.rs", tasks)]),
         ];
         let found = check(&Workspace::planted("", members));
         assert_eq!(

@@ -11,18 +11,18 @@ use crate::matrix::HOST_MACROS;
 
 pub(crate) struct Workspace {
     pub(crate) root: Manifest,
-    pub(crate) members: Vec<Member>,
+    pub(crate) members: Vec<MemberCrate>,
 }
 
-pub(crate) struct Member {
+pub(crate) struct MemberCrate {
     /// Name of the package.
     pub(crate) name: String,
     pub(crate) manifest: Manifest,
     pub(crate) readme: String,
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<SourceFile>,
 }
 
-pub(crate) struct Source {
+pub(crate) struct SourceFile {
     /// Below the member's folder.
     pub(crate) path: PathBuf,
     pub(crate) code: TokenStream,
@@ -45,7 +45,7 @@ impl Workspace {
             let manifest = read(&folder)?;
             let mut sources = Vec::new();
             collect(&folder, &folder, &mut sources)?;
-            members.push(Member {
+            members.push(MemberCrate {
                 name: manifest.name.clone(),
                 manifest,
                 readme: fs::read_to_string(folder.join("README.md")).unwrap_or_default(),
@@ -58,7 +58,7 @@ impl Workspace {
 }
 
 /// A crate in a crate (`fuzz/`, `firmware/`) is a workspace of its own, with its own dependencies.
-fn collect(base: &Path, folder: &Path, sources: &mut Vec<Source>) -> io::Result<()> {
+fn collect(base: &Path, folder: &Path, sources: &mut Vec<SourceFile>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         if path.is_dir() {
@@ -68,7 +68,7 @@ fn collect(base: &Path, folder: &Path, sources: &mut Vec<Source>) -> io::Result<
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let code = parsed(&path, fs::read_to_string(&path)?.parse())?;
             let path = path.strip_prefix(base).unwrap_or(&path).to_owned();
-            sources.push(Source { path, code });
+            sources.push(SourceFile { path, code });
         }
     }
     Ok(())
@@ -80,10 +80,10 @@ fn parsed<T, E: fmt::Display>(place: &Path, parsed: Result<T, E>) -> io::Result<
 }
 
 #[cfg(test)]
-impl Member {
+impl MemberCrate {
     /// A member made of text.
     pub(crate) fn planted(name: &str, manifest: &str, sources: &[(&str, &str)]) -> Self {
-        let sources = sources.iter().map(|(path, text)| Source {
+        let sources = sources.iter().map(|(path, text)| SourceFile {
             path: path.into(),
             code: text.parse().unwrap(),
         });
@@ -98,7 +98,7 @@ impl Member {
 
 #[cfg(test)]
 impl Workspace {
-    pub(crate) fn planted(root: &str, members: Vec<Member>) -> Self {
+    pub(crate) fn planted(root: &str, members: Vec<MemberCrate>) -> Self {
         Self {
             root: Manifest::parse(root).unwrap(),
             members,

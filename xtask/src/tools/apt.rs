@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::ask::{Answer, Ask};
-use super::plan::{AptRefusal, Package, Plan};
+use super::ask::{Answer, RunCommand};
+use super::plan::{AptRefusal, DebianPackage, Plan};
 use crate::cargo::{program, shown};
 
 pub(super) struct Apt<'a> {
-    pub(super) ask: Ask<'a>,
+    pub(super) ask: RunCommand<'a>,
     pub(super) is_root: bool,
     /// For the package lists of a user who is not root.
     pub(super) lists: PathBuf,
@@ -39,7 +39,7 @@ impl Apt<'_> {
     }
 
     /// All that packages need and is not installed in the version that apt offers, whatever conflicts with it.
-    pub(super) fn lacking(&self, packages: &[&str]) -> Result<Vec<Package>, AptRefusal> {
+    pub(super) fn lacking(&self, packages: &[&str]) -> Result<Vec<DebianPackage>, AptRefusal> {
         let mut command = self.command(&["-o", "Dir::State::status=/dev/null"]);
         command
             .args(["--simulate", "install", "--no-install-recommends"])
@@ -52,7 +52,7 @@ impl Apt<'_> {
         query.args(all.iter().map(|package| &package.name));
         // It fails as soon as one of them is not installed.
         let installed = (self.ask)(&mut query).text;
-        let is_there = |package: &Package| {
+        let is_there = |package: &DebianPackage| {
             let wanted = package.to_string();
             package.name == LOADER || installed.lines().any(|line| line == wanted)
         };
@@ -77,10 +77,10 @@ impl Apt<'_> {
     }
 
     /// Downloads exactly these packages into a folder; apt checks their signed hashes.
-    pub(super) fn download(&self, packages: &[Package], folder: &Path) -> Result<(), String> {
+    pub(super) fn download(&self, packages: &[DebianPackage], folder: &Path) -> Result<(), String> {
         let mut command = self.command(&["download", "--quiet"]);
         command
-            .args(packages.iter().map(Package::to_string))
+            .args(packages.iter().map(DebianPackage::to_string))
             .current_dir(folder);
         result(&self.announced(command))
     }

@@ -9,7 +9,7 @@ pub(super) struct Answer {
     pub(super) text: String,
 }
 
-pub(super) type Ask<'a> = &'a dyn Fn(&mut Command) -> Answer;
+pub(super) type RunCommand<'a> = &'a dyn Fn(&mut Command) -> Answer;
 
 pub(super) fn ask(command: &mut Command) -> Answer {
     // A question would wait for ever, and so would a message in another language for its reader.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Unpacked;
 use super::apt::Apt;
-use super::plan::{AptRefusal, Package};
+use super::plan::{AptRefusal, DebianPackage};
 use super::unpack::{unpack, write_script};
 use crate::cargo::program;
 
@@ -87,7 +87,7 @@ fn make_scripts(apt: &Apt<'_>, unpacked: &Unpacked, folder: &Path) -> Result<(),
 }
 
 /// The first names, and how many others there are.
-fn names(packages: &[Package]) -> String {
+fn names(packages: &[DebianPackage]) -> String {
     const SHOWN: usize = 3;
     // apt lists what depends on others after them.
     let shown = packages.iter().rev().take(SHOWN);

@@ -5,16 +5,16 @@ use core::fmt;
 use super::ask::Answer;
 
 #[derive(Debug, PartialEq, Eq, Clone)]
-pub(super) struct Package {
+pub(super) struct DebianPackage {
     pub(super) name: String,
     pub(super) version: String,
 }
 
 #[derive(Debug, PartialEq, Eq, Default)]
 pub(super) struct Plan {
-    pub(super) new: Vec<Package>,
+    pub(super) new: Vec<DebianPackage>,
     /// In their new versions.
-    pub(super) upgraded: Vec<Package>,
+    pub(super) upgraded: Vec<DebianPackage>,
     pub(super) removed: Vec<String>,
 }
 
@@ -62,7 +62,7 @@ impl Plan {
                     &mut self.new
                 };
                 let version = version.strip_prefix('(')?.to_owned();
-                packages.push(Package { name, version });
+                packages.push(DebianPackage { name, version });
             }
             _ => {}
         }
@@ -82,12 +82,12 @@ impl Plan {
     }
 
     /// All that is not installed in a version that the tool can use.
-    pub(super) fn lacking(self) -> Vec<Package> {
+    pub(super) fn lacking(self) -> Vec<DebianPackage> {
         self.new.into_iter().chain(self.upgraded).collect()
     }
 }
 
-impl fmt::Display for Package {
+impl fmt::Display for DebianPackage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}={}", self.name, self.version)
     }

@@ -8,7 +8,7 @@ use std::{io, process};
 
 use super::apt::Apt;
 use super::find::folders_of;
-use super::plan::Package;
+use super::plan::DebianPackage;
 use crate::cargo::program;
 
 /// Where scripts stand in such a folder.
@@ -16,7 +16,11 @@ pub(super) const SCRIPTS: &str = "run";
 
 /// Downloads and unpacks packages into `folder`, which appears when it is whole. Other users can read it: some servers
 /// refuse to be run by root.
-pub(super) fn unpack(apt: &Apt<'_>, packages: &[Package], folder: &Path) -> Result<(), String> {
+pub(super) fn unpack(
+    apt: &Apt<'_>,
+    packages: &[DebianPackage],
+    folder: &Path,
+) -> Result<(), String> {
     let fresh = folder.with_file_name(format!("unfinished-{}", process::id()));
     let unpacked = unpack_into(apt, packages, &fresh).and_then(|()| {
         _ = fs::remove_dir_all(folder);
@@ -28,7 +32,7 @@ pub(super) fn unpack(apt: &Apt<'_>, packages: &[Package], folder: &Path) -> Resu
     unpacked
 }
 
-fn unpack_into(apt: &Apt<'_>, packages: &[Package], folder: &Path) -> Result<(), String> {
+fn unpack_into(apt: &Apt<'_>, packages: &[DebianPackage], folder: &Path) -> Result<(), String> {
     let archives = folder.join("archives");
     readable_folder(&archives).map_err(|error| said(&archives, &error))?;
     apt.download(packages, &archives)?;

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::thread;
 use std::time::SystemTime;
 
-use harness::engine::Engine;
+use harness::engine::ServerEngine;
 use harness::server::Server;
 use harness::{free_port, program};
 use randflake_std::lease::{self, Explanation, Namespace};
@@ -27,7 +27,7 @@ const REPLICAS: usize = 3;
 const PYTHONS: usize = 4;
 
 pub(crate) struct Fleet {
-    engine: Box<dyn Engine>,
+    engine: Box<dyn ServerEngine>,
     pub(crate) servers: Vec<Server>,
     processes: Vec<Process>,
     clients: Vec<Client>,
@@ -72,7 +72,7 @@ fn codec() -> Codec<Randflake> {
 }
 
 impl Fleet {
-    pub(crate) fn start(engine: Box<dyn Engine>) -> Self {
+    pub(crate) fn start(engine: Box<dyn ServerEngine>) -> Self {
         let store = engine.url();
         // The first access decides on the longest TTL.
         let mut first = lease::open(&store, &namespace()).unwrap();

@@ -20,7 +20,7 @@ use std::env;
 use std::process::ExitCode;
 use std::time::{Instant, SystemTime};
 
-use harness::engine::{ENGINES, Engine};
+use harness::engine::{ENGINES, ServerEngine};
 use libtest_mimic::{Arguments, Trial};
 
 use fleet::{EVENTS, Fleet, TTL};
@@ -47,7 +47,7 @@ fn main() -> ExitCode {
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-fn chaos(engine: Box<dyn Engine>, time: Duration) {
+fn chaos(engine: Box<dyn ServerEngine>, time: Duration) {
     let mut fleet = Fleet::start(engine);
     fleet.go_on_after(SystemTime::now());
     let begun = Instant::now();
