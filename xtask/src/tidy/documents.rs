@@ -98,12 +98,14 @@ impl<'a> Named<'a> {
     }
 }
 
-/// From the root, from the document, or the end of a source's path.
+/// From the root, from the document, from a crate, or the end of a source's path.
 fn is_file(workspace: &Workspace, folder: &Path, file: &str) -> bool {
     let sources = workspace.members.iter().flat_map(|member| &member.sources);
+    let mut crates = workspace.root.members.iter();
     let mut places = sources.flat_map(|source| source.path.ancestors());
     root().join(file).exists()
         || folder.join(file).exists()
+        || crates.any(|own| root().join(own).join(file).exists())
         || places.any(|path| path.ends_with(file))
 }
 
