@@ -11,10 +11,10 @@ fail() {
 
 # What a program that is not static needs becomes the base.
 base=scratch
-if ldd image/randflake >libraries 2>&1; then
+if ldd image/randflake 2>&1 | grep -o '/[^ ]*' >libraries; then
     mkdir base
     strip image/randflake
-    grep -o '/[^ ]*' libraries | xargs cp --parents --dereference --target-directory base
+    xargs <libraries cp --parents --dereference --target-directory base
     empty=$($BUILDAH from scratch)
     $BUILDAH copy --quiet "$empty" base / >/dev/null
     $BUILDAH commit --quiet --signature-policy policy.json "$empty" base >/dev/null
