@@ -17,6 +17,8 @@ pub(crate) fn needs() -> Vec<Need> {
 pub(crate) fn run(report: &mut Report) {
     report.check("format", &mut inside(&["fmt", "--check"]));
     let mut tests = inside(&["test", "--locked", "--workspace", "--no-fail-fast"]);
+    // Some of the crates that `peers` compares with ask for a newer compiler than they need.
+    tests.arg("--ignore-rust-version");
     if DATABASES.tell(report, &mut tests) {
         report.tests("columns, formats and examples", &mut tests);
     }
