@@ -30,7 +30,9 @@ mod reports;
 mod ticket;
 mod upgrade;
 mod url;
+mod view;
 mod volume;
+mod write;
 
 use core::fmt::{self, Debug, Formatter};
 use std::sync::Arc;

@@ -1,0 +1,112 @@
+//! Reads: what a rule decides from.
+
+use super::records::Records;
+use super::{Ask, Reading};
+use crate::rules::search::Search;
+use crate::rules::{Key, Keys, View, Wanted, Write};
+use crate::vocabulary::EngineError;
+
+impl Records {
+    /// Reads what is wanted.
+    pub(super) fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
+        let view = self.view(wanted);
+        view.inspect_err(|_| self.engine().abandon())
+    }
+
+    fn view(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
+        self.search = None;
+        let mut node_ids = wanted.nodes.to_vec();
+        node_ids.sort_unstable();
+        node_ids.dedup();
+        let mut keys = vec![Keys::One(Key::Namespace)];
+        keys.extend(node_ids.iter().map(|it| Keys::One(Key::Node(*it))));
+        let search = if wanted.free > 0 {
+            Some(self.begin_search(wanted, &node_ids)?)
+        } else {
+            None
+        };
+        keys.extend(search.iter().filter_map(Search::next_keys).flatten());
+
+        let Reading {
+            now,
+            mut continuity,
+            texts,
+        } = self.engine().read(&Ask::with_state(&keys))?;
+        self.fingerprint.clone_from(&continuity.fingerprint);
+        let namespace = texts.get(&Key::Namespace);
+        let namespace = namespace.map(|text| self.namespace_of(text)).transpose()?;
+        if namespace.is_none() && continuity.is_absence_certain {
+            // Leases without it show that it was deleted.
+            continuity.is_absence_certain = !self.has_leases()?;
+        }
+        let mut nodes = Vec::with_capacity(node_ids.len() + wanted.free);
+        for node_id in node_ids {
+            let text = texts.get(&Key::Node(node_id));
+            nodes.push(self.node(node_id, text.map(String::as_str))?);
+        }
+        let mut free_from = None;
+        if let Some(mut search) = search {
+            let tick = self.namespace.spec().tick_at(now).unwrap_or(0);
+            search.take_first(&texts, tick, &self.doubted, wanted.seen);
+            self.finish_search(&mut search)?;
+            for (node_id, text) in search.chosen() {
+                nodes.push(self.node(node_id, text)?);
+            }
+            free_from = search.free_from();
+            self.search = Some(search);
+        }
+        Ok(View {
+            now,
+            continuity,
+            namespace,
+            nodes,
+            assumed_max_ttl: self.profile.assumed_max_ttl,
+            free_from,
+        })
+    }
+
+    fn begin_search(&self, wanted: &Wanted<'_>, node_ids: &[u32]) -> Result<Search, EngineError> {
+        let random = if self.profile.is_shared {
+            [random()?, random()?]
+        } else {
+            [0, 0]
+        };
+        let max_node_id = self.namespace.spec().max_node_id();
+        let within = wanted.within.unwrap_or((0, max_node_id));
+        Ok(Search::new(
+            max_node_id,
+            within,
+            wanted.free,
+            node_ids,
+            random,
+        ))
+    }
+
+    /// Goes on until enough is found, or all was looked at. After a search in vain it says so in a hint.
+    fn finish_search(&mut self, search: &mut Search) -> Result<(), EngineError> {
+        while let Some(keys) = search.next_keys() {
+            let texts = self.engine().read(&Ask::texts(&keys))?.texts;
+            search.take_next(&texts);
+        }
+        if search.missing() == 0 {
+            return Ok(());
+        }
+        let nonce = getrandom::u64().map_err(EngineError::unavailable)?;
+        let entries = search.full_hint(&self.doubted, nonce);
+        if !entries.is_empty() {
+            // If one of them has changed meanwhile, nothing is written, and the next search is as long.
+            let write = Write {
+                fingerprint: self.fingerprint.clone(),
+                entries,
+                ..Write::default()
+            };
+            self.engine().write(&write)?;
+            self.doubted.clear();
+        }
+        Ok(())
+    }
+}
+
+fn random() -> Result<u32, EngineError> {
+    getrandom::u32().map_err(EngineError::unavailable)
+}

@@ -1,0 +1,134 @@
+//! Conditional writes: what a rule has decided.
+
+use std::collections::BTreeSet;
+
+use super::records::Records;
+use super::{Ask, Reading};
+use crate::rules::history;
+use crate::rules::search::freed;
+use crate::rules::{
+    Before, Change, Committed, Entry, Key, Keys, NamespaceRecord, NodeRecord, SecretClaim, Write,
+};
+use crate::vocabulary::{EngineError, StoreError};
+
+/// How often a claim is tried anew because it was neither there nor written: a claim is never removed, so a third time
+/// would show a store that changes under its clients.
+const CLAIM_TRIES: usize = 3;
+/// How often an update begins anew because others were faster. Each time one of them has succeeded: a thousand clients of
+/// one counter all get their turn.
+const TRIES: usize = 1_000;
+
+impl Records {
+    /// Writes a change that was decided from the last read, or from what was written last.
+    pub(super) fn commit(&mut self, change: &Change) -> Result<Committed, EngineError> {
+        let before = change.namespace_before.as_ref();
+        let after = change.namespace_after.as_ref();
+        let mut entries = vec![Entry {
+            key: Key::Namespace,
+            before: Before::read(before.map(NamespaceRecord::to_text)),
+            after: after.map(NamespaceRecord::to_text),
+        }];
+        entries.extend(change.nodes.iter().map(|node| Entry {
+            key: Key::Node(node.after.node_id),
+            before: Before::read(node.before.as_ref().map(NodeRecord::to_text)),
+            after: Some(node.after.to_text()),
+        }));
+        entries.extend(change.nodes.iter().filter_map(history::entry));
+        let written = || change.nodes.iter().map(|node| &node.after);
+        let search = self.search.take();
+        if let Some((search, first)) = search.as_ref().zip(written().next()) {
+            let taken: BTreeSet<_> = written().map(|record| record.node_id).collect();
+            let is_gone = |node_id| taken.contains(&node_id) || self.doubted.contains(&node_id);
+            entries.extend(search.changed_hints(is_gone, first.nonce));
+        }
+        entries.extend(freed(self.namespace.spec().max_node_id(), change));
+        let latest_end = written().map(|record| record.end).max();
+        let fingerprint = match before.filter(|_| change.window.is_some()) {
+            Some(before) => &before.fingerprint,
+            None => &self.fingerprint,
+        };
+        let write = Write {
+            fingerprint: fingerprint.clone(),
+            window: change.window,
+            entries,
+            latest_end_unix_ms: latest_end.map_or(0, |end| self.namespace.spec().unix_ms(end)),
+        };
+        let committed = self.engine().write(&write)?;
+        match (committed, &search) {
+            (Committed::Stale, Some(search)) => self.doubted.extend(search.hinted()),
+            (Committed::Done { .. }, Some(_)) => self.doubted.clear(),
+            (_, None) => {}
+        }
+        Ok(committed)
+    }
+
+    /// Reads some texts and writes what a rule makes of them, until nobody else was faster. No entries: nothing is to be
+    /// written.
+    pub(super) fn update<T, E: From<EngineError>>(
+        &mut self,
+        keys: &[Keys],
+        rule: impl Fn(&Self, Reading) -> Result<(Vec<Entry>, T), E>,
+    ) -> Result<T, E> {
+        for _ in 0..TRIES {
+            let reading = self.engine().read(&Ask::with_state(keys));
+            let reading = reading.inspect_err(|_| self.engine().abandon())?;
+            let fingerprint = reading.continuity.fingerprint.clone();
+            let decided = match &reading.continuity.fault {
+                Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
+                None => rule(self, reading),
+            };
+            let (entries, answer) = decided.inspect_err(|_| self.engine().abandon())?;
+            if entries.is_empty() {
+                self.engine().abandon();
+                return Ok(answer);
+            }
+            let committed = self.engine().write(&Write {
+                fingerprint,
+                entries,
+                ..Write::default()
+            })?;
+            if committed != Committed::Stale {
+                return Ok(answer);
+            }
+        }
+        Err(EngineError::unavailable("other clients of the store were faster each time").into())
+    }
+
+    /// Puts a claim unless there is one; returns the one that is there then.
+    pub(super) fn claim(
+        &mut self,
+        check: u32,
+        claim: &SecretClaim,
+    ) -> Result<SecretClaim, StoreError> {
+        let key = Key::Claim(check);
+        for _ in 0..CLAIM_TRIES {
+            let ask = [Keys::One(key)];
+            let mut reading = self.engine().read(&Ask::with_state(&ask))?;
+            if let Some(text) = reading.texts.remove(&key) {
+                let place = &self.profile.place;
+                return SecretClaim::from_text(&text, self.knows)
+                    .map_err(|why| SecretClaim::refused(place, check, &why));
+            }
+            let write = Write {
+                fingerprint: reading.continuity.fingerprint,
+                entries: vec![Entry {
+                    key,
+                    before: Before::Nothing,
+                    after: Some(claim.to_text()),
+                }],
+                ..Write::default()
+            };
+            if self.engine().write(&write)? != Committed::Stale {
+                return Ok(claim.clone());
+            }
+        }
+        Err(StoreError::unavailable(
+            "other clients of the store were faster each time",
+        ))
+    }
+
+    /// Removes everything but the namespace's record and counter, if that record is this text.
+    pub(super) fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
+        self.engine().remove(&Keys::Contents, Some(namespace))
+    }
+}
