@@ -234,8 +234,8 @@ impl Search {
     /// The hints that change when some node ids are taken: those that lead to them, or in vain; and if a search was
     /// needed, it leaves what else it has found.
     pub(crate) fn changed_hints(&self, is_gone: impl Fn(u32) -> bool, nonce: u64) -> Vec<Entry> {
-        // Only after a search: what the first read has found, any client finds as fast.
-        let is_searched = self.reads > 1;
+        // Only after a search: what the first two reads have found, any client finds as fast.
+        let is_searched = self.reads > 2;
         let spare = self.free.iter().filter(|_| is_searched);
         let spare = spare.filter(|(node_id, _)| !is_gone(**node_id));
         let spare = spare.map(|(node_id, text)| (*node_id, text.clone()));
