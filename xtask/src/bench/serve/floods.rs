@@ -18,7 +18,7 @@ const AT_ONCE: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(20);
 /// Files that the server may open meanwhile for itself, such as those of its store.
 const STORE: usize = 32;
-/// A connection that waits for memory does not see that its client has gone, for as long as a command may take to come in.
+/// A connection that waits for memory does not see that its client has gone, for the 30 s that a command may take to come in.
 const CLOSING: Duration = Duration::from_secs(40);
 const PATIENCE: Duration = Duration::from_secs(5);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -67,7 +67,6 @@ pub(super) const ANSWERS: Flood = Flood {
 impl Flood {
     /// Goes on with what the server takes of it for some time, asks after its health, and closes all connections.
     pub(super) fn run(&self, ours: &Ours, token: &str, time: Duration) -> Result<(), String> {
-        let before = open_files(ours)?;
         let port = if self.is_http { ours.http } else { ours.resp };
         let bytes = (self.sends)(token);
         let mut open = Vec::new();
@@ -90,8 +89,11 @@ impl Flood {
         if !self.is_encrypted {
             health(ours.http)?;
         }
-        drop(open);
-        // What is kept of a connection is what is left once the server has seen its end.
+        Ok(())
+    }
+
+    /// Waits until the server has seen the end of a flood: what it keeps of connections is what is left then.
+    pub(super) fn is_over(ours: &Ours, before: usize) -> Result<(), String> {
         let closed = Instant::now();
         while open_files(ours)? > before + STORE {
             if closed.elapsed() > CLOSING {
@@ -103,7 +105,7 @@ impl Flood {
     }
 }
 
-fn open_files(ours: &Ours) -> Result<usize, String> {
+pub(super) fn open_files(ours: &Ours) -> Result<usize, String> {
     let path = format!("/proc/{}/fd", ours.running.id());
     let files = fs::read_dir(&path).map_err(|error| format!("{path}: {error}"))?;
     Ok(files.count())

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{self, Command};
 
 use super::container::{Container, LIMIT};
-use super::floods::{ANSWERS, COMMANDS, Flood, HANDSHAKES, certify, token};
+use super::floods::{ANSWERS, COMMANDS, Flood, HANDSHAKES, certify, open_files, token};
 use super::servers::{Load, Ours, Settings};
 use super::{load, prepare, released};
 use crate::apart::{self, Arguments};
@@ -163,10 +163,17 @@ impl Subject<'_> {
             None => "outside a container, which only root can make",
         };
         println!("{name}, {place}: at first {} KiB", resident(&ours)?);
+        let before = open_files(&ours)?;
         let mut kept = Vec::new();
         for burst in 1..=bursts {
             match kind {
-                BurstKind::Flood(flood) => flood.run(&ours, &secret, self.flood)?,
+                BurstKind::Flood(flood) => {
+                    flood.run(&ours, &secret, self.flood)?;
+                    // Half a minute, where it is only seen that all of it still works.
+                    if bursts >= BURSTS {
+                        Flood::is_over(&ours, before)?;
+                    }
+                }
                 BurstKind::Redis(how, words) => _ = self.load.redis(ours.resp, how, words)?,
                 BurstKind::Http(how, query) => _ = self.load.http(ours.http, how, query)?,
             }

@@ -126,6 +126,8 @@ impl RespConnection {
         if share.try_grow(bytes).is_ok() {
             return Ok(());
         }
+        // Until there is memory nobody looks whether the client has gone: one that has only ended its own direction still wants
+        // its answers.
         self.read = LEAST_READ;
         share.grow(needed(begun, self.read), limit).await
     }
