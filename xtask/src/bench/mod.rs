@@ -45,7 +45,7 @@ usage: cargo xtask bench [--full]
                 id takes at half of the highest rate, into the record (four minutes)
   memory        what `randflake serve` takes under six kinds of floods and bursts of connections, in a container's memory
                 where this is root, and keeps after the 1st, 10th, 20th and 30th burst of each: fails unless it stops
-                growing (half an hour, and a release build unless --program is given)
+                growing (15 minutes, and a release build unless --program is given)
 ";
 
 pub(crate) const IN_TEST: &[(&str, &str)] = &[
