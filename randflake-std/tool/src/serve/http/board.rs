@@ -26,7 +26,7 @@ const MOST_CELLS: u64 = 2_048;
 
 /// What the store says of a namespace, as the page gets it.
 #[derive(Clone, Serialize)]
-pub(super) struct Board {
+pub(super) struct StatusBoard {
     #[serde(rename = "leases")]
     counts: NodeIdCounts,
     map: NodeMap,
@@ -53,7 +53,7 @@ pub(super) struct NodeMap {
 /// The last status of a namespace, and what the next look needs.
 #[derive(Default)]
 struct CachedBoard {
-    board: Option<(Instant, Result<Board, String>)>,
+    board: Option<(Instant, Result<StatusBoard, String>)>,
     trends: Arc<StdMutex<Trends>>,
 }
 
@@ -66,7 +66,7 @@ impl Boards {
         Self(names.map(|name| (name, Mutex::default())).collect())
     }
 
-    pub(super) async fn of(&self, space: &Arc<ServedNamespace>) -> Result<Board, String> {
+    pub(super) async fn of(&self, space: &Arc<ServedNamespace>) -> Result<StatusBoard, String> {
         let Some(kept) = self.0.get(space.name()) else {
             return Err("it is not served".to_owned());
         };
@@ -79,7 +79,7 @@ impl Boards {
             return board.clone();
         }
         let trends = Arc::clone(&kept.trends);
-        let take = move |store: &mut LeaseStore| Ok(Board::take(store, &mut lock(&trends))?);
+        let take = move |store: &mut LeaseStore| Ok(StatusBoard::take(store, &mut lock(&trends))?);
         let taken = space.read_store(None, take).await;
         let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
         kept.board = Some((Instant::now(), board.clone()));
@@ -87,7 +87,7 @@ impl Boards {
     }
 }
 
-impl Board {
+impl StatusBoard {
     fn take(store: &mut LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
         // The store's clock is read at some time between the two: half of the way is the best guess.
         let before = here();

@@ -8,7 +8,7 @@ use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Handle, Health};
 use serde::Serialize;
 
-use super::board::Board;
+use super::board::StatusBoard;
 use super::body::Json;
 use super::request::ApiRequest;
 use super::whole_ms;
@@ -81,7 +81,7 @@ struct NamespaceStatus {
     issued: u64,
     held_here: usize,
     #[serde(flatten)]
-    board: Option<Board>,
+    board: Option<StatusBoard>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -133,7 +133,7 @@ pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Re
 }
 
 impl NamespaceStatus {
-    fn of(space: &ServedNamespace, board: Result<Board, String>) -> Self {
+    fn of(space: &ServedNamespace, board: Result<StatusBoard, String>) -> Self {
         let namespace = space.namespace();
         let spec = namespace.spec();
         let (state, detail) = state_of(space.health(), &board);
@@ -157,7 +157,7 @@ impl NamespaceStatus {
 /// One word for what an operator does about it, and why.
 fn state_of(
     health: Option<Health>,
-    board: &Result<Board, String>,
+    board: &Result<StatusBoard, String>,
 ) -> (&'static str, Option<String>) {
     let quarantine = board
         .as_ref()
