@@ -21,7 +21,7 @@ pub(crate) fn all() -> Vec<Case> {
 
 /// A peer's name with its version, out of the lock file.
 fn peer(name: &str) -> String {
-    let lock = include_str!("../../Cargo.lock");
+    let lock = include_str!("../../../../examples/Cargo.lock");
     let entry = format!("name = \"{name}\"\nversion = \"");
     // Of several versions the highest is the direct dependency's, and stands last.
     let version = lock
