@@ -8,20 +8,25 @@ use super::LeaseStore;
 use crate::rules::{Committed, Continuity, Key, Keys, Write, history};
 use crate::vocabulary::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 
-/// Where the records of one namespace are kept: texts under [`Key`]s. It decides nothing, and reads none of them.
+/// Where the records of one namespace are kept: texts of one line under [`Key`]s. It decides nothing, and reads none of
+/// them. Each is kept under the name that [`Key::scope`] returns: the namespace's, or for a claim the empty one.
 ///
 /// # Contract
 ///
 /// 1. **Read** gives the texts as they are at one moment, or as they were one after the other, together with
 ///    the engine's clock and its [`Continuity`] of then. What it creates for itself (tables, a file) is empty.
 /// 2. **Write** writes all of a [`Write`] or nothing. It writes only if every text still is what was expected, the
-///    clock is in its window, the engine still is what the fingerprint says, and no setting is a fault. It answers
-///    [`Committed::Done`] only when the write survives a crash.
+///    clock is in its window, the engine still is what the fingerprint says, and no setting is a fault; else it
+///    returns [`Committed::Stale`]. It returns [`Committed::Done`] only when the write survives a crash.
 /// 3. Records appear when they are first written: opening costs the same with 2 and with 2^32 node ids.
 /// 4. The cost of a read and a write depends on what is read and written, not on what else is there.
-/// 5. An engine that holds a lock from a read to its write lets go of it in `abandon`.
+/// 5. An engine may hold a lock from a read with state to its write. Further reads and `remove` may come meanwhile, and
+///    use the same lock. `write`, `remove` and `abandon` release it. A write without it is stale.
+/// 6. A loss that the engine notices changes its fingerprint before the read returns, and no crash undoes that. An engine
+///    that keeps something outside of the records also keeps the latest end of all writes there
+///    ([`latest_end_unix_ms`](Write::latest_end_unix_ms)), and returns it after a loss.
 ///
-/// The first four methods are what the rules need. The others are here because a read and a write of one namespace
+/// `profile`, `read` and `write` are what the rules need. The others are here because a read and a write of one namespace
 /// cannot say them: what concerns all namespaces, removals too large for a transaction, and the connection.
 pub trait Engine: Send + Debug {
     /// What it is, and what it can do.
@@ -52,7 +57,8 @@ pub trait Engine: Send + Debug {
     }
 
     /// The text of [`Key::Namespace`] of each namespace that is kept here, or of one only, by name. Creates nothing: `None`
-    /// if there is no store yet. A read is of one namespace, and may create tables.
+    /// if there is no store yet. A read is of one namespace, and may create tables. No more than
+    /// [`NAMES_LISTED`](super::NAMES_LISTED) are of use.
     ///
     /// # Errors
     ///
