@@ -11,7 +11,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use super::Files;
 use crate::vocabulary::EngineError;
 
-/// Whom the client says that it is, if the server asks.
+/// Certificates and key by which the client shows who it is, if the server asks.
 pub(in crate::store) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// The same as PEM: the certificates and the key.
@@ -25,6 +25,7 @@ impl Files {
         if let Some(named) = self.read_root()? {
             return Ok(named);
         }
+        // Certificates of the system that cannot be read are left out: the others count.
         let found = rustls_native_certs::load_native_certs().certs;
         // Else every server would be refused, with an error that blames the server.
         if found.is_empty() {
@@ -61,7 +62,7 @@ impl Files {
     /// The client's certificates and key, as PEM.
     #[cfg(any(feature = "redis", feature = "etcd", feature = "mysql"))]
     pub(in crate::store) fn identity_pem(&self) -> Result<Option<IdentityPem>, EngineError> {
-        // As above.
+        // Parsed first, as in `root_pem`: the client's own error would not name the file.
         self.identity()?;
         let Some((certificate, key)) = self.client() else {
             return Ok(None);
@@ -70,6 +71,7 @@ impl Files {
     }
 
     fn client(&self) -> Option<(&Path, &Path)> {
+        // Both or none: `asked_by` has refused one alone.
         self.named("sslcert").zip(self.named("sslkey"))
     }
 }
@@ -79,6 +81,7 @@ impl Files {
 #[cfg(any(feature = "redis", feature = "mysql"))]
 pub(in crate::store) fn choose_provider() {
     if CryptoProvider::get_default().is_none() {
+        // It fails if another thread was faster, and then there is a choice.
         let _chosen_meanwhile = ring::default_provider().install_default();
     }
 }

@@ -8,7 +8,7 @@ pub(in crate::store) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
     None
 }
 
-/// Where the URL asks for an encrypted connection.
+/// Error where the URL asks for an encrypted connection.
 pub(in crate::store) fn without_tls() -> EngineError {
     EngineError::unusable(
         "this build cannot encrypt connections: build it with the cargo feature `tls`",

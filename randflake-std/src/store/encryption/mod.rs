@@ -19,7 +19,7 @@ pub(super) use self::refusal::refusal;
 use super::url::Location;
 use crate::vocabulary::StoreError;
 
-/// Of the authorities that the server's certificate may come from; the client's certificate; its key.
+/// Options that name files: the trusted authorities, the client's certificate, and its key.
 const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];
 
 /// The files of certificates that a URL names, by its options.

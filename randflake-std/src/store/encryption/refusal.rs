@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rustls::{AlertDescription, CertificateError, Error as TlsError};
 
-/// What encryption failed of, if an error is of that: trying again cannot help, somebody must change
-/// something first.
+/// Sentence on why encryption failed, if an error is of that: trying again cannot help, somebody
+/// must change something first.
 pub(in crate::store) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
     let error = cause(error)?;
     Some(match error {

@@ -54,7 +54,7 @@ pub(super) fn forms() -> String {
     listed(|_| true)
 }
 
-/// Those of engines that keep counters.
+/// The URLs of engines that keep counters, in short.
 pub(super) fn forms_with_counters() -> String {
     listed(|engine| engine.has_counters)
 }

@@ -18,6 +18,7 @@ use crate::vocabulary::{Namespace, NamespaceList, StoreError};
 ///
 /// As for [`open`](crate::lease::open), of which [`StoreError::Terms`] does not occur.
 pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
+    // A name that is allowed and not used: the engine asks for one, a list is of all.
     let Some(mut engine) = existing(url, "-")? else {
         return Ok(None);
     };
@@ -74,6 +75,7 @@ fn any(name: &str) -> Result<Namespace, StoreError> {
     let field = |bits, shift| Field { bits, shift };
     let spec = LayoutSpec::new(LayoutFields {
         timestamp: field(32, 32),
+        // The most bits that a node id can have.
         node_id: field(32, 0),
         sequence: field(0, 0),
         epoch_unix_ms: 0,

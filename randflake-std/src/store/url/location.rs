@@ -12,7 +12,7 @@ use super::{AddressKind, Scheme, longest};
 use crate::store::engines::Registration;
 use crate::vocabulary::StoreError;
 
-/// Left as they are where a URL is shown.
+/// Characters that are percent-encoded where a URL is shown.
 const SHOWN: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -63,12 +63,14 @@ impl Location {
             database: None,
             options: Vec::new(),
         };
+        // For a file two slashes make no difference; the third of `sqlite:///PATH` begins its path.
         let path = rest.strip_prefix("//");
         let location = match (scheme.place, path) {
             (AddressKind::File, path) => empty.with_path(path.unwrap_or(rest))?,
             (_, Some(rest)) => empty.with_authority(rest)?,
             (_, None) => return Err(scheme.refused("has no // behind its scheme")),
         };
+        // Also without the feature of the engine: a URL means the same in every build.
         (engine.check)(&location)?;
         Ok(location)
     }
@@ -79,6 +81,7 @@ impl Location {
         if path.is_empty() {
             return Err(self.scheme.refused("has no path"));
         }
+        // As it is written: a % in the name of a file is a %.
         self.address = Address::File(path.to_owned());
         self.with_options(query)
     }
@@ -101,12 +104,14 @@ impl Location {
         }
         // The last one: a password may have others, where people forget to encode them.
         let (login, hosts) = authority.rsplit_once('@').unwrap_or(("", authority));
+        // The first colon: others are of the password, where people forget to encode them.
         let (user, password) = match login.split_once(':') {
             Some((user, password)) => (user, Some(scheme.decoded(password)?)),
             None => (login, None),
         };
         let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
         (self.address, self.database) = scheme.located(hosts, path)?;
+        // `:PASSWORD@` has an empty user, which is none.
         self.user = scheme.some(user)?;
         self.password = password.map(Zeroizing::new);
         self.with_options(query)
@@ -136,9 +141,11 @@ impl Location {
                 }
                 _ => "an option that is not known".to_owned(),
             };
+            // That one has been taken out of the URL before, and no scheme lists it.
             let allowed = [allowed, &[longest::NAME]].concat().join(", ");
             return Err(scheme.refused(&format!("has {shown}: the allowed options are {allowed}")));
         };
+        // With two of `sslmode` it would be a guess whether the connection is encrypted.
         if self.option(name).is_some() {
             return Err(scheme.refused(&format!("has the option {name} twice")));
         }
@@ -160,7 +167,7 @@ impl Location {
         }
     }
 
-    /// None where it is a file or a socket.
+    /// Hosts of the URL; none where it is a file or a socket.
     #[cfg(any(
         feature = "redis",
         feature = "etcd",
@@ -184,6 +191,7 @@ impl Scheme {
     /// Splits the location into address and database.
     fn located(&self, hosts: &str, path: &str) -> Result<(Address, Option<String>), StoreError> {
         let (port, has_many) = match self.place {
+            // `redis+unix:///PATH` has no host between its slashes.
             AddressKind::Socket if hosts.is_empty() && path.len() > 1 => {
                 return Ok((Address::Socket(self.decoded(path)?), None));
             }
@@ -227,6 +235,7 @@ impl Scheme {
         let may_be_socket = matches!(self.place, AddressKind::HostsOrSockets { .. });
         let is_socket = may_be_socket && name.starts_with('/');
         let is_of_names = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+        // An address first: it has colons, which a name may not have.
         match name.parse::<Ipv6Addr>() {
             Err(_) if name.is_empty() => Err(self.refused("has no host")),
             Err(_) if !is_socket && !name.chars().all(is_of_names) => Err(self.refused(
@@ -237,7 +246,7 @@ impl Scheme {
         }
     }
 
-    /// Nothing where there is no text.
+    /// Decodes a text; none where it is empty.
     fn some(&self, text: &str) -> Result<Option<String>, StoreError> {
         let text = Some(text).filter(|text| !text.is_empty());
         text.map(|text| self.decoded(text)).transpose()
@@ -245,8 +254,9 @@ impl Scheme {
 }
 
 impl Host {
-    /// With brackets around an IPv6 address.
+    /// Name of the host, with brackets around an IPv6 address.
     fn bracketed(&self) -> String {
+        // Without them the port would look like a part of the address.
         match self.name.parse::<Ipv6Addr>() {
             Ok(_) => format!("[{}]", self.name),
             Err(_) => utf8_percent_encode(&self.name, SHOWN).to_string(),

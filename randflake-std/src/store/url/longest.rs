@@ -13,6 +13,7 @@ pub(super) const NAME: &str = "max_ttl";
 
 /// A URL without the option, and what the option says. No error shows any of it: it may be part of a password.
 pub(super) fn split(url: &str) -> Result<(Cow<'_, str>, Option<Duration>), StoreError> {
+    // Taken out before the URL is parsed: it is of the namespace, and no scheme lists it.
     let (place, query) = url.split_once('?').unwrap_or((url, ""));
     let value = |part: &'_ str| {
         part.strip_prefix(NAME)?
@@ -54,6 +55,7 @@ impl StoreUrl {
             return Ok(namespace.clone());
         };
         let set = namespace.clone().with_max_ttl(asked);
+        // A namespace that says nothing has the default, which the URL may replace.
         if namespace.terms().max_ttl_ms.is_some() && set.max_ttl() != namespace.max_ttl() {
             return Err(StoreError::Invalid(format!(
                 "the lease store's URL has a max_ttl of {}, and the namespace is opened with a longest TTL of {}: say it in \

@@ -56,6 +56,7 @@ impl FromStr for StoreUrl {
     type Err = StoreError;
 
     fn from_str(url: &str) -> Result<Self, StoreError> {
+        // Errors and logs show hosts and paths: a line break would look like another entry there.
         if url.contains(char::is_control) {
             return Err(refused("has control characters", &engines::forms()));
         }
@@ -105,6 +106,7 @@ impl StoreUrl {
 }
 
 fn is_scheme(scheme: &str) -> bool {
+    // The characters of RFC 3986, section 3.1.
     let allowed = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
     !scheme.is_empty() && scheme.chars().all(allowed)
 }

@@ -113,6 +113,7 @@ pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> 
 /// As for [`lease::open`](crate::lease::open), and [`StoreError::Invalid`] for `static:PATH`, which keeps no
 /// counters.
 pub fn open_counter(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
+    // Without `max_ttl`: a counter has no leases.
     let StoreUrl { location, .. } = url.parse()?;
     let engine = location.engine;
     if !engine.has_counters {

@@ -52,6 +52,7 @@ impl Content {
     ///
     /// A sentence says that it is damaged.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
+        // Records are texts of one line, so each part has its own.
         let lines: Vec<_> = text.split('\n').collect();
         let damaged = || "it is damaged".to_owned();
         let [name, node_id, namespace, node] = lines[..] else {

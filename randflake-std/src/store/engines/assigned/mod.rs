@@ -150,7 +150,7 @@ impl StaticStore {
 }
 
 impl StaticFile {
-    /// Nothing is read yet.
+    /// Makes the engine of a file. Nothing is read yet.
     pub(in crate::store) fn at(
         path: &Path,
         source: NodeIdSource,
@@ -204,6 +204,7 @@ impl StaticFile {
                 let content = self.content(file.text().1)?;
                 return Ok((self.file.insert(file), content));
             }
+            // Not kept: the next call locks the file that is there then.
             Some(_) => {
                 "the file was deleted or replaced while this process held it: it issues nothing once its lease has ended, \
                  and then waits as with a new file. Leave the file in place while a process runs"
@@ -232,6 +233,8 @@ impl Engine for StaticFile {
             node_ids: (self.node_id, self.node_id),
             // There is room for one lease.
             history: 0,
+            // Whoever uses the file comes with the same settings, so the longest TTL of a lost file
+            // is known.
             assumed_max_ttl: Duration::ZERO,
             ..Profile::at(self.path.display().to_string())
         }
@@ -279,6 +282,7 @@ impl Engine for StaticFile {
         if write.fingerprint != fingerprint(&path)? {
             return Ok(Committed::Stale);
         }
+        // No window is compared: a renewal of this engine reads before.
         for entry in &write.entries {
             match entry.key {
                 Key::Namespace => {}
@@ -297,6 +301,7 @@ impl Engine for StaticFile {
                 content.texts.insert(entry.key, after.clone());
             }
         }
+        // On the disk before the answer: this file is the store, not a mark beside it.
         file.write(content.to_text(), true)?;
         Ok(Committed::Done {
             now: read_clock(&*clock)?,
@@ -307,6 +312,7 @@ impl Engine for StaticFile {
         &mut self,
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        // Without the lock, so that a list works while a process holds it.
         let (_, text) = locked::look(&self.path, &FILE)?;
         if text.is_empty() {
             return Ok(None);

@@ -15,7 +15,8 @@ use crate::vocabulary::EngineError;
 type Names = Option<BTreeMap<String, String>>;
 
 impl<D: Driver> Database<D> {
-    /// On a connection of its own, because others make the tables where they are missing.
+    /// Texts of all namespaces, or of one, on a connection of its own: setting up the kept one
+    /// would make tables where they are missing.
     pub(super) fn names(&mut self, only: Option<&str>) -> Result<Names, EngineError> {
         let only = only.map(str::to_owned);
         self.work(async move |client: &mut DatabaseClient<D>| {
@@ -32,6 +33,7 @@ impl<D: Driver> Database<D> {
                 };
                 Ok::<_, DatabaseFailure>(Some(names))
             };
+            // The longer limit: each name is a round trip.
             let names = timeout(SETUP_LIMIT, names).await??;
             // It may have gone already.
             _ = timeout(ANSWER_LIMIT, session.close()).await;

@@ -14,10 +14,11 @@ use crate::vocabulary::{EngineError, Finding, StoreError};
 pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
     type Session: DatabaseSession<Driver = Self>;
 
-    /// In front of an address, for errors.
+    /// Text in front of an address, in errors.
     const PLACE: &'static str;
 
-    /// For the client, field by field: its own parser takes more options, such that switch verification off.
+    /// Settings for the client, field by field: its own parser takes more options, such that switch
+    /// verification off.
     fn of(location: &Location) -> Result<Self, StoreError>;
 
     /// Whether times are the server's.
@@ -54,12 +55,15 @@ impl ServerState {
             is_same_session: found == session,
             server,
             tables,
+            // The statements answer an empty text if no setting is at fault.
             fault: Some(fault).filter(|fault| !fault.is_empty()),
         })
     }
 
     /// What the store is known by: the server and its tables.
     pub(in crate::store) fn fingerprint(&self) -> String {
+        // Both: a copy on another server has the same number, and tables that are made anew are on
+        // the same server.
         format!("{}/{}", self.server, self.tables)
     }
 }
@@ -94,7 +98,7 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     /// Makes the tables. One client does; the others wait, and find them made.
     async fn make(&mut self) -> Result<(), DatabaseFailure>;
 
-    /// The tables are there: what is remembered of them.
+    /// Notes what is remembered of the tables, once they are there.
     async fn enter(&mut self) -> Result<(), DatabaseFailure> {
         Ok(())
     }
@@ -115,7 +119,7 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
         values: &[SqlValue<'_>],
     ) -> Result<Option<Vec<String>>, DatabaseFailure>;
 
-    /// A row that must be there.
+    /// Asks for a row that must be there.
     async fn ask_for<const N: usize>(
         &mut self,
         statement: &'static str,
@@ -148,7 +152,7 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     /// What the server says of itself, for people.
     async fn findings(&mut self) -> Result<Vec<Finding>, DatabaseFailure>;
 
-    /// Others were faster: nothing of a write remains.
+    /// Ends a write for which others were faster: nothing of it remains.
     async fn roll_back(&mut self) -> Result<(), DatabaseFailure> {
         Ok(())
     }

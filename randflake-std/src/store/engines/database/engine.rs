@@ -32,13 +32,16 @@ impl<D: Driver> Engine for Database<D> {
     fn profile(&self) -> Profile {
         Profile {
             has_own_clock: self.has_own_clock,
+            // The statements of a write compare fingerprint, window and settings themselves.
             blind_renewal: true,
             ..Profile::at(self.place.clone())
         }
     }
 
     fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        // Owned, because the operation may run in the thread of a helper.
         let (keys, limit) = (ask.keys.to_vec(), ask.limit);
+        // With a limit nothing is counted: the range may be all 2^32 node ids.
         let texts = limit.unwrap_or_else(|| count(&keys));
         if ask.with_state {
             return self.run(texts, true, async move |session| look(session, &keys).await);
@@ -65,16 +68,19 @@ impl<D: Driver> Engine for Database<D> {
 
     fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
         /// How many texts a namespace may have: its node ids, and some of their history.
+        // At 0.1 ms for each text it is 20 s, the `statement_timeout` of PostgreSQL's sessions.
         const MANY: usize = 200_000;
         let (first, last) = keys.bounds();
         let ((low_kind, mut from), (high_kind, mut to)) = (first.numbers(), last.numbers());
-        // Of several kinds it is all.
+        // Of several kinds it is all: each kind has its own numbers, and the statement bounds kind
+        // and number separately.
         let texts = if low_kind < high_kind {
             (from, to) = (0, i64::MAX.cast_unsigned());
             MANY
         } else {
             count(slice::from_ref(keys))
         };
+        // An empty guard compares nothing: no record is an empty text.
         let (name, guard) = (self.namespace.clone(), guard.unwrap_or_default().to_owned());
         self.run(texts, false, async move |session| {
             let numbers = [low_kind.into(), high_kind.into(), from, to].map(SqlValue::Number);
@@ -128,6 +134,7 @@ async fn commit<S: DatabaseSession>(
 ) -> Result<Committed, DatabaseFailure> {
     let now = match session.write(write, SingleUpdate::of(&write.entries)).await {
         // A deadlock, a duplicate key or a planned failure: what the transaction had locked is let go.
+        // Nothing of it was written, so the caller reads again, and decides anew.
         Err(failure) if failure.is_overtaken() => {
             session.roll_back().await?;
             None

@@ -57,6 +57,8 @@ impl DatabaseFailure {
 
     /// What concerns this session.
     pub(in crate::store) fn of_the_connection(error: EngineError) -> Self {
+        // What no retry mends is not tried again on another connection. This one is dropped all the
+        // same: only a new one is checked from the beginning.
         let origin = match error.kind() {
             EngineErrorKind::Unavailable => Origin::Connection,
             EngineErrorKind::Unusable => Origin::Server,
@@ -107,6 +109,7 @@ impl From<EngineError> for DatabaseFailure {
 impl From<Elapsed> for DatabaseFailure {
     fn from(_: Elapsed) -> Self {
         Self {
+            // Not tried again at once: the time limit of the operation is used up.
             error: EngineError::unavailable("no answer in time"),
             origin: Origin::Server,
             is_overtaken: false,

@@ -29,12 +29,13 @@ use crate::vocabulary::{EngineError, Namespace};
 /// How long a server may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 /// How long it may take to make the tables, or to wait for another who does.
+// Above the 15 s that MySQL's `GET_LOCK` waits, so that the error says who is waited for.
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
 
 /// One namespace in a database on a server: the engine of `PostgresStore` and `MysqlStore`. A connection that was lost is
 /// replaced by the next operation.
 pub(in crate::store) struct Database<D: Driver> {
-    /// None during an operation.
+    /// Driver and session; none during an operation.
     // Before the runtime, which its socket belongs to.
     client: Option<DatabaseClient<D>>,
     runtime: Blocking,
@@ -53,7 +54,7 @@ struct DatabaseClient<D: Driver> {
 }
 
 impl<D: Driver> Database<D> {
-    /// One that is not connected yet.
+    /// Makes the engine of a namespace, which is not connected yet.
     pub(super) fn over(
         driver: D,
         location: &Location,
@@ -79,6 +80,8 @@ impl<D: Driver> Database<D> {
     pub(super) fn limit_for(&mut self, ttl: Duration) {
         /// What even a busy server needs.
         const SHORTEST: Duration = Duration::from_millis(500);
+        // A renewal begins after a third of the TTL. The rest has room for some tries and the
+        // pauses between them.
         const TRIES_PER_TTL: u32 = 6;
         self.limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST, ANSWER_LIMIT);
     }
@@ -89,6 +92,8 @@ impl<D: Driver> Database<D> {
             .client
             .as_ref()
             .is_some_and(|client| client.session.is_some());
+        // An inherited connection is the parent's to look at; the next operation here makes
+        // another.
         if !has_session || self.runtime.is_inherited() {
             return false;
         }
@@ -114,6 +119,7 @@ impl<D: Driver> Database<D> {
         operation: impl AsyncFn(&mut D::Session) -> Result<T, DatabaseFailure> + Send + 'static,
     ) -> Result<T, EngineError> {
         let texts = u32::try_from(texts).unwrap_or(u32::MAX);
+        // More time for many texts: a search for a free node id reads 4,096 at once.
         let limit = self.limit + Duration::from_micros(100) * texts;
         self.work(async move |client: &mut DatabaseClient<D>| {
             client.operate(limit, only_reads, &operation).await
@@ -133,8 +139,11 @@ impl<D: Driver> Database<D> {
             }
             self.runtime = runtime;
         }
+        // Before the client is taken: if no thread can be started, it must not be lost.
         self.runtime.prepare()?;
         let mut client = self.client.take().ok_or_else(ended)?;
+        // The client moves with the work, which may run in another thread, and comes back with its
+        // outcome, after a panic too.
         let done = self.runtime.wait(move |runtime| {
             // On the helper a panic would end the thread, and all later calls with it.
             let work = AssertUnwindSafe(|| runtime.block_on(work(&mut client)));
@@ -143,6 +152,7 @@ impl<D: Driver> Database<D> {
         });
         let (client, outcome) = done?;
         self.client = Some(client);
+        // Only now, with the client back in its place: a caller that catches the panic may go on.
         let outcome = outcome.unwrap_or_else(|payload| panic::resume_unwind(payload));
         outcome.map_err(|failure| failure.at(&self.place))
     }
@@ -155,7 +165,10 @@ impl<D: Driver> DatabaseClient<D> {
         only_reads: bool,
         operation: &impl AsyncFn(&mut D::Session) -> Result<T, DatabaseFailure>,
     ) -> Result<T, DatabaseFailure> {
+        // Taken out, so that a panic in the operation drops it with what may still be on its way.
         let mut open = self.session.take();
+        // A write is not repeated, so a connection that was closed meanwhile is to be noticed
+        // before it.
         if let Some(session) = &mut open
             && !session.is_open().await
         {
@@ -201,10 +214,12 @@ async fn set_up<S: DatabaseSession>(
     session: &mut S,
     driver: &S::Driver,
 ) -> Result<(), DatabaseFailure> {
+    // First: under another `search_path`, even the check of the tables in PostgreSQL could run
+    // functions of other users.
     session.prepare(driver).await?;
     if !is_made(session).await? {
         session.make().await?;
-        // Another user may have been quicker.
+        // Another user may have been quicker, and `make` keeps what is there: so it is checked too.
         if !is_made(session).await? {
             return Err(emptied().into());
         }
@@ -221,8 +236,11 @@ async fn is_made<S: DatabaseSession>(session: &mut S) -> Result<bool, DatabaseFa
         // The table that has the version is not there.
         Err(failure) if failure.is_overtaken() => Ok(false),
         row => {
+            // A version that is no number counts as the newest, and is refused.
             let version = row?.map(|row| row.concat().parse().unwrap_or(u64::MAX));
             version.map(check_version).transpose()?;
+            // Tables without their row count as not made: MySQL's `make` puts one there, with a new
+            // number.
             Ok(version.is_some())
         }
     }

@@ -50,6 +50,7 @@ impl Blocking {
         &mut self,
         work: impl FnOnce(&Runtime) -> T + Send + 'static,
     ) -> Result<T, EngineError> {
+        // Shared with the job, which a helper may run.
         let Some(runtime) = self.runtime.clone() else {
             return Err(EngineError::unavailable("the store is being dropped"));
         };
@@ -85,7 +86,7 @@ impl Blocking {
     }
 }
 
-/// An operation has ended the thread that ran it.
+/// Error where an operation has ended the thread that ran it.
 pub(super) fn ended() -> EngineError {
     EngineError::unavailable("the thread of the store has ended")
 }

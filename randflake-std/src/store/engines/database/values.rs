@@ -16,7 +16,7 @@ pub(in crate::store) enum SqlValue<'v> {
 /// Version of the tables, which is none of the records in them.
 pub(in crate::store) const TABLES: u64 = 1;
 
-/// The version of the tables that are there.
+/// Refuses tables of another version than this program's.
 pub(in crate::store) fn check_version(version: u64) -> Result<(), EngineError> {
     if version == TABLES {
         return Ok(());
@@ -25,7 +25,7 @@ pub(in crate::store) fn check_version(version: u64) -> Result<(), EngineError> {
     Err(EngineError::unusable(format!("the lease store: {newer}")))
 }
 
-/// How many texts may be there.
+/// Counts the texts that may be there under some keys.
 pub(in crate::store) fn count(keys: &[Keys]) -> usize {
     keys.iter().flat_map(Keys::each).count()
 }
@@ -53,9 +53,11 @@ pub(in crate::store) struct SingleUpdate<'w> {
 }
 
 impl<'w> SingleUpdate<'w> {
-    /// Of a write with these entries, if it replaces no other text.
+    /// The update that a write with these entries is, if it replaces one text and no other.
     pub(in crate::store) fn of(entries: &'w [Entry]) -> Option<Self> {
         let (guard, rest) = match entries {
+            // An entry that only compares. If the record of the namespace is also written, it is a
+            // second update.
             [guard, rest @ ..] if guard.key == Key::Namespace && guard.after.is_none() => {
                 (Some(expected(guard)?), rest)
             }
@@ -69,6 +71,8 @@ impl<'w> SingleUpdate<'w> {
         }
         Some(Self {
             key: entry.key,
+            // A record that must not be there yet is an insert: `None` leaves it to the general
+            // statement.
             before: expected(entry)?,
             after: entry.after.as_deref()?,
             guard,
@@ -93,7 +97,7 @@ pub(in crate::store) fn window(write: &Write) -> (i64, i64) {
     window.unwrap_or((0, i64::MAX))
 }
 
-/// A clock that stands before 1970 is refused by the rules as any other that is wrong.
+/// Time of a server's clock. One before 1970 becomes 1970, which the rules refuse as wrong.
 pub(in crate::store) fn time(micros: i64) -> Duration {
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }

@@ -165,6 +165,8 @@ impl MemoryStore {
     /// Counters are refused until they are [resumed](LeaseStore::resume_counter).
     pub fn forget(&self) {
         let mut state = self.memory.state();
+        // The ends stay, as a mark beside a database does: they say how long the quarantine must
+        // be.
         state.texts.clear();
         state.breaks = state.breaks.wrapping_add(1);
     }
@@ -198,6 +200,7 @@ fn take_one(count: &mut u32) -> bool {
 impl Engine for Memory {
     fn profile(&self) -> Profile {
         Profile {
+            // What makes a search begin at a random node id, as clients of a server do.
             is_shared: self.begins_anywhere,
             blind_renewal: true,
             ..Profile::at("the store in memory")
@@ -227,7 +230,7 @@ impl Engine for Memory {
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        // A renewal has not read before.
+        // Fails on demand here too: a blind renewal has not read before.
         let mut state = self.begin()?;
         let now = read_clock(&*self.clock)?;
         let is_so = write.entries.iter().all(|entry| {

@@ -31,7 +31,7 @@ const OPENING: Option<Opening> = Some(store::OPENING);
 #[cfg(not(feature = "mysql"))]
 const OPENING: Option<Opening> = None;
 
-/// Without one the tables would be made nowhere.
+/// Refuses a URL without a database: the tables would be made nowhere.
 fn check(location: &Location) -> Result<(), StoreError> {
     match location.database {
         Some(_) => Ok(()),

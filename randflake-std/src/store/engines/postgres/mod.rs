@@ -57,7 +57,7 @@ fn connect_timeout(location: &Location) -> Result<Option<Duration>, StoreError> 
     let seconds: i32 = text.parse().map_err(|_| {
         location.refused("has a connect_timeout that is not a whole number of seconds")
     })?;
-    // None, as elsewhere.
+    // Zero and negative numbers are no limit, as in PostgreSQL's own clients.
     let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
     Ok(seconds.map(Duration::from_secs))
 }

@@ -28,7 +28,7 @@ const LOGINS: usize = 3;
 const LARGEST_REPLY: u64 = 64 << 20;
 /// gRPC's code for a token that is not valid any more, or missing.
 const UNAUTHENTICATED: u64 = 16;
-/// Of a signed token that was made before the last change of users and roles.
+/// Message about a signed token that was made before the last change of users and roles.
 const OLD_TOKEN: &str = "etcdserver: revision of auth store is old";
 /// The alarm NOSPACE: a database has reached `--quota-backend-bytes`.
 const FULL: &str = "etcdserver: mvcc: database space exceeded";
@@ -49,7 +49,7 @@ pub(super) struct EtcdClient {
 struct User {
     name: String,
     password: Zeroizing<String>,
-    /// From the last login.
+    /// Token of the last login.
     token: Option<String>,
 }
 
@@ -128,6 +128,7 @@ impl EtcdClient {
 
     fn ask(&mut self, path: &str, body: &Value) -> Result<Value, MemberRefusal> {
         let token = match &self.user {
+            // No token yet: the caller logs in, and asks again.
             Some(user) => Some(user.token.as_deref().ok_or(MemberRefusal::Login)?),
             None => None,
         };

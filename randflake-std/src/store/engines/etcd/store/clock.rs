@@ -22,6 +22,7 @@ impl MemberClock {
         let carried_on = self.now_at(here);
         // Within the date's second it is what was known; else the clock was set.
         let known = carried_on.filter(|now| *now >= date && *now < date + Duration::from_secs(1));
+        // A date is rounded down, so a clock that begins with it is not ahead of the member.
         self.known = Some((known.unwrap_or(date), here));
     }
 

@@ -26,14 +26,14 @@ const TRIES: usize = 100;
 pub(in crate::store) struct Etcd {
     client: EtcdClient,
     prefix: Prefix,
-    /// In the place of the member's.
+    /// Clock in the place of the member's, in tests.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
     /// The cluster's latest revision that this process has seen.
     revision: u64,
 }
 
 impl Etcd {
-    /// Nothing is asked yet.
+    /// Makes the engine of a namespace. Nothing is asked yet.
     pub(in crate::store) fn over(
         location: &Location,
         namespace: &Namespace,
@@ -74,6 +74,8 @@ impl Etcd {
                 self.revision = header.revision;
                 return Ok((format!("{}:{count}", header.cluster_id), kvs));
             }
+            // Stored before anything is decided: then all clients see another fingerprint, and a
+            // crash of this one does not undo it.
             let mut write = Transaction::default();
             write
                 .compare(&setbacks, &Before::read(counted))
@@ -131,6 +133,7 @@ impl Engine for Etcd {
         let ranges = ask.keys.iter().map(|keys| self.prefix.range(keys));
         if let Some(limit) = ask.limit {
             let ranges: Vec<_> = ranges.map(|range| range.limited(limit)).collect();
+            // A list decides nothing, so it needs neither setbacks nor the time.
             let (_, kvs) = self.client.read(&ranges)?;
             let texts = kvs
                 .into_iter()
@@ -162,6 +165,7 @@ impl Engine for Etcd {
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let (cluster, setbacks) = write.fingerprint.split_once(':').unwrap_or_default();
+        // The key is there from the first setback on.
         let counted = Some(setbacks.to_owned()).filter(|count| count != "0");
         // Those that do not fit are earlier leases and hints: see `MAX_BATCH`.
         let fitting = write.entries.len().min(OPERATIONS - 1);
@@ -269,6 +273,7 @@ impl Engine for Etcd {
             }
             keys => _ = write.delete(&self.prefix.range(keys)),
         }
+        // Refused means that the guard does not hold: nothing is to be removed.
         self.client.write(&write)?;
         Ok(())
     }

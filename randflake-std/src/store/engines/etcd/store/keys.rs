@@ -96,7 +96,9 @@ impl Prefix {
             rest => rest.split_once('/')?,
         };
         let number = u64::from_str_radix(number, 16).ok()?;
+        // Kinds of `Key::numbers`. The twelve digits of an earlier lease are its number there.
         let kinds = [("lease", 2), ("hint", 4), ("past", 5)];
+        // A device has all 64 bits, which `of_numbers` would split over two kinds.
         let key = if kind == "device" {
             Key::Device(number)
         } else {

@@ -71,7 +71,7 @@ pub(super) enum TransactionOutcome {
 }
 
 impl Transaction {
-    /// Only if this is there.
+    /// Adds a condition: only if this is there.
     pub(super) fn compare(&mut self, key: &str, before: &Before) -> &mut Self {
         // A key that is not there has the creation revision 0.
         let (target, name, value) = match before {
@@ -110,6 +110,7 @@ impl EtcdClient {
     /// Reads all of it at one moment, in the order of the ranges.
     pub(super) fn read(&mut self, ranges: &[Range]) -> Result<(Header, Vec<Kv>), EngineError> {
         let requests: Vec<_> = ranges.iter().map(Range::request).collect();
+        // Without comparisons a transaction succeeds, and all its ranges are read at one revision.
         let answer = self.call("kv/txn", &json!({ "success": requests }))?;
         match (header(&answer), kvs(&answer, ranges.len())) {
             (Some(header), Some(kvs)) => Ok((header, kvs)),
@@ -129,8 +130,7 @@ impl EtcdClient {
         });
         let answer = self.call("kv/txn", &body)?;
         let header = header(&answer).ok_or_else(not_understood)?;
-        // The gateway leaves out what is false.
-        // gRPC's JSON leaves out fields that have their default.
+        // gRPC's JSON leaves out fields that have their default: `false` is not there.
         if answer.get("succeeded") == Some(&Value::Bool(true)) {
             return Ok((header, TransactionOutcome::Written));
         }

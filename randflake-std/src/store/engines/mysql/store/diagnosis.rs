@@ -18,6 +18,7 @@ pub(super) async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>,
     // Any other value writes the log once a second, or leaves that to the operating system.
     let once = |name, value: String| match &*value {
         "1" => Finding::fine(name, value),
+        // Without a binary log, `sync_binlog` has no effect.
         unused if unused.contains("unused") => Finding::fine(name, value),
         _ => Finding::wrong(name, value, "a crash loses answered leases: set it to 1"),
     };

@@ -27,7 +27,7 @@ impl From<Error> for DatabaseFailure {
     }
 }
 
-/// Of the connection's beginning.
+/// Failure of a login, with a hint where encryption may be what is missing.
 pub(super) fn of_login(error: Error, is_encrypted: bool) -> DatabaseFailure {
     // Which is all that `MariaDB` says to who does not encrypt and should.
     if code(&error) == Some(ACCESS_DENIED) && !is_encrypted {

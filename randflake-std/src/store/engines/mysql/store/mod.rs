@@ -102,7 +102,7 @@ pub(in crate::store) struct Mysql {
     options: Opts,
     /// For an encrypted connection.
     files: Option<Files>,
-    /// Instead of the server's, in tests.
+    /// Clock instead of the server's, in tests.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
@@ -156,6 +156,7 @@ impl MysqlStore {
 impl Mysql {
     /// The options of one connection.
     fn options(&self) -> Result<Opts, EngineError> {
+        // For each connection anew: certificates are replaced before they expire.
         let encryption = self.files.as_ref().map(tls::options).transpose()?;
         let builder = OptsBuilder::from_opts(self.options.clone());
         Ok(builder.ssl_opts(encryption).into())

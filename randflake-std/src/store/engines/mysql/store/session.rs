@@ -28,7 +28,7 @@ const PACKET: usize = 1 << 20;
 pub(in crate::store) struct MysqlSession {
     connection: Conn,
     namespace: String,
-    /// What the server must remember of this connection.
+    /// Random number in the variable `@randflake_session`: no other session of the server has it.
     number: u64,
     /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
     /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
@@ -60,6 +60,7 @@ impl database::DatabaseSession for MysqlSession {
             connection: connection.map_err(|error| of_login(error, mysql.files.is_some()))?,
             namespace: namespace.to_owned(),
             number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
+            // Until `prepare` finds that the server has a `server_uuid`.
             known: KNOWN_BY_ID,
             unsynced: None,
             clock: mysql.clock.clone(),
@@ -103,6 +104,7 @@ impl database::DatabaseSession for MysqlSession {
 
     /// If anything fails, the connection's end releases the lock.
     async fn make(&mut self) -> Result<(), DatabaseFailure> {
+        // A lock by name: `CREATE TABLE` commits at once, so a transaction cannot keep others out.
         let [is_held] = self.ask_for(LOCK).await?;
         if is_held != "1" {
             let why = "somebody else is making the tables of the lease store for too long";
@@ -141,6 +143,7 @@ impl database::DatabaseSession for MysqlSession {
     ) -> Result<(Option<ServerState>, TextsByKey), DatabaseFailure> {
         let state = statements::state(&self.clock()?, self.number, self.known);
         let mut statements = statements::read(self.scope(keys), keys, None);
+        // One after the other, not at one moment: a write compares state and texts once more.
         statements.insert(0, state);
         let mut answers = self.send(&statements).await?.into_iter();
         let mut columns = answers.next().and_then(|answer| answer.first());
@@ -191,11 +194,13 @@ impl database::DatabaseSession for MysqlSession {
             statements.push(statements::update(&self.namespace, &update, &may));
             let answers = self.send(&statements).await?;
             // `client_found_rows` lets it count rows that are found, not rows whose text changes.
+            // The count decides: `LAST_INSERT_ID` may be set by a row that then does not match.
             let written = answers.last().filter(|written| written.affected == 1);
             return Ok(written.and_then(|written| written.last_insert_id.try_into().ok()));
         }
         let may = self.may(write, &Sql::new("@randflake_now", &[]));
         let first = write.entries.first();
+        // A claim, which is of no namespace, is written alone: so the first key speaks for all.
         let name = first.map_or(&*self.namespace, |entry| entry.key.scope(&self.namespace));
         statements.extend(statements::transaction(name, write, &clock, &may));
         let answers = self.send(&statements).await?;
@@ -230,6 +235,7 @@ impl MysqlSession {
             // The first statement that fails ends the batch, so all later ones are not executed.
             let mut result = self.connection.query_iter(rest.join(";")).await?;
             for _ in rest {
+                // Before `collect`, which goes on to the answer of the next statement.
                 let last_insert_id = result.last_insert_id();
                 let has_rows = !result.columns_ref().is_empty();
                 answers.push(StatementAnswer {

@@ -18,8 +18,9 @@ impl Sql {
         Self::default().with(text, values)
     }
 
-    /// It, and more text with values.
+    /// Appends text with values.
     pub(super) fn with(mut self, text: &'static str, values: &[SqlValue<'_>]) -> Self {
+        // The text is this program's own, so no `?` in it comes from a value.
         let mut values = values.iter();
         for (at, piece) in text.split('?').enumerate() {
             if at > 0 {
@@ -30,7 +31,7 @@ impl Sql {
         self
     }
 
-    /// It, and another part.
+    /// Appends another part.
     pub(super) fn then(mut self, part: &Self) -> Self {
         self.0.push_str(&part.0);
         self

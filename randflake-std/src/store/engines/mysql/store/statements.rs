@@ -8,6 +8,7 @@ use crate::store::engines::database::{SingleUpdate, SqlValue, expected};
 const ROWS: usize = 500;
 
 /// The server's clock, in microseconds.
+// Not `NOW`, which is when the statement began: it may have waited for a lock since.
 pub(super) const CLOCK: &str = "TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', SYSDATE(6))";
 
 /// Whether no answered write is lost.
@@ -15,6 +16,8 @@ const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
     AND NOT (@@GLOBAL.log_bin AND @@GLOBAL.sync_binlog <> 1)";
 
 /// Held by who makes the tables.
+// Hashed: in MySQL a lock's name has at most 64 characters, and a database's alone may have as
+// many.
 pub(super) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
 pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
 
@@ -29,7 +32,8 @@ pub(super) const KNOWN_BY_ID: &str = "(
     WHERE table_schema = DATABASE() AND table_name = 'randflake_store'
 )";
 
-/// What no randflake has made.
+/// Finds tables of another engine, views and triggers in the place of the store's own tables.
+// A view has no engine, which is `NULL`: `COALESCE` finds it too.
 pub(super) const CHECK: &str = r#"
     SELECT CONCAT('the lease store was changed: ', how, ', which no randflake has made: remove it') FROM (
         SELECT CONCAT('"', table_name, '" is no table of InnoDB') AS how FROM information_schema.tables
@@ -149,6 +153,7 @@ pub(super) fn transaction(name: &str, write: &Write, clock: &Sql, may: &Sql) -> 
         .iter()
         .filter_map(|entry| Some((entry.key, expected(entry)?)));
     let texts: Vec<_> = texts.map(|(key, text)| there(key, text)).collect();
+    // What is only compared takes shared locks, so that two who renew do not wait for each other.
     let checks = checks.iter().map(|entry| match &entry.before {
         Before::Anything => Sql::default(),
         Before::Nothing => holds(name, &place(entry.key), 0),
@@ -199,6 +204,7 @@ fn holds(name: &str, condition: &Sql, rows: u64) -> Sql {
     )
     .then(condition)
     .with(
+        // `FOR SHARE` says the same, and MariaDB does not know it.
         " LOCK IN SHARE MODE) AS checked) = ?",
         &[SqlValue::Number(rows)],
     )

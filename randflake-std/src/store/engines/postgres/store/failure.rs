@@ -7,7 +7,7 @@ use tokio_postgres::error::SqlState;
 
 use crate::store::engines::database::{DatabaseFailure, Sort, pooled};
 
-/// Of a statement that was prepared, or a setting that was made, in another session.
+/// Errors of a statement that was prepared, or a setting that was made, in another session.
 const OF_A_POOLER: [SqlState; 3] = [
     SqlState::INVALID_SQL_STATEMENT_NAME,
     SqlState::DUPLICATE_PSTATEMENT,
@@ -26,6 +26,7 @@ const SORTS: [(SqlState, Sort); 11] = [
     (SqlState::DIVISION_BY_ZERO, Sort::Overtaken),
     (SqlState::T_R_DEADLOCK_DETECTED, Sort::Overtaken),
     (SqlState::T_R_SERIALIZATION_FAILURE, Sort::Overtaken),
+    // No tables: at the start they are to be made; a write was not done.
     (SqlState::UNDEFINED_TABLE, Sort::Overtaken),
     (SqlState::INVALID_SCHEMA_NAME, Sort::Overtaken),
 ];

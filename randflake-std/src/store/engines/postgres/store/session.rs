@@ -25,15 +25,15 @@ pub(in crate::store) struct PostgresSession {
     client: Client,
     driver: JoinHandle<()>,
     namespace: String,
-    /// By their text before it was completed.
+    /// Prepared statements, by their text before it was completed.
     statements: BTreeMap<&'static str, Statement>,
     /// The role that the URL trusts besides this one; empty if none.
     owner: String,
     /// Tells it from others that a pooler may put in its place.
     number: String,
-    /// Of the server and the tables.
+    /// Fingerprint of the server and the tables, as it was when the session began.
     fingerprint: String,
-    /// Of the tables alone.
+    /// The part of the fingerprint that can change under a session: writes compare it.
     tables: String,
 }
 
@@ -91,6 +91,7 @@ impl database::DatabaseSession for PostgresSession {
     }
 
     async fn enter(&mut self) -> Result<(), DatabaseFailure> {
+        // The statement also gives the session its number, which looks and writes compare.
         let values = [(&self.number as _, Type::TEXT)];
         let row = self
             .client
@@ -114,6 +115,8 @@ impl database::DatabaseSession for PostgresSession {
         statement: &'static str,
         values: &[SqlValue<'_>],
     ) -> Result<Option<Vec<String>>, DatabaseFailure> {
+        // The types go with the text, so it takes one round trip: statements that are asked once
+        // for a connection are not worth preparing.
         let bound = |value: &SqlValue<'_>| -> (Box<dyn ToSql + Sync + '_>, Type) {
             match *value {
                 SqlValue::Text(text) => (Box::new(text.to_owned()), Type::TEXT),
@@ -147,6 +150,8 @@ impl database::DatabaseSession for PostgresSession {
         let is_replaced =
             |state: &ServerState| state.is_same_session && state.fingerprint() != self.fingerprint;
         if state.as_ref().is_some_and(is_replaced) {
+            // An error of the connection: the read is repeated on a new one, which learns the new
+            // fingerprint, and the rules begin a quarantine.
             let why = "the schema randflake was replaced meanwhile";
             return Err(DatabaseFailure::of_the_connection(
                 EngineError::unavailable(why),
@@ -205,6 +210,7 @@ impl database::DatabaseSession for PostgresSession {
             self.execute(&name, PUT, &[&head[..], &put].concat())
                 .await?
         };
+        // No row, or `NULL`: something was not as expected, and nothing was written.
         let now = rows.first().map(|row| row.try_get(0)).transpose()?;
         Ok(now.flatten())
     }
@@ -228,11 +234,13 @@ impl PostgresSession {
         keys: &[Keys],
         most: Option<usize>,
     ) -> Result<Row, DatabaseFailure> {
+        // A claim, which is of no namespace, is read alone.
         let name = self.scope(keys.first().map(|keys| keys.bounds().0));
         let bounds = keys.iter().map(Keys::bounds);
         let (firsts, lasts): (Vec<_>, Vec<_>) = bounds.map(|(a, b)| (place(a), place(b))).unzip();
         let (kinds, firsts): (Vec<_>, Vec<_>) = firsts.into_iter().unzip();
         let lasts: Vec<_> = lasts.into_iter().map(|(_, number)| number).collect();
+        // `LIMIT NULL` is no limit, so there is one statement for both.
         let most = most.and_then(|most| i64::try_from(most).ok());
         let mut rows = self
             .execute(&name, statement, &[&kinds, &firsts, &lasts, &most])
@@ -274,7 +282,7 @@ async fn connect_plainly(config: &Config) -> Result<(Client, JoinHandle<()>), Er
     Ok((client, tokio::spawn(async move { _ = connection.await })))
 }
 
-/// With the parts that it names, all of which stand in this program.
+/// Puts in the parts that a statement names, all of which stand in this program.
 fn complete(statement: &'static str) -> String {
     let put = |text: String, (name, part): &(&'static str, &'static str)| text.replace(name, part);
     PARTS.iter().fold(statement.to_owned(), put)
@@ -296,7 +304,7 @@ fn columns(entries: &[Entry]) -> (Vec<&Entry>, Vec<i16>, Vec<i64>, Vec<Option<&s
     (entries, kinds, numbers, afters)
 }
 
-/// Those of a row, whose first columns are arrays of kinds, numbers and texts.
+/// Texts of a row, whose first columns are arrays of kinds, numbers and texts.
 fn texts(row: &Row) -> Result<TextsByKey, DatabaseFailure> {
     let kinds = row.try_get::<_, Vec<i16>>(0)?.into_iter();
     let places = kinds.zip(row.try_get::<_, Vec<i64>>(1)?);

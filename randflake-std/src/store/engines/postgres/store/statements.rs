@@ -71,14 +71,14 @@ pub(super) const TEXTS: &str = "
         ORDER BY r.number LIMIT $5
     ) r";
 
-/// The same, and what the server says of itself.
+/// Reads texts, and what the server says of itself.
 pub(super) const LOOK: &str = "
     SELECT r.*, ARRAY[{now}::text, {session}, f.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
         'fsync=' || current_setting('fsync') || ' and synchronous_commit=' || current_setting('synchronous_commit')
         || ': turn them on' END]
     FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
 
-/// What is remembered of the tables.
+/// Reads what is remembered of the tables, and gives the session its number.
 pub(super) const ENTER: &str = "
     SELECT {fingerprint} || '/' || id, {tables}, set_config('randflake.session', $1, false)
     FROM randflake.store";
@@ -118,7 +118,7 @@ pub(super) const CHANGE_AND_PUT: &str = "
     )
     SELECT now FROM changed";
 
-/// Everything else. If only a part can be written, the division fails and nothing is. Records are changed by their
+/// Any other write. If only a part can be written, the division fails and nothing is. Records are changed by their
 /// place: joined by their keys, a plan made for few of them would compare each with each. Where somebody else changes
 /// one meanwhile, the server looks at the new one: its text too, because servers of before the end of 2025 do not look
 /// at its place.

@@ -19,9 +19,10 @@ use crate::store::encryption::{self, Files};
 use crate::store::url::Location;
 use crate::vocabulary::{EngineError, StoreError};
 
-/// Unless an operation's TTL asks for less.
+/// Time limit of a connection and of a reply, unless an operation's TTL asks for less.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A connection is made, and a reply read, in this part of the TTL, so that a renewal can be repeated.
+// Connecting and two tries: together a quarter of the TTL.
 const TRIES_PER_TTL: u32 = 12;
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 
@@ -42,7 +43,7 @@ pub(super) struct RedisSession {
 }
 
 impl Connection {
-    /// To the server of a URL, which is not connected to yet.
+    /// Connection to the server of a URL, which is not made yet.
     pub(super) fn new(location: &Location) -> Result<Self, StoreError> {
         let settings = settings(location)?;
         let client = match Files::asked_by(location)? {
@@ -56,7 +57,7 @@ impl Connection {
         })
     }
 
-    /// To another node of the cluster, as `HOST:PORT`, in the same way.
+    /// Connection to another node of the cluster, as `HOST:PORT`, in the same way.
     fn elsewhere(&self, address: &str) -> Result<Self, EngineError> {
         let settings = self.client.get_connection_info();
         let mut to = settings.addr().clone();
@@ -73,6 +74,7 @@ impl Connection {
             );
             return Err(EngineError::unusable(why));
         };
+        // The rest stays as the URL says: encryption, verification, user and password.
         name.clone_into(host);
         *port = number;
         let client = Client::open(settings.clone().set_addr(to));
@@ -94,6 +96,7 @@ impl Connection {
         let error = outcome.as_ref().err();
         let error = error.filter(|_| matches!(key, Some(Key::Claim(_))));
         match error.and_then(moved_to) {
+            // Not kept: a claim is asked for when a namespace takes a secret, and not again.
             Some(node) => run(&mut self.elsewhere(&node)?),
             None => outcome,
         }
@@ -177,6 +180,7 @@ impl Connection {
         let mut open = RedisSession {
             redis: redis.map_err(|error| self.hint(error))?,
             takes_sections: false,
+            // No operation asks for so long, so `limit` sets its time the first time.
             time_limit: Duration::MAX,
             process: process::id(),
         };
@@ -210,6 +214,7 @@ impl Connection {
         if let Some(why) = encryption::refusal(&error) {
             return EngineError::unusable(format!("{}: {why}", self.place())).because(error);
         }
+        // Not followed: after a failover or a move of the key, an operator is to look first.
         if let Some((other, _)) = error.redirect_node()
             && error.kind() == ErrorKind::Server(ServerErrorKind::Moved)
         {
@@ -272,6 +277,7 @@ impl RedisSession {
 
 /// The node of a cluster that has what was asked for, if that is what an answer says.
 fn moved_to(error: &EngineError) -> Option<String> {
+    // `failure` has kept it as the source.
     let error: &RedisError = error.source()?.downcast_ref()?;
     let is_moved = error.kind() == ErrorKind::Server(ServerErrorKind::Moved);
     let (node, _) = error.redirect_node().filter(|_| is_moved)?;

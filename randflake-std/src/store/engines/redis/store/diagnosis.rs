@@ -9,6 +9,7 @@ use crate::vocabulary::{EngineError, Finding};
 /// All findings but the quarantine.
 pub(super) fn findings(connection: &mut Connection) -> Result<Vec<Finding>, EngineError> {
     let info: InfoDict = connection.run(|open| redis::cmd("INFO").query(&mut open.redis))?;
+    // In this order: Valkey has both, and the second one says 7.2.4.
     let version = ["valkey_version", "redis_version"]
         .iter()
         .find_map(|&name| Some((name, info.get::<String>(name)?)));

@@ -34,12 +34,12 @@ pub(in crate::store) struct Redis {
     script: Script,
     /// The namespace's hash. What stands in braces places it on a node of a cluster.
     pub(super) hash: String,
-    /// In the place of the server's.
+    /// Clock in the place of the server's, in tests.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
 impl Redis {
-    /// Nothing is asked yet.
+    /// Makes the engine of a namespace. Nothing is asked yet.
     pub(in crate::store) fn over(
         location: &Location,
         namespace: &Namespace,
@@ -76,6 +76,7 @@ impl Redis {
             scan.arg("COUNT").arg(LISTED_AT_ONCE);
             let (next, fields): (u64, Vec<HashField>) =
                 self.connection.run(|open| scan.query(&mut open.redis))?;
+            // A field may come twice while the server resizes the hash: the map keeps one.
             let node = |(name, text): HashField| {
                 let node_id: u32 = str::from_utf8(&name).ok()?.parse().ok()?;
                 // Not one that is spelled differently.
@@ -128,6 +129,7 @@ impl Engine for Redis {
     fn profile(&self) -> Profile {
         Profile {
             has_own_clock: self.clock.is_none(),
+            // The script compares the process, the window and the texts in one step of the server.
             blind_renewal: true,
             ..Profile::at(self.connection.place())
         }
@@ -135,6 +137,7 @@ impl Engine for Redis {
 
     fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
         if ask.limit.is_some() {
+            // All of them, whatever the limit: the fields have no order.
             return self.scan(ask.keys).map(Reading::of_texts);
         }
         let keys: Vec<Key> = ask.keys.iter().flat_map(Keys::each).collect();
@@ -206,8 +209,10 @@ impl Engine for Redis {
             .arg(replacing)
             .arg(known.replaced);
         script.arg(least).arg(most);
+        // Lua counts from 1.
         script.arg(proof.map_or(0, |at| at + 1));
         for Entry { key, before, after } in &write.entries {
+            // No record is `*` or empty, so these can stand for conditions.
             let before = match before {
                 Before::Anything => "*",
                 Before::Nothing => "",
@@ -225,6 +230,8 @@ impl Engine for Redis {
         }
         let invoke = |open: &mut RedisSession| {
             let answer = script.invoke::<(bool, (u64, u32))>(&mut open.redis);
+            // A script is refused without the name of the right. The check sends each command by
+            // itself, and then the server names it.
             if answer.as_ref().is_err_and(rights::is_unnamed) {
                 rights::check(open, &hash)?;
             }
@@ -280,6 +287,7 @@ impl Engine for Redis {
     fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
         // Places of a history are few; the rest of a namespace has any number of fields.
         if *keys != Keys::Contents {
+            // No guard: only earlier leases are removed so, and no rule reads them.
             let mut delete = redis::cmd("HDEL");
             delete.arg(&self.hash);
             delete.arg(keys.each().map(name).collect::<Vec<_>>());

@@ -143,7 +143,7 @@ impl RedisStore {
         Self::at(&location, namespace, Some(clock))
     }
 
-    /// On a server whose user has all rights.
+    /// Opens the store after a check that the server's user has all rights.
     fn at(
         location: &Location,
         namespace: &Namespace,
@@ -153,6 +153,7 @@ impl RedisStore {
         let Redis {
             connection, hash, ..
         } = &mut redis;
+        // A right that is missing is named now, before anything is written.
         connection.run(|open| rights::check(open, hash))?;
         LeaseStore::opened(redis, namespace.clone())
     }

@@ -22,7 +22,8 @@ pub(super) struct RedisProcess {
 }
 
 impl RedisProcess {
-    /// As the server tells in its `INFO`. It forgets after a while whom it took over from, which is the `former` master that the store has noted.
+    /// Parses what the server tells in its `INFO`. It forgets after a while whom it took over from,
+    /// which is the `former` master that the store has noted.
     pub(super) fn parse(info: &str, former: Option<String>) -> RedisResult<Self> {
         // Its texts may be old, and it refuses to write.
         if field(info, "role") == "slave" {
@@ -31,6 +32,7 @@ impl RedisProcess {
             return Err(RedisError::from((kind, sentence)));
         }
         // Forty zeros if it was never a replica.
+        // Zeros at the start of an id go too. `write.lua` does the same, so both compare alike.
         let promoted = field(info, "master_replid2").trim_start_matches('0');
         let calls = |line: &str| -> Option<u64> {
             let (name, figures) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
@@ -57,7 +59,7 @@ impl RedisProcess {
         format!("{run_id}:{promoted}:{replaced}")
     }
 
-    /// The one of a fingerprint.
+    /// The process of a fingerprint.
     pub(super) fn of(fingerprint: &str) -> Self {
         let mut parts = fingerprint.split(':');
         let mut part = || parts.next().unwrap_or_default();

@@ -35,14 +35,18 @@ impl Mark {
         })
     }
 
-    /// Of a later write: the leases of this one still count.
+    /// Mark of a later write: the leases of this one still count.
     pub(super) fn followed_by(self, mark: Self) -> Self {
+        // A counter has no end (0), and a release an early one: neither hides that of a lease
+        // before.
         let until_ms = self.until_ms.max(mark.until_ms);
         Self { until_ms, ..mark }
     }
 
     /// Whether a database is not the one that was marked, or has gone back.
     fn contradicts(self, stored: &Stored) -> bool {
+        // A lower mark is that of a process which ended between its commit and its mark. No writes:
+        // the lock file is new, and says nothing.
         self.writes > 0 && (self.store != stored.id || self.writes > stored.writes)
     }
 }
@@ -68,7 +72,7 @@ pub(super) struct Stored {
 }
 
 impl Stored {
-    /// Of a new database.
+    /// State of a new database.
     pub(super) fn new(evidence: &Evidence<'_>) -> Result<Self, EngineError> {
         Ok(Self {
             id: getrandom::u64().map_err(EngineError::unavailable)?,
@@ -136,6 +140,8 @@ impl Stored {
             marks,
         } = evidence;
         let name = path.to_string_lossy();
+        // Copies first: below, the path and the identity become those of this file, and then
+        // nothing would tell it from the original.
         let is_renamed = self.path != name;
         if is_renamed && self.is_copied_to(path) {
             let why = format!(
@@ -150,9 +156,11 @@ impl Stored {
         if is_broken {
             self.breaks = self.breaks.saturating_add(1);
             // The marks know of leases that a clock ahead of ours has granted.
+            // The column is a signed number.
             let known = marks.iter().map(|mark| mark.until_ms.min(i64::MAX as u64));
             self.known_end_ms = known.fold(self.known_end_ms, u64::max);
         }
+        // From now on this is the file that is known, so that one loss counts once.
         self.identity = *identity;
         self.path = name.into_owned();
         Ok(is_broken || is_renamed)
@@ -160,6 +168,7 @@ impl Stored {
 
     /// Whether what is at a path is a copy: the file that was recorded is still there, and is another one.
     fn is_copied_to(&self, path: &Path) -> bool {
+        // Where no original is to be seen, this file was moved.
         let Ok(Some(original)) = private_file::look(Path::new(&self.path)) else {
             return false;
         };
@@ -174,6 +183,7 @@ impl Stored {
     pub(super) fn continuity(&self) -> Continuity {
         Continuity {
             fingerprint: format!("{:016x}/{}", self.id, self.breaks),
+            // After a break a record that is missing may be one that was lost.
             is_absence_certain: self.breaks == 0,
             known_end_unix_ms: self.known_end_ms,
             fault: None,

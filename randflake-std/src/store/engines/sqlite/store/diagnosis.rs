@@ -25,13 +25,13 @@ pub(super) fn findings(
     ))
 }
 
-/// Each operation sets it so; told as SQLite says that it is.
+/// Kind of the journal: each operation sets it, and this is what SQLite says that it is.
 fn journal_mode(connection: &Connection) -> rusqlite::Result<Finding> {
     let mode: String = connection.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     Ok(Finding::fine("journal_mode", mode))
 }
 
-/// As above; 2 is `FULL`.
+/// When SQLite waits for the disk: each operation sets it to 2, which is `FULL`.
 fn synchronous(connection: &Connection) -> rusqlite::Result<Finding> {
     let level: i64 = connection.pragma_query_value(None, "synchronous", |row| row.get(0))?;
     Ok(Finding::fine("synchronous", level.to_string()))

@@ -17,6 +17,7 @@ impl From<rusqlite::Error> for EngineError {
 /// Whether trying again cannot help.
 fn is_lasting(error: &rusqlite::Error) -> bool {
     match error.sqlite_error_code() {
+        // These may pass. Any other code is lasting, also a new one of a later SQLite.
         Some(code) => !matches!(
             code,
             ErrorCode::DatabaseBusy

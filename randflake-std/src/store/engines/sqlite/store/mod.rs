@@ -134,7 +134,7 @@ pub(in crate::store) struct Sqlite {
     clock: Arc<dyn Clock + Send + Sync>,
     /// The database as this process left it: it tells of a store that lost its lock file too.
     seen: Mark,
-    /// From a read to its write.
+    /// Open transaction, from a read to its write.
     session: Option<SqliteSession>,
     /// How long to wait for others.
     patience: Duration,
@@ -200,7 +200,7 @@ impl Sqlite {
         }))
     }
 
-    /// That of the last read, as long as nothing was written since; else another.
+    /// Session of the last read, as long as nothing was written since; else another.
     fn session(&mut self) -> Result<SqliteSession, EngineError> {
         if let Some(session) = self.session.take() {
             return Ok(session);
@@ -258,6 +258,7 @@ impl Engine for Sqlite {
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         // Without it others may have written since the read.
+        // Taken: whatever ends this call early also rolls back and gives the lock back.
         let Some(mut session) = self.session.take() else {
             return Ok(Committed::Stale);
         };
@@ -295,6 +296,7 @@ impl Engine for Sqlite {
     fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
         let session = self.session()?;
         self.at(session.remove(&self.namespace, keys, guard))?;
+        // No lease is granted: the latest end stays as it was.
         let committed = session.commit(0, &mut self.seen);
         self.at(committed)
     }

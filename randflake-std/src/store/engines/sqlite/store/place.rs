@@ -24,12 +24,15 @@ impl SqlitePath {
     /// Resolves links and relative paths.
     pub(super) fn resolve(path: &Path) -> Result<Self, EngineError> {
         let place = private_file::follow(path)?;
+        // As with a missing directory: the volume behind the link may not be mounted.
         if place.symlink_metadata().is_err() && place != path {
             return Err(EngineError::of_file(path, "this link leads nowhere"));
         }
         let database = resolve(&place)?;
+        // Before the lock file is made: beside a file that is refused there is to be none.
         private_file::look(&database)?;
         let lock = beside(&database, ".lock");
+        // With a lock file beside it, it was a store: SQLite says later what is wrong with it.
         if !lock.exists() && is_another_program_s(&database) {
             return Err(EngineError::of_file(
                 &database,
@@ -47,6 +50,7 @@ impl SqlitePath {
             private_file::look(log)?;
         }
         match private_file::look(&self.database)? {
+            // An empty file is what a process leaves that is killed before its first commit.
             Some(found) if found.metadata.len() > 0 => Ok(found.identity),
             _ => {
                 // SQLite would read into the new database what was not yet moved into a deleted one.
@@ -68,7 +72,7 @@ impl SqlitePath {
     }
 }
 
-/// It gets no lock file beside it.
+/// Whether a file is another program's, which gets no lock file beside it.
 fn is_another_program_s(path: &Path) -> bool {
     let mut head = Vec::new();
     let read = File::open(path).map(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head));

@@ -25,7 +25,7 @@ impl Known {
 }
 
 impl SqliteSession {
-    /// Those that are there.
+    /// Reads the texts that are there under some keys, at most `limit` of each range.
     pub(super) fn read(
         &mut self,
         namespace: &str,
@@ -94,7 +94,8 @@ impl SqliteSession {
                        ))";
         let (first, last) = keys.bounds();
         let ((low_kind, mut from), (high_kind, mut to)) = (numbers(first), numbers(last));
-        // Of several kinds it is all.
+        // Of several kinds it is all: each kind has its own numbers, and the statement bounds kind
+        // and number separately.
         if low_kind < high_kind {
             (from, to) = (0, i64::MAX);
         }
@@ -106,6 +107,8 @@ impl SqliteSession {
     /// Writes if all is there that must be; says whether it is.
     pub(super) fn put(&mut self, namespace: &str, entries: &[Entry]) -> rusqlite::Result<bool> {
         let keys = entries.iter().map(|entry| entry.key);
+        // History and hints were not read before. In this transaction nobody else can change them
+        // between the look and the write.
         let unknown: Vec<_> = keys.filter(|key| !self.known.has(*key)).collect();
         if !unknown.is_empty() {
             self.read(

@@ -12,8 +12,9 @@ pub(super) const VERSION: i32 = 1;
 /// - `store` has one row: what is known of the database itself. `breaks` counts how often it may have forgotten
 ///   something, `known_end_ms` is the latest end of a lease that was known outside of it when it did.
 /// - `record` has all else: the texts of each namespace by their keys. A kind is 0 for the namespace's record, 1 for its
-///   counter, 2 for a node id, 3 for the note of a page, 4 for a hint to a free node id, and 5 for an earlier lease. Kind 6, of
-///   no namespace, is the claim of a secret by its check value.
+///   counter, 2 for a node id, 4 for a hint to a free node id, and 5 for an earlier lease. Kind 6, of
+///   no namespace, is the claim of a secret by its check value. A device is of kind 7, or of 8 if its
+///   number is 2^63 or more.
 const TABLES: &str = "
     CREATE TABLE store (
         only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -41,6 +42,7 @@ pub(super) fn are_there(connection: &Connection) -> Result<bool, EngineError> {
     let version: i32 = pragma("user_version")?;
     match (application_id, version) {
         (APPLICATION_ID, VERSION) => Ok(true),
+        // A new file. A creation that was not committed leaves one like it.
         (APPLICATION_ID | 0, 0) if has_no_tables(connection)? => Ok(false),
         (APPLICATION_ID, _) if version > VERSION => Err(EngineError::unusable(newer(
             i64::from(version).unsigned_abs(),
@@ -58,6 +60,7 @@ fn has_no_tables(connection: &Connection) -> rusqlite::Result<bool> {
 /// Creates the tables, in a transaction.
 pub(super) fn create(connection: &Connection) -> rusqlite::Result<()> {
     connection.execute_batch(TABLES)?;
+    // Both numbers are in the header, which the transaction covers: they come with the tables.
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update(None, "user_version", VERSION)?;
     Ok(())

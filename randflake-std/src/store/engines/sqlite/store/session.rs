@@ -56,6 +56,7 @@ impl SqliteSession {
         let mut lock = Lock::wait(&place.lock, patience)?;
         // Under the lock: of two processes that find no file, one makes it.
         let before = place.prepare()?;
+        // What is left of the patience, which is for both waits together.
         let connection = connect(path, patience.saturating_sub(begun.elapsed()))?;
         // Only now: a container makes a file of its image its own when it is opened to be written.
         let identity = place.identity()?;
@@ -72,7 +73,11 @@ impl SqliteSession {
         // Other programs, such as the `sqlite3` tool, know nothing of the lock file; this keeps them out.
         begin_transaction(&connection)?;
         let is_new = !schema::are_there(&connection)?;
+        // After the look at the tables: it may change a file's journal mode, and must not change
+        // one of another program.
         set_durable(&connection)?;
+        // A new database beside an old lock file is a loss: the mark names another store, so the
+        // check below counts a break.
         let mut stored = if is_new {
             schema::create(&connection)?;
             Stored::new(&evidence)?
@@ -123,6 +128,7 @@ impl Lock {
             );
             return Err(EngineError::unavailable(why).at(&path.display().to_string()));
         };
+        // A new lock file has no text, and its mark contradicts nothing.
         let mark = Mark::from_text(file.text().1).unwrap_or_default();
         Ok(Self { file, mark })
     }
@@ -130,7 +136,10 @@ impl Lock {
     /// Notes a commit in the lock file and in this process.
     fn remember(&mut self, mark: Mark, seen: &mut Mark) -> Result<(), EngineError> {
         self.mark = self.mark.followed_by(mark);
+        // In memory first: it counts even if the disk refuses the mark.
         *seen = self.mark;
+        // Without a wait for the disk: a cut of the power then leaves an older mark, which
+        // contradicts nothing.
         self.file.write(self.mark.to_text(), false)
     }
 }
@@ -140,6 +149,8 @@ fn begin_transaction(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 fn connect(path: &Path, patience: Duration) -> rusqlite::Result<Connection> {
+    // Never created by SQLite: `SqlitePath::prepare` does it, for the owner only. The path has no
+    // links left, so one in its place was put there since.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_NOFOLLOW;
