@@ -68,6 +68,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
             dropped: 0,
             from_ns: 0,
             span_ns: 0,
+            // No layout has this tick, so the first refill begins with one id.
             tick: u64::MAX,
             size: 0,
             noted: 0,
@@ -82,6 +83,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
     /// again.
     #[inline]
     pub fn take(&mut self, now_ns: u64, is_valid: impl FnOnce() -> bool) -> Option<Id> {
+        // An empty block has `next` at the end of the memory: the bounds check is the test for
+        // emptiness.
         let id = *self.ids.as_ref().get(self.next)?;
         self.next = self.next.wrapping_add(1);
         // An earlier time wraps to a large number: one comparison for both ends.
@@ -164,9 +167,13 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
             // Smaller blocks near the end of the tick, so that its last ids go to whoever asks instead of being dropped.
             .min(sequencer.left(tick) / LEFT_PER_BLOCK);
         (self.tick, self.origin, self.noted) = (tick, sequencer.origin(), 0);
+        // A thread that wants one id and holds no block leaves the shared counter's cache line
+        // alone.
         if wanted > 1 || noted > 0 {
             self.noted = held.exchange(tick, noted, wanted, Held::<H>::limit(spec.max_sequence()));
         }
+        // Where the others hold all that blocks may hold, a single id is taken. It is handed out at
+        // once, so it does not count.
         self.noted.max(1)
     }
 
@@ -187,6 +194,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
 
     /// Replaces the memory, dropping what is left.
     pub fn grow(&mut self, memory: S) {
+        // What the former memory has left counts as dropped: it was reserved and is never handed
+        // out.
         self.clear();
         self.next = memory.as_ref().len();
         self.ids = memory;

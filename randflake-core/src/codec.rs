@@ -123,6 +123,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         node_id: u32,
         sequence: u32,
     ) -> Result<Id, FieldError> {
+        // Only the time before the epoch: one past the last tick is refused by `compose`.
         let Some(tick) = self.spec().tick_at(unix) else {
             return Err(FieldError::BeforeEpoch {
                 epoch_unix_ms: self.spec().epoch_unix_ms(),
@@ -198,6 +199,7 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
             *id = next;
             next = next.wrapping_add(step);
         }
+        // Together: the vector backends encrypt up to 32 blocks in one pass.
         self.permutation.permute_all(ids);
     }
 

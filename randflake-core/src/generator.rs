@@ -82,6 +82,7 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock, P: Permutation> Generator<L, W, C, P
     #[must_use]
     pub fn with_tolerance(self, ticks: u32) -> Generator<L, W, C, P, u32> {
         Generator {
+            // Moved, never cloned: two sequencers of one lease would issue the same positions.
             sequencer: self.sequencer,
             clock: self.clock,
             codec: self.codec,

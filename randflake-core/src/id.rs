@@ -20,6 +20,7 @@ use crate::{Base, BaseError, DecodeError, Digits, Text, text};
 /// # Ok::<(), randflake_core::DecodeError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+// So that `bytemuck` may view a slice of ids as one of `i64`.
 #[repr(transparent)]
 pub struct Id(pub(crate) i64);
 

@@ -129,6 +129,8 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
     /// consumed then.
     #[inline]
     pub fn generate(&mut self) -> Result<Id, GenerateError> {
+        // Nobody else moves the position of a lane, so unlike in `Sequencer` the order of reading
+        // the clock and the position does not matter.
         let Some(now) = self.clock.now() else {
             return Err(GenerateError::ClockUnknown);
         };
@@ -159,9 +161,11 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
     /// As for [`Sequencer::extend`](crate::Sequencer::extend); nothing has changed then.
     pub fn extend(&mut self, extended: Lease<L>) -> Result<(), ExtendError> {
         let lease = self.lease();
+        // The layout is a type here, so leases of another one do not compile.
         if extended.start() != lease.start() || extended.node_id() != lease.node_id() {
             return Err(ExtendError::Foreign);
         }
+        // As in `split`: the positions of the longer lease, and the one after it, must fit 32 bits.
         let (ticks, max) = (extended.ticks(), max_length::<u32>(self.bits));
         if ticks > max {
             return Err(ExtendError::TooLong { ticks, max });

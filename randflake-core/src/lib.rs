@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![no_std]
+// A release build wraps silently, and a wrapped position would repeat ids. So each place says what
+// it means: wrapping, saturating or checked.
 #![warn(clippy::arithmetic_side_effects)]
 
 // What the macros of both write names it.

@@ -96,6 +96,7 @@ impl Permutation for Sparx64OnTheFly {
 impl<P: Permutation> Permutation for Option<P> {
     #[inline]
     fn permute(&self, raw: u64) -> u64 {
+        // `PERMUTES` stays `true`: whether there is a cipher is known at run time only.
         self.as_ref().map_or(raw, |by| by.permute(raw))
     }
 
@@ -146,6 +147,8 @@ pub(crate) fn fill_ids(permutation: &impl Permutation, first: u64, step: u64, id
     /// Ids per step: enough to keep the vector units busy, and few enough for the stack, which is small on a
     /// microcontroller.
     const AT_ONCE: usize = if usize::BITS < 64 { 128 } else { 512 };
+    // Through a buffer: ids are `i64` and the cipher takes `u64`, and a view of one as the other
+    // would need `unsafe`.
     let mut buffer = [0; AT_ONCE];
     let mut next = first;
     for ids in ids.chunks_mut(AT_ONCE) {

@@ -84,6 +84,8 @@ where
     /// As for [`generate`](Pool::generate), when there was not a single id.
     #[inline]
     pub fn fill(&self, ids: &mut [Id]) -> Result<usize, GenerateError> {
+        // Each run may come from another member: when one has used up its tick, the next one goes
+        // on.
         self.codec.fill_with(ids, |most| {
             first_ready_within(
                 self.sequencers(),
@@ -172,6 +174,7 @@ pub fn first_ready<M, W: AtomicWord, T>(
     let error = match members.get(index).map(&mut ask) {
         Some(Ok(answer)) => return Ok(answer),
         Some(Err(error)) => error,
+        // No member at this place. An empty pool has no lease, as if all had expired.
         None => GenerateError::LeaseOver { since_ms: 0 },
     };
     next_ready(members, cursor, last, error, ask)

@@ -92,6 +92,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             });
         }
         Ok(Self {
+            // Always from the first tick: what another sequencer of this lease has issued is not
+            // known here. That is why a lease has one sequencer in its whole life.
             next: W::new(W::Value::low_bits_of(0)),
             length: W::new(W::Value::low_bits_of(lease.ticks())),
             origin: spec.pack(lease.start(), lease.node_id(), 0),
@@ -152,6 +154,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             let mut position = next;
             let mut elapsed = next.shr(spec.sequence_bits());
             if !LeaseStart::IS_KNOWN
+                // A sealed word leaves the fast path here too: its tick is past every length.
                 || elapsed >= self.length.load()
                 || !self
                     .start
@@ -167,6 +170,9 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             // Written so that a run of one costs what one id costs.
             let beyond_first = most.saturating_sub(1).min(left);
             let after = position.advance(beyond_first).advance(1);
+            // The word only grows, so success proves that it was `next` from the load on, and the
+            // clock was read meanwhile. After a failure both are read again: the tick may have
+            // changed too.
             if self.next.compare_exchange(next, after) {
                 return Ok(Run::new(self.raw(elapsed, sequence), beyond_first));
             }
@@ -184,6 +190,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     ) -> Result<W::Value, GenerateError> {
         let terms = self.terms(tolerance);
         step(self.spec(), next, now, &terms).map_err(|refusal| {
+            // Asked only after a refusal. `step` refuses all ones whatever the clock shows, so ids
+            // do not pay for this comparison.
             if next == sealed() {
                 GenerateError::Sealed
             } else {
@@ -217,6 +225,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     /// - [`Expired`](ExtendError::Expired): by the clock, the lease has expired.
     pub fn extend(&self, extended: Lease<L>, clock: &impl Clock) -> Result<(), ExtendError> {
         let spec = self.spec();
+        // Positions count from the start of the lease. One with another start or node id would give
+        // the positions that were issued a second meaning.
         if extended.layout() != self.layout
             || extended.start() != self.start()
             || extended.node_id() != spec.unpack(self.origin).node_id
@@ -266,6 +276,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             if next == sealed() {
                 return None;
             }
+            // By the word that issuing exchanges: an id was either taken before, and its tick
+            // counts as used, or it is never issued.
             if self.next.compare_exchange(next, sealed()) {
                 // The tick of the last id counts as used, even if only one id of it was issued.
                 let used = next.previous().map_or(0, |last| {
@@ -291,6 +303,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     pub(crate) fn left(&self, tick: u64) -> u32 {
         let spec = self.spec();
         let next = self.next.load();
+        // A tick before the lease wraps to a large number and looks complete; taking from it is
+        // refused.
         let elapsed = tick.wrapping_sub(self.start());
         match elapsed.cmp(&next.shr(spec.sequence_bits()).into()) {
             // An older tick has nothing left; a later one is complete.

@@ -42,6 +42,8 @@ pub(crate) fn step<V: Word>(
     now: Duration,
     terms: &StepTerms<V>,
 ) -> Result<V, StepRefusal> {
+    // Before the lease, by more than the tolerance: the same as a clock that went back, and it
+    // passes in the same way.
     let Some(last) = last_tick(spec, now, terms) else {
         return Err(StepRefusal::ClockBehind);
     };
@@ -50,6 +52,8 @@ pub(crate) fn step<V: Word>(
     // In every branch the result is `next` or a later position: so the word only grows, and no position comes twice.
     let mut position = next;
     let mut elapsed = next.shr(terms.sequence_bits);
+    // Two bounds: a position may stand as far ahead as `last`, but a new tick begins at the clock's
+    // own. So the tolerance is used only by a burst or a clock that stepped back.
     let last = V::saturate(last);
     if elapsed > last {
         // The word stands at the first position of the very next tick: the tick before was used up, and the clock has not
@@ -80,9 +84,12 @@ pub(crate) fn step<V: Word>(
 #[inline]
 fn last_tick<V>(spec: LayoutSpec, now: Duration, terms: &StepTerms<V>) -> Option<u64> {
     if terms.tolerance == 0 {
+        // The usual case has a shorter form: one subtraction where a tick is a second.
         return spec.ticks_since(terms.start, now);
     }
     let last = spec.tick_at(now)?.saturating_add(terms.tolerance.into());
+    // After the tolerance was added: a clock that is behind the lease's start by less than that
+    // issues from its first tick.
     last.checked_sub(terms.start)
 }
 

@@ -78,6 +78,8 @@ impl Ticket {
         device_id: u64,
         counter: u32,
     ) -> Result<Self, MakeTicketError> {
+        // 0 is what a device has that never accepted a ticket, so it would refuse this one as
+        // replayed.
         if counter == 0 || counter > Self::MAX_COUNTER {
             return Err(MakeTicketError::Counter {
                 counter,
@@ -117,6 +119,8 @@ impl Ticket {
     pub fn encode(&self, key: &[u8; 16]) -> [u8; Self::LEN] {
         let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         let body = [
+            // The node id has 24 bits, as `of` has checked: the uppermost byte is the version's
+            // alone.
             u64::from(VERSION) << 56 | pair(self.node_id, self.counter),
             self.device_id,
             pair(self.start_unix_s, self.end_unix_s),
@@ -164,6 +168,7 @@ impl Ticket {
         Lease::new(
             L::default(),
             self.node_id,
+            // Inwards once more: the layout may have ticks that begin or end within these seconds.
             L::SPEC.tick_from(self.start_unix_s),
             L::SPEC.tick_at(end).unwrap_or(0),
         )
@@ -181,10 +186,14 @@ fn cmac(key: &[u8; 16], [first, second, third]: [u64; 3]) -> u64 {
     /// x^4 + x^3 + x + 1, the rest of x^64 (section 5.3).
     const REST: u64 = 0x1b;
     let cipher = Sparx64OnTheFly::new(key);
+    // CMAC reads a block as a big-endian number, the cipher as a little-endian one: each block is
+    // swapped on its way in and out.
     let zeros = cipher.encrypt_u64(0).swap_bytes();
     // Doubled without a branch, as the bit is secret.
     let doubled = (zeros << 1) ^ ((zeros >> 63).wrapping_neg() & REST);
     let mut tag = 0;
+    // The subkey goes into the last block only. It is what CMAC has over CBC-MAC, whose tags can be
+    // extended to those of longer messages.
     for block in [first, second, third ^ doubled] {
         tag = cipher.encrypt_u64((tag ^ block).swap_bytes()).swap_bytes();
     }
@@ -237,6 +246,7 @@ impl TicketReader {
         now: Option<Duration>,
     ) -> Result<Lease<L>, TicketError> {
         let ticket = Ticket::decode(bytes, key)?;
+        // Not left to the key: where devices share one, a ticket still belongs to one of them.
         if ticket.device_id != self.device_id {
             return Err(TicketError::Foreign {
                 device_id: ticket.device_id,
@@ -258,6 +268,8 @@ impl TicketReader {
         }
         let lease = ticket.lease().map_err(TicketError::Malformed)?;
         let end = Duration::from_secs(ticket.end_unix_s.into());
+        // Skipped without a time. An expired lease is no danger to uniqueness: its ticks are nobody
+        // else's.
         if let Some(since) = now.and_then(|now| now.checked_sub(end)) {
             return Err(TicketError::Expired {
                 since_s: since.as_secs(),

@@ -10,6 +10,8 @@ const VERSION: u128 = 8;
 const VARIANT: u128 = 0b10;
 /// Position of the version from the least significant bit.
 const VERSION_SHIFT: u32 = 76;
+// Each is where the fields below it end: 128 - 48 - 4 for the version, 76 - 12 - 2 for the variant,
+// 62 - 4 for the id's last bits.
 const VARIANT_SHIFT: u32 = 62;
 const LOW_SHIFT: u32 = 58;
 /// The id's bits in each of the UUID's custom fields.

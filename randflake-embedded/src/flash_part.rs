@@ -113,6 +113,7 @@ impl<F: NorFlash> NorFlash for FlashPart<F> {
     }
 }
 
+// Only where the driver has it: `NorHorizon` writes over slots, which flash with ECC forbids.
 impl<F: MultiwriteNorFlash> MultiwriteNorFlash for FlashPart<F> {}
 
 /// Error of a [`FlashPart`]: its own check of a range, or the driver's error.

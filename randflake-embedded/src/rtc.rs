@@ -67,6 +67,7 @@ pub fn set_rtc<R: DateTimeAccess>(rtc: &mut R, unix: Duration) -> Result<(), Rtc
         .ok()
         .and_then(|seconds| DateTime::from_timestamp(seconds.into(), 0))
         .ok_or(RtcError::Clock(SetClockError::OutOfRange))?;
+    // UTC, as `set_clock_from_rtc` reads it: the chip knows no time zone.
     rtc.set_datetime(&time.naive_utc()).map_err(RtcError::Rtc)
 }
 

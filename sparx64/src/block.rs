@@ -6,6 +6,8 @@ use crate::round::Branches;
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "takes a word of the block")]
 pub(crate) fn load(block: u64) -> Branches<u16> {
+    // The number is little-endian and a word of the cipher big-endian: the words lie in order, and
+    // only the two bytes of each are the wrong way round.
     let word = |shift: u32| ((block >> shift) as u16).swap_bytes();
     ((word(0), word(16)), (word(32), word(48)))
 }

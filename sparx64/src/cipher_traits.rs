@@ -82,6 +82,8 @@ impl BlockCipherEncBackend for ParallelBackend<'_> {
 
     #[inline]
     fn encrypt_tail_blocks(&self, blocks: InOutBuf<'_, '_, Block<Self>>) {
+        // The trait has an input and an output, which may be one. The cipher works in place, so the
+        // blocks are copied to the output first and encrypted there.
         let blocks = Array::cast_slice_to_core_mut(blocks.into_out_with_copied_in());
         self.0.encrypt_blocks(blocks);
     }

@@ -194,6 +194,7 @@ impl Direction for Decrypt {
             W::splat_pair(&schedule.whitening[1]),
         );
         for state in &mut states {
+            // The key is added by XOR, so the same function takes it away.
             *state = whiten(*state, key);
         }
         for [left_keys, right_keys] in schedule.steps.iter().rev() {

@@ -59,6 +59,7 @@ impl Word16 for Wide {
             // Each count by the shortest way of Armv7-M: one instruction for a byte swap or an inserted field.
             8 => swap_bytes(self.0),
             9 => repeat_7(self.0) >> 7,
+            // With the word in both halves, any 16 bits in a row are one of its rotations.
             _ => repeat(self.0).wrapping_shr(16_u32.wrapping_sub(count)),
         };
         Self(turned)
@@ -110,6 +111,7 @@ pub(crate) fn unpack(words: Pair) -> Branch<Wide> {
 
 #[inline]
 pub(crate) fn pack((x, y): Branch<Wide>) -> Pair {
+    // Only `x` needs a mask: the shift drops what is left over above `y`.
     y.0 << 16 | x.0 & 0xffff
 }
 
@@ -122,6 +124,7 @@ pub(crate) fn mix(from: Pair, to: Pair) -> Pair {
 /// Swaps the two bytes of each half.
 #[inline]
 fn swap_bytes(words: u32) -> u32 {
+    // ARM has an instruction for the two together, `rev16`.
     words.swap_bytes().rotate_left(16)
 }
 

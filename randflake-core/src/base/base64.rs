@@ -41,6 +41,7 @@ fn characters([a, b, c]: [u8; 3]) -> [u8; 4] {
 
 /// Decodes the base64 of decimal digits, or says what is wrong.
 pub(super) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
+    // Bounds the decoded bytes as well, so `places` below never runs out.
     if text.len() > MAX_LEN {
         return Err(DecodeError::TooLong { len: text.len() });
     }
@@ -52,6 +53,7 @@ pub(super) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
     for (index, &byte) in text.iter().enumerate() {
         let value = BASE64.value(byte);
         if value == FOREIGN {
+            // What follows the first padding is judged below, by writing the number again.
             if byte == PADDING && index > 0 {
                 break;
             }

@@ -198,6 +198,7 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
             .and_then(|bits| bits.checked_add(value.into()));
         // Not returned yet: a foreign character further on is the clearer error.
         fits &= next.is_some();
+        // Not used after an overflow; 0 keeps the rest of the loop from overflowing again.
         bits = next.unwrap_or(0);
     }
     match text {

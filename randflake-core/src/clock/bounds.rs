@@ -99,6 +99,7 @@ impl TimeBounds {
         };
         // Cap first, then the window, then the floor: each later limit overrides the earlier ones.
         let capped = match from {
+            // Saturates, as a largest step of `Duration::MAX` stands for none.
             Some(from) => received.min(from.saturating_add(self.max_step)),
             None => received,
         };

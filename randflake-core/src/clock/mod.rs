@@ -75,6 +75,7 @@ mod manual {
     #[derive(Debug)]
     pub struct ManualClock(AtomicU64);
 
+    // No time that a test needs: 584 million years after 1970.
     const UNKNOWN: u64 = u64::MAX;
 
     impl ManualClock {
@@ -110,6 +111,7 @@ mod manual {
             let known = |now| (now != UNKNOWN).then(|| to(now));
             let _was_unknown = self
                 .0
+                // Not a load and a store: steps that two threads make at once must add up.
                 .fetch_update(Ordering::SeqCst, Ordering::SeqCst, known);
         }
     }

@@ -65,6 +65,8 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
     /// - [`Busy`](SetClockError::Busy): another setting is in progress, which this call interrupted.
     pub fn set(&self, unix: Duration) -> Result<(), SetClockError> {
         let offset = self.offset_to(unix)?;
+        // The version is read last, so a setting that came in between is overridden. `set_within`
+        // reads it first: it has judged by what was set then, so it must fail instead.
         self.change(self.version.load(), offset, Some(offset))
     }
 
@@ -93,6 +95,8 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         };
         let believed = bounds.believe(received, trusted);
         let offset = self.offset_to(believed)?;
+        // The first setting leaves an origin. Later wrong times are counted from it as well, and so
+        // move the clock no further together than one of them does.
         let first = (!is_set).then(|| {
             let counted_from = trusted.and_then(|time| self.offset_to(time).ok());
             counted_from.unwrap_or(offset)
@@ -140,6 +144,8 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         let after = version.wrapping_add(2);
         self.offset(after).store(offset);
         if let Some(trusted) = trusted {
+            // One copy will do: whoever reads it half written finds another version when it claims,
+            // and fails as `Busy`.
             self.trusted.store(trusted);
         }
         // Cannot fail: only the owner of the claim changes an odd version.

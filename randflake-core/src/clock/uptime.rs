@@ -120,6 +120,8 @@ impl<const HZ: u32> Rate<HZ> {
         let ms = if HZ.is_multiple_of(1_000) || HZ > Self::MOST_EXACT {
             Self::MS.divide_small(ticks)
         } else {
+            // Less than a second of ticks: the product fits 32 bits, and the quotient is below
+            // 1,000, which `divide_small` asks for.
             Self::SECOND.divide_small(ticks.wrapping_mul(1_000))
         };
         ms.min(999)

@@ -64,6 +64,7 @@ impl GenerateError {
             Self::ClockBehind { behind_ms: ms } | Self::SequenceExhausted { retry_in_ms: ms } => {
                 Some(ms)
             }
+            // No time alone cures these: a clock must be set, or another lease or handle taken.
             Self::ClockUnknown
             | Self::LeaseOver { .. }
             | Self::Sealed

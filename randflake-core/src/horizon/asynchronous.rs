@@ -78,6 +78,8 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
     async fn raise_async(&mut self, claim: &Claim) -> Result<Lease<L>, HorizonError<S::Error>> {
         let raised = self.store.raise(claim.horizon).await;
         raised.map_err(HorizonError::Store)?;
+        // Made after the await: whoever drops the future before has no lease, so the ticks are
+        // skipped and nobody issues them.
         Ok(self.lease(claim, self.store.unix_s()))
     }
 }

@@ -36,6 +36,7 @@ use core::num::NonZeroU32;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HorizonRecord {
     /// First word of the record, never 0.
+    // Not 0, so that `Option<HorizonRecord>` takes no more memory than a record.
     word: NonZeroU32,
 }
 
@@ -47,6 +48,7 @@ impl HorizonRecord {
     /// without turning anything into a record or a partial record into another.
     pub const MARK: [u32; 2] = [!Self::ZERO; 2];
 
+    // The two lowest bits of a word are taken: by the parity, and by the bit that is always 0.
     const UNIT: u32 = 4;
     /// Bit that is 0 in both words of a record, so that blank memory is none.
     const ZERO: u32 = 2;

@@ -8,6 +8,7 @@ for_ids! {
     /// Every 64-bit number is a valid id.
     impl['a,] Arbitrary<'a> {
         fn arbitrary(input: &mut Unstructured<'a>) -> Result<Self> {
+            // Every number is an id: encrypted ones may have any bits.
             i64::arbitrary(input).map(Self::from_i64)
         }
 

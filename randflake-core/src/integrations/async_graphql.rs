@@ -17,6 +17,8 @@ for_all_ids! {
         fn parse(value: Value) -> InputValueResult<Self> {
             match value {
                 Value::String(text) => Ok(text.parse::<Self>()?),
+                // A number as well: a client that holds it as a float has rounded it before it is
+                // sent.
                 other => Err(InputValueError::expected_type(other)),
             }
         }

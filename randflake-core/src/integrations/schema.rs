@@ -15,6 +15,8 @@ pub(super) const DESCRIPTION: &str = "A 64-bit id: base32hex digits without a le
 /// A regular expression of ECMA 262, as JSON Schema has them, that matches each text of an id and nothing else.
 pub(super) fn pattern<T: IdForm>() -> String {
     let prefix = prefix::<T>();
+    // 13 digits have 65 bits, so the first of them ends at `f`. A leading zero would be a second
+    // text of an id.
     format!("^{prefix}(0|[1-9a-v][0-9a-v]{{0,11}}|[1-9a-f][0-9a-v]{{12}})$")
 }
 

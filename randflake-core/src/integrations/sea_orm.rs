@@ -38,6 +38,7 @@ for_columns! {
     impl[] ValueType {
         fn try_from(value: Value) -> Result<Self, ValueTypeErr> {
             let number = <i64 as ValueType>::try_from(value)?;
+            // The reason, a missing cipher, does not fit this type; `TryGetable` below says it.
             Self::of_column(number).map_err(|_| ValueTypeErr)
         }
 
@@ -70,6 +71,7 @@ for_columns! {
     }
 
     /// From what MySQL and SQLite report as the id of the last row.
+    // sea-orm asks for this of every primary key, whatever the database.
     impl[] TryFromU64 {
         fn try_from_u64(number: u64) -> Result<Self, DbErr> {
             read(number.cast_signed())

@@ -37,6 +37,7 @@ impl<L: Layout> AnyLayout for L {
 
     #[inline]
     fn spec(&self) -> LayoutSpec {
+        // The constant and not a field: its numbers fold into the code.
         L::SPEC
     }
 }

@@ -63,6 +63,7 @@ impl Snowflake {
                 most: MAX_NODE_AND_STEP_BITS,
             });
         }
+        // 63 and not 64: the original's ids are positive as signed numbers.
         let timestamp_bits = 63_u32.saturating_sub(bits);
         let widths = [timestamp_bits, node_bits, step_bits];
         LayoutSpec::new(LayoutFields::in_order(widths, epoch_unix_ms, 1))

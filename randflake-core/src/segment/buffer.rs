@@ -146,6 +146,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         }
         // Alone from here on: `putting` is a lock that nobody waits for.
         let outcome = self.put_alone(segment);
+        // After a refusal as well: otherwise no segment could be put any more.
         set(&self.putting, 0);
         outcome
     }

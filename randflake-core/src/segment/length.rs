@@ -57,6 +57,8 @@ impl SegmentLength {
         let length = if lasts < target {
             self.length.saturating_mul(2)
         } else if lasts >= target.saturating_mul(2) {
+            // Not at any smaller excess: half of the length must still last for the target, or it
+            // would double again.
             self.length / 2
         } else {
             self.length

@@ -49,6 +49,7 @@ impl Segment {
         let Some(left) = (MAX_NUMBER + 1).checked_sub(first) else {
             return Err(ReserveError::First { first });
         };
+        // Enough numbers would be left from 0 on, but numbers begin at 1.
         if first == 0 {
             return Err(ReserveError::First { first });
         }

@@ -119,6 +119,7 @@ pub(crate) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
     match text {
         [b'0'] if all_digits => Ok(bits),
         [first, ..] if all_digits && (b'1'..=largest_first).contains(first) => Ok(bits),
+        // What is wrong is found in a second pass, so the first one has no branch for each digit.
         _ => Err(refusal(text)),
     }
 }

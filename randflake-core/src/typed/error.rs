@@ -48,6 +48,7 @@ impl Display for TypedIdError {
             Self::Digits(error) => return Display::fmt(error, f),
             Self::Prefix { expected, found } => (*expected, found),
         };
+        // Zeros fill the buffer behind the prefix that was found.
         let end = found.iter().rposition(|byte| *byte != 0);
         let found = end.and_then(|end| found.get(..=end)).unwrap_or_default();
         match (expected, found) {

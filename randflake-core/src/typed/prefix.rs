@@ -16,6 +16,7 @@ pub(super) const fn is_valid(prefix: &str) -> bool {
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
         return true;
     };
+    // No `_` at the end: before the separator it would look like a part of it.
     bytes.len() <= MAX_LEN && first.is_ascii_lowercase() && *last != b'_' && all_valid(bytes)
 }
 

@@ -1,5 +1,7 @@
 //! Shared word for processors without compare-and-swap.
 
+// A 16-bit processor loads 32 bits in several instructions, and an interrupt may come between them.
+// So there loads are in a critical section too.
 #[cfg_attr(not(target_pointer_width = "16"), path = "whole.rs")]
 #[cfg_attr(target_pointer_width = "16", path = "in_parts.rs")]
 mod cell;

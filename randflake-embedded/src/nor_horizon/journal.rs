@@ -198,6 +198,8 @@ impl Journal {
         match self.due {
             Due::Head => SlotWrite {
                 erase: None,
+                // `next` may be the beginning of the other page already; the slot before it is in
+                // this one.
                 at: geometry.page_of(geometry.before(self.next)),
                 record: self.highest,
             },

@@ -132,6 +132,8 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
         let Some(record) = self.journal.record_for::<F::Error>(to)? else {
             return Ok(());
         };
+        // After a boot the record is the last of up to three writes: what may be torn is settled
+        // first.
         while self.journal.lacks(record) {
             let write = self.journal.next(Self::GEOMETRY, record);
             if let Some(pages) = &write.erase {
@@ -139,6 +141,8 @@ impl<F: MultiwriteNorFlash, const SLOT: usize> HorizonStore for NorHorizon<F, SL
             }
             let mut slot = FlashSlot::<SLOT>::new(write.words());
             let written = self.flash.write(write.at, &slot.0);
+            // Read back even after a success: what the flash shows decides, not what the driver
+            // says.
             self.flash.read(write.at, &mut slot.0)?;
             if written.is_err() {
                 // A driver that verifies its writes reports a dead cell as failure. If it can write what the slot

@@ -13,6 +13,7 @@ impl<const LEN: usize> FlashSlot<LEN> {
     /// Puts the words first and leaves the rest blank (`0xff`).
     #[inline]
     pub(crate) fn new([first, second]: SlotWords) -> Self {
+        // Ones behind the record: they change no bit of an erased slot.
         let mut slot = [0xff; LEN];
         slot[..4].copy_from_slice(&first.to_le_bytes());
         slot[4..8].copy_from_slice(&second.to_le_bytes());

@@ -189,6 +189,7 @@ fn ring<E>(page_size: PageSize, capacity: usize) -> Result<Ring, NorHorizonError
     // Addresses have 32 bits in `embedded-storage`: what lies above cannot be reached.
     let capacity = u32::try_from(capacity).unwrap_or(u32::MAX);
     match capacity.checked_div(page_size.bytes) {
+        // With a single page a power cut after the erase would leave no horizon at all.
         Some(pages @ 2..) => Ok(Ring { page_size, pages }),
         _ => Err(NorHorizonError::TooSmall),
     }

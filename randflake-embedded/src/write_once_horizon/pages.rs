@@ -137,6 +137,8 @@ impl Survey {
                 }
                 // Without the second copy of its head the page was not completely begun, and no later slot is trusted.
                 second.map(|_| Bisection {
+                    // The second slot is known to show a record, so the search begins with it and
+                    // not with the head.
                     low: 1,
                     high: self.ring.page_size.slots,
                 })

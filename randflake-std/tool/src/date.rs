@@ -8,6 +8,8 @@ use randflake_std::date::{self, YEAR_10000_MS, utc};
 
 /// The time of this machine's clock since 1970; zero before that.
 pub(crate) fn now() -> Duration {
+    // A clock before 1970 is wrong in any case, and the checks of layouts and stores refuse its
+    // time.
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.unwrap_or_default()
 }
@@ -16,6 +18,8 @@ pub(crate) fn now() -> Duration {
 pub(crate) fn unix_ms(text: &str) -> Option<u64> {
     const DAY: usize = "2024-12-09".len();
     let time = match text.len() {
+        // A date alone is midnight in UTC: by this machine's time zone one command would mean
+        // different epochs on two machines.
         DAY => parse_rfc3339_weak(&format!("{text}T00:00:00Z")),
         _ => parse_rfc3339_weak(text),
     };

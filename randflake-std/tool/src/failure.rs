@@ -71,6 +71,8 @@ impl Failure {
     pub(crate) fn behind(self, what: impl Display) -> Self {
         let behind = |message| format!("{what}: {message}");
         match self {
+            // The variant stays: it decides the exit status, by which scripts tell "try again" from
+            // "wrong".
             Self::Failed(message) => Self::Failed(behind(message)),
             Self::Usage(message) => Self::Usage(behind(message)),
             Self::Later(message) => Self::Later(behind(message)),
@@ -115,7 +117,9 @@ impl Error for Failure {}
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         match error {
+            // A URL or a name of the caller's, so the caller has to correct it.
             StoreError::Invalid(message) => Self::Usage(message),
+            // Both pass without anybody's doing: leases expire, and so does a quarantine.
             StoreError::Exhausted { .. } | StoreError::Quarantined { .. } => {
                 Self::Later(error.to_string())
             }
@@ -128,6 +132,8 @@ impl From<CounterError> for Failure {
     fn from(error: CounterError) -> Self {
         match error {
             CounterError::Invalid(message) => Self::Usage(message),
+            // No wait helps: only a person knows which numbers were issued, so the message names
+            // the command.
             CounterError::Lost { .. } | CounterError::Rewound { .. } => {
                 Self::failed(format!("{error} (`randflake segment resume NUMBER`)"))
             }
@@ -150,6 +156,7 @@ impl From<BuildError> for Failure {
         match error {
             BuildError::Store(error) => error.into(),
             BuildError::Waited { waited, error } => Self::from(error).after(waited),
+            // Both come from options: `--ttl` and `--holder`.
             BuildError::Ttl { .. } | BuildError::Holder { .. } => Self::usage(error),
             error => Self::failed(error),
         }

@@ -43,6 +43,7 @@ pub(crate) enum TextForm {
 impl TextForm {
     /// Reads an id, or says what is wrong, what is allowed, and which form the text has instead.
     pub(crate) fn read(self, text: &str) -> Result<Id, String> {
+        // Two readers, since the advice itself tries other forms and must not ask for advice again.
         self.read_plainly(text)
             .map_err(|problem| mistake::explain(self, text, problem))
     }
@@ -55,6 +56,7 @@ impl TextForm {
             id.map_err(|error| error.to_string())
         };
         match self {
+            // Strictly: two texts of one id would be two keys wherever texts are compared.
             Self::Text => Id::from_text(text.as_bytes()).map_err(|error| error.to_string()),
             Self::Int => {
                 let id = text.parse().map(Id::from_i64);

@@ -48,6 +48,7 @@ impl Default for LayoutChoice {
     fn default() -> Self {
         Self {
             spec: Randflake::SPEC,
+            // As `randflake` is read below: it has no plain form.
             encrypted: true,
             shape: "randflake".to_owned(),
         }
@@ -155,10 +156,13 @@ fn read_custom(widths: &str, times: Option<EpochAndTick>) -> Result<LayoutSpec, 
             .iter()
             .fold(0, |bits: u32, &(_, part)| bits.saturating_add(part)),
     };
+    // Summed in 64 bits: three numbers of 32 bits, as they were typed, may overflow 32.
     let together = [time, node, sequence]
         .into_iter()
         .map(u64::from)
         .sum::<u64>();
+    // `LayoutSpec::new` refuses these as well, one field at a time; this says all of what is
+    // allowed.
     if time == 0 || time > 63 || node > 32 || sequence > 32 || together > 64 {
         return Err(format!(
             "{time} + {node} + {sequence} bits are {together}: {CUSTOM_BITS}"
@@ -183,6 +187,7 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
     }
     let part = |text: &str| {
         let (name, bits) = text.split_once(':')?;
+        // Names go into JSON unescaped: see `command/fields.rs`.
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
         if name.is_empty() || !name.chars().all(is_name) {
             return None;
@@ -217,6 +222,7 @@ pub(crate) fn described(namespace: &Namespace) -> String {
     }
     let names = ["time", "node", "sequence"].into_iter();
     let mut places: Vec<_> = names.zip(fields.bit_fields()).collect();
+    // As in an id: Sonyflake has the sequence above the node id.
     places.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
     let places = places
         .iter()
@@ -235,6 +241,7 @@ impl LayoutChoice {
         if !self.encrypted {
             return Ok(Some(KeyCheck::Plain));
         }
+        // Read and not made: a command that only compares must leave no secret behind.
         let secret = secret.source()?.read()?;
         Ok(secret.map(|secret| KeyCheck::of(&secret.cipher())))
     }
@@ -255,6 +262,8 @@ impl LayoutChoice {
         let fields = self.spec.fields();
         let prefix = if self.encrypted { "encrypted-" } else { "" };
         if let Some(name) = preset(fields) {
+            // `default` belongs to encrypted Randflake alone, so a plain layout never meets its
+            // leases.
             return match (name, self.encrypted) {
                 ("randflake", true) => "default".to_owned(),
                 _ => format!("{prefix}{name}"),
@@ -277,6 +286,7 @@ impl LayoutChoice {
             return Ok(None);
         };
         let max = self.spec.max_node_id();
+        // The only node id, 0, is leased without being named.
         if max == 0 {
             let problem = "the layout has no node id: leave the option out";
             return Err(wrong(ARGUMENT, asked, problem));
@@ -289,6 +299,7 @@ impl LayoutChoice {
         let unix = |tick| Duration::from_millis(self.spec.unix_ms(tick));
         let (first, last) = (unix(0), unix(self.spec.max_tick()));
         let now = date::now();
+        // Before a lease is asked for: with a time outside the layout's there is no tick to lease.
         if (first..=last).contains(&now) {
             return Ok(());
         }

@@ -20,6 +20,7 @@ pub(crate) type NamedTtl = (&'static str, Duration);
 /// A longest TTL as people type it.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let time = date::duration(text)?;
+    // Refused while the arguments are read, so the message names the option and not the store.
     if time.is_zero() || time > MAX_TTL_LIMIT {
         return Err(
             "a time above 0 and up to 400 days is allowed, such as 90s, 15m or 1h".to_owned(),
@@ -47,6 +48,7 @@ pub(crate) fn agreed(
     let Some(first) = places.next() else {
         return Ok(None);
     };
+    // Times are compared and not texts: 15m and 900s agree.
     let Some(other) = places.find(|(_, time)| *time != first.1) else {
         return Ok(Some(first));
     };

@@ -13,6 +13,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// The problem with a text, and what to do about it where the text shows what was meant.
 pub(crate) fn explain(form: TextForm, text: &str, problem: String) -> String {
+    // Before the search for foreign characters, which would find the mark and name only its number.
     if text.starts_with(BYTE_ORDER_MARK) {
         return "a byte order mark (U+FEFF) stands before it: save the file as UTF-8 without one, or \
                 remove it, as `sed '1s/^\\xEF\\xBB\\xBF//'` does"
@@ -44,16 +45,21 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     if bare.len() < text.len() && reads(form, bare) {
         return Some("quotes and commas are not allowed: remove them".to_owned());
     }
+    // Only said, not accepted: an id has one text, by which it is compared.
     if form == TextForm::Text && reads(form, &text.to_ascii_lowercase()) {
         return Some("a text id has lower-case letters only".to_owned());
     }
     if text.contains(char::is_whitespace) {
         return Some("each id needs a line of its own".to_owned());
     }
+    // Only what looks like a path: an id must not be taken for a file that happens to have its
+    // name.
     if text.contains(['.', '/']) && Path::new(text).is_file() {
         return Some(format!("to read ids from this file, write < {text}"));
     }
     // Forms that can be told by looking; most digits are digits in most bases, so base58 and its like are never advised.
+    // The order is from what is plain to what is likely. Up to 13 hex digits may as well be a text
+    // id, so hex without `0x` is advised for all 16 only.
     let (name, other) = if text.parse::<i64>().is_ok() {
         ("a signed number", TextForm::Int)
     } else if text.parse::<u64>().is_ok() {

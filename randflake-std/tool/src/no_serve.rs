@@ -21,6 +21,7 @@ pub(crate) enum ServeCommand {
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Anything {
+    // Whatever follows is accepted, so that the reason is this build and not the first option.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     _arguments: Vec<OsString>,
 }

@@ -12,6 +12,8 @@ pub(crate) fn within<T: TryFrom<u64>>(
 ) -> impl Fn(&str) -> Result<T, String> + Clone {
     move |text| {
         let number = text.parse().ok().filter(|number| range.contains(number));
+        // Where the range is wider than the type, a number that does not fit is refused and not cut
+        // off.
         let number = number.and_then(|number| T::try_from(number).ok());
         number.ok_or_else(|| {
             let allowed = format!("{} to {} are allowed", range.start(), range.end());

@@ -47,6 +47,7 @@ pub(crate) fn print(value: &(impl Serialize + Display), json: bool) -> Result<()
 fn is_pipe(stdout: &StdoutLock<'_>) -> bool {
     use rustix::fs::{FileType, fstat};
 
+    // Where it is not known, pieces are as large as for a file: at worst a signal cuts a line.
     fstat(stdout).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo)
 }
 
@@ -94,6 +95,7 @@ impl BufferedStdout {
 
     /// Writes the first `len` bytes.
     fn write_out(&mut self, len: usize) -> io::Result<()> {
+        // Files and terminals take what they are given; small pieces would only be more calls.
         let most = if self.is_pipe { PIPE_BUF } else { len };
         let mut text = &self.text[..len];
         let mut written = Ok(());
@@ -112,6 +114,7 @@ impl BufferedStdout {
 fn whole_lines(text: &[u8], most: usize) -> usize {
     let start = &text[..most.min(text.len())];
     let end = start.iter().rposition(|&byte| byte == b'\n');
+    // A line that is longer than a piece cannot stay whole, and is not held back for that.
     end.map_or(start.len(), |end| end + 1)
 }
 
@@ -122,6 +125,8 @@ impl Write for BufferedStdout {
             // A line that is not whole waits for its end.
             self.write_out(whole_lines(&self.text, usize::MAX))?;
         }
+        // A person waits for each line. `generate` writes many with one call, so this is no call
+        // per id.
         if self.is_terminal && bytes.ends_with(b"\n") {
             self.flush()?;
         }

@@ -52,9 +52,13 @@ impl SecretArgs {
     }
 
     pub(crate) fn source(&self) -> Result<SecretSource, Failure> {
+        // From what was said for this call to what holds for the user: no fallback is tried when
+        // one that was named fails.
         Ok(if let Some(path) = &self.key_file {
             SecretSource::Given(path.clone())
         } else if env::var_os(VARIABLE).is_some() {
+            // Set but empty counts as given, and is refused when it is read: going on would take
+            // another secret.
             SecretSource::Variable
         } else if let Some(path) = credential() {
             SecretSource::Credential(path)
@@ -71,6 +75,8 @@ impl SecretArgs {
         if let Some(secret) = source.read()? {
             return Ok(secret);
         }
+        // Ids under two secrets in one namespace may be equal, and nobody would notice before they
+        // are.
         if store.is_shared()? {
             return Err(Failure::Failed(no_secret(store)?));
         }
@@ -183,12 +189,14 @@ fn credential() -> Option<PathBuf> {
     let found = path.symlink_metadata();
     // One that cannot be looked at is refused when it is read: another secret would be taken instead.
     let is_absent = found.is_err_and(|error| error.kind() == ErrorKind::NotFound);
+    // Relative, the directory would depend on where the service was started.
     (directory.is_absolute() && !is_absent).then_some(path)
 }
 
 /// Reads a file, with a warning if others may.
 pub(crate) fn from_file(path: &Path) -> Result<Secret, SecretError> {
     let (secret, readers) = Secret::from_file_with_readers(path)?;
+    // A warning and no refusal: Kubernetes mounts secrets with mode 0644 unless told otherwise.
     if readers == Readers::All {
         say(&format!(
             "warning: every user of this machine or container may read the secret file {}: mount it with mode 0440 \
@@ -216,6 +224,8 @@ fn make(path: &Path) -> Result<(), Failure> {
     let failed = |error| Failure::failed(format!("secret file {}: {error}", path.display()));
     let directory = path.parent().unwrap_or(path);
     state_directory::create(directory)?;
+    // A name of its own for each draft: two processes that start at once must not write to one
+    // file.
     let random = getrandom::u64().map_err(Failure::failed)?;
     let draft = directory.join(format!("key.{random:016x}"));
     Secret::generate()
@@ -223,6 +233,7 @@ fn make(path: &Path) -> Result<(), Failure> {
         .map_err(Failure::failed)?;
     // Not renamed: that would replace the secret of a process that was faster, and under which ids exist by now.
     let linked = fs::hard_link(&draft, path);
+    // Also where the link failed: no second copy of a secret may lie around.
     fs::remove_file(&draft).map_err(failed)?;
     let is_ours = linked.is_ok();
     match linked {

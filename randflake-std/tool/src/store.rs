@@ -93,6 +93,7 @@ impl LeaseArgs {
     pub(crate) fn namespace(&self) -> Result<Namespace, Failure> {
         let layout = self.layout();
         let name = self.store.namespace.clone();
+        // A layout has a namespace of its own: two layouts in one are refused by the store.
         let name = name.unwrap_or_else(|| layout.namespace());
         self.store.named(&name, layout.spec())
     }
@@ -146,6 +147,8 @@ impl LeaseArgs {
 impl StoreArgs {
     /// Whether several machines may use the store.
     pub(crate) fn is_shared(&self) -> Result<bool, Failure> {
+        // `static:` counts as shared: its file is this machine's, but other machines have the other
+        // node ids.
         Ok(!self.shown_url()?.starts_with("sqlite:"))
     }
 
@@ -244,6 +247,7 @@ impl StoreArgs {
     }
 
     fn missing(&self, name: &str) -> Failure {
+        // Best effort: the message must not be replaced by a second failure.
         let place = self.shown_url().unwrap_or_default();
         let makes = "the first `randflake generate` or `randflake lease acquire` makes";
         let others = match self.names() {
@@ -274,6 +278,7 @@ fn some(names: &[String]) -> String {
 /// Namespaces as the options describe them.
 impl StoreArgs {
     fn namespace_name(&self) -> &str {
+        // Commands that read the layout from the store cannot derive the name from it.
         self.namespace.as_deref().unwrap_or("default")
     }
 
@@ -308,6 +313,8 @@ impl StoreArgs {
         namespace: Namespace,
     ) -> Result<impl Fn() -> Result<LeaseStore, StoreError> + Send + Sync + use<>, Failure> {
         let url = self.url_to_open()?;
+        // The URL was read once: a file that is replaced while a command waits does not move it to
+        // another store.
         Ok(move || lease::open(&url, &namespace))
     }
 }

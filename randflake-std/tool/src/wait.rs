@@ -49,6 +49,8 @@ impl WaitArgs {
                 Ok(success) => return Ok(success),
                 Err(error) => error,
             };
+            // The library says which errors pass by themselves, so the tool waits where a handle
+            // would.
             let retry = Retry::from(&error);
             let Some(time) = backoff.pause(retry) else {
                 // "Gave up after" would suggest that more time helps.
@@ -82,6 +84,8 @@ pub(crate) fn wait_for_sign(
     limit: Duration,
     mut is_seen: impl FnMut() -> Result<bool, Failure>,
 ) -> Result<(), Failure> {
+    // Ends a wait of half a minute soon after the sign, and costs the store a read every other
+    // second.
     const LOOK: Duration = Duration::from_secs(2);
     let mut left = limit;
     while !left.is_zero() {

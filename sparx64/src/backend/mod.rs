@@ -11,6 +11,8 @@ mod portable;
     all(
         target_arch = "aarch64",
         target_feature = "neon",
+        // Big-endian targets would read the bytes as words of their own order, and `load` swaps
+        // them.
         target_endian = "little"
     ),
     path = "neon.rs"
@@ -23,6 +25,7 @@ mod portable;
     all(
         target_arch = "x86_64",
         target_feature = "sse2",
+        // An enclave may not execute CPUID, by which the instruction sets are found.
         not(target_env = "sgx")
     ),
     path = "x86_64/mod.rs"

@@ -31,6 +31,7 @@ pub(super) fn available() -> &'static [Implementation] {
 
 const NEON: Implementation = Implementation {
     name: "neon",
+    // Not measured: NEON is tested under an emulator only. See `BULK.md`.
     min_blocks: 3,
     encrypt: run::<Encrypt>,
     decrypt: run::<Decrypt>,

@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub(super) fn available() -> &'static [Implementation] {
+    // Nothing to detect at run time: a processor without vectors has not loaded the module.
     &[SIMD128, PORTABLE]
 }
 

@@ -11,6 +11,7 @@ const STEPS: u32 = 8;
 
 #[inline]
 pub(super) fn encrypt(key: &KeyState, block: u64) -> u64 {
+    // A copy to permute: the next block begins with the key itself again.
     let mut key = *key;
     let [mut branch, mut other] = load(block);
     let mut number: u16 = 0;

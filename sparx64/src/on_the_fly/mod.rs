@@ -83,6 +83,8 @@ impl Sparx64OnTheFly {
         }
         let [mut branch, mut other] = whiten(load(block), &key);
         for number in NUMBERS.rev() {
+            // An odd number is a left branch, an even one a right branch, behind which a step
+            // ended.
             if number % 2 == 1 {
                 (branch, other) = (other, branch);
             } else {
@@ -102,6 +104,7 @@ impl Sparx64OnTheFly {
 
     /// Encrypts each block of a slice, in place, one after the other.
     pub fn encrypt_blocks<B: CipherBlock>(&self, blocks: &mut [B]) {
+        // Without vectors: this type is for processors that have none.
         B::with_bytes(blocks, |blocks| {
             for block in blocks {
                 self.encrypt_block(block);

@@ -47,6 +47,8 @@ impl KeyState {
         let a = arx_box(unpack(a));
         let (b_x, b_y) = unpack(b);
         let b = (b_x.add(a.0), b_y.add(a.1));
+        // The number is added to the upper word of the pair, so the carry falls out of the
+        // register: words are added modulo 2^16.
         self.0 = [d.wrapping_add(upper(number)), pack(a), pack(b), c];
     }
 

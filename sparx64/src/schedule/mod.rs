@@ -33,6 +33,7 @@ pub(crate) struct Schedule<K: Copy + Default = u16> {
 
 /// Uninitialised memory for a schedule.
 #[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
+// 8 steps of 6 round keys, and 2 for the whitening.
 struct UninitKeys([MaybeUninit<RoundKey>; 50]);
 
 impl Schedule {
@@ -55,6 +56,7 @@ impl Schedule {
 #[inline(never)]
 fn expand(key: &[u8; 16], UninitKeys(round_keys): &mut UninitKeys) {
     let mut state = KeyState::new(key);
+    // 50 is 16 times 3, so the two keys of the whitening are what remains.
     let (branches, whitening) = round_keys.as_chunks_mut::<3>();
     for (branch, number) in zip(branches, 1..) {
         write(branch, state.of_branch());

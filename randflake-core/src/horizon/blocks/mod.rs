@@ -105,6 +105,8 @@ impl<L: Layout, S> Blocks<L, S> {
         now: Option<Duration>,
     ) -> Result<Claim, HorizonError<E>> {
         let horizon = L::SPEC.tick_from(known(horizon)?);
+        // Without a time the block begins at the horizon. Its ids are as unique, but their time is
+        // old.
         let now = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
         // Never before the horizon, whatever the clock shows: those ticks may be used.
         let start = self.start.max(horizon).max(now);
@@ -122,6 +124,7 @@ impl<L: Layout, S> Blocks<L, S> {
         if !is_last || lease.node_id() != self.node_id {
             return Err(HorizonError::Foreign);
         }
+        // With the start of the block: its generator is extended and goes on, it is not replaced.
         self.claim(lease.start(), lease.end())
     }
 
@@ -133,6 +136,8 @@ impl<L: Layout, S> Blocks<L, S> {
         }
         // A block has at least one tick, however long that is.
         let block_s = u64::from(self.block_s).max(L::SPEC.tick_ms().div_ceil(1_000));
+        // May be past the end of the grant: `lease` cuts the block there, and at the next call the
+        // grant is used up.
         let horizon = L::SPEC.unix_s_from(end).saturating_add(block_s);
         let horizon = u32::try_from(horizon).map_err(|_| HorizonError::OutOfRange)?;
         Ok(Claim { start, horizon })
@@ -143,6 +148,8 @@ impl<L: Layout, S> Blocks<L, S> {
         // The store may have rounded the horizon up: the ticks in between are this block's too, since no other block can
         // begin before the horizon.
         let until = self.end_below(horizon);
+        // Never empty: a block has a tick at least, and a store shows no less than it was raised
+        // to.
         Lease::checked_before(L::default(), self.node_id, claim.start, until)
     }
 

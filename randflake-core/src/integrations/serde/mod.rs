@@ -34,6 +34,8 @@ for_all_ids! {
     impl['de,] Deserialize<'de> {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             if deserializer.is_human_readable() {
+                // Numbers are refused: a JSON reader that keeps 53 bits may have rounded one on its
+                // way.
                 deserializer.deserialize_str(TextVisitor(PhantomData))
             } else {
                 as_i64::deserialize(deserializer)

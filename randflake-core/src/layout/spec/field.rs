@@ -18,6 +18,7 @@ impl Field {
     pub const fn max(self) -> u64 {
         match u64::MAX.checked_shl(self.bits) {
             Some(above) => !above,
+            // Rust refuses a shift by the whole width, which a field of 64 bits would need.
             None => u64::MAX,
         }
     }

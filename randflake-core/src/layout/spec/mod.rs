@@ -113,6 +113,7 @@ impl LayoutSpec {
         if timestamp.bits == 0 {
             return Err(LayoutError::NoTimestamp);
         }
+        // Masks and not sums of widths: fields may stand in any order and leave gaps.
         if timestamp.mask() & node_id.mask() != 0
             || timestamp.mask() & sequence.mask() != 0
             || node_id.mask() & sequence.mask() != 0
@@ -148,6 +149,7 @@ impl LayoutSpec {
     pub const fn declare(fields: LayoutFields) -> Self {
         match Self::new(fields) {
             Ok(spec) => spec,
+            // A panic in a constant formats nothing, so each error has a text of its own here.
             Err(LayoutError::FieldTooWide { .. }) => panic!("a field of the layout is too wide"),
             Err(LayoutError::FieldOutside { .. }) => panic!("a field lies outside the 64 bits"),
             Err(LayoutError::FieldsOverlap) => panic!("two fields of the layout overlap"),

@@ -59,6 +59,7 @@ impl LayoutSpec {
     /// Start of a tick in the form that [`allows`](LayoutSpec::allows) takes.
     #[inline]
     pub(crate) const fn begins(&self, tick: u64) -> u64 {
+        // In the unit in which `allows` compares: seconds where epoch and tick are whole seconds.
         match self.unix_s(tick) {
             Some(seconds) => seconds,
             None => self.unix_ms(tick),
@@ -119,6 +120,7 @@ impl LayoutSpec {
     /// The first tick that begins at a whole second of Unix time or later.
     pub(crate) const fn tick_from(&self, unix_s: u32) -> u64 {
         let unix_s = unix_s as u64;
+        // Before the epoch: the first tick begins later than that.
         let Some(tick) = self.tick_at(Duration::from_secs(unix_s)) else {
             return 0;
         };

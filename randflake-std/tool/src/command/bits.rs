@@ -34,6 +34,7 @@ impl Bits {
             shift -= bits;
             fields.push((name, Field { bits, shift }));
         }
+        // Mastodon has no node id, and a custom layout may have no sequence either.
         fields.retain(|(_, field)| field.bits > 0);
         fields.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
         Self {

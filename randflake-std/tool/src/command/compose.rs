@@ -69,6 +69,7 @@ impl ComposeArgs {
 
     fn read_time(&self, spec: LayoutSpec) -> Result<Duration, Failure> {
         let (first, last) = (spec.unix_ms(0), spec.unix_ms(spec.max_tick()));
+        // A date is tried first: it has hyphens, so no number is one.
         let unix_ms = date::unix_ms(&self.time).or_else(|| read_ms(&self.time));
         let unix_ms = unix_ms.filter(|unix_ms| (first..=last).contains(unix_ms));
         unix_ms.map(Duration::from_millis).ok_or_else(|| {
@@ -86,12 +87,14 @@ impl ComposeArgs {
         const ARGUMENT: &str = "--node <N>";
         let Some(node) = &self.node else {
             return match spec.max_node_id() {
+                // The only node id of the layout goes without saying.
                 0 => Ok(0),
                 max => Err(Failure::usage(format!(
                     "{ARGUMENT} is missing: 0 to {max} are allowed"
                 ))),
             };
         };
+        // One number is the whole node id, even in layouts whose node id has parts.
         if !node.contains(',') {
             return check(ARGUMENT, node, 0..=spec.max_node_id().into());
         }

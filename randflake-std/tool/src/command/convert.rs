@@ -63,6 +63,8 @@ impl ConvertArgs {
             numbers.clear();
             numbers.extend(ids.iter().map(|id| id.to_u64()));
             if self.decrypt {
+                // Without a secret both are `None` and change nothing: one path serves all three
+                // uses.
                 permutation.invert_all(&mut numbers);
             } else {
                 permutation.permute_all(&mut numbers);
@@ -73,6 +75,7 @@ impl ConvertArgs {
             let plain = if self.decrypt { &converted } else { ids };
             let foreign = self.first_foreign(plain);
             let good = &converted[..foreign.unwrap_or(plain.len())];
+            // Ids before the foreign one are printed, like the lines before one that is no id.
             out.write_all(self.to.lines(good).as_bytes())?;
             match foreign {
                 None => Ok(()),
@@ -89,6 +92,8 @@ impl ConvertArgs {
     /// The first of the plain ids that has bits outside the fields of the layout.
     fn first_foreign(&self, plain: &[Id]) -> Option<usize> {
         let codec = Codec::new(self.layout.as_ref()?.spec(), Plain);
+        // Taking apart ignores bits outside the fields, so what does not come together again had
+        // some.
         let is_foreign = |id: &Id| codec.compose(codec.inspect(*id)) != Ok(*id);
         plain.iter().position(is_foreign)
     }

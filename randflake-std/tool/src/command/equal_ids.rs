@@ -12,6 +12,8 @@ pub(crate) fn namespaces_with_equal_ids<'n>(
 ) -> Vec<&'n str> {
     let others = all
         .iter()
+        // Without a check value nothing is known of the secret, and `None == None` would accuse all
+        // of them.
         .filter(|other| other.name() != namespace.name() && key_check.is_some());
     let equal = others.filter(|other| {
         let is_same_layout = other.spec().fields() == namespace.spec().fields();

@@ -109,6 +109,8 @@ struct TickFields {
 
 impl TickFields {
     fn are_of(&self, parts: Parts) -> bool {
+        // Tick 0 of node id 0 is a valid id, so the default's numbers alone do not mean that
+        // nothing was shown.
         (self.tick, self.node_id) == (parts.tick, parts.node_id) && !self.shown.is_empty()
     }
 

@@ -43,6 +43,7 @@ pub(crate) struct FormatArgs {
 impl FormatArgs {
     pub(crate) fn or(&self, default: TextForm) -> Format {
         match self.format {
+            // Clap refuses both together, so neither hides the other.
             _ if self.json => Format::Json,
             Some(format) => format,
             None => Format::Id(default),

@@ -89,10 +89,14 @@ impl GenerateArgs {
         }
         let layout = self.store.layout();
         let node_ids = self.node_ids(layout.spec())?;
+        // Node ids are checked before a secret or a store is made: a mistyped one leaves nothing
+        // behind.
         let node_id = layout.node_id(self.node_id.as_deref())?;
         // Before a secret is made for a layout that cannot issue.
         layout.has_time_left()?;
         let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
+        // Before the first lease: a signal between the grant and the watch would leave it to
+        // expire.
         let interrupt = Interrupt::watch()?;
         // A handle renews after a third of the TTL, which must be a tick at least.
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
@@ -152,6 +156,7 @@ impl GenerateArgs {
             return Ok(number?.into());
         };
         let least: u32 = check(ARGUMENT, least, 1..=all)?;
+        // An empty range, such as 8..=1, is refused here, with the numbers that are allowed.
         let most = check(ARGUMENT, most, least.into()..=all)?;
         Ok((least..=most).into())
     }
@@ -209,6 +214,8 @@ fn close(handle: &Handle<LayoutSpec, Option<Sparx64>>) {
 
 /// The number of node ids that issue so many ids in a second, or in a tick that is longer.
 fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
+    // A tick of more than a second counts as one second: it issues no more ids than it has
+    // sequences.
     let ids_per_second = (u64::from(spec.max_sequence()) + 1) * (1_000 / spec.tick_ms()).max(1);
     let all = u64::from(spec.max_node_id()) + 1;
     let node_ids = count
@@ -220,6 +227,7 @@ fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
 
 /// The failure of a run that gets no more ids: the reason, and what the store said last.
 fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
+    // "The lease has expired" does not say why it was not renewed; what the store said last does.
     let store = handle.lease().last_error.map(|error| format!("; {error}"));
     Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))
 }

@@ -55,6 +55,8 @@ pub(crate) fn for_each_block(
         form.read(value)
             .map_err(|problem| Failure::usage(format!("{}: {problem}", shown(value))))
     };
+    // All are read before one is handed on: a typing error in the last argument prints no half of
+    // an answer.
     let ids: Result<Vec<_>, _> = given.iter().map(read).collect();
     ids?.chunks(BLOCK).try_for_each(each)
 }
@@ -101,6 +103,7 @@ fn for_each_input_block(
             ),
             (Err(problem), _) => format!("line {number}: {problem}"),
         };
+        // The ids before a wrong line are good, and a pipe may have consumed them from its source.
         each(&ids)?;
         return Err(Failure::usage(refused));
     }
@@ -114,6 +117,7 @@ fn read_line(form: TextForm, line: &[u8]) -> Result<Option<Id>, String> {
         return Err(format!("longer than {LONGEST_LINE} bytes, as no id is"));
     }
     let text = str::from_utf8(line).map_err(|error| not_utf8(line, error.valid_up_to()))?;
+    // CRLF and columns that a database client has padded.
     let text = text.trim();
     if text.is_empty() {
         return Ok(None);

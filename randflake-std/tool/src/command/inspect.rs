@@ -39,6 +39,7 @@ impl InspectArgs {
         let codec = self.layout.layout.codec(&self.secret)?;
         let shape = match self.ids.ids.len() {
             _ if self.ids.json => Shape::Json,
+            // Counted by arguments: how many ids standard input has is not known before it ends.
             1 => Shape::Block,
             _ => Shape::Line,
         };

@@ -42,10 +42,13 @@ impl KeygenArgs {
                 self.from.read()?.derive(name)
             }
             None if self.from.is_given() => {
+                // Without `--derive` a new secret would be made, and whoever named a file meant the
+                // one in it.
                 return Err(Failure::usage("--key-file: only --derive takes a secret"));
             }
             None => Secret::generate().map_err(Failure::failed)?,
         };
+        // Never over an existing file: ids made under the secret in it could not be read any more.
         if let Some(path) = &self.out {
             return secret.write_new(path).map_err(|error| match error {
                 SecretError::File(FileRefusal {

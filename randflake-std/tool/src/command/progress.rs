@@ -37,6 +37,7 @@ impl Progress {
         if !self.is_wanted {
             return;
         }
+        // The bar begins late but counts from the start, or its rate would be too high.
         if self.bar.is_none() && self.started.elapsed() >= DELAY {
             self.bar = Some(bar(self.total).with_elapsed(self.started.elapsed()));
         }
@@ -49,6 +50,7 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
+            // Cleared on every way out: an error message must not stand behind a half-drawn bar.
             bar.finish_and_clear();
         }
     }

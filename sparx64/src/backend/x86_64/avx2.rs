@@ -56,6 +56,7 @@ fn rotate_left(words: __m256i, count: u32) -> __m256i {
 #[target_feature(enable = "avx2")]
 #[inline]
 fn shuffle(bytes: __m256i, order: __m128i) -> __m256i {
+    // The instruction moves no byte from one half to the other. None needs to: see `Lanes`.
     _mm256_shuffle_epi8(bytes, _mm256_broadcastsi128_si256(order))
 }
 

@@ -64,6 +64,7 @@ fn detect() -> InstructionSet {
     if saved & YMM_STATE != YMM_STATE || features.ebx & AVX2 == 0 {
         return InstructionSet::Sse2;
     }
+    // All three or none: `avx512` is written with the instructions of F, BW and VBMI2 together.
     if saved & ZMM_STATE != ZMM_STATE
         || features.ebx & AVX512F_BW != AVX512F_BW
         || features.ecx & VBMI2 == 0

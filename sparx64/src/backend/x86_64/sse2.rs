@@ -26,6 +26,7 @@ pub(super) fn run<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
 }
 
 fn broadcast(schedule: &Schedule) -> Schedule<BroadcastKey> {
+    // As secret as what it is made of; `Schedule` wipes it when the call ends.
     let key = BroadcastKey::default();
     let mut wide = Schedule {
         steps: [[[[key; 2]; 3]; 2]; 8],

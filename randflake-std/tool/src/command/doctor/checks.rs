@@ -44,6 +44,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
             let missing = |url| format!("{url}, not made yet: the first generate makes it");
             findings.push(CheckResult::new("store", url.map(missing)));
         }
+        // One finding: each check of a store that cannot be opened would only repeat why.
         Err(failure) => findings.push(CheckResult::new("store", Err(failure))),
     }
     findings
@@ -54,6 +55,7 @@ fn clock(spec: LayoutSpec) -> Result<String, Failure> {
     let unix = |tick| Duration::from_millis(spec.unix_ms(tick));
     let now = now();
     let (first, last) = (utc(unix(0)), utc(unix(spec.max_tick())));
+    // `tick_at` is `None` before the epoch only, so the last tick is compared too.
     match spec.tick_at(now) {
         Some(tick) if tick <= spec.max_tick() => Ok(utc(now)),
         _ => Err(Failure::failed(format!(
@@ -77,6 +79,8 @@ fn directory() -> Result<String, Failure> {
 /// Checks where the secret comes from, and that it can be read.
 fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Failure> {
     let source = secret.source()?;
+    // Read, not only looked for: a file with the wrong mode or content fails here as it would in
+    // `generate`.
     let is_there = source.read()?.is_some();
     if !is_there && store.layout().is_encrypted() && store.store().is_shared()? {
         return Err(Failure::failed(no_secret(store.store())?));
@@ -208,6 +212,8 @@ const SKEW: &str = "store clock";
 
 /// Compares the store's clock with this machine's.
 fn skew(store: &mut LeaseStore) -> Result<Finding, Failure> {
+    // Read before the store: what the answer takes makes the store look ahead by that much, far
+    // below the 10 s that are allowed.
     let before = now();
     let store = store.now()?;
     let ms = store.abs_diff(before).as_millis();

@@ -107,6 +107,7 @@ impl CheckResult {
 impl DoctorArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut out = stdout();
+        // All at once: the width of the column is known when every check has a name.
         let findings = checks::all(&self.secret, &self.store);
         let width = findings.iter().map(|finding| finding.check.len()).max();
         for finding in &findings {
@@ -116,6 +117,7 @@ impl DoctorArgs {
                 finding.write(&mut out, width.unwrap_or_default())?;
             }
         }
+        // Before the failure is said on standard error, so that it stands below the findings.
         out.flush()?;
         match findings.iter().filter(|finding| !finding.ok).count() {
             0 => Ok(()),

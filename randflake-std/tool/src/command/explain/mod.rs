@@ -54,7 +54,11 @@ impl ExplainArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.store.layout().codec(&self.secret)?;
         let spec = codec.layout().spec();
+        // A new namespace has no history: `nobody` would be true, and mislead whoever mistyped its
+        // name.
         let mut store = self.store.open_existing()?;
+        // Under another secret ids decrypt to other fields, and the answer would name somebody who
+        // has nothing to do with them.
         store.seal(KeyCheck::of(codec.permutation()));
         // How many ids standard input has is not known before it ends, so it is taken to have many.
         let mut source = LeaseSource::new(store, self.ids.ids.is_empty());

@@ -73,6 +73,8 @@ impl ExplainRow {
                 start_utc: at(lease.record.grant.start),
                 end_utc: at(lease.record.grant.end),
                 end: match lease.is_released {
+                    // Before the time is compared: a released lease ended early, and its holder is
+                    // known to have stopped.
                     true => "released",
                     false if is_over(lease.record.grant.end) => "expired",
                     false => "held",

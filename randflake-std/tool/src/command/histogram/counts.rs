@@ -134,7 +134,9 @@ pub(super) fn verdict(test: ChiSquareTest) -> String {
     } = test;
     let meaning = match p {
         _ if !is_sound => "too few ids for a verdict: five for each bar are needed",
+        // One in ten thousand: with 1 in 20 every twentieth look at good ids would raise an alarm.
         p if p < 0.000_1 => "not even: random numbers are not spread so",
+        // Such as counters: consecutive numbers fill all shards alike.
         p if p > 0.999_9 => "more even than random numbers are",
         _ => "as even as random numbers",
     };

@@ -92,6 +92,7 @@ impl HistogramArgs {
             })?,
         }
         if counts.total() == 0 {
+            // All shares, and the test, would be 0/0.
             return Err(Failure::usage("there is no id to count"));
         }
         if let Some(path) = &self.svg {
@@ -119,6 +120,7 @@ impl HistogramArgs {
         let codec = Codec::new(chosen.spec(), cipher);
         let spec = chosen.spec();
         let now = spec.tick_at(date::now()).unwrap_or_default();
+        // A layout whose time is up still has a picture: that of its last ticks.
         let ticks = now.min(spec.max_tick());
         let first = ticks.checked_sub(u64::from(count)).ok_or_else(|| {
             Failure::usage(format!(

@@ -29,7 +29,7 @@ pub(crate) struct Interrupt(Arc<SignalState>);
 
 #[derive(Default)]
 struct SignalState {
-    /// Number of the first signal; 0 before there was one.
+    /// Number of the latest signal; 0 before there was one.
     signal: AtomicU8,
     release: Mutex<Option<Release>>,
     /// Wakes a pause. It goes with the lock of `release`.
@@ -49,6 +49,8 @@ impl Interrupt {
     ///
     /// It runs at once, in another thread: the work itself may be waiting for a reader that does not read.
     pub(crate) fn on_signal(&self, release: impl FnOnce() + Send + 'static) {
+        // Stored before the signal is looked at, and a signal is set before it takes what is
+        // stored: one of the two sees the other.
         *self.0.release() = Some(Box::new(release));
         // A signal that came before found nothing to release.
         if self.0.signal.load(Ordering::SeqCst) != 0 {

@@ -8,6 +8,7 @@ use signal_hook::iterator::Signals;
 
 /// Calls `raise` with the number of each signal, in a thread.
 pub(super) fn watch(raise: impl Fn(u8) + Send + 'static) -> io::Result<()> {
+    // Through a pipe to a thread, since almost nothing may be called in a signal handler itself.
     let mut signals = Signals::new([SIGINT, SIGTERM])?;
     thread::Builder::new()
         .name("signals".to_owned())

@@ -51,6 +51,8 @@ fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::E
     if version == VERSION {
         return Ok(version);
     }
+    // Another version may have fields that an older program must not ignore, so nothing of it is
+    // used.
     Err(D::Error::custom(newer(version, VERSION)))
 }
 
@@ -136,6 +138,8 @@ impl LeaseDocument {
             start_tick: grant.start,
             end_tick: grant.end,
             fencing_token: grant.fencing_token,
+            // In hex, as the nonce: readers that keep 53 bits of a JSON number would lose the rest
+            // of them.
             token: grant.token.to_string(),
             serial: last_write.serial,
             nonce: format!("{:016x}", last_write.nonce),
@@ -171,6 +175,8 @@ impl LeaseDocument {
         for (presented, outcome) in grants.iter().zip(renewed.outcomes) {
             match outcome {
                 Ok(renewed) => kept.push(renewed),
+                // Kept by node id alone, without token and nonce: nobody presents a lost lease
+                // again by mistake.
                 Err(why) => lost.push(Lost::of(presented, why)),
             }
         }
@@ -196,6 +202,7 @@ impl LeaseDocument {
         let mut grants = self.grants()?;
         let unused_from = match unused_from {
             Some(given) => given,
+            // The store's clock and not this machine's: the lease's ticks are of that clock.
             None => store.now()? + MAX_SKEW + Duration::from_millis(MAX_TOLERANCE_MS),
         };
         let spec = store.namespace().spec();
@@ -239,6 +246,8 @@ impl LeaseDocument {
 
     /// Opens the store of the document's namespace, which must be there and have the same layout.
     pub(super) fn open(&self, store: &StoreArgs) -> Result<LeaseStore, Failure> {
+        // The document's namespace counts, whatever the options say: in another one its node ids
+        // are somebody else's.
         let opened = store.open_named(&self.namespace)?;
         self.check_layout(opened.namespace())?;
         Ok(opened)
@@ -320,5 +329,6 @@ impl GrantEntry {
 
 /// Names the program that runs this command as the holder: the command itself ends before the lease does.
 pub(super) fn caller() -> Result<String, Failure> {
+    // The parent is that program. Where the system cannot tell, the command's own number has to do.
     holder_of_process(caller_id()).map_err(Failure::failed)
 }

@@ -53,6 +53,7 @@ impl LeaseDropArgs {
                 span(last.unwrap_or_default())
             )));
         }
+        // After the look at the leases, so that the question says how many holders it will stop.
         if !self.yes {
             confirm(
                 &format!(
@@ -64,6 +65,7 @@ impl LeaseDropArgs {
         }
         // A lease that is granted between the question and this ends as the others do: its holder cannot renew.
         store.drop_namespace()?;
+        // Asked of the store: the time of the mark is by its clock and not this machine's.
         let until = store.quarantined()?.map(|quarantine| quarantine.until);
         let until = utc(until.unwrap_or_default());
         print_line(format_args!(

@@ -55,6 +55,8 @@ impl FlashImage {
                 "{what} at {at:#x} ends beyond 0xffffffff, the last address"
             )));
         }
+        // Over the erased rest, too: a grant in the second page would be erased with the horizon's
+        // first turn of pages.
         let overlaps = |range: &&MemoryRange| {
             u64::from(range.at) < new.end() && u64::from(new.at) < range.end()
         };
@@ -72,6 +74,8 @@ impl FlashImage {
     pub(super) fn write_new(&self, format: ImageFormat, path: &Path) -> Result<(), Failure> {
         let bytes = match (format, self.0.as_slice()) {
             (ImageFormat::Hex, _) => self.hex()?.into_bytes(),
+            // Whole pages, with the erased rest: a programmer that takes bytes may not erase what
+            // it does not write.
             (ImageFormat::Bin, [only]) => only.bytes.clone(),
             (ImageFormat::Bin, _) => {
                 return Err(Failure::usage(

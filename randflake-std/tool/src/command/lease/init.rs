@@ -58,16 +58,22 @@ impl LeaseInitArgs {
         let is_new = |store: &mut LeaseStore| {
             let cause = store.quarantined()?.map(|quarantine| quarantine.cause);
             let is_new = cause == Some(QuarantineCause::New);
+            // A record of any node id shows that leases were granted, so the question would be
+            // beside the point.
             Ok::<_, Failure>(is_new && store.list_from(0, 1)?.is_empty())
         };
         if is_new(&mut store)? {
             self.confirm(&store)?;
+            // Created before the wait: a holder shows itself by moving the quarantine of this
+            // record.
             store.create_namespace()?;
             // A file of an assigned node id has no other users that could show themselves in it.
             if !self.no_wait && !self.store.store().is_assigned()? {
                 wait_for_holders(&mut store)?;
             }
         } else {
+            // Without a question or a wait: `end_quarantine` refuses what is not new, and does
+            // nothing where there is no quarantine.
             store.create_namespace()?;
         }
         // One conditional write. It is refused if a holder has shown itself, or if the cause is another than `New`.

@@ -49,6 +49,8 @@ impl LeaseNamespacesArgs {
             is_complete,
             ..
         } = self.store.names()?.unwrap_or_default();
+        // Nothing on standard output, as in `lease list`: a script that counts lines counts
+        // namespaces.
         if names.is_empty() && damaged.is_empty() && !self.json {
             say(&format!("no namespaces in {}", self.store.shown_url()?));
             return Ok(());

@@ -114,6 +114,8 @@ impl LeaseProvisionArgs {
         };
         let record = record(begins)?;
         let slots = self.slots(record)?;
+        // Both pages, although only the first holds a record: the device writes the second one
+        // later.
         let len = 2 * u64::from(self.page_size);
         image.add("the horizon", self.horizon_at, slots, len)?;
         // The store before the file: a device that is registered without an image does no harm, and the command can be
@@ -135,6 +137,8 @@ impl LeaseProvisionArgs {
     /// had.
     fn register(&self, device: u64) -> Result<(), Failure> {
         let mut store = self.store.open_existing()?;
+        // Asked first, as a registration with counter 0 would set the counter of a known device
+        // back.
         let reported = match store.device(device, &DeviceRequest::Look) {
             Ok(_) => None,
             Err(DeviceError::Unknown { .. }) => Some(0),
@@ -193,6 +197,7 @@ impl LeaseProvisionArgs {
 
     /// The record in the first slots, and for raw bytes two whole pages, erased behind it.
     fn slots(&self, record: HorizonRecord) -> Result<Vec<u8>, Failure> {
+        // The limits of `NorHorizon`, which refuses other sizes when the firmware is compiled.
         if !self.page_size.is_multiple_of(self.slot_size) || self.page_size < 4 * self.slot_size {
             return Err(Failure::usage(format!(
                 "--slot-size {} does not go into --page-size {} at least four times",
@@ -208,6 +213,7 @@ impl LeaseProvisionArgs {
         let mut slot = vec![0xff; self.slot_size as usize];
         let record = record.to_bytes();
         slot[..record.len()].copy_from_slice(&record);
+        // `WriteOnceHorizon` counts a page only when its second slot shows the record, too.
         let mut slots = slot.repeat(1 + usize::from(self.write_once));
         if self.format == ImageFormat::Bin {
             slots.resize(2 * self.page_size as usize, 0xff);

@@ -25,6 +25,8 @@ impl LeaseQuarantineArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open()?;
         if self.end {
+            // Whatever the quarantine is for, unlike `lease init`: the store cannot know that its
+            // clock was wrong.
             store.override_quarantine()?;
             return print_line("the namespace grants leases");
         }

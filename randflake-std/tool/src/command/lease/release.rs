@@ -92,6 +92,7 @@ impl LeaseReleaseArgs {
             .try_for_each(|record| self.check(&snapshot, record))?;
         // The holder may have used ticks up to now, and as far ahead as any handle's tolerance goes.
         let ahead = Duration::from_millis(MAX_TOLERANCE_MS);
+        // One more than the tick of the clock: that tick itself may have been used.
         let unused_from = snapshot.tick() + 1 + store.namespace().ticks(ahead);
         let ended = |record: &&Record| Grant {
             end: unused_from,

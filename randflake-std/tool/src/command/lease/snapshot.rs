@@ -43,6 +43,7 @@ impl Snapshot {
         // One more than `most`: its node id is where the next part begins.
         while let Some(first) = next.filter(|_| part.records.len() <= most) {
             let found = store.list_from(first, AT_ONCE)?;
+            // A short answer is the last one: asking again would only find nothing.
             let last = found.last().filter(|_| found.len() == AT_ONCE);
             next = last.and_then(|last| last.grant.node_id.checked_add(1));
             let kept = found
@@ -76,6 +77,7 @@ impl Snapshot {
     }
 
     pub(crate) fn is_live(&self, record: &Record) -> bool {
+        // By the store's clock, by which the rules decide whether a node id may be leased again.
         self.tick() < record.grant.end
     }
 

@@ -76,6 +76,7 @@ impl LeaseTicketArgs {
                 "no key: set {VARIABLE} or give --ticket-key-file FILE"
             ))
         })?;
+        // Before the store is asked: a refused key must not use up a counter.
         self.secret.differs_from(&key)?;
         let mut store = self.store.open_within(&self.wait)?;
         // The counter first: one that is taken and not used does no harm, a lease that is not used keeps a node id.
@@ -93,6 +94,7 @@ impl LeaseTicketArgs {
             if !self.renew {
                 return Ok(DeviceLease::acquire(&mut store, self.device, ttl)?);
             }
+            // Found anew in each attempt: the one before may have renewed it and lost the answer.
             let mut lease = DeviceLease::find(&mut store, self.device)?;
             lease.renew(&mut store, ttl)?;
             Ok::<_, DeviceLeaseError>(lease)

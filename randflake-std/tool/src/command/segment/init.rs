@@ -32,6 +32,8 @@ pub(crate) struct SegmentInitArgs {
 impl SegmentInitArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_counter()?;
+        // A counter that is there, or was found to have gone back, is judged at once: no holder can
+        // add to that.
         if !self.no_wait && is_unknown(&mut store)? {
             say(&format!(
                 "waiting for {}: processes that have numbers from before compare their counter in that time, and show \

@@ -69,10 +69,15 @@ impl SegmentIssueArgs {
         while done < self.issue.count {
             // Before it waits for the store, the reader gets all that was made so far.
             out.flush()?;
+            // No more than is printed: what is reserved and not printed is a gap.
             let count = (self.issue.count - done).min(LONGEST);
+            // After a lost answer another segment is reserved: a gap does no harm, and a number
+            // twice would.
             let segment = self.wait.until(pause, || store.reserve(count))?;
             let mut numbers = segment.first()..segment.end();
             while !numbers.is_empty() {
+                // At each block and not at each segment, which a slow reader may take minutes to
+                // read.
                 interrupt.check()?;
                 block.clear();
                 block.extend(numbers.by_ref().take(BLOCK));

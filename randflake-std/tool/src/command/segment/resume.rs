@@ -25,6 +25,8 @@ pub(crate) struct SegmentResumeArgs {
 
 impl SegmentResumeArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        // Printed is where the counter stands: above the number that was given, if it stood there
+        // already.
         let next = self.store.open_counter()?.resume_counter(self.number)?;
         print_line(format_args!("the counter goes on at {next}"))
     }
