@@ -87,7 +87,8 @@ impl Secret {
     pub fn from_file_with_readers(path: &Path) -> Result<(Self, Readers), SecretError> {
         let (file, readers) = private_file::open_key(path)?;
         // A file of another kind is refused by its first bytes, however long it is.
-        let mut text = Zeroizing::new(String::new());
+        // Where it grows, it would leave a copy behind that nothing wipes.
+        let mut text = Zeroizing::new(String::with_capacity(2 * MAX_FILE_LEN as usize));
         file.take(MAX_FILE_LEN)
             .read_to_string(&mut text)
             .map_err(|error| FileRefusal::io(path, error))?;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use randflake_core::internal::{Block, Held};
 use randflake_core::{
     AtomicWord, Clock, Codec, Generator, Id, Layout, LayoutSpec, Lease, Permutation, Randflake,
-    Sequencer};
+    Sequencer,
+};
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, Handle};
 use sparx64::{Backend, Sparx64};

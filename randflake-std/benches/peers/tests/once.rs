@@ -16,5 +16,9 @@ fn all_cases_run_and_are_drawn() {
     let figures = fs::read_to_string(path("json")).unwrap();
     let ours = figures.lines().filter(|line| line.contains("randflake"));
     assert!(ours.count() > 10, "{figures}");
-    assert!(fs::read_to_string(path("svg")).unwrap().ends_with("</svg>\n"));
+    assert!(
+        fs::read_to_string(path("svg"))
+            .unwrap()
+            .ends_with("</svg>\n")
+    );
 }

@@ -1,5 +1,6 @@
 //! A file that is read again when it has changed.
 
+use core::fmt::Display;
 use std::fs::{self, Metadata};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ type FileStamp = Option<(u64, u64, i64, i64)>;
 #[cfg(not(unix))]
 type FileStamp = Option<(std::time::SystemTime, u64)>;
 
-/// Largest file of settings in bytes: 100,000 tokens. A longer one, such as a device that never ends, is cut.
+/// Largest file of settings in bytes: 100,000 tokens. A longer one, such as a device that never ends, is refused.
 const MOST: u64 = 16 << 20;
 
 #[derive(Debug)]
@@ -69,8 +70,13 @@ pub(super) fn read(path: &Path, what: &str) -> Result<(String, Metadata), String
     let opened = private_file::open_settings(path);
     let (file, found) = opened.map_err(|refusal| format!("{what}, {refusal}"))?;
     let mut text = String::new();
-    let read = file.take(MOST).read_to_string(&mut text);
-    read.map_err(|error| format!("{what}, {}: {error}", path.display()))?;
+    let wrong = |problem: &dyn Display| format!("{what}, {}: {problem}", path.display());
+    let read = file.take(MOST + 1).read_to_string(&mut text);
+    read.map_err(|error| wrong(&error))?;
+    // Cut, its last line might lose what restricts a token, and be one all the same.
+    if text.len() as u64 > MOST {
+        return Err(wrong(&"it is longer than the 16 MiB that are read"));
+    }
     Ok((text, found))
 }
 
@@ -98,4 +104,22 @@ fn seen(found: &Metadata) -> FileStamp {
 #[cfg(not(unix))]
 fn seen(found: &Metadata) -> FileStamp {
     Some((found.modified().ok()?, found.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::{MOST, read};
+
+    #[test]
+    fn a_file_that_is_too_long_is_refused_and_not_cut() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let longest = usize::try_from(MOST).unwrap();
+        file.write_all(&vec![b'#'; longest]).unwrap();
+        assert_eq!(read(file.path(), "tokens").unwrap().0.len(), longest);
+        file.write_all(b"#").unwrap();
+        let refused = read(file.path(), "tokens").unwrap_err();
+        assert!(refused.contains("longer than the 16 MiB"), "{refused}");
+    }
 }

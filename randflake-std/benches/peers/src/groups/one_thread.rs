@@ -15,7 +15,8 @@ use super::peer;
 use crate::measure::{Case, time, time_bursts, time_fresh};
 use crate::ours::{
     FirstOfTick, FixedClock, Forced, IDS_PER_TICK, SteppedClock, WHO, WithBackend, handle,
-    randflake};
+    randflake,
+};
 
 const GROUP: &str = "one_thread";
 /// So few that no 12-bit sequence is exhausted.
