@@ -17,6 +17,7 @@ const JITTER: f64 = 0.2;
 /// A holder renews after this part of the TTL, so that two renewals may fail.
 pub(crate) const RENEWALS_PER_TTL: u32 = 3;
 /// Longest pause after a failed renewal, as a part of the TTL.
+// A sixth: what fails after a third is tried about three times more before the lease ends.
 pub(crate) const LONGEST_PAUSE_PER_TTL: u32 = 6;
 
 /// Whether retrying a refused call can succeed without a change of settings.
@@ -83,6 +84,8 @@ impl Backoff {
         self.tries = self.tries.saturating_add(1);
         let left = self.left();
         let (latest, most) = match retry {
+            // Whatever the limit: an answer that was lost is worth a second request even to those
+            // who do not wait.
             Retry::Soon if self.tries < TRIES => (None, Duration::MAX),
             Retry::Soon | Retry::Later(None) => (None, left),
             Retry::Later(Some(latest)) => (Some(latest.max(FIRST_PAUSE)), left),

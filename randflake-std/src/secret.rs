@@ -107,6 +107,8 @@ impl Secret {
                 name: name.to_string_lossy().into_owned(),
             });
         };
+        // Lossy is enough: what is not Unicode has no 32 hexadecimal digits, and is refused by
+        // `from_hex`.
         let value = Zeroizing::new(value.to_string_lossy().into_owned());
         Self::from_hex(value.trim())
     }

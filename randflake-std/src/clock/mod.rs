@@ -49,6 +49,7 @@ pub(crate) fn wall_exact() -> Option<Duration> {
 
 /// A reading of the monotonic clock, in nanoseconds from a point that only this process knows.
 #[derive(Clone, Copy, Debug)]
+// Not `Instant`, which has no coarse reading.
 pub(crate) struct MonotonicTime(u64);
 
 impl MonotonicTime {

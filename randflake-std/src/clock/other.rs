@@ -13,6 +13,7 @@ pub(super) fn monotonic_coarse_ns() -> u64 {
 }
 
 pub(super) fn monotonic_exact_ns() -> u64 {
+    // An `Instant` does not show its number, only differences: these are from the first reading.
     static ORIGIN: OnceLock<Instant> = OnceLock::new();
     let elapsed = ORIGIN.get_or_init(Instant::now).elapsed();
     u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)

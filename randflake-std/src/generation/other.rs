@@ -1,4 +1,4 @@
-//! Other systems: there is no such device.
+//! Systems other than Linux, which show no generation number.
 
 use core::sync::atomic::AtomicU64;
 use std::io;

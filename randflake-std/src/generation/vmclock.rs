@@ -79,6 +79,7 @@ mod page {
             mmap(
                 ptr::null_mut(),
                 PAGE_SIZE,
+                // The hypervisor alone writes the page, and the device was opened to read.
                 ProtFlags::READ,
                 MapFlags::SHARED,
                 device,

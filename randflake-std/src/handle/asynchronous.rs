@@ -149,6 +149,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
                         .phase
                         .tasks
                         .until(|| pause.is_over(&shared.phase.lock()));
+                    // Whether it was a change or the limit: the next attempt says what follows.
                     let _in_time = timeout(pause.limit, over).await;
                 }
             }

@@ -59,6 +59,8 @@ impl ThreadBlocks {
             thread_block
         } else {
             self.0.insert(ThreadBlock::new());
+            // `None` in a thread that ends, and in a signal handler that interrupts `insert`: the
+            // caller then takes a single id from the sequencer.
             self.0.get()?
         };
         let mut thread_block = borrow(thread_block)?;

@@ -63,6 +63,7 @@ impl BuildWait {
     }
 
     fn failed(&self, retry: Retry, error: StoreError, waited: Duration) -> BuildError {
+        // Without a limit nobody asked to wait: three tries of an unknown outcome are no wait.
         if self.limit.is_zero() || retry == Retry::Never {
             BuildError::Store(error)
         } else {

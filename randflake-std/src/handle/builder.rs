@@ -238,6 +238,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// [`BuildError`]. No lease is held then, unless the store granted one and its answer was lost; that one expires by
     /// itself.
     pub fn build(self) -> Result<Handle<L, P>, BuildError> {
+        // A name, not `_`, which would drop the sender at once and so cancel the build.
         let (_wanted, asked) = mpsc::channel();
         self.build_while(&asked)
     }
@@ -264,6 +265,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             None => NodeIds::Any(self.node_ids.least),
         };
         let count = match &self.chosen {
+            // Chosen node ids are a fixed number: an elastic handle would acquire others beside
+            // them.
             Some(_) => wanted.count().into(),
             None => self.node_ids,
         };
@@ -272,6 +275,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         let (acquired, sent) = self.waiting.acquire(&mut client, wanted, asked)?;
         client.warn_of_short_ttl();
         let issuers = Issuer::of_all(self.codec.layout(), &acquired, sent, generation);
+        // A grant that is no lease of this layout has no issuer, so nothing was issued from it, and
+        // all of it can be given back.
         let issuers = issuers.inspect_err(|_| client.release_unused(&acquired.grants))?;
         let shared = Arc::new(SharedHandle::new(
             issuers,
@@ -295,6 +300,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     fn check(&self) -> Result<(), BuildError> {
         let spec = self.codec.layout().spec();
         let namespace = self.store.namespace();
+        // Ticks and node ids of a grant are numbers of the namespace's layout: under another one
+        // the same numbers are other times and other bits of an id.
         if namespace.spec() != spec {
             return Err(BuildError::Layout {
                 namespace: namespace.name().to_owned(),

@@ -29,6 +29,8 @@ impl Demand {
 
     /// Whether the keeper must acquire at once: a tick ran out, and it can take more.
     pub(super) fn is_urgent(&self) -> bool {
+        // Without `can_take` the keeper would never pause in a full namespace: callers set the flag
+        // again as soon as it is cleared.
         self.can_take() && self.ran_out.load(Ordering::Acquire)
     }
 

@@ -134,6 +134,8 @@ impl Elastic {
             let share = u64::from(held - least) / SHARE;
             return Step::Yield(u32::try_from(share).unwrap_or(u32::MAX).max(1));
         }
+        // Ticks too short to observe ask for no more by their use: for them only exhausted ticks
+        // count.
         let by_use = |part| sample.used.map_or(1, |used| used.node_ids(part));
         // The exhausted tick hides how much more was needed, so the number is doubled.
         let doubled = if sample.ran_out { held.max(1) * 2 } else { 0 };

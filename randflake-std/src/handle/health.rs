@@ -45,6 +45,8 @@ impl Health {
     /// Whether the handle can issue ids now, for a readiness probe.
     #[must_use]
     pub const fn is_ready(&self) -> bool {
+        // Not whether the store answers: in its outage all instances of a service would fail their
+        // probes at once, while their leases still allow ids.
         matches!(
             self,
             Self::Ready { .. } | Self::Short { .. } | Self::Degraded { .. }

@@ -26,6 +26,7 @@ impl Holding {
             grant,
             held: true,
             ending: false,
+            // Where its sequencer begins: a grant that has issued nothing does not count as active.
             position: (grant.start, 0),
         }
     }

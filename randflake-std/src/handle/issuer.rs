@@ -15,6 +15,8 @@ pub(super) struct Issuer<L: AnyLayout> {
     pub(super) sequencer: Sequencer<L, AtomicU64>,
     /// Counts the ids that thread blocks hold.
     pub(super) held: Held<AtomicU64>,
+    // Its own, not the handle's: after the store's clock stepped back a new grant begins before the
+    // handle's time, which never goes back.
     pub(super) clock: AnchoredClock<L>,
     /// Generation number read before the lease was requested.
     generation: u64,

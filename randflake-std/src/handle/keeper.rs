@@ -98,6 +98,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             }
             // Also where the store has forgotten: the renewal finds out which leases, counts them and replaces them.
             if wake == Wake::Copy || due <= Instant::now() || self.is_forgotten() {
+                // The left operand is evaluated first, so the pause counts from before the request:
+                // an answer that takes long does not move the next renewal towards the lease's end.
                 due = Instant::now() + self.renew_and_replace();
             }
             self.scale();
@@ -156,6 +158,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let issuers = held.filter_map(|holding| slots.get(holding.slot)?.get());
         let remaining = issuers.map(Issuer::remaining);
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
+        // Without a live lease it stays as it was: alerts compare it with the time of the scrape.
         if let Some(longest) = live.iter().max() {
             metrics::expires(namespace, wall_exact().unwrap_or_default() + *longest);
         }
@@ -227,6 +230,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let slots = self.shared.slots.read();
         let mut losses = Vec::new();
         let held = self.holdings.iter_mut().filter(|holding| holding.held);
+        // By position: `ends` has the order of `grants`, and that is the one of `holdings`.
         for (holding, end) in held.zip(renewed.ends) {
             let Some(issuer) = slots.get(holding.slot).and_then(Slot::get) else {
                 continue;
@@ -269,6 +273,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         } else {
             NodeIds::Any(u32::try_from(former.len()).unwrap_or(u32::MAX))
         };
+        // Before the former ones are released: if the store refuses, those issue on to their end.
         let acquired = self.acquire(wanted)?;
         let slots = self.shared.slots.read();
         let mut to_release = Vec::new();
@@ -281,6 +286,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             *holding = Holding::new(holding.slot, grant);
         }
         drop(slots);
+        // Before the release, which may take as long as a store that hangs: callers have ids now.
         self.shared.phase.has_acquired();
         self.client.release(&to_release)
     }

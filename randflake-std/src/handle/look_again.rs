@@ -10,6 +10,8 @@ use std::time::Instant;
 
 /// Longest pause before a check, which spreads the holders whose connections broke together.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+// At the default TTL of 60 s a connection is looked at every 3 s, so a break is noticed long before
+// the next renewal, some 20 s away.
 const PAUSES_PER_TTL: u32 = 20;
 /// Limits checks per TTL, in case a server closes idle connections.
 const LOOKS_PER_TTL: u32 = 6;

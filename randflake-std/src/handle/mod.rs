@@ -136,6 +136,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// As for [`generate`](Handle::generate): at once if waiting cannot help or would exceed the limit, otherwise when
     /// the limit is reached.
     pub fn generate_wait(&self, limit: Duration) -> Result<Id, GenerateError> {
+        // Apart from the retries, so that an id that is there costs no further reading of a clock.
         match self.generate() {
             Ok(id) => Ok(id),
             Err(_) => self.retry(limit, || self.generate()),
@@ -222,6 +223,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &*self.0.0;
+        // Before the lock: in a forked child it may be held by a thread that exists only in the
+        // parent.
         if shared.check_process().is_err() {
             return Health::InForkedChild;
         }
@@ -237,6 +240,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         let slots = shared.slots.read();
         let generation = shared.generation.now();
         let issuers = slots.iter().filter_map(Slot::get);
+        // A lease from before a copy has time left, but issues nothing any more.
         let current = issuers.filter(|issuer| issuer.is_of(generation));
         let remaining = current.map(issuer::Issuer::remaining).max();
         match (remaining.filter(|left| !left.is_zero()), error) {
@@ -284,6 +288,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Drop for HandleOwner<L, P> {
     fn drop(&mut self) {
+        // The keeper ends by `closing`, and not by the number of handles: it holds the shared state
+        // too, so that one never drops by itself.
         // Not in a forked child, whose copy of the keeper is not there to wait for.
         if self.0.begin_close() {
             let shared = Arc::clone(&self.0);

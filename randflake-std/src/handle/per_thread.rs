@@ -20,6 +20,7 @@ use crate::fork_guard::ForkGuard;
 #[derive(Debug)]
 pub(super) struct PerThread {
     /// Number of the owner, never reused.
+    // Not its address, which the next handle may have: `LAST` would name a value that is freed.
     number: u64,
     values: Arc<Values>,
 }
@@ -126,10 +127,12 @@ thread_local! {
 }
 
 /// The values of one thread, with the number of the owner of each.
+// `Weak`: a thread that lives on does not keep the blocks of a handle that has ended.
 struct ValuesOfThread(RefCell<Vec<(u64, BlockPointer, Weak<Values>)>>);
 
 #[cold]
 fn find(number: u64) -> Option<BlockPointer> {
+    // `None` while the thread ends: its local is gone, and its calls take single ids.
     let value = ALL.try_with(|all| all.find(number)).ok()??;
     LAST.set((number, value));
     Some(value)
@@ -137,6 +140,7 @@ fn find(number: u64) -> Option<BlockPointer> {
 
 impl ValuesOfThread {
     fn find(&self, number: u64) -> Option<BlockPointer> {
+        // Borrowed only if a signal handler interrupts `insert`; the handler gets no block.
         let all = self.0.try_borrow().ok()?;
         let &(_, value, _) = all.iter().find(|(owner, ..)| *owner == number)?;
         Some(value)

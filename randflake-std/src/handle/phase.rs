@@ -76,6 +76,7 @@ impl PhaseCell {
     /// Tells those who wait that the keeper has put issuers in place, and that the store answers.
     pub(super) fn has_acquired(&self) {
         self.change(|phase| {
+            // May wrap: waiters only ask whether it is another number than before.
             phase.replaced = phase.replaced.wrapping_add(1);
             phase.last_error = None;
         });
@@ -91,6 +92,7 @@ impl PhaseCell {
             .changed
             .wait_timeout_while(self.lock(), time_limit, |phase| !wanted(phase))
             .unwrap_or_else(PoisonError::into_inner);
+        // Asked again: the change may come just when the time is up.
         wanted(&phase)
     }
 
@@ -114,6 +116,7 @@ impl PhaseCell {
         // Under the lock, if that takes no waiting: then the keeper waits already, or has not looked yet. Else it may miss
         // this, and looks a tenth of a second later.
         drop(self.phase.try_lock());
+        // Tasks are not woken: only the keeper has something to do, and it is a thread.
         self.changed.notify_all();
     }
 

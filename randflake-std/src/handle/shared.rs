@@ -304,7 +304,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             let issuer = slot.get().filter(|issuer| issuer.is_of(generation));
             let answer = ask(issuer.ok_or(GenerateError::Sealed)?, tolerance);
             if tolerance > 0 && answer.is_ok() {
-                self.tell_of_demand(); // It is borrowed.
+                // The id is borrowed from a later tick: this one is exhausted, though no call was
+                // refused.
+                self.tell_of_demand();
             }
             answer
         })

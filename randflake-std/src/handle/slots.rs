@@ -45,6 +45,7 @@ impl<T> Slots<T> {
     /// Creates `count` slots, the first ones with values. Former values are freed by [`reclaim`](Slots::reclaim).
     pub(super) fn changing(values: Vec<T>, count: usize) -> Self {
         let vacant = core::iter::repeat_with(Slot::vacant);
+        // All at once, a pointer each: readers follow the slice without a lock, so it cannot grow.
         let slots = values.into_iter().map(Slot::new).chain(vacant).take(count);
         Self::new(Box::default(), slots.collect())
     }
@@ -102,6 +103,8 @@ impl<T> Slots<T> {
         let Some(slot) = self.all().get(index) else {
             return;
         };
+        // Release: who loads the new pointer sees the value behind it. Acquire: this thread may
+        // free the former value, and must see it whole.
         let former = slot.0.swap(value, Ordering::AcqRel);
         self.former().extend(NonNull::new(former));
     }
@@ -114,6 +117,8 @@ impl<T> Slots<T> {
         }
         // A write, though of what is there: the count's readers are before it or after it, in one order. Those before
         // have ended, and this acquires what they did; those after acquire what this releases, the new pointers.
+        // Relaxed if there is a reader: nothing is freed then, and the keeper looks again in its
+        // next period.
         let nobody = self
             .readers
             .compare_exchange(0, 0, Ordering::AcqRel, Ordering::Relaxed);

@@ -23,6 +23,8 @@ pub(super) struct StoreClient {
 impl StoreClient {
     pub(super) fn new(store: LeaseStore, holder: String, ttl: Duration) -> Self {
         let ttl_ticks = store.namespace().ticks(ttl);
+        // Before the first call: a handle that is never granted a lease counts its failures from 0,
+        // and alerts see the first one.
         metrics::begin(store.namespace().name(), ttl, &Loss::ALL.map(Loss::name));
         Self {
             store,

@@ -82,6 +82,7 @@ pub fn open(path: &Path) -> Result<File, FileRefusal> {
 /// What the system says; [`ErrorKind::AlreadyExists`] if there is such a file, which is as it was.
 pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
+    // It fails on a link as well, so nobody chooses by one where a key is written.
     options.write(true).create_new(true);
     os::private_file(&mut options);
     let mut file = options.open(path)?;
@@ -202,7 +203,7 @@ pub fn resolve(path: &Path) -> Result<PathBuf, FileRefusal> {
     Ok(directory.join(name))
 }
 
-/// Where the links lead whose name a path is, each checked with its directory. Nothing need be there.
+/// Follows the links that a path names, checking each and its directory. Nothing need be there.
 ///
 /// # Errors
 ///
@@ -257,6 +258,7 @@ pub fn is_same(a: &Metadata, b: &Metadata) -> bool {
 }
 
 pub(crate) fn directory_of(path: &Path) -> &Path {
+    // The parent of a bare name is the empty path, which the system does not open.
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),

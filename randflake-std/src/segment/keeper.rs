@@ -122,6 +122,8 @@ impl<P> SegmentKeeper<P> {
         self.shared
             .put(segment, length)
             .map_err(|error| match error {
+                // The store granted numbers that this handle had before: its counter went back, and
+                // whoever reserves there issues them again.
                 PutError::WentBack { reached, .. } => CounterError::Rewound { reached },
                 error => EngineError::unavailable(error).into(),
             })

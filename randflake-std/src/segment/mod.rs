@@ -49,6 +49,7 @@ use shared::SharedSegments;
 
 /// Time within which every [`Segments`] that reaches its store has compared the counter with what it has seen, even if one
 /// try failed: 33 s. An operator who declares a counter new [waits](LeaseStore::create_counter) for it.
+// A literal, since `renewed_within` is not `const`: (20 s + 10 s) * 1.1. A test compares the two.
 pub const COMPARED_WITHIN: Duration = Duration::from_secs(33);
 
 /// Issues sequential numbers, from any thread. Clones are cheap and issue from the same segments.

@@ -202,6 +202,7 @@ impl<P> SharedSegments<P> {
 
     /// Takes all numbers that are left, so that nobody gets them.
     pub(super) fn discard(&self) {
+        // One `take` ends at the end of a segment, and there may be two.
         while self.buffer.take(u64::MAX).is_some() {}
     }
 

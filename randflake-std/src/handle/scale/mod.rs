@@ -41,6 +41,7 @@ pub(super) struct Scale {
 
 impl Scale {
     /// Period at which the keeper looks at the load.
+    // Ten looks in a tick of a second: more are taken at half of its ids, while the rest is left.
     pub(super) const PERIOD: Duration = Duration::from_millis(100);
     /// Time for which yielded node ids are left to others: longer than a waiting build takes to ask again (2.2 s).
     const YIELDED: Duration = Duration::from_secs(3);
@@ -105,6 +106,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             Step::GiveBack(_) | Step::Yield(_) | Step::Keep => {}
         }
         if self.held() >= scale.wanted || now.duration_since(scale.wanted_at) >= scale.ttl {
+            // A burst that is over must not be reported as a shortage for ever, so the wish ends
+            // with a TTL in which it was not repeated.
             scale.wanted = self.held();
             if self.shared.phase.lock().shortage.is_some() {
                 self.shared.phase.change(|phase| phase.shortage = None);
@@ -173,6 +176,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         Sample {
             held: self.held(),
             active,
+            // Ten looks in a second see one of a hundred ticks of a millisecond: what they show is
+            // chance.
             used: is_coarse(layout).then_some(Used {
                 ids: used,
                 of: per_tick,
@@ -200,6 +205,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     /// Reports why there are no more node ids. Renewals continue all the same.
     fn refused(&self, error: StoreError, wanted: u32) {
+        // A refusal is no outage, as renewals go on: it makes `Health::Short`, and any other error
+        // `Health::Degraded`.
         let is_refusal = matches!(
             error,
             StoreError::Exhausted { .. } | StoreError::Quarantined { .. } | StoreError::Invalid(_)

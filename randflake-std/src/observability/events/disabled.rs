@@ -1,9 +1,9 @@
-//! Without the feature `tracing`.
+//! Twin of `enabled` without the feature `tracing`: no event is made.
 
 use core::fmt::Display;
 use core::time::Duration;
 
-/// In the place of a span.
+/// Stands in for the span that callers hold during a call of the store.
 pub(crate) struct NoSpan;
 
 pub(crate) fn acquire(_: &str, _: u32) -> NoSpan {

@@ -1,4 +1,4 @@
-//! With the feature `tracing`.
+//! Events and spans with the feature `tracing`.
 
 use core::fmt::Display;
 use core::time::Duration;
@@ -6,6 +6,8 @@ use core::time::Duration;
 use tracing::span::EnteredSpan;
 use tracing::{debug, info, info_span, warn};
 
+// Not the module's path, which `tracing` takes by default: filters of users must outlive a move of
+// the code.
 const TARGET: &str = "randflake_std";
 
 pub(crate) fn acquire(namespace: &str, count: u32) -> EnteredSpan {

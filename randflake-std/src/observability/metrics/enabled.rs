@@ -1,4 +1,4 @@
-//! With the feature `metrics`.
+//! Counters and gauges with the feature `metrics`.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
@@ -9,7 +9,7 @@ use randflake_core::GenerateError;
 /// How often the keeper reports what was issued.
 pub(crate) const REPORT_EVERY: Option<Duration> = Some(Duration::from_secs(1));
 
-/// Every counter at zero: an increase is noticed only from what was there before it.
+/// Registers every counter at zero: an increase is noticed only from what was there before it.
 pub(crate) fn begin(namespace: &str, ttl: Duration, reasons: &[&'static str]) {
     // Owned: a recorder keeps labels for as long as it lives.
     let label = || namespace.to_owned();
@@ -59,6 +59,8 @@ impl UsageTally {
 
     #[cold]
     pub(crate) fn refused(&self, error: GenerateError) {
+        // Only this is a lack of ids, which more node ids help against; the others show in leases
+        // and store failures.
         if let GenerateError::SequenceExhausted { .. } = error {
             self.exhausted.fetch_add(1, Ordering::Relaxed);
         }
@@ -111,7 +113,7 @@ pub(crate) fn expires(namespace: &str, at: Duration) {
         .set(at.as_secs_f64());
 }
 
-/// When the quarantine ends that the store last told of, as Unix time; zero when it has granted since.
+/// End of the quarantine that the store last reported, as Unix time; zero once it has granted since.
 pub(crate) fn quarantined(namespace: &str, until: Duration) {
     gauge!("randflake_quarantine_end_timestamp_seconds", "namespace" => namespace.to_owned())
         .set(until.as_secs_f64());

@@ -15,6 +15,7 @@ pub(super) fn of_path(_: &Path, metadata: &Metadata) -> (Option<i64>, Mount) {
 }
 
 pub(super) fn mount_of(_: &Path) -> Mount {
+    // Unknown, by which no file counts as mounted alone.
     None
 }
 

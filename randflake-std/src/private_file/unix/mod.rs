@@ -78,6 +78,7 @@ pub(super) fn check_writers(metadata: &Metadata) -> Result<(), RefusalReason> {
 
 /// In a sticky directory nobody removes or renames another's file.
 pub(super) fn check_directory_writers(metadata: &Metadata) -> Result<(), RefusalReason> {
+    // So it may be anybody's to write: the files in it have an owner, which is checked for each.
     if metadata.mode() & STICKY != 0 {
         return Ok(());
     }

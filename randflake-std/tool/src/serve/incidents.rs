@@ -28,6 +28,7 @@ pub(super) async fn watch(service: Arc<Service>) {
                 continue; // Why it waits is said by who waits.
             };
             let (health, losses) = (handle.health(), Handle::lease(handle).losses);
+            // Handles are closed when the server ends, all of them: there is nothing more to say.
             if matches!(health, Health::Closed) {
                 return;
             }

@@ -20,6 +20,7 @@ impl KeyValues {
                 "a line has words NAME=VALUE with spaces between them, and one word has no '='"
                     .to_owned()
             })?;
+            // Of two values either might be meant, and the other one might be the stricter limit.
             if words.iter().any(|(other, _)| other == name) {
                 return Err(format!("{name:?} stands there twice"));
             }
@@ -37,7 +38,7 @@ impl KeyValues {
         self.take(name).ok_or_else(|| format!("{name} is missing"))
     }
 
-    /// Nothing may be left.
+    /// Refuses words that nobody has taken.
     pub(super) fn end(self) -> Result<(), String> {
         match self.0.first() {
             None => Ok(()),

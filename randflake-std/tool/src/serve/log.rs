@@ -64,6 +64,8 @@ impl RequestLog {
         let started = writer.spawn(move || {
             for line in received {
                 // Nobody reads it: there is nowhere to say so.
+                // In one call, so that what other threads say does not stand in the middle of a
+                // line.
                 _ = io::stderr().write_all(&line);
             }
         });
@@ -94,12 +96,13 @@ impl RequestLog {
         let mut text = serde_json::to_vec(&line).unwrap_or_default();
         text.push(b'\n');
         if lines.try_send(text).is_err() {
+            // With those that this line was to report, so that each is reported once.
             self.dropped.fetch_add(line.dropped + 1, Ordering::Relaxed);
         }
     }
 }
 
-/// How many of such parts of a second.
+/// Number of whole parts in a time, of which a second has so many.
 fn whole(time: Duration, per_second: u128) -> u64 {
     u64::try_from(time.as_nanos() * per_second / 1_000_000_000).unwrap_or(u64::MAX)
 }

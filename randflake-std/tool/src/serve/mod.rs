@@ -143,6 +143,7 @@ impl ServeArgs {
     }
 
     fn leasing(&self) -> Result<Leasing, Failure> {
+        // A store that assigns one node id has no other to follow the load with.
         let is_one = self.namespaces.is_assigned()?;
         Ok(Leasing {
             node_ids: if is_one { 1..=1 } else { self.node_ids.clone() },

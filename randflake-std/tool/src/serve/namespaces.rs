@@ -34,6 +34,7 @@ impl NamespaceArgs {
     pub(super) fn spaces(&self) -> Result<Vec<ServedNamespace>, Failure> {
         let Some(path) = &self.namespaces else {
             let layout = self.store.layout();
+            // At the start, not at the first id: a layout past its last date never issues again.
             layout.has_time_left()?;
             let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
             let namespace = self.store.namespace()?;

@@ -28,10 +28,10 @@ use crate::failure::{Failure, say};
 /// of one file do not tell.
 const LOOK: Duration = Duration::from_secs(2);
 
-/// What the service manager shows.
+/// Status that the service manager shows.
 const ISSUING: &str = "issuing ids";
 
-/// What follows, and what to do.
+/// What follows from a file without tokens, and what to do.
 const NO_TOKENS: &str = "every client is refused, and /readyz is 503: see `randflake token new`";
 
 type Sockets = [Option<std::net::TcpListener>; 2];
@@ -103,6 +103,8 @@ impl ServeArgs {
         service: &Arc<Service>,
         leasing: Leasing,
     ) -> Result<(), Failure> {
+        // Before anything is acquired: a signal during the start must not end the process before it
+        // has released its leases.
         let mut signals = Signals::watch()
             .map_err(|error| Failure::failed(format!("signals cannot be watched: {error}")))?;
         let (stop, stopping) = watch::channel(false);
@@ -133,6 +135,8 @@ impl ServeArgs {
                     Ok(Err(failure)) => break Some(failure),
                     Err(panic) => break Some(Failure::failed(panic)),
                     _ if starting.is_empty() => {
+                        // After the last one: the service manager starts what depends on this
+                        // server when it is told.
                         system::ready(ISSUING);
                         say("ready");
                     }
@@ -141,6 +145,7 @@ impl ServeArgs {
             }
         };
         system::stopping();
+        // A build that is dropped releases what the store still grants it.
         starting.abort_all();
         // Received: tasks of the runtime hold receivers for as long as they live. Answers come first, then the leases, which
         // requests that were received still need.

@@ -75,6 +75,8 @@ pub(super) fn parse(text: &str, before: &[Arc<Principal>]) -> Result<Vec<Arc<Pri
             }
         }
         // A rotated token, or one with other rights, is the same client: it goes on with what is left of the quotas.
+        // Lines of this file first: the two of a rotation share one quota from the first reading
+        // on.
         let namesake = principals.iter().find(is_namesake);
         let old = namesake
             .or_else(|| before.iter().find(|old| old.is_of(&line.hash)))
@@ -101,7 +103,7 @@ fn check_version(line: &str, is_first: bool) -> Result<(), String> {
     })
 }
 
-/// Whether that is a file of tokens.
+/// Checks that a text is a valid file of tokens.
 pub(crate) fn check(text: &str) -> Result<(), String> {
     parse(text, &[]).map(drop)
 }

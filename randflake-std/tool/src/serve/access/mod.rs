@@ -31,6 +31,7 @@ use crate::failure::Failure;
 pub(crate) struct Access {
     /// File of tokens; `None` if no token is needed.
     file: Option<Watched>,
+    // Watched by idle connections, which learn by it that their token may be gone: see `revoked`.
     principals: watch::Sender<Arc<Vec<Arc<Principal>>>>,
     /// Version of the file; connections look up their token again when it changes.
     version: AtomicU64,

@@ -37,6 +37,7 @@ impl Principal {
     pub(crate) fn new(line: super::TokenLine, before: Option<&Self>) -> Self {
         let quota = |limit: Option<Limit>, used: Option<&Arc<Quota>>| {
             let limit = limit?;
+            // With another limit the old state means other amounts: then a full bucket begins.
             let same = used.filter(|quota| quota.limit() == limit);
             Some(same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone))
         };
@@ -50,6 +51,8 @@ impl Principal {
         let used = before.and_then(|old| old.small.as_ref());
         Self {
             quotas,
+            // Only with a quota of requests: a token that may send any number needs no second
+            // limit.
             small: quota(small.map(Limit::of), used),
             turns: Some(before.and_then(|old| old.turns.clone()).unwrap_or_default()),
             until: line.until,
@@ -67,6 +70,7 @@ impl Principal {
             hash: None,
             scopes: vec![Scope::Ids, Scope::Leases, Scope::Inspect, Scope::Admin],
             namespaces: vec![Pattern::Prefix(String::new())],
+            // No limits: without tokens the server listens to this machine only, see `check_reach`.
             quotas: PerQuota::default(),
             small: None,
             turns: None,

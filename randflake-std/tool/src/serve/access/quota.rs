@@ -101,6 +101,8 @@ impl Quota {
         let (cost, most) = (self.time_of(amount), self.time_of(self.limit.at_once.get()));
         let mut full_at = self.full_at.load(Ordering::Relaxed);
         loop {
+            // A bucket that was full before is full now: an idle time saves up no more than a
+            // burst.
             let next = full_at.max(now).saturating_add(cost);
             let behind = next.saturating_sub(now.saturating_add(most));
             if behind > 0 {

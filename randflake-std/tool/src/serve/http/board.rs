@@ -54,6 +54,7 @@ pub(super) struct NodeMap {
 #[derive(Default)]
 struct CachedBoard {
     board: Option<(Instant, Result<StatusBoard, String>)>,
+    // A lock of threads, since it is taken in the thread that works with the store.
     trends: Arc<StdMutex<Trends>>,
 }
 
@@ -80,8 +81,10 @@ impl Boards {
         }
         let trends = Arc::clone(&kept.trends);
         let take = move |store: &mut LeaseStore| Ok(StatusBoard::take(store, &mut lock(&trends))?);
+        // The server's own read: it takes no turn of the token that happened to come first.
         let taken = space.read_store(None, take).await;
         let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
+        // A failure, too: while the store is away, not every look may wait for it.
         kept.board = Some((Instant::now(), board.clone()));
         board
     }
@@ -118,14 +121,14 @@ impl StatusBoard {
     }
 }
 
-/// As the library's own function does, which would read all leases once more.
+/// Sets the occupancy as the library's own function does, which would read all leases once more.
 #[expect(clippy::cast_precision_loss, reason = "for a ratio")]
 fn note_occupancy(namespace: &str, live: u64, total: u64) {
     let ratio = live as f64 / total as f64;
     gauge!("randflake_occupancy_ratio", "namespace" => namespace.to_owned()).set(ratio);
 }
 
-/// As a handle does at an acquire; one that holds what it needs makes none.
+/// Sets the end of the quarantine as a handle does at an acquire; one that holds what it needs makes none.
 fn note_quarantine(namespace: &str, quarantine: Option<&Quarantine>) {
     let until = quarantine.map_or(Duration::ZERO, |quarantine| quarantine.until);
     let gauge =

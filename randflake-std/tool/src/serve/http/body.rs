@@ -17,6 +17,7 @@ use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// Longest body of a request: four times that of a thousand leases.
 pub(super) const MAX_LEN: usize = 1 << 20;
+// A client that sends slowly on purpose holds the memory of its body no longer than this.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What a document takes, with what is read of it, for each byte of its text.
 const PARSED: usize = 4;

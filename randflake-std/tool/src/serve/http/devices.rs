@@ -62,6 +62,7 @@ async fn work(
 ) -> Result<Json<DeviceAnswer>, Refusal> {
     let (app, principal) = (&request.app, &request.principal);
     let namespace = request.namespace()?;
+    // Admin, since whoever sets a device's owner or counter decides who may make its next ticket.
     let space = app.service.space(principal, Scope::Admin, namespace)?;
     let known = space.with_store(principal, move |store| Ok(work(store)?));
     let known = known.await?;

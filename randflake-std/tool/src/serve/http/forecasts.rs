@@ -14,7 +14,7 @@ use super::whole_ms;
 const EVERY: Duration = Duration::from_secs(60);
 /// Number of clock skews kept: one hour.
 const SAMPLES: usize = 60;
-/// What more node ids were leased for takes long to read.
+/// Most node ids whose history is read: that of more takes long.
 const FEW: usize = 1_000;
 
 /// What is kept of a namespace between two looks at it.
@@ -35,6 +35,7 @@ impl Trends {
         (now, skew_s): (Duration, f64),
     ) -> Result<Vec<ShownForecast>, StoreError> {
         if !matches!(&self.growth, Some((taken, _)) if taken.elapsed() < EVERY) {
+            // A failure is not kept, so the next look at the board reads it again.
             let growth = (records <= FEW).then(|| Growth::of(store)).transpose()?;
             let growth = forecast::node_ids(occupancy, growth.flatten());
             self.growth = Some((Instant::now(), growth));

@@ -42,6 +42,7 @@ pub(super) async fn ready(
             format!("a namespace: {cause}\n")
         });
     }
+    // Without names, equal lines would tell anybody how many namespaces there are.
     lines.dedup();
     let access = &app.service.access;
     if access.refuses_all() {

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use crate::serve::memory::{Account, Share};
 use crate::serve::service::refusal::Refusal;
 
-/// An answer that is no longer, in bytes, is paid for with the connection: HTTP's own buffers hold it.
+/// Longest answer that is paid for with the connection, in bytes: HTTP's own buffers hold it.
 const SHORT: usize = 16 << 10;
 
 /// Who pays for the memory of a request and its answer: the connection's account, if there is a connection.

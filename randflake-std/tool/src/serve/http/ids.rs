@@ -26,6 +26,8 @@ pub(super) async fn ids(
     let count = query.number("count", 1..=MAX_IDS as u64)?.unwrap_or(1);
     let namespace = request.namespace()?;
     let count = usize::try_from(count).unwrap_or(MAX_IDS);
+    // The ids themselves, eight bytes each, and what is written of them. Before ids are taken: one
+    // that cannot be answered is lost.
     let share = memory.take(count * (8 + format.max_len())).await?;
     let mut ids = vec![Id::from_u64(0); count];
     let service = &request.app.service;

@@ -111,6 +111,8 @@ fn router(app: Arc<App>) -> Router {
         .method_not_allowed_fallback(no_method)
         // Also of bodies whose length is not announced.
         .layer(DefaultBodyLimit::max(body::MAX_LEN))
+        // The last layer is the outermost: paths that are not there are checked, counted and
+        // logged, too.
         .layer(from_fn_with_state(Arc::clone(&app), middleware))
         .with_state(app)
 }
@@ -212,6 +214,7 @@ impl Protocol for Http {
     async fn speak(self, stream: Stream, account: Arc<Account>, mut stopping: Stopping) {
         let router = TowerToHyperService::new(self.router);
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            // By it `identify` and `BodyMemory` find the connection that a request came on.
             request.extensions_mut().insert(Arc::clone(&account));
             router.call(request)
         });
@@ -224,6 +227,7 @@ impl Protocol for Http {
         // What the client did wrong, or that it has gone, is its own affair.
         tokio::select! {
             _ = connection.as_mut() => return,
+            // An answer that has begun is finished; an idle connection ends at once.
             () = stopped(&mut stopping) => connection.as_mut().graceful_shutdown(),
         }
         _ = connection.await;

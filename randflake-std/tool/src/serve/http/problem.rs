@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::output::visible;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// As it is written. `type` names what a program does about it; `detail` is one line for people.
+/// Problem document as it is written. `type` names what a program does about it; `detail` is one line for people.
 #[derive(Serialize)]
 struct ProblemDocument<'a> {
     r#type: String,

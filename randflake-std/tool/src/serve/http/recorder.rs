@@ -56,6 +56,8 @@ impl Recorded {
             };
             _ = writeln!(text, "# TYPE {name} {shown}");
             for ((labels, namespace), value) in family {
+                // Without the label it is of no namespace, and everybody who may ask for metrics
+                // sees it.
                 if !namespace.as_deref().is_none_or(&sees) {
                     continue;
                 }

@@ -61,7 +61,7 @@ impl ApiRequest {
         }
     }
 
-    /// For what concerns the whole server; the answer has only the namespaces that this one sees.
+    /// Refuses clients without admin; an answer about the whole server has only the namespaces that its client sees.
     pub(super) fn must_be_admin(&self) -> Result<(), Refusal> {
         if self.principal.has(Scope::Admin) {
             return Ok(());
@@ -79,6 +79,8 @@ pub(super) fn identify(parts: &Parts, app: &App) -> Result<Arc<Principal>, Refus
     let principal = match (values.next(), values.next()) {
         (None, _) => {
             let anybody = access.anonymous()?;
+            // Without a token alone: no browser adds one by itself, so with one it is no foreign
+            // page.
             site::check(parts)?;
             anybody
         }
@@ -94,6 +96,7 @@ pub(super) fn identify(parts: &Parts, app: &App) -> Result<Arc<Principal>, Refus
         seen.is(&principal);
     }
     if let Some(account) = parts.extensions.get::<Arc<Account>>() {
+        // At each request, since a proxy sends those of several tokens on one connection.
         account.identify(&principal).inspect_err(|_| {
             app.service.counters.http.refused.add(1);
         })?;

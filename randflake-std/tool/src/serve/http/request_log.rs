@@ -75,6 +75,7 @@ impl LoggedRequest {
             peer: self.peer,
             token: self.seen.0.get().map(|principal| principal.name()),
             request: &format!("{method} {path}"),
+            // It stands in the query or the body, of which nothing is logged.
             namespace: None,
             answer: log::answer(refused.copied()),
         };

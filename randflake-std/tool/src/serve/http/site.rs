@@ -54,7 +54,7 @@ pub(super) fn check(parts: &Parts) -> Result<(), Refusal> {
     }
 }
 
-/// No name that somebody else may have set up.
+/// Whether a host is `localhost` or an address, and no name that somebody else may have set up.
 fn is_of_this_machine(host: &[u8]) -> bool {
     let Ok(authority) = Authority::try_from(host) else {
         return false;

@@ -37,6 +37,8 @@ impl StallLimit {
             self.limit = None;
             return outcome;
         }
+        // Begun only now: a timer for each write would cost every answer, and most are taken at
+        // once.
         let limit = self.limit.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
         let over = limit.as_mut().poll(context);
         over.map(|()| Err(ErrorKind::TimedOut.into()))

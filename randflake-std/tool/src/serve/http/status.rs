@@ -40,6 +40,8 @@ impl NodeIdState {
             Self::Over
         } else if record.contested {
             Self::Contested
+        // Of a shorter lease its last third: a holder that renews in time, after the first one,
+        // never gets there.
         } else if snapshot.remaining(record) <= SOON.min(whole / 3) {
             Self::Ending
         } else {
@@ -60,7 +62,7 @@ pub(super) struct ServerStatus {
     namespaces: Vec<NamespaceStatus>,
 }
 
-/// Since the server was started.
+/// Counts since the server was started.
 #[derive(Serialize)]
 struct Requests {
     http: u64,

@@ -54,6 +54,7 @@ pub(super) async fn tickets(
             "this server has no key of tickets: it is started with --ticket-key-file FILE then";
         Refusal::new(RefusalKind::NotFound, message)
     })?;
+    // The quota is of new leases, each of which adds to the store's history; a renewal adds none.
     if !asked.renew {
         principal.take_leases(1)?;
     }

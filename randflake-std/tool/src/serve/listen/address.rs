@@ -62,6 +62,8 @@ impl Passed {
             ListenAddress::At(address) => TcpListener::bind(address)
                 .map_err(|error| failed(format!("{address} cannot be listened to: {error}"))),
             ListenAddress::Passed => {
+                // The variable names the sockets in their order, so the place of a name is that of
+                // its socket.
                 let at = self.names.iter().position(|own| own == name);
                 let taken = at.map(|at| self.sockets.take_tcp_listener(at)).transpose();
                 let taken = taken.map_err(|error| failed(error.to_string()))?.flatten();
@@ -78,5 +80,6 @@ impl Passed {
 
 /// Whether only this machine reaches it.
 pub(crate) fn is_local(address: SocketAddr) -> bool {
+    // `::ffff:127.0.0.1` is this machine as well.
     address.ip().to_canonical().is_loopback()
 }

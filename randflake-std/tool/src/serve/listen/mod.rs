@@ -99,6 +99,7 @@ impl Listener {
         loop {
             let accepted = tokio::select! {
                 accepted = self.socket.accept() => accepted,
+                // The set keeps each task that has ended until it is taken out.
                 Some(_) = open.join_next() => continue,
                 () = stopped(&mut stopping) => break,
             };
@@ -113,6 +114,7 @@ impl Listener {
             let (tls, speaker, stopping) = (self.tls.clone(), protocol.clone(), stopping.clone());
             let own = Arc::clone(&account);
             let task = open.spawn(async move {
+                // A guard: the task of a guest may be aborted at any of its awaits.
                 let _open = OpenConnection::new(&speaker);
                 let stream = match secure(socket, tls.as_deref()).await {
                     Ok(stream) => stream,
@@ -136,6 +138,7 @@ impl Listener {
                     }
                 };
                 tokio::select! {
+                    // Whichever is first drops the others, and with `speaking` the connection.
                     () = speaking => {}
                     () = distrusted => {}
                     () = speaker.access().revoked(|| account.token()) => {}

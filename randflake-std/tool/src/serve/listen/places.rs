@@ -11,7 +11,7 @@ use crate::number::within;
 use crate::serve::lock::lock;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
-/// What a client waits that is refused.
+/// How long a refused client is told to wait.
 const RETRY: Duration = Duration::from_secs(1);
 
 // Limits on the connections of a listener. A doc comment would be the help text of the command that takes them.
@@ -37,7 +37,7 @@ pub(crate) struct Places {
 #[derive(Default)]
 struct OccupiedPlaces {
     all: u32,
-    /// Only those that have one.
+    /// Addresses that have at least one place.
     by_address: HashMap<IpAddr, u32>,
 }
 
@@ -53,6 +53,8 @@ impl ConnectionLimits {
             Some(limit) => limit,
             // A proxy may be before the server.
             None if client.is_loopback() => u32::MAX,
+            // A quarter, so that one client alone does not take all places; rounded up, so that
+            // each has one where there are fewer than four.
             None => self.max_connections.div_ceil(4),
         }
     }
@@ -69,6 +71,8 @@ impl Places {
     /// A place, or the refusal of its client.
     pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> Result<ConnectionPlace, Refusal> {
         let client = client_of(address);
+        // Both limits under one lock: of two connections that come at once, one gets the last
+        // place.
         let mut taken = lock(&self.taken);
         if taken.all >= self.limits.max_connections {
             let message = "max number of clients reached";
@@ -96,6 +100,7 @@ impl Drop for ConnectionPlace {
         taken.all -= 1;
         if let Entry::Occupied(mut count) = taken.by_address.entry(self.client) {
             *count.get_mut() -= 1;
+            // Addresses come and go for as long as the server runs, and each would leave an entry.
             if *count.get() == 0 {
                 count.remove();
             }

@@ -78,6 +78,8 @@ impl TlsArgs {
 
 impl Tls {
     pub(super) fn acceptor(&self) -> TlsAcceptor {
+        // A connection keeps the configuration that it began with; `refused` looks at its client
+        // again.
         self.state.borrow().acceptor.clone()
     }
 
@@ -119,6 +121,7 @@ impl Tls {
         };
         let mut reads = self.state.subscribe();
         loop {
+            // Marked as seen before it is used: a file that is read meanwhile wakes the loop again.
             let clients = reads.borrow_and_update().clients.clone();
             let is_refused = clients.is_some_and(|clients| {
                 let accepted = clients.verify_client_cert(own, above, UnixTime::now());
@@ -226,6 +229,8 @@ fn refusal(error: &io::Error) -> Option<String> {
             "its certificate is of no authority in the file of --client-ca"
         }
         Error::InvalidCertificate(other) => return Some(format!("its certificate: {other}")),
+        // Not for its certificate: a port scan or a client without TLS, which an operator can do
+        // nothing about.
         _ => return None,
     };
     Some(message.to_owned())

@@ -45,6 +45,7 @@ struct KnownClient {
     /// Hash of the token that it has sent last; `None` where none is needed.
     token: Option<Hash>,
     purses: Vec<Arc<Purse>>,
+    // What it needs to send and receive little, for as long as the connection is open.
     _base: Share,
     place: Arc<ConnectionPlace>,
 }

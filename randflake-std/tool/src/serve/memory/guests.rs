@@ -89,6 +89,7 @@ impl Guests {
 impl Inside {
     /// Closes a connection, if there is one.
     fn close_one(&mut self) -> bool {
+        // A scan of all addresses, which is paid for only while the room is full.
         let most = self.guests.iter().max_by_key(|(_, own)| own.len());
         let Some((address, oldest)) =
             most.and_then(|(address, own)| Some((*address, *own.keys().next()?)))
@@ -135,6 +136,7 @@ impl Guest {
 
 impl Drop for Guest {
     fn drop(&mut self) {
+        // After a `leave` there is nothing to find, since no number is given twice.
         self.leave();
     }
 }

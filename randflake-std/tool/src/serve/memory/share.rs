@@ -11,7 +11,7 @@ use crate::serve::service::refusal::{Refusal, RefusalKind};
 
 /// The unit of pools: their counters have 32 bits.
 const UNIT: usize = 1 << 10;
-/// What a client waits that is refused.
+/// How long a refused client is told to wait.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Owner of a purse: all clients, a token or an address.
@@ -54,6 +54,7 @@ impl Purse {
 
     /// Where the bytes of long requests and answers come from.
     pub(super) fn for_long(purses: &[Arc<Self>]) -> Arc<[Arc<BytePool>]> {
+        // The queues of long requests first: who waits there holds nothing that connections need.
         let long = purses.iter().map(|purse| &purse.long);
         let all = purses.iter().map(|purse| &purse.all);
         long.chain(all).map(Arc::clone).collect()
@@ -119,7 +120,7 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// Of nothing yet. Who waits for a pool holds nothing of those behind it.
+    /// Creates an empty share. Who waits for a pool holds nothing of those behind it.
     pub(super) fn new(pools: Arc<[Arc<BytePool>]>) -> Self {
         Self {
             pools,
@@ -177,11 +178,12 @@ impl Share {
         let kept = bytes.div_ceil(UNIT);
         for permit in &mut self.permits {
             let freed = permit.num_permits().saturating_sub(kept);
+            // The part that is split off is free again when it is dropped.
             drop(permit.split(freed));
         }
     }
 
-    /// In units. What no counter holds is in no pool.
+    /// Units that are missing to so many bytes. A number that no counter holds is in no pool.
     fn missing(&self, bytes: usize) -> u32 {
         let more = bytes.saturating_sub(self.bytes()).div_ceil(UNIT);
         u32::try_from(more).unwrap_or(u32::MAX)

@@ -74,7 +74,7 @@ struct Shortage {
 }
 
 impl Shortage {
-    /// What is to be said, if it has just begun.
+    /// Returns what to say if refusals have just begun.
     fn look(&mut self, refused: Refused, now: Instant) -> Option<String> {
         if refused == self.seen {
             return None;

@@ -83,6 +83,8 @@ impl RespConnection {
             };
             match received {
                 Ok(received) => {
+                    // The client sends no more, and all whole commands that it has sent are
+                    // answered.
                     if received? == 0 {
                         return Ok(());
                     }
@@ -105,6 +107,7 @@ impl RespConnection {
     /// none; one that sends many commands gets smaller buffers if there is none; one in the midst of a long command waits.
     async fn make_room(&mut self, limit: Instant) -> Result<(), Refusal> {
         let needed = |input: usize, read: usize| match input + read {
+            // Paid for with the connection: `COST` has as much for each direction.
             0..=LEAST_READ => 0,
             more => 2 * more,
         };
@@ -181,6 +184,8 @@ impl RespConnection {
                 Ok(Some(length)) => length,
                 Ok(None) => break,
                 Err(violation) => {
+                    // Answered once, then closed: behind a broken length nobody knows where a
+                    // command begins.
                     self.session.service.counters.refused(RefusalKind::Invalid);
                     self.session.out.error("ERR", &violation.to_string());
                     self.session.is_over = true;
@@ -241,6 +246,8 @@ impl RespConnection {
         self.limit = match self.limit {
             // A client that is greeted may be idle.
             _ if is_whole && self.session.is_known() => None,
+            // While no command becomes whole the time runs on, or a byte now and then would renew
+            // it for ever.
             Some(limit) if answered == 0 || !self.session.is_known() => Some(limit),
             _ => Some(Instant::now() + TRANSFER),
         };
@@ -252,6 +259,7 @@ async fn receive(stream: &mut Stream, input: &mut Vec<u8>, most: &mut usize) -> 
     // Not more than there is memory for.
     input.reserve_exact(*most);
     let received = stream.read_buf(input).await?;
+    // The buffer was filled, so there is probably more: a client in a hurry needs fewer reads.
     if received >= *most {
         *most = (2 * *most).min(MOST_READ);
     }
@@ -269,6 +277,7 @@ pub(super) async fn refuse(mut stream: Stream, refusal: &Refusal) -> io::Result<
 async fn send(stream: &mut Stream, replies: &mut Replies) -> io::Result<()> {
     if !replies.bytes().is_empty() {
         timeout(TRANSFER, stream.write_all(replies.bytes())).await??;
+        // With TLS, what was written may still be in the library's buffer.
         stream.flush().await?;
         replies.clear();
     }

@@ -35,6 +35,8 @@ pub(super) fn echo(session: &mut RespSession, words: CommandArgs<'_>) -> Answere
 }
 
 pub(super) fn select(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    // Libraries send it for the database that their URL names. Another one than 0 may be meant to
+    // keep apart what is one namespace here.
     if words.get(1) != Some(b"0") {
         let message = "DB index is out of range: there is 0 only";
         return Err(Refusal::invalid(message));
@@ -240,6 +242,7 @@ pub(super) async fn info(session: &mut RespSession) -> Answered {
 
 fn info_text(session: &RespSession, principal: &Principal) -> String {
     let service = &session.service;
+    // ioredis asks for INFO before anything else, and waits while `loading` is not 0.
     let mut text = format!(
         "# Server\r\nserver_name:randflake\r\nredis_version:{REDIS_VERSION}\r\nrandflake_version:{}\r\n\
          redis_mode:standalone\r\nprocess_id:{}\r\nuptime_in_seconds:{}\r\n\r\n\

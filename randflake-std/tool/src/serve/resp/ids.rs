@@ -8,7 +8,7 @@ use crate::serve::service::ids_format::IdsFormat;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{check_count, digits, read_id};
 
-/// What an id and its longest reply take.
+/// Memory of an id and its longest reply, in bytes.
 const ID_REPLY: usize = 40;
 
 /// `INCR namespace`: a number, as Redis answers it. JavaScript rounds it: use `GET`, or `ID.NEXT`.
@@ -112,6 +112,7 @@ fn read_count(value: Option<&[u8]>) -> Result<usize, Refusal> {
 fn read_format(value: Option<&[u8]>) -> Result<IdsFormat, Refusal> {
     let name = value.unwrap_or_default().to_ascii_lowercase();
     let format = str::from_utf8(&name).ok().and_then(IdsFormat::named);
+    // JSON is for HTTP; here several ids are an array of the protocol.
     let format = format.filter(|format| *format != IdsFormat::Json);
     format.ok_or_else(|| Refusal::invalid("FORMAT takes text, int or raw"))
 }

@@ -8,7 +8,7 @@ use crate::command::lease::{LeaseDocument, LeaseRow};
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{AcquireParameters, LeaseQuery, MAX_LEASES, digits};
 
-/// What a lease and its JSON take.
+/// Memory of a lease and its JSON, in bytes.
 const LEASE_REPLY: usize = 1 << 10;
 
 /// `LEASE.ACQUIRE namespace [COUNT k | NODES n,n] [EX seconds | PX milliseconds] [HOLDER name]`: an object that
@@ -52,6 +52,8 @@ pub(super) async fn renew(session: &mut RespSession, words: CommandArgs<'_>) -> 
     }
     let principal = session.principal()?;
     let service = session.service.clone();
+    // Without `hold`: the answer is about as long as the object, and the memory of long input is
+    // taken twice, for what it is answered.
     let renewed = service.renew(&principal, document(words)?, request, ttl);
     let document = renewed.await?;
     session.out.json(&document)

@@ -81,6 +81,7 @@ impl Parser {
             None => match length(input, 0)? {
                 None => return Ok(None),
                 Some((length, behind)) => {
+                    // `*0` and `*-1` are commands without words, which Redis passes over as well.
                     let words = usize::try_from(length.max(0)).unwrap_or(usize::MAX);
                     if words > limits.words {
                         return Err(Violation::ArrayLength);
@@ -120,6 +121,8 @@ impl Parser {
             return is_short.then_some(None).ok_or(Violation::Line);
         };
         let mut at = 0;
+        // The `\r` before the end is white space, so it belongs to no word; lines that end in `\n`
+        // alone are read, too, as in Redis.
         for word in input[..end].split(u8::is_ascii_whitespace) {
             if !word.is_empty() {
                 self.words.push(at..at + word.len());

@@ -22,6 +22,8 @@ impl Replies {
 
     pub(super) fn clear(&mut self) {
         /// Capacity kept for the next batch.
+        // As long as the largest read: the memory of longer replies is held only until they are
+        // sent.
         const KEPT: usize = 64 << 10;
         self.bytes.clear();
         // One long array of ids must not be kept for each connection that has ever asked for one.
@@ -70,12 +72,12 @@ impl Replies {
         Ok(())
     }
 
-    /// So many replies follow.
+    /// Begins an array: so many replies follow.
     pub(super) fn array(&mut self, length: usize) {
         self.length(b'*', length);
     }
 
-    /// So many pairs of replies follow.
+    /// Begins a map: so many pairs of replies follow.
     pub(super) fn map(&mut self, length: usize) {
         if self.is_third {
             self.length(b'%', length);
@@ -94,7 +96,7 @@ impl Replies {
         self.number(id.to_i64());
     }
 
-    /// The same in digits, which no client rounds.
+    /// An id in digits, which no client rounds.
     pub(super) fn digits(&mut self, id: Id) {
         let mut buffer = Buffer::new();
         self.bulk(buffer.format(id.to_i64()).as_bytes());
@@ -104,7 +106,7 @@ impl Replies {
         self.bulk(id.to_text().as_bytes());
     }
 
-    /// Eight bytes for each, in one string, the lowest first.
+    /// Ids in one string: eight bytes for each, the lowest first.
     pub(super) fn raw_ids(&mut self, ids: &[Id]) {
         self.length(b'$', 8 * ids.len());
         self.bytes

@@ -52,7 +52,7 @@ impl<'a> CommandArgs<'a> {
     }
 }
 
-/// What a reply takes at most that no memory is asked for.
+/// Longest reply for which no memory is requested, in bytes.
 const USUAL_REPLY: usize = 4 << 10;
 
 /// Whether a command was answered, or why it was refused; the refusal is written by whoever called.
@@ -73,9 +73,9 @@ pub(super) struct RespSession {
     /// Hash of the token that the client has sent. It stays when the token is revoked: if that was by accident, as in a file
     /// that was emptied, the connection goes on once the token is there again.
     token: Option<Hash>,
-    /// Of the tokens when `principal` was looked up.
+    /// Version of the tokens when `principal` was looked up.
     version: u64,
-    /// The namespace that the client took ids of last, which it may.
+    /// Namespace of the last ids, where the client's rights were checked.
     last: Option<Arc<ServedNamespace>>,
     /// Commands queued between `MULTI` and `EXEC`.
     pub(super) transaction: Option<RespTransaction>,
@@ -137,6 +137,7 @@ impl RespSession {
             }
         } else {
             CommandLimits {
+                // `HELLO 3 AUTH name token SETNAME name`, the longest of them, has seven words.
                 words: 10,
                 bytes: 4_096,
             }
@@ -155,12 +156,15 @@ impl RespSession {
         if version == self.version {
             return;
         }
+        // The version of before the search: if the tokens are newer, the next command searches
+        // again.
         self.version = version;
         self.count_issued();
         self.last = None;
         if let Some(hash) = &self.token {
             self.principal = self.service.access.find(hash);
             if self.principal.is_none() {
+                // Its commands were queued with rights that are gone, and take memory.
                 self.transaction = None;
             }
         }
@@ -260,6 +264,7 @@ impl RespSession {
     pub(super) async fn slow_id(&mut self) -> Result<Id, Refusal> {
         let mut ids = [Id::from_u64(0)];
         if let Some(space) = self.last.clone() {
+            // `fill` counts what it has issued; `self.issued` has the ids of `quick_id` alone.
             let filled = space.fill(&mut ids, self.patience()).await;
             self.waited(filled)?;
         }
@@ -278,6 +283,8 @@ impl RespSession {
     /// Notes how a command's wait for ids has ended.
     pub(super) fn waited(&mut self, outcome: Result<(), Refusal>) -> Result<(), Refusal> {
         let is_vain = |refusal: &Refusal| {
+            // Only these are said after a wait; the others are refused at once, whatever time is
+            // left.
             matches!(refusal.kind, RefusalKind::Busy | RefusalKind::Unavailable)
         };
         self.has_waited = outcome.as_ref().is_err_and(is_vain);
@@ -307,6 +314,7 @@ impl RespSession {
         let refused = self.execute(words).await.err();
         let kind = refused.as_ref().map(|refusal| refusal.kind);
         let status = kind.map_or(AnswerStatus::Ok, AnswerStatus::of_refusal);
+        // In the session, and added to the service's counters once for a batch.
         self.answers[status as usize] += 1;
         if let Some(refusal) = refused {
             self.service.counters.refused(refusal.kind);
@@ -328,6 +336,7 @@ impl RespSession {
                 peer: self.account.peer(),
                 token: self.principal.as_ref().map(|principal| principal.name()),
                 request: entry.map_or("?", |entry| entry.name),
+                // Any other word may be a token in the wrong place.
                 namespace: name.filter(|name| self.service.serves(name)),
                 answer: log::answer(refused),
             },

@@ -105,6 +105,7 @@ pub(super) const TABLE: [CommandEntry; 24] = [
     CommandEntry::now("config", -2, general::config),
     general("info", -1, Action::Info, Weight::DESCRIPTION),
     CommandEntry::now("select", 2, general::select),
+    // Redis, too, executes these two between MULTI and EXEC instead of queueing them.
     CommandEntry::now("quit", -1, general::quit)
         .without_token()
         .never_queued(),
@@ -113,6 +114,7 @@ pub(super) const TABLE: [CommandEntry; 24] = [
         .never_queued(),
     entry("id.inspect", -3, 1, Action::Now(ids::inspect)),
     entry("lease.acquire", -2, 1, Action::LeaseAcquire),
+    // No key: the namespace of these two stands in the object, not in a word of its own.
     entry("lease.renew", -2, 0, Action::LeaseRenew),
     entry("lease.release", -2, 0, Action::LeaseRelease),
     entry("lease.list", -2, 1, Action::LeaseList),

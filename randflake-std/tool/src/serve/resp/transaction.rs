@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 #[derive(Default)]
 pub(super) struct RespTransaction {
     input: Vec<u8>,
-    /// Of the words of all commands.
+    /// Places in `input` of the words of all commands.
     places: Vec<Range<usize>>,
     /// Where the words of each command end.
     ends: Vec<usize>,
@@ -31,7 +31,7 @@ pub(super) struct RespTransaction {
 }
 
 impl RespTransaction {
-    /// What it takes with another command.
+    /// Bytes that it takes with another command.
     fn len_with(&self, words: CommandArgs<'_>) -> usize {
         let input = self.input.len() + words.from(0).map(<[u8]>::len).sum::<usize>();
         let places = (self.places.len() + words.len()) * size_of::<Range<usize>>();
@@ -79,6 +79,8 @@ impl RespSession {
             }
             transaction.push(words);
         }
+        // Also for one that was spoilt: the client reads a reply for each command, and EXEC
+        // refuses.
         self.out.simple("QUEUED");
         Ok(())
     }

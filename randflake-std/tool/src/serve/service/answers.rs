@@ -19,7 +19,7 @@ pub(crate) enum AnswerStatus {
 impl AnswerStatus {
     pub(crate) const ALL: [Self; 3] = [Self::Ok, Self::Refused, Self::Failed];
 
-    /// That of an answer of HTTP.
+    /// Status of an HTTP answer, by its code.
     pub(crate) const fn of_http(status: u16) -> Self {
         match status {
             0..400 => Self::Ok,
@@ -104,6 +104,8 @@ impl AnswerTimes {
     /// For each bound how many took no longer, then how many there are.
     pub(crate) fn cumulative(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let bounds = BOUNDS.iter().map(|(_, bound)| *bound).chain(["+Inf"]);
+        // Read one after the other while requests are counted: a scrape may miss some, but no count
+        // falls from one bound to the next.
         let counts = self.buckets.iter().scan(0, |sum, bucket| {
             *sum += bucket.load(Ordering::Relaxed);
             Some(*sum)

@@ -11,6 +11,7 @@ pub(crate) struct Count(AtomicU64);
 
 impl Count {
     pub(crate) fn add(&self, more: u64) {
+        // Relaxed, here and below: each number stands for itself, and nothing is read by it.
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 

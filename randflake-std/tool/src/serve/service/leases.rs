@@ -38,7 +38,7 @@ pub(crate) struct LeaseQuery {
     pub(crate) all: bool,
 }
 
-/// That part, at a time of the store's clock.
+/// Part of the leases of a namespace, at a time of the store's clock.
 #[derive(Debug)]
 pub(crate) struct Listed {
     pub(crate) snapshot: Snapshot,
@@ -231,6 +231,7 @@ fn check_within(
 /// The name in the store's records, with a random number: two programs of one name are not taken for copies.
 fn holder(principal: &Principal, asked: Option<String>) -> Result<String, Refusal> {
     /// With the longest name of a token it is no longer than what a store keeps.
+    // `token/`, 64 bytes of a name, a colon, these 48, and `/` with 8 digits are 128.
     const MOST: usize = 48;
     if let Some(name) = &asked {
         // Names of devices' leases are found by what they begin with.

@@ -156,6 +156,8 @@ impl From<StoreError> for Refusal {
     fn from(error: StoreError) -> Self {
         let (kind, retry_in) = match &error {
             StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
+                // Not `Unavailable`: it is so in the whole namespace, and another server would say
+                // the same.
                 (RefusalKind::Busy, Some(*retry_in))
             }
             StoreError::Invalid(_) => (RefusalKind::Invalid, None),
@@ -193,7 +195,7 @@ impl From<DeviceError> for Refusal {
     }
 }
 
-/// Of what the subcommands and the service share.
+/// Failures of what the subcommands and the service share.
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
         let kind = match failure {

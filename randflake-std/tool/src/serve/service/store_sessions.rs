@@ -24,7 +24,7 @@ impl Work {
         }
     }
 
-    /// Those of one token: there is always a session for others, however many requests it sends.
+    /// Sessions that one token may use: there is always a session for others, however many requests it sends.
     const fn of_one_token(self) -> usize {
         self.sessions() - 1
     }

@@ -21,6 +21,8 @@ pub(in crate::serve) fn ready(message: &str) {
 }
 
 pub(in crate::serve) fn reloading() {
+    // systemd asks for the time with it (`Type=notify-reload`), to tell this answer from one to an
+    // earlier reload.
     match NotifyState::monotonic_usec_now() {
         Ok(now) => notify(&[NotifyState::Reloading, now]),
         Err(_) => notify(&[NotifyState::Reloading]),

@@ -25,7 +25,7 @@ impl Expiry {
     }
 }
 
-/// So long from now, in whole seconds.
+/// The time so long from now, in whole seconds.
 pub(super) fn after(span: Duration) -> Duration {
     Duration::from_secs(date::now().saturating_add(span).as_secs())
 }

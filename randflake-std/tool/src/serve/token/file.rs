@@ -19,7 +19,7 @@ pub(super) struct TokensFile {
     place: PathBuf,
     text: String,
     found: Metadata,
-    /// Of the file that is replaced: who waits for it looks again.
+    /// Lock of the file that is replaced: who waits for it looks again.
     _locked: File,
 }
 
@@ -50,7 +50,7 @@ impl TokensFile {
         Err(failed(&place, "other commands change it all the time"))
     }
 
-    /// The same; it is made if it is not there. Others may read it: it has no token.
+    /// Opens the file, and creates it if it is missing. Others may read it: it has hashes, no token.
     pub(super) fn open_or_create(path: &Path) -> Result<Self, Failure> {
         let place = private_file::follow(path).map_err(Failure::failed)?;
         let place = private_file::resolve(&place).map_err(Failure::failed)?;
@@ -96,6 +96,8 @@ impl TokensFile {
         more: Option<&TokenLine>,
     ) -> Result<(), Failure> {
         let mut text = String::with_capacity(self.text.len());
+        // Only an empty file: one with tokens but without the line has the same version, and stays
+        // as it was written.
         if self.text.is_empty() {
             text.extend([access::VERSION_LINE, "\n"]);
         }
@@ -127,6 +129,8 @@ impl TokensFile {
         }
         // Written to the disk before it has the name: after a power cut there is the old file or the new one.
         private_file::write_new(&draft, text.as_bytes()).map_err(|error| failed(&draft, error))?;
+        // Owner and mode before the name: a server reads the file as soon as it has it, and cannot
+        // open one of root with mode 0600.
         let replaced = keep_owner(&draft, &self.found)
             .and_then(|()| fs::set_permissions(&draft, self.found.permissions()))
             .and_then(|()| fs::rename(&draft, &self.place));

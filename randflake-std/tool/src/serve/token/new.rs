@@ -81,6 +81,7 @@ impl New {
             until: self.expires.unix(),
             node_ids: self.node_ids.clone(),
         };
+        // First the file: a token that is shown is in it.
         if let Some(path) = &self.file {
             add(path, &line)?;
         }

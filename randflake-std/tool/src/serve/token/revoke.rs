@@ -48,6 +48,7 @@ impl Revoke {
             }
         }
         let is_revoked = |token: &TokenLine| revoked.iter().any(|one| one.hash.is(&token.hash));
+        // An expired token opens nothing, so it counts as none.
         let is_admin =
             |token: &&TokenLine| token.scopes.contains(&Scope::Admin) && !token.has_expired(now());
         let tokens = file.tokens();

@@ -83,6 +83,7 @@ impl Rotate {
                 token.to_string()
             }
         };
+        // First the file, as in `new`: if it cannot be replaced, the old token goes on unchanged.
         file.replace(|token| Some(line(token)), Some(&new))?;
         let mut out = stdout();
         writeln!(out, "{}", secret.as_str())?;

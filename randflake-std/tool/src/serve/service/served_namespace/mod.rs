@@ -157,10 +157,13 @@ impl ServedNamespace {
         /// Longer than any service runs, and short enough for every clock.
         const FOREVER: Duration = Duration::from_secs(100 * 366 * 24 * 3600);
         let (opened, waiting) = (Arc::clone(self), Arc::clone(self));
+        // Opened by the build: a server that cannot be reached is waited for, as one that refuses
+        // is.
         let store = lease::deferred(&self.namespace, move |_| (opened.open)());
         let cipher = self.codec.permutation().clone();
         let most = u32::try_from(self.namespace.node_ids()).unwrap_or(u32::MAX);
         let (least, limit) = (*leasing.node_ids.start(), *leasing.node_ids.end());
+        // Cut to what the layout has: the default of 64 must not stop a namespace of 16 node ids.
         let node_ids: NodeIdCount = if limit.min(most) == least {
             least.into()
         } else {
@@ -198,6 +201,8 @@ impl ServedNamespace {
             while done < ids.len() {
                 let left = limit.saturating_duration_since(Instant::now());
                 let filled = handle.fill_wait_async(&mut ids[done..], left).await;
+                // What was filled so far is lost then: gaps are allowed, and a client expects all
+                // or none.
                 done += filled.map_err(|error| self.refusal(&error))?;
             }
         }
@@ -222,6 +227,7 @@ impl ServedNamespace {
     fn refusal(&self, error: &GenerateError) -> Refusal {
         let mut refusal = Refusal::from(error);
         let status = self.handle().map(Handle::lease);
+        // The cause alone: the store's own message may name its host.
         if let Some(error) = status.and_then(|status| status.last_error.or(status.shortage)) {
             refusal.message = format!("{}; {}", refusal.message, cause(&error));
         }
@@ -294,10 +300,13 @@ impl ServedNamespace {
             // Moved in: if whoever asked has gone, the future is dropped and the store works on, and until then another
             // request must not count on this session.
             let _permits = (permit, turn);
+            // The permit stands for a session: there are never more of them than permits.
             let idle = lock(&space.sessions(kind).idle).pop();
             let mut store = idle.map_or_else(|| space.session(), Ok)?;
             // After a panic the session is dropped with whatever state it has.
             let done = work(&mut store);
+            // Also after a refusal, for the next request: a store whose connection broke makes
+            // another one.
             lock(&space.sessions(kind).idle).push(store);
             if let Err(Refusal {
                 detail: Some(detail),
@@ -355,6 +364,7 @@ impl ServedNamespace {
     pub(crate) async fn close(&self) -> Result<(), StoreError> {
         match self.handle() {
             Some(handle) => handle.close_async().await,
+            // Nothing was granted yet, and a build that still waits has been dropped.
             None => Ok(()),
         }
     }
