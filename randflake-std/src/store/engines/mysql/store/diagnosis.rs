@@ -22,7 +22,8 @@ pub(super) async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>,
         unused if unused.contains("unused") => Finding::fine(name, value),
         _ => Finding::wrong(name, value, "a crash loses answered leases: set it to 1"),
     };
-    let is_whole = doublewrite != "0" && doublewrite != "OFF";
+    // DETECT_ONLY notes which pages were written, and has no copy to mend them from.
+    let is_whole = !matches!(&*doublewrite, "0" | "OFF" | "DETECT_ONLY");
     let settings = [
         once("innodb_flush_log_at_trx_commit", flushes),
         once("sync_binlog", syncs),

@@ -1,7 +1,8 @@
 -- The tables of a database, version 1. All that a namespace has is text, and compared as bytes.
 CREATE TABLE IF NOT EXISTS randflake_record (
     namespace VARBINARY(64) NOT NULL,
-    -- 0 namespace, 1 counter, 2 node, 3 page, 4 hint, 5 earlier lease; 6, of no namespace, the claim of a secret by its check value
+    -- 0 namespace, 1 counter, 2 node, 4 hint, 5 earlier lease, 7 and 8 device; 6, of no namespace, the claim of a secret by its
+    -- check value
     kind TINYINT UNSIGNED NOT NULL,
     -- which of them; an earlier lease's is its node's, times 2^16, and its place
     number BIGINT UNSIGNED NOT NULL,

@@ -4,7 +4,7 @@
 -- - `store` has one row, with a random number.
 -- - `record` has the texts; of no namespace (''), and of kind 6, those are the claims of secrets by their check value.
 --   Room is left free in each block, so that a changed row stays in its block and no index
---   changes. TextsByKey are compared byte by byte: a collation of the operating system may be another one after an
+--   changes. Texts are compared byte by byte: a collation of the operating system may be another one after an
 --   update, and its indexes miss rows then.
 DO $create$
 BEGIN
