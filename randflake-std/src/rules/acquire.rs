@@ -41,6 +41,8 @@ pub fn acquire(
 ) -> Decision<Vec<NodeRecord>> {
     let mut state = match NamespaceState::of_a_holder(view, caller) {
         Ok(state) => state,
+        // Nothing is written here: the engine, the clock or the terms are wrong, and so would a
+        // quarantine be that follows from them.
         Err(refusal) => return Decision::refused(refusal),
     };
     match grants(view, acquisition, caller, &mut state) {
@@ -51,6 +53,7 @@ pub fn acquire(
             let answer = Ok(granted);
             Decision { change, answer }
         }
+        // A quarantine that was noticed is written although nothing is granted: it begins for all.
         Err(refusal) => Decision {
             change: state.into_change(),
             answer: Err(refusal),
@@ -64,6 +67,7 @@ fn grants(
     caller: &Caller<'_>,
     state: &mut NamespaceState,
 ) -> Result<Vec<NodeChange>, StoreError> {
+    // First: who does not know the version must not claim either what an earlier try was granted.
     state.check_holder(caller.knows)?;
     check(acquisition, state)?;
     let now = state.now;
@@ -86,6 +90,7 @@ fn grants(
     }
     // Fewer than requested: an acquire grants everything or nothing, and unclaimed leases end by themselves.
     changes.clear();
+    // A release needs no case of its own: it has moved `end` to the first unused tick.
     let free = nodes.iter().filter(|node| {
         let former = node.record.as_ref();
         acquisition.allows(node.node_id) && former.is_none_or(|former| former.end <= now.tick)
@@ -101,10 +106,12 @@ fn grants(
             before: node.record.clone(),
             after: NodeRecord {
                 node_id: node.node_id,
+                // Not before the former end, by the filter above, so intervals are disjoint.
                 start: now.tick,
                 end: now.end_after(acquisition.request.ttl)?,
                 // Above every earlier token, and at least `start`: so it grows even if the record of the former
                 // lease was lost.
+                // `+ 1` cannot overflow: a record with the highest token is not read.
                 fencing_token: now
                     .tick
                     .max(former.map_or(0, |former| former.fencing_token + 1)),
@@ -190,6 +197,7 @@ fn check(acquisition: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreE
     let (first, last) = (acquisition.within.0, acquisition.within.1.min(max));
     let most = (u64::from(last) + 1).saturating_sub(first.into());
     let count = acquisition.request.nodes.count();
+    // One node id only, as with an assigned one: the message names it instead of a range.
     let is_that_one = match acquisition.request.nodes {
         NodeIds::Any(count) => count == 1,
         NodeIds::These(chosen) => chosen == [first],

@@ -15,7 +15,9 @@ pub(super) struct Base36(pub(super) u128);
 
 impl Display for Base36 {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // The highest power of 36 below 2^64, so that each chunk is divided in 64 bits.
         const CHUNK: u128 = 36_u128.pow(12);
+        // Longer than any number by one chunk: the third chunk has places for digits 25 to 36.
         let (mut text, mut at) = ([b'0'; MOST + STEP], MOST + STEP);
         let mut rest = self.0;
         while rest > 0 {
@@ -27,10 +29,12 @@ impl Display for Base36 {
                 text[at] = DIGITS[usize::try_from(low % 36).unwrap_or_default()];
                 low /= 36;
             }
+            // Leading zeros of this chunk stand between its digits and those of the next one.
             if rest > 0 {
                 at = first;
             }
         }
+        // 0 has no digit in the loop, and is shown as the last zero of the text.
         let shown = &text[at.min(MOST + STEP - 1)..];
         f.write_str(str::from_utf8(shown).unwrap_or_default())
     }
@@ -38,6 +42,7 @@ impl Display for Base36 {
 
 /// Parses a number of 64 bits.
 pub(super) fn number(text: &str) -> Option<u64> {
+    // Capitals and a plus sign pass here; `text::read` refuses records that are spelled so.
     u64::from_str_radix(text, 36).ok()
 }
 

@@ -76,6 +76,7 @@ impl<T> Decision<T> {
     pub(crate) fn refused(refusal: StoreError) -> Self {
         Self {
             change: Change {
+                // Not even the record that was read: a refused view must not be remembered.
                 namespace_before: None,
                 namespace_after: None,
                 nodes: Vec::new(),

@@ -39,6 +39,7 @@ impl SecretClaim {
     ///
     /// A sentence says what it is instead.
     pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
+        // Not `text::read`: nobody writes a claim again, so a tail need not be kept.
         let namespace = Fields::of(text, known)?.word();
         let namespace = namespace.ok_or_else(|| "it is damaged".to_owned())?;
         Ok(Self {
@@ -74,12 +75,14 @@ impl Change {
     /// again after a drop, and when somebody without the secret has made it.
     #[must_use]
     pub fn taken_secret(&self) -> Option<u32> {
+        // A dropped namespace has no secret. Its reopening takes one, which may be another.
         let before = self.namespace_before.as_ref();
         let before = before.filter(|record| !record.reason.is_dropped);
         let after = self.namespace_after.as_ref();
         let after = after.filter(|record| !record.reason.is_dropped);
         let taken = seal(after)?;
         match taken {
+            // Plain ids have no secret. One that the record names already was claimed before it.
             KeyCheck::Key(check) if seal(before) != Some(taken) => Some(check),
             _ => None,
         }

@@ -65,6 +65,7 @@ pub(crate) fn status(view: &CounterView) -> CounterStatus {
     match &view.record {
         Some(record) => CounterStatus {
             next: record.next,
+            // An empty `vouched` is no fingerprint, so only `resume` ends a marked loss.
             lost: record.vouched != view.continuity.fingerprint,
         },
         None => CounterStatus {
@@ -141,16 +142,19 @@ impl CounterCaller {
             return None;
         }
         let CounterStatus { next, lost } = status(view);
+        // The mark keeps the highest number that anyone has seen: `resume` cannot fall below it.
         let reached = next.max(seen.next);
         // Numbers may have been reserved again: the record began anew, or nobody was refused although it went back. A backup
         // from before an operator resumed the counter looks the same, and is treated so.
         let is_rewound = is_replaced || (record.is_some() && !lost);
+        // A second mark would say nothing new, and make the next write of others fail once.
         let is_marked = !is_behind && record.is_some_and(|record| record.vouched.is_empty());
         let after = (!is_marked).then(|| {
             let origin = match record {
                 // Other processes learn of it by this, also when `next` has passed what they have seen.
                 Some(_) if is_rewound => self.fresh.0,
                 Some(record) => record.origin,
+                // Gone altogether: under another origin, other processes would call it rewound.
                 None => seen.origin,
             };
             CounterRecord {
@@ -197,6 +201,7 @@ pub(crate) fn reserve(
         return CounterDecision { after, answer };
     }
     let before = view.record.as_ref();
+    // A record is made here only if the engine is certain that there was none; else it is lost.
     let origin = before.map_or(caller.fresh.0, |before| before.origin);
     CounterDecision {
         after: Some(caller.record(view, segment.end(), origin)),
@@ -221,6 +226,7 @@ pub(crate) fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecis
                  numbers, resume it above every number ever reserved"
             ))))
         }
+        // A counter at 1 was declared new before: then a repetition changes nothing.
         Some(_) => CounterDecision::unchanged(Ok(())),
     }
 }
@@ -234,8 +240,10 @@ pub(crate) fn resume(
     if let Err(error) = CounterError::segment(number, 1) {
         return CounterDecision::unchanged(Err(error));
     }
+    // A number that is too low by mistake repeats none of those that are known.
     let next = number.max(status(view).next).max(caller.seen.next);
     CounterDecision {
+        // Origin 0: a person vouches for what is below, so no process takes it for made anew.
         after: Some(caller.record(view, next, 0)),
         answer: Ok(next),
     }

@@ -65,6 +65,8 @@ pub(crate) fn decide(
             let counter = reported.or(record.map(|device| device.last_counter));
             Ok(Device {
                 owner: checked_owner(owner.unwrap_or_default())?.to_owned(),
+                // Neither given nor known is refused: with a guess of 0 the device, which accepts
+                // no lower counter than its last, would refuse the next tickets.
                 last_counter: checked_report(counter.ok_or(DeviceError::Unknown { device_id })?)?,
             })
         }

@@ -79,6 +79,7 @@ impl Hints {
         // A note about other hints than those that are there now is stale: something was released since.
         let state = self.state();
         let is_so = |full: &&Full| {
+            // A note of a wider range holds for each part of it.
             full.state == state && full.range.0 <= range.0 && range.1 <= full.range.1
         };
         self.full.iter().filter(is_so).map(|full| full.until).max()
@@ -104,12 +105,14 @@ impl Hints {
                 entries.push(Entry { key, before, after });
             }
         }
+        // Only now: the note is for the places as this write leaves them, emptied hints included.
         let state = self.state();
         let full = Full {
             until,
             state,
             range,
         };
+        // Unconditional: if another hint changes meanwhile, the sums differ, and the note is void.
         entries.push(put(full.place(), full.text()));
         entries
     }
@@ -143,6 +146,7 @@ impl Hints {
 
 /// Entries that go with releases.
 pub(super) fn released<'r>(records: impl Iterator<Item = &'r NodeRecord>) -> Vec<Entry> {
+    // The very text that the release writes: an acquire by this hint compares it.
     let left = records.map(|record| left(record.node_id, Some(record.to_text()), record.nonce));
     let hints: BTreeMap<_, _> = left.collect();
     let entries = hints
@@ -168,6 +172,7 @@ fn put(place: u32, text: impl Display) -> Entry {
 
 impl Full {
     fn place(&self) -> u32 {
+        // Each range has one place, so that its next note replaces this one.
         PLACES + (self.range.0 ^ self.range.1) % FULL_PLACES
     }
 
@@ -205,10 +210,12 @@ impl Hint {
     }
 
     fn read(text: &str) -> Option<Self> {
+        // The text of a record has colons too, so it is all that follows the second one.
         let mut parts = text.splitn(3, ':');
         let nonce = number(parts.next()?)?;
         let node = match (parts.next(), parts.next()) {
             (Some(node_id), Some(text)) => {
+                // Without a text, the node id was never leased, and the write expects no record.
                 let text = Some(text.to_owned()).filter(|text| !text.is_empty());
                 Some((node_id.parse().ok()?, text))
             }

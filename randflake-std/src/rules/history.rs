@@ -37,6 +37,7 @@ impl HistoryLink {
 /// Hash of a stored lease: the first half of a SHA-256.
 pub(crate) fn hash(node_id: u32, text: &str) -> u128 {
     let digest = Sha256::new()
+        // The text does not have the node id: without it a lease could be moved to another one.
         .chain_update(node_id.to_be_bytes())
         .chain_update(text)
         .finalize();
@@ -58,6 +59,7 @@ pub(crate) fn place(count: u64) -> u16 {
 
 /// Entry that stores the lease which a change replaces.
 pub(crate) fn entry(change: &NodeChange) -> Option<Entry> {
+    // The first lease of a node id replaces nothing.
     let former = change.before.as_ref()?;
     // A renewal keeps the count and leaves no entry; an acquire raises it.
     // A renewal or a release changes the latest lease; it does not make it an earlier one.

@@ -36,6 +36,7 @@ impl Key {
     /// The key as two numbers, for tables: kind and index.
     #[must_use]
     pub fn numbers(self) -> (u8, u64) {
+        // These are stored, so none may change. 3 was an earlier key's, and is not used again.
         match self {
             Self::Namespace => (0, 0),
             Self::Counter => (1, 0),
@@ -103,6 +104,8 @@ impl Keys {
                 let key = |place| Key::History(*node_id, place);
                 (key(*places.start()), key(*places.end()))
             }
+            // In SQL, claims lie in between by their number. They are kept under the empty name, so
+            // a drop removes none of them.
             Self::Contents => (Key::Node(0), Key::Device(u64::MAX)),
         }
     }

@@ -114,6 +114,7 @@ impl NamespaceState {
     }
 
     fn under(view: &View, caller: &Caller<'_>, terms: &Terms) -> Result<Self, StoreError> {
+        // An engine that loses what it has answered would grant the same node id again.
         if let Some(fault) = &view.continuity.fault {
             return Err(StoreError::unusable(fault.clone()));
         }
@@ -170,6 +171,8 @@ impl NamespaceState {
         } else if has_forgotten {
             // People see the cause, and a new namespace may be declared so (`end_quarantine`); the wait is the same.
             let granted_nothing = there.is_none() || state.is_new();
+            // An operator may end a quarantine of the cause `New` at once, so a process that has
+            // had a lease here rules it out.
             let cause = if granted_nothing && !caller.seen.has_leased() {
                 QuarantineCause::New
             } else {
@@ -276,6 +279,7 @@ impl NamespaceState {
         self.record.quarantine = self.record.quarantine.max(over).max(seen.latest_end());
         // A clock that was far ahead may have granted past all of this: some engines keep the latest end apart.
         self.quarantine_until(Duration::from_millis(view.continuity.known_end_unix_ms));
+        // With the old fingerprint, each client would notice the same loss and wait anew.
         self.record
             .fingerprint
             .clone_from(&view.continuity.fingerprint);
@@ -389,6 +393,7 @@ impl NamespaceState {
     /// The change of the namespace record alone.
     #[must_use]
     pub fn into_change(self) -> Change {
+        // `writes` tells a backup: it has fewer than a process has seen before.
         let namespace_after = self.is_changed.then(|| NamespaceRecord {
             writes: self.record.writes.saturating_add(1),
             ..self.record

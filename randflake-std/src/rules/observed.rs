@@ -117,9 +117,11 @@ impl Observed {
     /// Remembers a lease of this process as written.
     pub fn note(&mut self, record: &NodeRecord) {
         self.has_leased = true;
+        // Another server may write such a lease next, which would look like a copy of the holder.
         if !self.is_proxy {
             let written = Written {
                 record: record.clone(),
+                // A write that was answered settles those before it whose outcome was unknown.
                 tried: Vec::new(),
             };
             self.written.insert(record.node_id, written);

@@ -20,6 +20,7 @@ pub fn reopen(view: &View, caller: &Caller<'_>) -> Decision<Option<Quarantine>> 
         let why = "the namespace was not dropped: there is nothing to open again";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
+    // `of`: the state of a holder would refuse a dropped namespace.
     decide(NamespaceState::of(view, caller), |state| {
         Ok(state.quarantined())
     })
@@ -84,6 +85,7 @@ pub fn drop_namespace(
     caller: &Caller<'_>,
     latest_end: u64,
 ) -> Decision<Option<NamespaceRecord>> {
+    // A second drop is answered with the mark, so that its caller can go on removing.
     if view.namespace.is_none() || view.is_dropped() {
         return Decision {
             change: Change::none(view),
@@ -92,7 +94,9 @@ pub fn drop_namespace(
     }
     match NamespaceState::of(view, caller) {
         Ok(mut state) => {
+            // Leases that were granted after `latest_end` was read end within this.
             state.quarantine(view, caller.seen, QuarantineCause::Dropped);
+            // Later still if a wrong clock has granted further ahead than the longest TTL.
             state.record.quarantine = state.record.quarantine.max(latest_end);
             state.record.reason.is_dropped = true;
             // Also where a quarantine was running: what is made later than the mark is later than this.

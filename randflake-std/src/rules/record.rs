@@ -60,6 +60,7 @@ impl NamespaceRecord {
         // `until` is the first moment after the lease, so the tick before it is the last that counts.
         let end = spec.tick_at(until.saturating_sub(Duration::from_millis(1)))? + 1;
         let mut reason = self.reason;
+        // A running quarantine keeps its start and, unless it is `New`, its cause.
         if tick >= self.quarantine {
             reason.since = tick;
             reason.cause = QuarantineCause::Lost;
@@ -67,6 +68,7 @@ impl NamespaceRecord {
             // A namespace in which leases are in use is not new.
             reason.cause = QuarantineCause::Lost;
         }
+        // Never shortened: it may wait for leases of others as well.
         let quarantine = self.quarantine.max(end);
         // A write for nothing would make everybody's next write fail once.
         let is_changed = reason != self.reason || quarantine != self.quarantine;

@@ -19,6 +19,7 @@ pub fn release(
         let Some(record) = record.filter(|record| record.is_of(&lease.grant)) else {
             return Err(lease.loss(view).unwrap_or(Loss::Forgotten));
         };
+        // A repetition whose first reply was lost: the answer is the same, and nothing is written.
         if !record.held && lease.repeats(record) {
             return Ok(record.clone());
         }
@@ -43,6 +44,8 @@ pub fn release(
         Ok(after)
     });
     let outcomes = outcomes.collect();
+    // No `NamespaceState` is made: a release is written in a quarantine, too. It is conditional on
+    // the record of the namespace, so that none is written beside a drop.
     Decision {
         change: Change {
             nodes,

@@ -58,7 +58,8 @@ impl HeldLease {
                 .is_some_and(is_by_a_copy)
                 .then_some(Loss::Contested);
         }
-        // Granted to another at a time when it was ours.
+        // Others were granted the node id only from our end on. A lease that begins before our end
+        // overlaps with ours: then the store has forgotten ours, which is for the caller to say.
         let is_later = record.fencing_token > grant.fencing_token && record.start >= grant.end;
         is_later.then_some(Loss::Released)
     }
@@ -123,6 +124,7 @@ pub fn renew(
                     end: record.end.max(state.now.extended(ttl)),
                     serial: record.serial + 1,
                     nonce: lease.next.unwrap_or(caller.fresh.1),
+                    // Servers may renew it in turns. An upgrade asks what the last of them knew.
                     knows: caller.knows,
                     ..record.clone()
                 };
@@ -153,9 +155,11 @@ pub fn renew(
     }
 }
 
-/// The namespace that the leases are of was lost, and another one is in its place, with any terms. They are lost, whatever is
-/// there under their node ids. The quarantine of the other one lasts until they end: nothing else of it is changed, and
-/// nothing for leases that others present, who could close a namespace by leases that never were.
+/// Loses all leases, because another namespace is in the place of theirs, with any terms.
+///
+/// The one that they are of was lost, and so are they, whatever is there under their node ids. The
+/// quarantine of the other one lasts until they end: nothing else of it is changed, and nothing for
+/// leases that others present, who could close a namespace by leases that never were.
 fn superseded(
     view: &View,
     another: &NamespaceRecord,
@@ -168,6 +172,7 @@ fn superseded(
         let ends = leases.iter().map(|lease| lease.grant.end);
         let end = ends.fold(caller.seen.latest_end(), u64::max);
         let until = caller.terms.spec.unix_ms(end);
+        // In time, not in ticks: the layout of the other namespace may differ.
         change.namespace_after = another.quarantined_until(view.now, Duration::from_millis(until));
     }
     Decision {
@@ -198,7 +203,7 @@ fn lost(
     }
 }
 
-/// A contested lease is marked, for those who look at the list.
+/// Marks the record of a contested lease, for people who list leases.
 pub(super) fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange> {
     // Marked once: a second mark would only cost a write.
     let record = record.filter(|record| loss == Loss::Contested && !record.contested)?;
@@ -229,6 +234,7 @@ fn look<'v>(
     match record {
         // A record with an earlier end than the holder was told has been set back, and counts as forgotten below.
         Some(record) if record.is_of(grant) && lease.wrote(record) && record.end >= grant.end => {
+            // From its end on the node id may be another's, so even its holder comes too late.
             if now.tick >= record.end || !state.trusts(record, now) {
                 lost(Loss::Expired)
             } else {

@@ -58,6 +58,7 @@ impl Search {
         known: &[u32],
         random: [u32; 2],
     ) -> Self {
+        // The range of an engine may be wider than the layout.
         let last = within.1.min(max_node_id);
         let within = (within.0.min(last), last);
         let mut search = Self {
@@ -75,6 +76,7 @@ impl Search {
             hinted: BTreeSet::new(),
             ends: Vec::new(),
         };
+        // A small namespace is one read, wherever that begins.
         if !search.is_small() {
             search.start = search.at(random[0].into());
         }
@@ -110,6 +112,7 @@ impl Search {
             return None;
         }
         let mut keys: Vec<_> = self.next_nodes().map(Keys::Nodes).collect();
+        // With the first read, so that they cost no round trip.
         if self.reads == 0 && !self.is_small() {
             keys.push(Hints::keys());
         }
@@ -149,6 +152,7 @@ impl Search {
         seen: Option<&Observed>,
     ) {
         self.now = now;
+        // Before `take_next`, which goes on to the next read.
         let window: Vec<_> = self.next_nodes().collect();
         self.take_next(texts);
         self.hints = Hints::read(texts);
@@ -168,6 +172,7 @@ impl Search {
                 || self.known.contains(&node_id)
                 || doubted.contains(&node_id)
                 || is_leased(node_id);
+            // Clients with other ranges share the hints.
             let is_within = (self.within.0..=self.within.1).contains(&node_id);
             if !is_wrong && is_within && is_free(text) {
                 self.free.insert(node_id, text.map(str::to_owned));
@@ -217,6 +222,7 @@ impl Search {
     /// take the first.
     pub(crate) fn chosen(&self) -> impl Iterator<Item = (u32, Option<&str>)> {
         let spare = self.free.len().saturating_sub(self.wanted);
+        // No more are skipped than can be spared, so enough are left.
         let skipped = self.skipped % (spare + 1);
         let chosen = self.free.iter().skip(skipped).take(self.wanted);
         chosen.map(|(node_id, text)| (*node_id, text.as_deref()))
@@ -227,6 +233,7 @@ impl Search {
         let missing = self.missing().checked_sub(1)?;
         let mut ends = self.ends.clone();
         ends.sort_unstable();
+        // As many leases must end as node ids are missing; `last` if fewer ends were seen.
         self.full_until()
             .or_else(|| ends.get(missing).or(ends.last()).copied())
     }
@@ -244,8 +251,10 @@ impl Search {
 
     /// What is to be written after a search in vain, so that the next one is spared; hints to some node ids were wrong.
     pub(crate) fn full_hint(&self, doubted: &BTreeSet<u32>, nonce: u64) -> Vec<Entry> {
+        // `free` leaves out known node ids: with some, it may be empty although not all are leased.
         let is_all = self.looked_at == self.width() && self.known.is_empty();
         let is_new = is_all && self.free.is_empty() && !self.is_small() && !self.is_full();
+        // The first lease to end: until then nothing becomes free by itself.
         let until = self.ends.iter().min().filter(|_| is_new);
         until.map_or_else(Vec::new, |until| {
             let hints = self.hints.clone();

@@ -28,6 +28,7 @@ impl StoreTime {
         let tick = spec.tick_at(unix).ok_or_else(|| {
             let epoch = utc(Duration::from_millis(spec.epoch_unix_ms()));
             let now = utc(unix);
+            // Some machines start in 1970 until their clock is set: a retry may succeed.
             if unix < OLDEST {
                 let why = "which is before the layout's epoch";
                 return StoreError::unavailable(format!("its clock shows {now}, {why}, {epoch}"));
@@ -42,6 +43,7 @@ impl StoreTime {
 
     /// The end of a lease that begins now; the layout's last tick cuts it short.
     pub(super) fn end_after(&self, ttl: u64) -> Result<u64, StoreError> {
+        // Else the end, which is cut below, would be at or before the start.
         if self.tick > self.spec.max_tick() {
             return Err(StoreError::unusable(format!(
                 "the layout has no times after {}, and the lease store's clock shows {}: take another layout or epoch",

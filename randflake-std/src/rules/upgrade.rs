@@ -13,6 +13,7 @@ use crate::vocabulary::StoreError;
 #[must_use]
 pub fn announce(view: &View, caller: &Caller<'_>) -> Decision<u64> {
     change(view, caller, |record| Versions {
+        // Never lower: another upgrade may have announced a higher version.
         holder: record.versions.holder.max(caller.knows),
         ..record.versions
     })
@@ -22,6 +23,7 @@ pub fn announce(view: &View, caller: &Caller<'_>) -> Decision<u64> {
 #[must_use]
 pub fn withdraw(view: &View, caller: &Caller<'_>) -> Decision<u64> {
     change(view, caller, |record| Versions {
+        // Only as far as the records need: `written` never goes back.
         holder: record.versions.written,
         ..record.versions
     })

@@ -75,6 +75,7 @@ impl View {
         Self {
             now,
             continuity: Continuity {
+                // As if the engine were as it was then. The write checks that it still is.
                 fingerprint: namespace.fingerprint.clone(),
                 ..Continuity::default()
             },

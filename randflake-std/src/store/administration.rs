@@ -86,6 +86,7 @@ impl LeaseStore {
         // A right that is missing is told before anything is written: this is no namespace's text.
         self.records.clear("-")?;
         // Also of leases that a wrong clock granted far ahead.
+        // Read before the mark is written: what is granted in between ends within its quarantine.
         let ends = self
             .records
             .list(0..=u32::MAX, usize::MAX)?
@@ -98,6 +99,7 @@ impl LeaseStore {
         let dropped = done.map_err(|undone| undone.error)?.answer;
         // Also if an earlier drop was interrupted here: the mark is there, and the rest is removed now.
         if let Some(record) = dropped {
+            // If this very mark is still there: a namespace opened again meanwhile stays.
             self.records.clear(&record.to_text())?;
         }
         Ok(())

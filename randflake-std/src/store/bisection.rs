@@ -38,6 +38,7 @@ impl Records {
             Some(latest) => self.around(latest, tick, now)?,
             None => NodeHistory::default(),
         };
+        // A history without its latest lease must not answer that nobody held the node id.
         if self.is_latest_lost(node_id, latest.as_ref())? {
             found.lose_latest(node_id, now.tick);
         }
@@ -52,6 +53,7 @@ impl Records {
         now: StoreTime,
     ) -> Result<NodeHistory, EngineError> {
         if latest.start <= tick {
+            // No earlier lease covers the tick, because leases of a node id are disjoint.
             return Ok(only(latest));
         }
         let node_id = latest.node_id;
@@ -60,6 +62,7 @@ impl Records {
         let mut low = latest.past.count.saturating_sub(self.profile.history);
         let mut former = Former::Replaced;
         while low < next.past.count {
+            // 16 texts leave a 17th of the range. Four reads do, as 17^4 exceeds 65,536.
             let counts = probes(low, next.past.count);
             let keys: Vec<_> = counts
                 .iter()
@@ -77,6 +80,7 @@ impl Records {
                 };
                 match there {
                     Former::Lease(record, _) if record.start > tick => next = *record,
+                    // It begins by the tick, or hides those before it: go on behind it.
                     there => {
                         former = there;
                         low = count + 1;
@@ -93,6 +97,7 @@ impl Records {
         };
         let tick_ms = self.namespace.spec().tick_ms();
         Ok(match former {
+            // The first lease of all: there is nothing before it, whatever was read.
             _ if next.past.count == 0 => NodeHistory::new(vec![next], None),
             Former::Lease(record, text) if hash(node_id, &text) == next.past.hash => {
                 NodeHistory::new(vec![*record, next], None)

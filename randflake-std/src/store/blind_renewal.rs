@@ -26,7 +26,10 @@ impl LeaseStore {
         leases: &[HeldLease],
         ttl: u64,
     ) -> Result<BlindRenewal, Undone> {
+        // First of all: unless it stepped, the store's clock is no earlier at the write than the
+        // estimate for now.
         let sent = self.machine.now();
+        // None if a lease, or the outcome of its last write, is not known to this process.
         let nodes: Option<Vec<Node>> = leases
             .iter()
             .map(|lease| self.seen.node_of(&lease.grant))
@@ -40,6 +43,7 @@ impl LeaseStore {
         };
         let view = View::carried(now, record, nodes);
         let fresh = fresh().map_err(StoreError::unavailable)?;
+        // No window to check: `now` is the estimate itself. The write compares the store's clock.
         let Decision { mut change, answer } = renew(&view, leases, ttl, &self.caller(None, fresh));
         // A loss or a quarantine is never decided from memory.
         let is_all = |answer: &Renewals| answer.iter().all(Result::is_ok);
@@ -52,6 +56,7 @@ impl LeaseStore {
         // By the store's clock at the write, not by the estimate, no lease may have expired.
         let expires = soonest.map_or(now, |end| {
             let end = self.namespace.spec().unix_ms(end);
+            // The last moment before its end: at the end the node id may be granted to others.
             Duration::from_millis(end.saturating_sub(1))
         });
         change.window = Some((first, last.min(expires)));
@@ -65,6 +70,7 @@ impl LeaseStore {
                     now,
                 }))
             }
+            // A record, the fingerprint or the clock may differ. Only a read tells which.
             Ok(Committed::Stale) => Ok(BlindRenewal::ReadFirst),
             Err(error) => Err(Undone {
                 error: error.into(),

@@ -18,6 +18,7 @@ pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, St
     };
     Ok(engine.namespaces(None)?.map(|texts| {
         let mut list = NamespaceList {
+            // Engines list no more than this. A list of exactly as many may have been cut.
             is_complete: texts.len() < NAMES_LISTED,
             ..NamespaceList::default()
         };
@@ -36,6 +37,7 @@ pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, St
 /// All namespaces that can be read, as they are stored; `None` if there is no store yet.
 pub(crate) fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, StoreError> {
     let stored = |(name, text): (String, String)| {
+        // One that cannot be read is left out: `find` says what is wrong with it.
         let record = NamespaceRecord::from_text(&text, VERSION).ok();
         let record = record.filter(|record| !record.reason.is_dropped)?;
         Namespace::stored(&name, record.terms).ok()

@@ -44,6 +44,7 @@ impl Machine {
 
     pub(super) fn now(&self) -> Moment {
         Moment {
+            // A clock that cannot be read shows 1970, which no store's clock agrees with.
             wall: self.wall.as_ref().map(|it| it.now().unwrap_or_default()),
             monotonic: match &self.monotonic {
                 Some(clock) => clock.now().unwrap_or_default(),
@@ -104,6 +105,7 @@ impl ClockEstimate {
     ) -> (Option<ClockWindow>, Moment) {
         let Exchange { sent, received } = exchange;
         let Some((before, after)) = sent.wall.zip(received.wall) else {
+            // No clock of its own: there is nothing to compare, and `compared` has no wall clock.
             return (None, *sent);
         };
         match last.filter(|last| !last.has_drifted_to(store, exchange)) {
@@ -133,6 +135,7 @@ impl ClockEstimate {
         if self.by_last_answer(exchange).allows(store) {
             return None;
         }
+        // From request to request: how long the two were on their way cancels out, more or less.
         let passed = since(&exchange.sent, &self.answer.sent);
         let expected = self.store.saturating_add(passed);
         let ms = i64::try_from(store.abs_diff(expected).as_millis()).unwrap_or(i64::MAX);

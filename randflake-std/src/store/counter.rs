@@ -43,6 +43,7 @@ impl LeaseStore {
     pub fn counter(&mut self) -> Result<CounterStatus, CounterError> {
         self.ready()?;
         let reading = self.records.engine().read(&Ask::with_state(&KEYS));
+        // Before `?`: an engine may hold a lock since the read, also after an error.
         self.records.engine().abandon();
         Ok(status(&self.records.counter_of(reading?)?))
     }
@@ -79,6 +80,7 @@ impl LeaseStore {
         rule: impl Fn(&CounterView, &CounterCaller) -> CounterDecision<T>,
     ) -> Result<T, CounterError> {
         self.ready()?;
+        // Once for all tries: a stale one wrote nothing, so its numbers are still fresh.
         let caller = CounterCaller {
             seen: self.counter,
             fresh: fresh().map_err(EngineError::unavailable)?,
@@ -86,6 +88,7 @@ impl LeaseStore {
         let decided = self.records.update(&KEYS, |records, reading| {
             let view = records.counter_of(reading)?;
             let CounterDecision { after, answer } = rule(&view, &caller);
+            // The key of the counter alone: it outlives a drop, so no namespace guards it.
             let entry = after.as_ref().map(|after| Entry {
                 key: Key::Counter,
                 before: Before::read(view.record.as_ref().map(CounterRecord::to_text)),

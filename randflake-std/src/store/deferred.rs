@@ -58,6 +58,7 @@ impl Engine for Deferred {
 
     fn opened(&mut self) -> Result<Option<LeaseStore>, StoreError> {
         let store = (self.open)(&self.namespace)?;
+        // Its ids would be those of another namespace, where others have the same node ids.
         if *store.namespace() != self.namespace {
             return Err(StoreError::Invalid(format!(
                 "the store was opened for namespace {:?}, or other terms, and {:?} was asked for",

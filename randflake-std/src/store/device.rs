@@ -28,6 +28,7 @@ impl LeaseStore {
             let (namespace, before) = records.device_of(device_id, reading)?;
             let device = before.as_ref().map(|record| &record.device);
             let device = decide(device_id, device, asked)?;
+            // Without entries nothing is written, so a look costs one read.
             if *asked == DeviceRequest::Look {
                 return Ok((Vec::new(), device));
             }
@@ -38,6 +39,7 @@ impl LeaseStore {
                     .as_ref()
                     .map_or_else(Form::default, |it| it.form.clone()),
             };
+            // Unchanged, but compared: a drop or an upgrade in between makes this write stale.
             let guard = Entry {
                 key: Key::Namespace,
                 before: Before::Text(namespace),

@@ -87,6 +87,7 @@ pub trait Engine: Send + Debug {
 
     /// An operation follows that should be answered within a part of this TTL.
     fn limit_for(&mut self, ttl: Duration) {
+        // Only engines on a server have an answer to wait for.
         _ = ttl;
     }
 
@@ -142,7 +143,7 @@ impl Profile {
 /// What an engine is to read.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask<'a> {
-    /// The keys.
+    /// Keys and ranges of keys to read.
     pub keys: &'a [Keys],
     /// How many texts of each range, the first ones in the order of keys; an engine without an order gives all.
     pub limit: Option<usize>,
@@ -192,7 +193,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Texts alone.
+    /// A reading of texts alone, whose time and continuity mean nothing.
     #[must_use]
     pub fn of_texts(texts: BTreeMap<Key, String>) -> Self {
         Self {

@@ -130,6 +130,7 @@ pub fn node_ids(occupancy: Occupancy, growth: Option<Growth>) -> Forecast {
 }
 
 fn full_at(occupancy: Occupancy, growth: Growth) -> Option<Duration> {
+    // A fleet that shrinks, or stays as it is, never fills the namespace.
     let grown = occupancy
         .live
         .checked_sub(growth.live_before)

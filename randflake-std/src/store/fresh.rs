@@ -8,6 +8,7 @@ pub(super) fn fresh() -> Result<(u64, u64), getrandom::Error> {
     /// Spreads the clocks' low bits over the word: 2^64 divided by the golden ratio.
     const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
+    // A wall clock that cannot be read leaves the monotonic one.
     let wall_ns = wall_exact().unwrap_or_default().as_nanos();
     let wall_ns = u64::try_from(wall_ns).unwrap_or(u64::MAX);
     let time = wall_ns

@@ -38,6 +38,7 @@ impl LeaseStore {
     fn within(&self) -> (u32, u32) {
         let (first, last) = self.records.profile.node_ids;
         let within = self.within.unwrap_or((first, last));
+        // Two limits that do not meet leave nothing to grant, and the rule refuses every request.
         (within.0.max(first), within.1.min(last))
     }
 
@@ -83,6 +84,7 @@ impl LeaseStore {
         let AcquireRequest {
             token, nodes, ttl, ..
         } = *request;
+        // An engine on a server waits for a part of the TTL only, so that another try is in time.
         self.records.engine().limit_for(self.namespace.span(ttl));
         // All or nothing is one write, so it cannot be split as renewals are.
         let max_batch = self.records.profile.max_batch;
@@ -120,6 +122,7 @@ impl LeaseStore {
             nodes: &read,
             free,
             within: Some(within),
+            // Filled in by `run` for each try.
             seen: None,
         };
         match self.run(&wanted, false, |view, caller| {
@@ -128,6 +131,7 @@ impl LeaseStore {
             Ok(Done { answer, now }) => {
                 for record in &answer {
                     self.seen.note(record);
+                    // The grant does not depend on what this removes, so it cannot fail here.
                     self.records.prune(record);
                 }
                 Ok(Acquired {
@@ -143,6 +147,7 @@ impl LeaseStore {
                         .nodes
                         .extend(change.nodes.iter().map(|node| node.after.node_id));
                 }
+                // Also after a refusal: what an earlier try has written can still be claimed.
                 if !pending.nonces.is_empty() {
                     self.pending = Some(pending);
                 }
@@ -184,6 +189,8 @@ impl LeaseStore {
         for grants in grants.chunks(self.records.profile.max_batch) {
             let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
             let released = self.release_some(&leases)?;
+            // With the end cut: else this process could not lease the node id again before the old
+            // end, because the store would seem to have forgotten a lease.
             released.iter().flatten().for_each(|it| self.seen.note(it));
         }
         Ok(())
@@ -231,6 +238,7 @@ impl LeaseStore {
         self.ready()?;
         let leases = all_presented(grants, request)?;
         let mut outcomes = Vec::with_capacity(leases.len());
+        // After an error the caller repeats the whole request: what was written is recognized.
         for leases in leases.chunks(self.records.profile.max_batch) {
             let released = self.release_some(leases)?.into_iter();
             outcomes.extend(released.map(|outcome| outcome.map(drop)));
@@ -245,6 +253,7 @@ impl LeaseStore {
         ttl: u64,
         are_own: bool,
     ) -> Result<Done<Renewals>, StoreError> {
+        // Before the first chunk, which may find another namespace and remember its origin.
         let origin = self.seen.origin();
         let max_batch = self.records.profile.max_batch;
         // Also of none: the namespace is looked at, and the time returned.
@@ -259,6 +268,8 @@ impl LeaseStore {
             }
             let more = self.renew_some(leases, ttl, are_own)?;
             renewed.answer.extend(more.answer);
+            // The caller counts from before the first chunk, so its time is ahead of the store's:
+            // its leases end early rather than late.
             renewed.now = more.now;
         }
         Ok(renewed)
@@ -286,6 +297,7 @@ impl LeaseStore {
             Err(undone) => Err(undone),
         };
         let done = outcome.map_err(|undone| self.may_have_written(undone))?;
+        // Others' leases may be written elsewhere next, so nothing is expected of them.
         if are_own {
             let written = done.answer.iter().flatten();
             written.for_each(|record| self.seen.note(record));
@@ -330,6 +342,7 @@ fn all_presented(
         Ok(HeldLease {
             grant: grant.grant,
             written: Some((serial, nonce)),
+            // The write of a first try whose reply was lost has this nonce.
             tried: vec![next],
             next: Some(next),
         })

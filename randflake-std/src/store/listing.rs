@@ -29,6 +29,7 @@ impl Records {
     ) -> Result<Vec<NodeRecord>, EngineError> {
         let (first, last) = node_ids.into_inner();
         let most = usize::try_from(last.saturating_sub(first)).unwrap_or(usize::MAX);
+        // A single record is asked for as such, not as the first 4,096 behind it.
         let most = most.saturating_add(1).min(limit).min(LISTED_AT_ONCE);
         let mut records = Vec::new();
         let mut next = Some(first);

@@ -110,6 +110,7 @@ impl LeaseStore {
     ) -> Result<Self, StoreError> {
         let has_own_clock = engine.profile().has_own_clock;
         let mut store = Self::over(engine, namespace);
+        // The clock of a file is this machine's own: a comparison would be with itself.
         if has_own_clock {
             store.machine = Machine::compared(Arc::new(ExactSystemClock));
         }
@@ -149,6 +150,7 @@ impl LeaseStore {
 
     /// Opens what is [deferred], with what this store was told before.
     fn ready(&mut self) -> Result<(), StoreError> {
+        // Only a deferred store opens another, which takes its place for good.
         if let Some(mut opened) = self.records.engine().opened()? {
             // Said before it was open: the handle names its key as soon as it is built.
             if let Some(seal) = self.namespace.terms().seal {
@@ -213,10 +215,10 @@ impl LeaseStore {
                 Err(refusal) => Decision::refused(refusal),
             };
         match self.run(&Wanted::default(), false, note_quarantine) {
+            // A store may be opened with a wrong clock: an acquire refuses it when it comes.
             Err(Undone {
                 error: StoreError::ClockSkew { .. },
                 ..
-// A store may be opened with a wrong clock: what an acquire would refuse, it refuses then.
             }) => self.look().map(drop),
             outcome => outcome.map(drop).map_err(|undone| undone.error),
         }
@@ -226,7 +228,9 @@ impl LeaseStore {
     fn look(&mut self) -> Result<NamespaceState, StoreError> {
         self.ready()?;
         let view = self.records.read(&Wanted::default())?;
+        // Nothing follows from a look, so an engine that locks must not wait for a write.
         self.records.engine().abandon();
+        // No clock is compared and no number is needed, because nothing is written.
         NamespaceState::of(&view, &self.caller(None, (0, 0)))
     }
 

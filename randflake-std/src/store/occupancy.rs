@@ -41,6 +41,7 @@ pub fn occupancy(store: &mut LeaseStore) -> Result<Occupancy, StoreError> {
     let now = store.now()?;
     let records = store.list()?;
     let namespace = store.namespace();
+    // At 0, before the epoch, all leases are live.
     let tick = namespace.spec().tick_at(now).unwrap_or_default();
     let live = records.iter().filter(|record| tick < record.grant.end);
     let occupancy = Occupancy {

@@ -54,6 +54,8 @@ impl LeaseStore {
             let view = self.records.read(&wanted)?;
             let received = self.machine.now();
             let exchange = Exchange { sent, received };
+            // Others need a clock that is right, above all a grant. For a renewal it is enough that
+            // the clock did not leap: the end of a lease moves on as time does.
             let last = self.estimate.as_ref().filter(|_| is_renewal);
             let (clock, compared) = ClockEstimate::window(last, view.now, &exchange);
             let Decision { change, answer } = rule(&view, &self.caller(clock, fresh));
@@ -79,6 +81,7 @@ impl LeaseStore {
                 match self.records.commit(&change) {
                     Ok(Committed::Done { now }) => now,
                     Ok(Committed::Stale) => continue,
+                    // Perhaps written: its nonce tells a repetition that the write is its own.
                     Err(error) => {
                         let tried = Some(Box::new((fresh.1, change)));
                         return Err(Undone {
@@ -88,6 +91,7 @@ impl LeaseStore {
                     }
                 }
             };
+            // Also before a refusal: a quarantine that was just written is known from now on.
             let record = change.namespace_after.or(change.namespace_before);
             // The time that the rules have looked at, not that of the write: the clock may have leapt in between.
             self.answered(record, view.now, exchange, compared);

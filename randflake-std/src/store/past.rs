@@ -40,6 +40,7 @@ impl Records {
             let key = key(node_id, count);
             if !texts.contains_key(&key) {
                 // Those of one read have places that follow on each other.
+                // Aligned, and the number of places is a multiple: a range never wraps around.
                 let first = (count - count % READ_AT_ONCE).max(oldest);
                 let keys = Keys::History(node_id, place(first)..=place(count));
                 texts = self.engine().read(&Ask::texts(&[keys]))?.texts;
@@ -48,6 +49,7 @@ impl Records {
                 Some(text) if hash(node_id, text) == next.past.hash => {
                     self.node_of(node_id, text)?
                 }
+                // Old enough for `prune`: it is not missing, but removed.
                 None if is_over(next, now, tick_ms) => break,
                 there => {
                     let is_changed = there.is_some();
@@ -88,6 +90,7 @@ impl Records {
             return Ok(false);
         }
         // Or it was replaced since it was read.
+        // An acquire in between puts a lease there, and raises the count of the record.
         let again = self.latest(node_id)?;
         Ok(again.map(|again| again.past.count) == latest.map(|latest| latest.past.count))
     }
@@ -97,6 +100,7 @@ impl Records {
     pub(super) fn prune(&mut self, granted: &NodeRecord) {
         let HistoryLink { count, .. } = granted.past;
         if count > 0 && count.is_multiple_of(PRUNED_EVERY) {
+            // A right to delete may be missing, for example: the grant stands all the same.
             _ = self.try_prune(granted);
             self.engine().abandon();
         }
@@ -114,6 +118,7 @@ impl Records {
             let middle = gone.midpoint(stays);
             match self.text_of(node_id, middle)? {
                 Some(text) if self.node_of(node_id, &text)?.end >= from => stays = middle,
+                // A text that is missing counts as removed.
                 _ => gone = middle + 1,
             }
         }

@@ -103,9 +103,10 @@ impl Records {
     }
 }
 
-/// Shows the engine.
+/// Shows the engine, or only its place while a call uses it.
 impl Debug for Records {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // A log line must not wait for a store that is at work.
         match self.engine.try_lock() {
             Ok(engine) => Debug::fmt(&**engine, f),
             Err(_) => f.write_str(&self.profile.place),

@@ -24,6 +24,7 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`].
     pub fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
         self.ready()?;
+        // Without terms, clock or quarantine: a list must show what is there, above all in trouble.
         let records = self.records.list(first..=u32::MAX, most)?.into_iter();
         Ok(records.map(Record::from).collect())
     }

@@ -80,6 +80,7 @@ impl DeviceLease {
             ttl: store.namespace().ticks(ttl),
         };
         let acquired = store.acquire(&request)?;
+        // An acquire grants everything or nothing, so this is a store that breaks its contract.
         let Some(grant) = acquired.grants.into_iter().next() else {
             return Err(StoreError::unavailable("the store granted nothing"));
         };
@@ -171,6 +172,7 @@ impl DeviceLease {
     /// The store's; the same release may be repeated.
     pub fn release(self, store: &mut LeaseStore, unused_from: Duration) -> Result<(), StoreError> {
         let spec = self.layout.spec();
+        // Before the epoch nothing was used. The rule cuts no end before the lease's start.
         let tick = spec.tick_at(unused_from).unwrap_or(0);
         // A tick that began before may have been used.
         let begins_then = Duration::from_millis(spec.unix_ms(tick)) >= unused_from;
@@ -269,6 +271,7 @@ impl From<&DeviceLeaseError> for Retry {
     fn from(error: &DeviceLeaseError) -> Self {
         match error {
             DeviceLeaseError::Store(error) => error.into(),
+            // A retry brings no lease back: the device needs an acquire.
             _ => Self::Never,
         }
     }

@@ -19,6 +19,7 @@ impl LeaseStore {
     /// [`StoreError::Invalid`] when there is no such namespace, [`StoreError::Dropped`], and those of the engine.
     pub fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
         let version = self.records.knows;
+        // A mere look, so that a repetition of the command writes nothing.
         let before = self.look()?.record.versions.written;
         if before >= version {
             return Ok(Upgrade::Done {
@@ -37,6 +38,7 @@ impl LeaseStore {
             let mut announced = 0;
             if holders.is_empty() {
                 announced = self.administer(announce)?;
+                // Again: an older process may have acquired before the announcement was written.
                 holders = self.older_holders()?;
             }
             if !holders.is_empty() {
@@ -48,6 +50,7 @@ impl LeaseStore {
                     holders,
                 });
             }
+            // `false`: the record has changed, so an older process may have acquired meanwhile.
             if self.administer(|view, caller| raise(view, caller, Some(announced)))? {
                 return Ok(Upgrade::Done { before, version });
             }
@@ -75,6 +78,7 @@ impl LeaseStore {
 
     /// The leases that live whose holders do not know this program's version.
     fn older_holders(&mut self) -> Result<Vec<Record>, StoreError> {
+        // The time first: what is granted in between counts as live.
         let now = self.look()?.now;
         let records = self.records.list(0..=u32::MAX, usize::MAX);
         self.records.engine().abandon();

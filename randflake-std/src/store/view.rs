@@ -14,8 +14,10 @@ impl Records {
     }
 
     fn view(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
+        // An earlier search must not leave its hints with what follows from this read.
         self.search = None;
         let mut node_ids = wanted.nodes.to_vec();
+        // Chosen node ids may be among those that an earlier try may have been granted.
         node_ids.sort_unstable();
         node_ids.dedup();
         let mut keys = vec![Keys::One(Key::Namespace)];
@@ -37,6 +39,7 @@ impl Records {
         let namespace = namespace.map(|text| self.namespace_of(text)).transpose()?;
         if namespace.is_none() && continuity.is_absence_certain {
             // Leases without it show that it was deleted.
+            // The rule sees only the node ids that were asked for, which may never have been leased.
             continuity.is_absence_certain = !self.has_leases()?;
         }
         let mut nodes = Vec::with_capacity(node_ids.len() + wanted.free);
@@ -46,6 +49,7 @@ impl Records {
         }
         let mut free_from = None;
         if let Some(mut search) = search {
+            // 0 before the epoch: the rule refuses such a clock.
             let tick = self.namespace.spec().tick_at(now).unwrap_or(0);
             search.take_first(&texts, tick, &self.doubted, wanted.seen);
             self.finish_search(&mut search)?;
@@ -66,6 +70,7 @@ impl Records {
     }
 
     fn begin_search(&self, wanted: &Wanted<'_>, node_ids: &[u32]) -> Result<Search, EngineError> {
+        // Where each client has the store to itself, nobody competes for the first free node id.
         let random = if self.profile.is_shared {
             [random()?, random()?]
         } else {
@@ -95,6 +100,8 @@ impl Records {
         let entries = search.full_hint(&self.doubted, nonce);
         if !entries.is_empty() {
             // If one of them has changed meanwhile, nothing is written, and the next search is as long.
+            // This ends a lock of the read. An acquire that has something to write after all, such
+            // as a quarantine, is stale then and begins anew, and the note spares it this search.
             let write = Write {
                 fingerprint: self.fingerprint.clone(),
                 entries,

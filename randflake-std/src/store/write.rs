@@ -23,8 +23,11 @@ impl Records {
     pub(super) fn commit(&mut self, change: &Change) -> Result<Committed, EngineError> {
         let before = change.namespace_before.as_ref();
         let after = change.namespace_after.as_ref();
+        // The order matters: an engine whose transactions are small (etcd) writes those at the end,
+        // which are the history and hints, by themselves.
         let mut entries = vec![Entry {
             key: Key::Namespace,
+            // Also if it stays: a drop, an upgrade or a quarantine since the read makes this stale.
             before: Before::read(before.map(NamespaceRecord::to_text)),
             after: after.map(NamespaceRecord::to_text),
         }];
@@ -35,14 +38,18 @@ impl Records {
         }));
         entries.extend(change.nodes.iter().filter_map(history::entry));
         let written = || change.nodes.iter().map(|node| &node.after);
+        // Taken, so that its hints go with one write only.
         let search = self.search.take();
         if let Some((search, first)) = search.as_ref().zip(written().next()) {
             let taken: BTreeSet<_> = written().map(|record| record.node_id).collect();
             let is_gone = |node_id| taken.contains(&node_id) || self.doubted.contains(&node_id);
             entries.extend(search.changed_hints(is_gone, first.nonce));
         }
+        // Only a release ends a lease early, and it searches nothing: so no hint is written twice.
         entries.extend(freed(self.namespace.spec().max_node_id(), change));
         let latest_end = written().map(|record| record.end).max();
+        // Nothing was read for a blind renewal: it rests on what the record says. A mere look may
+        // have read another fingerprint since, after which no quarantine was written.
         let fingerprint = match before.filter(|_| change.window.is_some()) {
             Some(before) => &before.fingerprint,
             None => &self.fingerprint,
@@ -55,6 +62,7 @@ impl Records {
         };
         let committed = self.engine().write(&write)?;
         match (committed, &search) {
+            // What was read is read again by the next try. A hint would mislead it again.
             (Committed::Stale, Some(search)) => self.doubted.extend(search.hinted()),
             (Committed::Done { .. }, Some(_)) => self.doubted.clear(),
             (_, None) => {}
@@ -74,10 +82,12 @@ impl Records {
             let reading = reading.inspect_err(|_| self.engine().abandon())?;
             let fingerprint = reading.continuity.fingerprint.clone();
             let decided = match &reading.continuity.fault {
+                // As for leases: a reservation that is answered and then lost would be made again.
                 Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
                 None => rule(self, reading),
             };
             let (entries, answer) = decided.inspect_err(|_| self.engine().abandon())?;
+            // An answer without a write must leave no lock of the read.
             if entries.is_empty() {
                 self.engine().abandon();
                 return Ok(answer);
@@ -118,6 +128,7 @@ impl Records {
                 }],
                 ..Write::default()
             };
+            // Stale: somebody else's claim was first, and the next read finds it.
             if self.engine().write(&write)? != Committed::Stale {
                 return Ok(claim.clone());
             }

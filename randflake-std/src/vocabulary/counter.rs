@@ -67,6 +67,7 @@ impl From<StoreError> for CounterError {
         match error {
             StoreError::Unusable(error) => Self::Unusable(error),
             StoreError::Unavailable(error) => Self::Unavailable(error),
+            // Opening a deferred store can also fail by what concerns leases, such as other terms.
             refusal => Self::Invalid(refusal.to_string()),
         }
     }
@@ -75,6 +76,7 @@ impl From<StoreError> for CounterError {
 impl Display for CounterError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
+            // At 1 the store knows of no number, and cannot tell a new counter from a lost one.
             Self::Lost { reached: 1 } => f.write_str(
                 "the store has no such counter, or has forgotten it: if it is new, declare it so (`randflake segment init`); \
                  else resume it with a number above every number ever reserved",

@@ -106,6 +106,7 @@ impl Display for DeviceError {
             } => write!(
                 f,
                 "counter {counter} of device {device_id:016x}: {} to {} are allowed after {last}",
+                // The bounds of the rule, which allows none above the highest counter.
                 last.saturating_add(1).min(MAX_COUNTER),
                 last.saturating_add(MAX_COUNTER_STEP).min(MAX_COUNTER)
             ),

@@ -78,6 +78,7 @@ impl From<FileRefusal> for EngineError {
     fn from(refusal: FileRefusal) -> Self {
         use ErrorKind as Kind;
         let sentence = refusal.to_string();
+        // Other reasons, such as a wrong owner or mode, last until a person acts.
         let RefusalReason::Io(error) = refusal.reason else {
             return Self::unusable(sentence);
         };
@@ -91,6 +92,7 @@ impl From<FileRefusal> for EngineError {
             | Kind::InvalidFilename
             | Kind::InvalidInput
             | Kind::Unsupported => Self::unusable(sentence),
+            // Others may pass, as a full disk does.
             _ => Self::unavailable(sentence),
         };
         made.because(error)

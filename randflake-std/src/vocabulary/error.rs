@@ -186,11 +186,13 @@ impl From<&StoreError> for Retry {
         match error {
             // Exhaustive, so that a new error cannot be retried for ever by mistake.
             StoreError::Unavailable(_) => Self::Soon,
+            // At most so long: a release, or an operator, may end it earlier.
             StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
                 Self::Later(Some(*retry_in))
             }
             // A machine that has just started has yet to set its clock.
             StoreError::ClockSkew { .. } => Self::Later(None),
+            // `LeaseAhead` passes, but in more than a day: no start should wait so long.
             StoreError::LeaseAhead { .. }
             | StoreError::Terms { .. }
             | StoreError::Dropped { .. }

@@ -20,6 +20,7 @@ macro_rules! error_kinds {
             #[must_use]
             pub const fn kind(&self) -> $kind {
                 match self {
+                    // Braces with dots match every form of a variant: unit, tuple and struct.
                     $(Self::$variant { .. } => $kind::$variant,)+
                 }
             }

@@ -35,6 +35,7 @@ impl NodeIds<'_> {
     pub fn count(&self) -> u32 {
         match self {
             Self::Any(count) => *count,
+            // No cut: so long a list names a node id twice, and the rule refuses it.
             Self::These(chosen) => u32::try_from(chosen.len()).unwrap_or(u32::MAX),
         }
     }

@@ -10,7 +10,8 @@ use super::{MAX_SKEW, Record};
 #[cfg(doc)]
 use crate::store::LeaseStore;
 
-/// How long a store keeps a lease after its end.
+/// How long a store keeps a lease after its end: as long as the longest lease may last, for the
+/// reasons that `MAX_TTL_LIMIT` gives.
 pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// The leases of a namespace that a store knows, also earlier ones: see [`LeaseStore::history`].
@@ -107,6 +108,7 @@ impl Explanation {
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
+            // Two held it then: who looks for the issuer of an id must not stop at one.
             Self::Held(lease) if lease.record.contested => "contested",
             Self::Held(_) => "held",
             Self::Nobody => "nobody",
@@ -176,6 +178,7 @@ impl NodeHistory {
         // An earlier gap says more: what is before it is unknown anyway.
         self.gap.get_or_insert(Gap {
             node_id,
+            // No lease is left: the gap is ahead of the clock, so nothing up to now is known.
             before: first.map_or(now + 1, |first| first.start),
             fencing_token: first.map_or(0, |first| first.fencing_token),
             is_changed: false,
@@ -184,6 +187,7 @@ impl NodeHistory {
 
     /// Who had the node id at a tick, as far as these leases tell.
     fn explain(&self, tick: u64, is_ahead: bool, known_from: u64) -> Explanation {
+        // Starts are in order and leases disjoint, so only the last one that began can be live.
         let later = self
             .leases
             .partition_point(|lease| lease.record.grant.start <= tick);
@@ -196,6 +200,7 @@ impl NodeHistory {
         if is_ahead {
             return Explanation::Ahead;
         }
+        // The first lease tells when the one before it ended: in between the node id was free.
         let (begin, cause) = match (self.gap, self.leases.first()) {
             (Some(gap), _) => (gap.before, UnknownCause::Gap),
             (None, Some(first)) => (first.follows, self.cut.unwrap_or(UnknownCause::Forgotten)),
@@ -236,6 +241,7 @@ impl History {
     /// Notes that the latest lease of a node id is gone.
     pub(crate) fn lose_latest(&mut self, node_id: u32, now: u64) {
         let leases = self.node_ids.entry(node_id).or_default();
+        // Else its gap is in the list already.
         if leases.gap.is_none() {
             leases.lose_latest(node_id, now);
             self.gaps.extend(leases.gap);
@@ -253,6 +259,7 @@ impl History {
 
     fn explain_by(&self, leases: &NodeHistory, tick: u64) -> Explanation {
         let begin = Duration::from_millis(self.spec.unix_ms(tick));
+        // Within the skew: the clock of a holder may be ahead of the store's.
         leases.explain(tick, begin > self.now + MAX_SKEW, self.known_from)
     }
 
@@ -280,9 +287,11 @@ impl History {
             match self.explain(*node_id, tick) {
                 Explanation::Held(_) => live += 1,
                 Explanation::Nobody | Explanation::Ahead => {}
+                // One node id that is unknown would make the count too low.
                 Explanation::Unknown { .. } => return None,
             }
         }
+        // A node id without a record counts as free, which is certain only since `known_from`.
         (self.known_from <= tick).then_some(live)
     }
 

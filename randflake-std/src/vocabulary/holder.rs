@@ -36,6 +36,7 @@ pub(crate) fn is_allowed(holder: &str) -> bool {
 
 /// Whether an application may choose a name: not one that a device may have.
 pub(crate) fn is_name_allowed(name: &str) -> bool {
+    // Also the bare word: with the random number behind it, it would begin as a device's name.
     let is_device = name == DEVICE.trim_end_matches('/') || name.starts_with(DEVICE);
     (1..=MAX_NAME_LEN).contains(&name.len()) && is_allowed(name) && !is_device
 }
@@ -43,6 +44,7 @@ pub(crate) fn is_name_allowed(name: &str) -> bool {
 /// Appends a random number to a name: a copy of the process, or one with the same number in another container, has
 /// another.
 pub(crate) fn unique(name: &str) -> Result<String, io::Error> {
+    // Nine bytes more than a name of an application may have still fit in `MAX_LEN`.
     Ok(format!("{name}/{:08x}", getrandom::u32()?))
 }
 
@@ -70,7 +72,9 @@ fn is_running(process: u32) -> Option<bool> {
     use rustix::io::Errno;
     use rustix::process::{Pid, test_kill_process};
 
+    // No 0: the system would take it for this group of processes.
     let process = Pid::from_raw(i32::try_from(process).ok()?)?;
+    // Every other error, such as `EPERM`, is about a process that is there.
     Some(test_kill_process(process) != Err(Errno::SRCH))
 }
 

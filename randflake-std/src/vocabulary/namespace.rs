@@ -25,6 +25,7 @@ const MAX_NAME_LEN: usize = 64;
 
 /// A time span in milliseconds, rounded up.
 fn ms(span: Duration) -> u64 {
+    // Up: a limit that is cut would refuse the very TTL that was asked for.
     u64::try_from(span.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX)
 }
 
@@ -84,6 +85,7 @@ impl Namespace {
 
     /// Checks a name, also one that was read from a store.
     pub(crate) fn check_name(name: &str) -> Result<(), NamespaceError> {
+        // Few characters, because the name is a part of keys, and messages show it as it is.
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
         if name.is_empty() || name.len() > MAX_NAME_LEN || !name.chars().all(allowed) {
             let name = name.to_owned();
@@ -121,6 +123,7 @@ impl Namespace {
         let tick = Duration::from_millis(self.spec().tick_ms());
         // What is left of a TTL at its renewal: 1 - 1.1 / 3, which is 19/30. Each end of the span is cut to a tick.
         let needed = (MAX_SKEW + tick) * 2 * 30 / 19;
+        // Up to the next second: the rule wants more than that span to be left, not just as much.
         Duration::from_secs(needed.as_secs() + 1)
     }
 

@@ -68,6 +68,7 @@ impl RequestId {
                 self.0, presented.grant.node_id
             )));
         }
+        // Saturating, because a client may present any serial.
         Ok(self.nonce_of(&presented.grant, serial.saturating_add(1)))
     }
 

@@ -68,6 +68,7 @@ impl Terms {
     }
 
     fn three_ticks(&self) -> Duration {
+        // A handle renews after a third of the TTL, so that this third is a tick or more.
         Duration::from_millis(self.spec.tick_ms().saturating_mul(3))
     }
 
@@ -96,6 +97,7 @@ impl Terms {
     /// Length in ticks of a quarantine that outlasts leases of up to `longest`: the clock that granted them and the
     /// one that began the quarantine may both be off. Both spans are rounded up, as TTLs are.
     pub(crate) fn quarantine_ticks(&self, longest: Duration) -> u64 {
+        // Not the sum, rounded once: that could end up to a tick before the last lease.
         self.ticks(longest).saturating_add(self.ticks(2 * MAX_SKEW))
     }
 
@@ -117,6 +119,7 @@ impl Terms {
 }
 
 fn ms(span: Duration) -> u64 {
+    // Nothing is cut, because every longest TTL has whole milliseconds.
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -14,6 +14,8 @@ impl Token {
     ///
     /// When the operating system has none.
     pub fn random() -> Result<Self, std::io::Error> {
+        // Copies of a machine may draw the same token. The nonces of their writes differ, because
+        // fresh nonces include the clocks.
         let mut bytes = [0; 16];
         getrandom::fill(&mut bytes)?;
         Ok(Self(bytes))

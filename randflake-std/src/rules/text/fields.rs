@@ -21,6 +21,7 @@ pub(in super::super) struct Fields<'t> {
 impl<'t> Fields<'t> {
     /// Those of a text, unless its reader must know a later version than this one.
     pub(in super::super) fn of(text: &'t str, known: u8) -> Result<Self, String> {
+        // Nothing of a shorter text, or where the second byte is within a character.
         let (versions, rest) = text.split_at_checked(VERSIONS).unwrap_or_default();
         let foreign = || "it is another program's".to_owned();
         let [version, min_reader] = digits(versions).ok_or_else(foreign)?;
@@ -39,6 +40,7 @@ impl<'t> Fields<'t> {
     }
 
     pub(in super::super) fn word(&mut self) -> Option<&'t str> {
+        // No colon: the text ends before this field.
         let rest = self.rest.strip_prefix(':')?;
         let (word, rest) = rest.split_at(rest.find(':').unwrap_or(rest.len()));
         self.rest = rest;
@@ -106,6 +108,7 @@ impl<'f> Line<'f> {
             tail,
         } = form;
         let mut line = Self {
+            // The record of a node id has some 150 bytes.
             text: String::with_capacity(160),
             tail,
         };

@@ -31,6 +31,7 @@ impl Default for Form {
     /// What this program writes where no record was before.
     fn default() -> Self {
         Self {
+            // Not `VERSION`: older programs read it too, until somebody raises the namespace.
             version: 1,
             min_reader: 1,
             tail: String::new(),

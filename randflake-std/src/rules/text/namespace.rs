@@ -108,6 +108,7 @@ impl Terms {
             Some(KeyCheck::Plain) => "plain".to_owned(),
             Some(KeyCheck::Key(check)) => format!("{check:08x}"),
         };
+        // Commas, because a word ends at a colon.
         format!(
             "{},{},{},{},{seal}",
             places.join(","),
@@ -138,6 +139,7 @@ impl Terms {
                 check => Some(KeyCheck::Key(u32::from_str_radix(check, 16).ok()?)),
             },
         };
+        // No client stores a longer one. After a loss it would close the namespace for that long.
         terms.check_max_ttl().is_ok().then_some(terms)
     }
 }

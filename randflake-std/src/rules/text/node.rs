@@ -29,6 +29,8 @@ impl NodeRecord {
             (false, true) => BOTH,
         };
         // As differences, which are short: a record is read and written at each renewal.
+        // They wrap, because numbers that somebody has planted must not panic. `read` compares the
+        // text that is written again.
         Line::of(&self.form)
             .number(*end)
             .word(format_args!("{state}{}", Base36((*knows).into())))
@@ -47,6 +49,7 @@ impl NodeRecord {
     /// The end in a record's text. Whether the rest of it can be read is not looked at.
     pub(in super::super) fn end_of(text: &str) -> Option<u64> {
         let mut parts = text.split(':');
+        // Behind the versions. A search looks at thousands of texts, and needs no more of them.
         base36::number(parts.nth(1)?)
     }
 

@@ -63,6 +63,7 @@ impl LockedFile {
             while let Err(error) = file.try_lock() {
                 match error {
                     TryLockError::Error(error) => return Err(FileRefusal::io(path, error).into()),
+                    // At the limit it gives up, so that the caller can say what holds it up.
                     TryLockError::WouldBlock if begun.elapsed() >= patience => return Ok(None),
                     TryLockError::WouldBlock => {}
                 }
@@ -99,6 +100,7 @@ impl LockedFile {
     /// had, or the new.
     pub(super) fn write(&mut self, text: String, is_durable: bool) -> Result<(), EngineError> {
         let is_first = self.version.writes == 0;
+        // In turns: the version before this one stays whole while this one is written.
         let place = self.version.writes % 2 * LEN as u64;
         let writes = self.version.writes.wrapping_add(1);
         let version = Version { writes, text };
@@ -113,6 +115,7 @@ impl LockedFile {
             .and_then(|_| file.write_all(&bytes))
             .and_then(|()| if is_durable { file.sync_all() } else { Ok(()) })
             .and_then(|()| {
+                // A new name is on the disk only when its directory is.
                 if is_durable && is_first {
                     private_file::sync_name(&self.path)
                 } else {
@@ -120,6 +123,7 @@ impl LockedFile {
                 }
             })
             .map_err(|error| FileRefusal::io(&self.path, error))?;
+        // Only now: after a failure the next write goes to the same place and spares the other.
         self.version = version;
         Ok(())
     }
@@ -137,6 +141,7 @@ impl Drop for LockedFile {
 
 /// How often a file was written and its text, without the lock; nothing if it is not there.
 pub(super) fn look(path: &Path, kind: &Kind) -> Result<(u64, String), EngineError> {
+    // Without a lock, one version may be half written. Then the other one is whole.
     let version = match private_file::look(path)?.map(|_| File::open(path)) {
         Some(Ok(file)) => read(&file, path, kind)?,
         Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
@@ -166,7 +171,8 @@ fn read(file: &File, path: &Path, kind: &Kind) -> Result<Version, EngineError> {
     }
 }
 
-/// One more than there may be, of a file that was not read before.
+/// Reads a file that was just opened, up to one byte more than it may have: a longer one is
+/// refused.
 fn bytes_of(file: &File) -> io::Result<Vec<u8>> {
     let most = 2 * LEN + 1;
     let mut bytes = Vec::with_capacity(most);

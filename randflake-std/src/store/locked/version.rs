@@ -21,6 +21,7 @@ impl Version {
         }
         let writes = self.writes.to_le_bytes();
         let mut bytes = [&magic[..], &writes, self.text.as_bytes()].concat();
+        // Zeros fill the sector. No text ends in one, so reading can cut them off.
         bytes.resize(LEN - SUM_LEN, 0);
         bytes.extend(checksum(&bytes).to_le_bytes());
         bytes.try_into().ok()
@@ -45,6 +46,7 @@ fn checksum(bytes: &[u8]) -> u64 {
     let (words, _) = bytes.as_chunks();
     words.iter().fold(0xcbf2_9ce4_8422_2325, |sum: u64, word| {
         let sum = (sum ^ u64::from_le_bytes(*word)).wrapping_mul(0x0000_0100_0000_01b3);
+        // A product carries differences upwards only; the rotation brings them down again.
         sum.rotate_left(29)
     })
 }

@@ -33,12 +33,14 @@ const SHARED: [(u64, &str); 18] = [
 ];
 
 pub(super) fn kind(path: &Path) -> Kind {
+    // The directory's: the file itself may not be there yet.
     let found = path
         .parent()
         .and_then(|directory| rustix::fs::statfs(directory).ok());
     // Its type differs between processors.
     #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
     let magic = found.map(|found| found.f_type as u64 & 0xffff_ffff);
+    // No answer is no finding: `diagnose` must not fail for it.
     magic.map_or(Kind::Other, kind_of)
 }
 
@@ -46,6 +48,7 @@ fn kind_of(magic: u64) -> Kind {
     let shared = SHARED.iter().find(|(shared, _)| *shared == magic);
     match (magic, shared) {
         (TMPFS | RAMFS, _) => Kind::Memory,
+        // Where containers keep what they write; it goes with the container.
         (OVERLAYFS, _) => Kind::Container,
         (_, Some((_, name))) => Kind::Shared(name),
         _ => Kind::Other,
