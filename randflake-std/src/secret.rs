@@ -15,7 +15,7 @@ use crate::private_file::{self, FileRefusal, Readers, RefusalReason};
 const LEN: usize = 16;
 const HEX_LEN: usize = 2 * LEN;
 /// Longer than any hexadecimal secret with the white space around it.
-const MAX_FILE_LEN: u64 = 256;
+const MAX_FILE_LEN: u16 = 256;
 
 /// A 16-byte secret. Wiped on drop, never shown.
 ///
@@ -88,8 +88,8 @@ impl Secret {
         let (file, readers) = private_file::open_key(path)?;
         // A file of another kind is refused by its first bytes, however long it is.
         // Where it grows, it would leave a copy behind that nothing wipes.
-        let mut text = Zeroizing::new(String::with_capacity(2 * MAX_FILE_LEN as usize));
-        file.take(MAX_FILE_LEN)
+        let mut text = Zeroizing::new(String::with_capacity(2 * usize::from(MAX_FILE_LEN)));
+        file.take(MAX_FILE_LEN.into())
             .read_to_string(&mut text)
             .map_err(|error| FileRefusal::io(path, error))?;
         Ok((Self::from_hex(text.trim())?, readers))
