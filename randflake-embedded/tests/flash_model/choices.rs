@@ -1,0 +1,59 @@
+//! All that may happen in a run, one run after the other.
+
+use core::cell::RefCell;
+
+/// A run asks at each turn which way to go. The first run takes the first way everywhere; each next run another way at
+/// the last turn that has one left.
+#[derive(Debug, Default)]
+pub(crate) struct Choices(RefCell<Path>);
+
+#[derive(Debug, Default)]
+struct Path {
+    /// The way that is taken at each turn, and how many there are.
+    turns: Vec<(usize, usize)>,
+    at: usize,
+}
+
+impl Choices {
+    /// Takes these ways, and then the first everywhere.
+    pub(crate) fn along(taken: Vec<usize>) -> Self {
+        // How many ways there are does not matter to a run that nothing follows.
+        let turns = taken.into_iter().map(|way| (way, 0)).collect();
+        Self(RefCell::new(Path { turns, at: 0 }))
+    }
+
+    /// One of so many, from 0.
+    pub(crate) fn one_of(&self, ways: usize) -> usize {
+        let mut path = self.0.borrow_mut();
+        let at = path.at;
+        path.at += 1;
+        if at == path.turns.len() {
+            path.turns.push((0, ways));
+        }
+        let (way, known) = path.turns[at];
+        assert!(
+            known == ways || known == 0,
+            "a run depends on more than its choices"
+        );
+        way
+    }
+
+    /// The ways taken so far in this run.
+    pub(crate) fn taken(&self) -> Vec<usize> {
+        let path = self.0.borrow();
+        path.turns[..path.at].iter().map(|(way, _)| *way).collect()
+    }
+
+    /// Whether there is another run.
+    pub(crate) fn next_run(&self) -> bool {
+        let mut path = self.0.borrow_mut();
+        path.at = 0;
+        while let Some((way, ways)) = path.turns.pop() {
+            if way + 1 < ways {
+                path.turns.push((way + 1, ways));
+                return true;
+            }
+        }
+        false
+    }
+}
