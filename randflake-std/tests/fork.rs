@@ -62,33 +62,63 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
 /// A lock that another thread had at the fork is never free in the child.
 #[test]
 fn a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have() {
-    const FORKS: usize = 400;
     let namespace = Namespace::new("test", Randflake).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let secret = Secret::from_bytes([7; 16]);
     let handle = Handle::builder(&secret, store).build().unwrap();
-    let running = Arc::new(());
-    let (watched, is_running) = (handle.clone(), Arc::clone(&running));
-    let watch = move || while Arc::strong_count(&is_running) > 1 && watched.health().is_ready() {};
-    let watching = thread::spawn(watch);
     let asked = || {
-        // A child that hangs is killed, and fails the test.
-        #[expect(unsafe_code, reason = "an alarm is a system call")]
-        // SAFETY: it touches nothing of this process's memory.
-        let _no_former_one = unsafe { libc::alarm(60) };
         let refused = handle.generate_wait(LIMIT) == Err(GenerateError::InForkedChild);
-        if refused && !handle.health().is_ready() {
+        let is_empty = handle.lease().leases.is_empty() && format!("{handle:?}").contains("[]");
+        if refused && is_empty && !handle.health().is_ready() {
             REFUSED
         } else {
             ISSUED
         }
     };
-    for _ in 0..FORKS {
-        assert_eq!(in_child(asked), REFUSED);
-    }
-    drop(running);
-    watching.join().unwrap();
-    assert!(handle.health().is_ready());
+    fork_while(|| assert!(handle.health().is_ready()), asked);
+    assert_eq!(handle.lease().leases.len(), 1);
+}
+
+#[test]
+fn a_forked_child_sees_no_segments_of_its_parent_s_and_does_not_wait_for_its_threads() {
+    let namespace = Namespace::new("test", Randflake).unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let numbers = Segments::builder(store).build().unwrap();
+    let asked = || {
+        let status = numbers.status();
+        let shown = format!("{numbers:?}");
+        if (status.remaining, status.length) == (0, 0) && shown.contains("remaining: 0") {
+            REFUSED
+        } else {
+            ISSUED
+        }
+    };
+    fork_while(|| assert!(numbers.status().remaining > 0), asked);
+}
+
+/// Forks often while a thread takes locks all the time; no child may wait for that thread.
+fn fork_while(lock: impl Fn() + Sync, asked: impl Fn() -> i32) {
+    const FORKS: usize = 400;
+    let in_time = || {
+        // A child that hangs is killed, and fails the test.
+        #[expect(unsafe_code, reason = "an alarm is a system call")]
+        // SAFETY: it touches nothing of this process's memory.
+        let _no_former_one = unsafe { libc::alarm(60) };
+        asked()
+    };
+    let running = Arc::new(());
+    thread::scope(|scope| {
+        // Dropped by a panic, too.
+        let _ends = Arc::clone(&running);
+        scope.spawn(|| {
+            while Arc::strong_count(&running) > 1 {
+                lock();
+            }
+        });
+        for _ in 0..FORKS {
+            assert_eq!(in_child(in_time), REFUSED);
+        }
+    });
 }
 
 /// Parent and child have the rest of the same block.

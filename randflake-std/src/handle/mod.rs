@@ -175,10 +175,21 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
     }
 
-    /// Returns the current state of the leases.
+    /// Returns the current state of the leases; that of a handle without any in a forked child, since they are its
+    /// parent's.
     #[must_use]
     pub fn lease(&self) -> LeaseStatus<L> {
         let shared = &*self.0.0;
+        // As in `health`: the lock may never be free in a forked child.
+        if shared.check_process().is_err() {
+            return LeaseStatus {
+                leases: Vec::new(),
+                remaining: Duration::ZERO,
+                losses: Losses::default(),
+                last_error: None,
+                shortage: None,
+            };
+        }
         let slots = shared.slots.read();
         let issuers = slots.iter().filter_map(Slot::get);
         let phase = shared.phase.lock();

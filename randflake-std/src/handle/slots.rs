@@ -164,7 +164,9 @@ impl<T> Drop for Slots<T> {
         let slots = self.lasting.iter_mut().chain(&mut self.changing);
         let current = slots.map(|slot| *slot.0.get_mut());
         free(current.filter_map(NonNull::new));
-        free(self.former().drain(..));
+        // Not locked: in a forked child another thread may have had the lock.
+        let former = self.former.get_mut();
+        free(former.unwrap_or_else(PoisonError::into_inner).drain(..));
     }
 }
 

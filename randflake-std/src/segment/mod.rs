@@ -146,7 +146,7 @@ impl<P: Permutation> Segments<P> {
         }
     }
 
-    /// The numbers left, and the state of the store.
+    /// The numbers left, and the state of the store. In a forked child there are none: they are its parent's.
     #[must_use]
     pub fn status(&self) -> SegmentsStatus {
         self.0.0.status()

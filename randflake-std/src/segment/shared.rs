@@ -131,6 +131,15 @@ impl<P: Permutation> SharedSegments<P> {
     }
 
     pub(super) fn status(&self) -> SegmentsStatus {
+        // Before the lock, which in a forked child may be another thread's for ever. The numbers are the parent's.
+        if self.check_process().is_err() {
+            return SegmentsStatus {
+                remaining: 0,
+                length: 0,
+                away_for: None,
+                last_error: None,
+            };
+        }
         let phase = self.phase();
         SegmentsStatus {
             remaining: self.buffer.remaining(),
