@@ -61,18 +61,22 @@ pub fn open(path: &Path) -> Result<File, FileRefusal> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
     os::private_file(&mut options);
-    let file = options.open(path).map_err(|error| {
-        // Systems differ in the error that `O_NOFOLLOW` makes of a link.
-        let is_link = path.is_symlink();
-        FileRefusal::at(path)(if is_link {
-            RefusalReason::Link
-        } else {
-            error.into()
-        })
-    })?;
+    let file = options.open(path);
+    let file = file.map_err(|error| not_opened(path, path.symlink_metadata(), error))?;
     let found = os::found(&file).map_err(FileRefusal::at(path))?;
     checked(found, path)?;
     Ok(file)
+}
+
+/// Says what stands at a path in the place of a file, if that is why it was not opened.
+fn not_opened(path: &Path, found: io::Result<Metadata>, error: io::Error) -> FileRefusal {
+    // By what is there: systems differ in the error that `O_NOFOLLOW` makes of a link, and that of a socket is the one of
+    // a device that is missing.
+    FileRefusal::at(path)(match found {
+        Ok(found) if found.is_symlink() => RefusalReason::Link,
+        Ok(found) if !found.is_file() => RefusalReason::NotAFile,
+        _ => error.into(),
+    })
 }
 
 /// Writes a new file, for its owner alone, and waits until it is on the disk.
@@ -158,12 +162,15 @@ pub fn open_settings(path: &Path) -> Result<(File, Metadata), FileRefusal> {
 }
 
 fn open_owned(path: &Path) -> Result<(File, Metadata), FileRefusal> {
-    let file = File::open(path).map_err(FileRefusal::at(path))?;
+    let mut options = OpenOptions::new();
+    os::without_wait(options.read(true));
+    let file = options.open(path);
+    let file = file.map_err(|error| not_opened(path, path.metadata(), error))?;
     let place = follow(path)?;
     check_directory(directory_of(&place))?;
     // The open file is asked, not the path: it cannot be another one by then.
     let metadata = file.metadata().map_err(FileRefusal::at(path))?;
-    if metadata.is_dir() {
+    if !metadata.is_file() {
         return Err(FileRefusal::at(path)(RefusalReason::NotAFile));
     }
     os::check_owner(&metadata).map_err(FileRefusal::at(path))?;

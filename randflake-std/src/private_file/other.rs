@@ -11,6 +11,8 @@ pub(super) type Mount = ();
 
 pub(super) fn private_file(_: &mut OpenOptions) {}
 
+pub(super) fn without_wait(_: &mut OpenOptions) {}
+
 pub(super) fn private_directory(_: &mut DirBuilder) {}
 
 pub(super) fn found(file: &File) -> io::Result<(Found, Mount)> {

@@ -38,7 +38,7 @@ pub enum RefusalReason {
     },
     /// The file is a symbolic link, where none may be.
     Link,
-    /// It is a directory, a device or such.
+    /// It is a directory, a named pipe, a socket or a device.
     NotAFile,
     /// The file has several names (hard links).
     Names {
@@ -103,7 +103,9 @@ impl Display for RefusalReason {
                 "is a symbolic link, and what is written or locked here must not be elsewhere: \
                  remove the link",
             ),
-            Self::NotAFile => f.write_str("is not a file"),
+            Self::NotAFile => f.write_str(
+                "is not a regular file, but a directory, a named pipe, a socket or a device: give the path of a file",
+            ),
             Self::Names { count } => write!(
                 f,
                 "has {count} names (hard links), and what is written under one is lost under another: \

@@ -29,9 +29,13 @@ const OTHERS_WRITE: u32 = 0o002;
 pub(super) type Mount = Option<u64>;
 
 pub(super) fn private_file(options: &mut OpenOptions) {
-    // `O_NONBLOCK`: opening a named pipe would wait for its other end for ever.
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     options.mode(0o600).custom_flags(flags.bits().cast_signed());
+}
+
+/// Opening a named pipe would wait for its other end for ever.
+pub(super) fn without_wait(options: &mut OpenOptions) {
+    options.custom_flags(OFlags::NONBLOCK.bits().cast_signed());
 }
 
 pub(super) fn private_directory(builder: &mut DirBuilder) {

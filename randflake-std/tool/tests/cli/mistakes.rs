@@ -1,6 +1,8 @@
 //! What new users do wrong, each with what helps them
 
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
 
 use crate::user::{KEY, User, words};
 
@@ -226,8 +228,28 @@ fn a_secret_in_place_of_a_file_s_name_is_not_shown() {
         "{said}"
     );
     assert!(!said.contains(KEY));
-    let said = user.run(&["generate", "--key-file", "."]).fails(1);
-    assert_eq!(said, "secret file: . is not a file");
+}
+
+/// A named pipe would be waited for, and a device has no end.
+#[test]
+fn what_is_no_regular_file_is_no_secret() {
+    use std::os::unix::net::UnixListener;
+
+    let user = User::new();
+    let _socket = UnixListener::bind(user.path("socket")).unwrap();
+    let pipe = Command::new("mkfifo").arg(user.path("pipe")).status();
+    assert!(pipe.unwrap().success());
+    symlink("pipe", user.path("link")).unwrap();
+    for path in [".", "/dev/zero", "socket", "pipe", "link"] {
+        let said = user.run(&["generate", "--key-file", path]).fails(1);
+        assert_eq!(
+            said,
+            format!(
+                "secret file: {path} is not a regular file, but a directory, a named pipe, a socket or a device: give the \
+                 path of a file"
+            )
+        );
+    }
 }
 
 #[test]
