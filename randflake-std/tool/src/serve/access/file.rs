@@ -6,6 +6,7 @@ use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
 use core::time::Duration;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use clap::ValueEnum;
@@ -45,46 +46,67 @@ impl TokenLine {
 /// The first line of a file, which says its version. A file without it has this version, too.
 pub(crate) const VERSION_LINE: &str = "version=1";
 
-/// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
-pub(super) fn parse(text: &str, before: &[Arc<Principal>]) -> Result<Vec<Arc<Principal>>, String> {
-    let mut principals: Vec<Arc<Principal>> = Vec::new();
-    for (index, (number, line)) in crate::serve::key_values::lines(text).enumerate() {
-        let wrong = |problem: String| format!("line {number}: {problem}");
-        // Before the words are read, of which a later version may have others.
-        if line.starts_with("version=") {
-            check_version(line, index == 0).map_err(wrong)?;
-            continue;
+/// The tokens of a file, found by their hashes and names.
+#[derive(Default)]
+pub(super) struct Tokens {
+    by_hash: HashMap<Hash, Arc<Principal>>,
+    /// Of two of one name the one that does not expire.
+    by_name: HashMap<String, Arc<Principal>>,
+}
+
+impl Tokens {
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &Arc<Principal>> {
+        self.by_hash.values()
+    }
+
+    pub(super) fn find(&self, hash: &Hash) -> Option<&Arc<Principal>> {
+        self.by_hash.get(hash)
+    }
+
+    /// Reads the file. A token that was there before keeps what is left of its quotas; those of one name share them.
+    pub(super) fn parse(text: &str, before: &Self) -> Result<Self, String> {
+        let mut tokens = Self::default();
+        for (index, (number, line)) in crate::serve::key_values::lines(text).enumerate() {
+            let wrong = |problem: String| format!("line {number}: {problem}");
+            // Before the words are read, of which a later version may have others.
+            if line.starts_with("version=") {
+                check_version(line, index == 0).map_err(wrong)?;
+                continue;
+            }
+            tokens
+                .add(line.parse().map_err(wrong)?, before)
+                .map_err(wrong)?;
         }
-        let line: TokenLine = line.parse().map_err(wrong)?;
-        let is_namesake = |other: &&Arc<Principal>| other.name() == line.name;
-        for other in &principals {
-            // Otherwise two clients with one name would share leases, devices and quotas without anybody's wish.
-            if is_namesake(&other) && !other.expires() && line.until.is_none() {
-                let message = format!(
-                    "the name {:?} is used twice: each token needs its own; of two lines of one name, all but the last need \
-                     until=, as `randflake token rotate` writes it",
-                    line.name
-                );
-                return Err(wrong(message));
-            }
-            if other.is_of(&line.hash) {
-                return Err(wrong(format!(
-                    "this is also the token of {:?}",
-                    other.name()
-                )));
-            }
+        Ok(tokens)
+    }
+
+    fn add(&mut self, line: TokenLine, before: &Self) -> Result<(), String> {
+        let namesake = self.by_name.get(&line.name);
+        // Otherwise two clients with one name would share leases, devices and quotas without anybody's wish.
+        if line.until.is_none() && namesake.is_some_and(|namesake| !namesake.expires()) {
+            return Err(format!(
+                "the name {:?} is used twice: each token needs its own; of two lines of one name, all but the last need \
+                 until=, as `randflake token rotate` writes it",
+                line.name
+            ));
+        }
+        if let Some(other) = self.find(&line.hash) {
+            return Err(format!("this is also the token of {:?}", other.name()));
         }
         // A rotated token, or one with other rights, is the same client: it goes on with what is left of the quotas.
-        // Lines of this file first: the two of a rotation share one quota from the first reading
-        // on.
-        let namesake = principals.iter().find(is_namesake);
+        // Lines of this file first: the two of a rotation share one quota from the first reading on.
         let old = namesake
-            .or_else(|| before.iter().find(|old| old.is_of(&line.hash)))
-            .or_else(|| before.iter().find(is_namesake));
-        let old = old.map(Arc::clone);
-        principals.push(Arc::new(Principal::new(line, old.as_deref())));
+            .or_else(|| before.find(&line.hash))
+            .or_else(|| before.by_name.get(&line.name));
+        let is_main = line.until.is_none() || namesake.is_none();
+        let (name, hash) = (line.name.clone(), line.hash);
+        let principal = Arc::new(Principal::new(line, old.map(|old| &**old)));
+        if is_main {
+            self.by_name.insert(name, Arc::clone(&principal));
+        }
+        self.by_hash.insert(hash, principal);
+        Ok(())
     }
-    Ok(principals)
 }
 
 fn check_version(line: &str, is_first: bool) -> Result<(), String> {
@@ -105,7 +127,7 @@ fn check_version(line: &str, is_first: bool) -> Result<(), String> {
 
 /// Checks that a text is a valid file of tokens.
 pub(crate) fn check(text: &str) -> Result<(), String> {
-    parse(text, &[]).map(drop)
+    Tokens::parse(text, &Tokens::default()).map(drop)
 }
 
 impl FromStr for TokenLine {
@@ -218,6 +240,10 @@ mod tests {
 
     const HASH: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
+    fn read(text: &str, before: &Tokens) -> Tokens {
+        Tokens::parse(text, before).unwrap()
+    }
+
     #[test]
     fn a_line_is_read_as_it_is_written() {
         let text = format!(
@@ -271,7 +297,7 @@ mod tests {
                 "line 2: the version must be in the first line",
             ),
         ] {
-            let told = parse(&text, &[]).unwrap_err();
+            let told = check(&text).unwrap_err();
             assert!(told.starts_with(problem), "{told}");
         }
     }
@@ -280,29 +306,53 @@ mod tests {
     fn a_file_may_say_its_version() {
         let line = format!("name=a sha256={HASH} scopes=ids namespaces=*");
         for text in [line.clone(), format!("{VERSION_LINE}\n\n{line}\n")] {
-            assert_eq!(parse(&text, &[]).unwrap().len(), 1, "{text}");
+            assert_eq!(read(&text, &Tokens::default()).all().len(), 1, "{text}");
         }
     }
 
     #[test]
     fn a_quota_goes_on_in_the_next_version() {
         let text = format!("name=a sha256={HASH} scopes=ids namespaces=* ids_per_second=10");
-        let first = parse(&text, &[]).unwrap();
-        first[0].take_ids(10).unwrap();
-        let second = parse(&text, &first).unwrap();
-        assert!(second[0].take_ids(10).is_err());
+        let first = read(&text, &Tokens::default());
+        first.by_name["a"].take_ids(10).unwrap();
+        let second = read(&text, &first);
+        assert!(second.by_name["a"].take_ids(10).is_err());
     }
 
     #[test]
     fn two_of_one_name_share_their_quotas_and_one_expires() {
         let new = format!("name=a sha256={HASH} scopes=ids namespaces=* ids_per_second=10");
         let old = new.replace("ba78", "ba79");
-        let both = format!("{old} until=2999-01-01T00:00:00Z\n{new}");
-        let [first, second] = <[_; 2]>::try_from(parse(&both, &[]).unwrap()).unwrap();
-        first.take_ids(10).unwrap();
-        assert!(second.take_ids(1).is_err());
-        // The new one goes on with them when it is alone.
-        let alone = parse(&new, &[first]).unwrap();
-        assert!(alone[0].take_ids(1).is_err());
+        let old = format!("{old} until=2999-01-01T00:00:00Z");
+        for both in [format!("{old}\n{new}"), format!("{new}\n{old}")] {
+            let both = read(&both, &Tokens::default());
+            let mut tokens = both.all();
+            tokens.next().unwrap().take_ids(10).unwrap();
+            assert!(tokens.next().unwrap().take_ids(1).is_err());
+            // The new one goes on with them when it is alone.
+            let alone = read(&new, &both);
+            assert!(alone.by_name["a"].take_ids(1).is_err());
+        }
+    }
+
+    /// A file may have 100,000, and to compare each with each would take minutes.
+    #[test]
+    fn many_tokens_are_read_and_found() {
+        const COUNT: usize = 30_000;
+        let hash = |number: usize| format!("{number:064x}");
+        let line = |number| {
+            format!(
+                "name=t{number} sha256={} scopes=ids namespaces=*\n",
+                hash(number)
+            )
+        };
+        let text: String = (0..COUNT).map(line).collect();
+        let tokens = read(&text, &Tokens::default());
+        let again = read(&text, &tokens);
+        for number in [0, COUNT - 1] {
+            let hash = Hash::from_hex(&hash(number)).unwrap();
+            assert_eq!(again.find(&hash).unwrap().name(), format!("t{number}"));
+        }
+        assert_eq!(again.all().len(), COUNT);
     }
 }

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
+use self::file::Tokens;
 pub(crate) use self::file::{TokenLine, VERSION_LINE, check, name, node_ids};
 pub(crate) use self::pattern::Pattern;
 pub(crate) use self::principal::Principal;
@@ -32,7 +33,7 @@ pub(crate) struct Access {
     /// File of tokens; `None` if no token is needed.
     file: Option<Watched>,
     // Watched by idle connections, which learn by it that their token may be gone: see `revoked`.
-    principals: watch::Sender<Arc<Vec<Arc<Principal>>>>,
+    tokens: watch::Sender<Arc<Tokens>>,
     /// Version of the file; connections look up their token again when it changes.
     version: AtomicU64,
     /// The file could not be read when it had changed: tokens that were removed from it still count.
@@ -46,7 +47,7 @@ impl Access {
     pub(crate) fn open() -> Self {
         Self {
             file: None,
-            principals: watch::Sender::default(),
+            tokens: watch::Sender::default(),
             version: AtomicU64::new(0),
             is_stale: AtomicBool::new(false),
             anybody: Arc::new(Principal::anybody()),
@@ -57,10 +58,11 @@ impl Access {
     pub(crate) fn from_file(path: PathBuf) -> Result<Self, Failure> {
         let file = Watched::new(path);
         let text = file.read("the tokens").map_err(Failure::failed)?;
-        let principals = file::parse(&text, &[]).map_err(|problem| file.wrong(&problem))?;
+        let tokens = Tokens::parse(&text, &Tokens::default());
+        let tokens = tokens.map_err(|problem| file.wrong(&problem))?;
         Ok(Self {
             file: Some(file),
-            principals: watch::Sender::new(Arc::new(principals)),
+            tokens: watch::Sender::new(Arc::new(tokens)),
             ..Self::open()
         })
     }
@@ -101,17 +103,9 @@ impl Access {
         Ok(principal)
     }
 
-    /// Principal of a token's hash. All are compared, each in constant time: how long it takes tells neither how much of a
-    /// guess was right nor whose it would be.
+    /// Principal of a token's hash. How long it takes may tell of the hash, from which nobody finds a token.
     pub(crate) fn find(&self, hash: &Hash) -> Option<Arc<Principal>> {
-        let principals = self.principals();
-        let mut found = None;
-        for principal in principals.iter() {
-            if principal.is_of(hash) {
-                found = Some(principal);
-            }
-        }
-        found.cloned()
+        self.tokens.borrow().find(hash).cloned()
     }
 
     /// Returns once the token of a connection is no longer valid, and has not become so again for a while. Such a connection
@@ -125,7 +119,7 @@ impl Access {
             let found = token().map(|token| self.find(&token));
             found.is_none_or(|found| found.is_some_and(|principal| !principal.has_expired()))
         };
-        let mut reads = self.principals.subscribe();
+        let mut reads = self.tokens.subscribe();
         loop {
             if !is_valid() {
                 sleep(GRACE).await;
@@ -146,15 +140,14 @@ impl Access {
         if !file.has_changed() && !always {
             return Ok(false);
         }
-        let before = self.principals();
+        let before = Arc::clone(&self.tokens.borrow());
         let read = file.read("the tokens").map_err(Failure::failed);
         let parsed = read
-            .and_then(|text| file::parse(&text, &before).map_err(|problem| file.wrong(&problem)));
+            .and_then(|text| Tokens::parse(&text, &before).map_err(|problem| file.wrong(&problem)));
         self.is_stale.store(parsed.is_err(), Ordering::Relaxed);
         // A file that is half written is wrong in most cases: it must not lock everybody out.
-        let principals = parsed?;
-        self.principals.send_replace(Arc::new(principals));
-        // After the principals, so that who sees the new version finds them.
+        self.tokens.send_replace(Arc::new(parsed?));
+        // After the tokens, so that who sees the new version finds them.
         self.version.fetch_add(1, Ordering::Release);
         Ok(true)
     }
@@ -164,20 +157,15 @@ impl Access {
         self.is_stale.load(Ordering::Relaxed)
     }
 
-    fn principals(&self) -> Arc<Vec<Arc<Principal>>> {
-        Arc::clone(&self.principals.borrow())
-    }
-
     /// Number of tokens in the file, also expired ones.
     pub(crate) fn count(&self) -> usize {
-        self.principals().len()
+        self.tokens.borrow().all().len()
     }
 
     /// Number of tokens that have not expired.
     pub(crate) fn valid(&self) -> usize {
-        let principals = self.principals();
-        let valid = principals.iter().filter(|known| !known.has_expired());
-        valid.count()
+        let tokens = Arc::clone(&self.tokens.borrow());
+        tokens.all().filter(|known| !known.has_expired()).count()
     }
 
     /// Whether every client is refused, because no token is valid: the file was emptied, or all in it have expired.

@@ -102,10 +102,6 @@ impl Principal {
         self.hash.as_ref()
     }
 
-    pub(super) fn is_of(&self, hash: &Hash) -> bool {
-        self.hash.is_some_and(|own| own.is(hash))
-    }
-
     pub(super) fn expires(&self) -> bool {
         self.until.is_some()
     }

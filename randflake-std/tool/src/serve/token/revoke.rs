@@ -47,7 +47,7 @@ impl Revoke {
                 )));
             }
         }
-        let is_revoked = |token: &TokenLine| revoked.iter().any(|one| one.hash.is(&token.hash));
+        let is_revoked = |token: &TokenLine| revoked.iter().any(|one| one.hash == token.hash);
         // An expired token opens nothing, so it counts as none.
         let is_admin =
             |token: &&TokenLine| token.scopes.contains(&Scope::Admin) && !token.has_expired(now());
