@@ -59,12 +59,12 @@ struct CachedBoard {
 }
 
 /// The boards of all namespaces.
-pub(super) struct Boards(HashMap<String, Mutex<CachedBoard>>);
+pub(super) struct Boards(HashMap<String, Arc<Mutex<CachedBoard>>>);
 
 impl Boards {
     pub(super) fn of_all(service: &Service) -> Self {
         let names = service.spaces().map(|space| space.name().to_owned());
-        Self(names.map(|name| (name, Mutex::default())).collect())
+        Self(names.map(|name| (name, Arc::default())).collect())
     }
 
     pub(super) async fn of(&self, space: &Arc<ServedNamespace>) -> Result<StatusBoard, String> {
@@ -73,20 +73,28 @@ impl Boards {
         };
         // Held while the store is asked: who comes meanwhile waits for that answer, and a page that many look at costs one
         // read of all leases.
-        let mut kept = kept.lock().await;
+        let mut kept = Arc::clone(kept).lock_owned().await;
         if let Some((taken, board)) = &kept.board
             && taken.elapsed() < KEPT
         {
             return board.clone();
         }
-        let trends = Arc::clone(&kept.trends);
-        let take = move |store: &mut LeaseStore| Ok(StatusBoard::take(store, &mut lock(&trends))?);
-        // The server's own read: it takes no turn of the token that happened to come first.
-        let taken = space.read_store(None, take).await;
-        let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
-        // A failure, too: while the store is away, not every look may wait for it.
-        kept.board = Some((Instant::now(), board.clone()));
-        board
+        let space = Arc::clone(space);
+        // A task of its own, with the lock: who waits no longer, as a scrape of a slow store, does not end the read, and must
+        // not let the next one begin another.
+        let reading = tokio::spawn(async move {
+            let trends = Arc::clone(&kept.trends);
+            let take =
+                move |store: &mut LeaseStore| Ok(StatusBoard::take(store, &mut lock(&trends))?);
+            // The server's own read: it takes no turn of the token that happened to come first.
+            let taken = space.read_store(None, take).await;
+            let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
+            // A failure, too: while the store is away, not every look may wait for it.
+            kept.board = Some((Instant::now(), board.clone()));
+            board
+        });
+        let stopping = |_| Err("the server is stopping".to_owned());
+        reading.await.unwrap_or_else(stopping)
     }
 }
 
@@ -180,4 +188,49 @@ fn draw(snapshot: &Snapshot, total: u64) -> (NodeIdCounts, NodeMap) {
         contested,
     };
     (counts, map)
+}
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::{AtomicU32, Ordering};
+    use std::sync::mpsc;
+
+    use randflake_std::lease::{MemoryStore, Namespace};
+    use randflake_std::randflake_core::Layout as _;
+    use randflake_std::{Randflake, SystemClock};
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::serve::access::Access;
+    use crate::serve::log::RequestLog;
+    use crate::serve::service::served_namespace::Configured;
+
+    #[tokio::test]
+    async fn however_many_scrapes_give_up_a_slow_store_is_asked_once() {
+        let namespace = Namespace::new("orders", Randflake::SPEC).unwrap();
+        let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
+        let (end, ended) = mpsc::channel::<()>();
+        let ended = StdMutex::new(ended);
+        let opened = Arc::<AtomicU32>::default();
+        let count = Arc::clone(&opened);
+        let space = ServedNamespace::new(Configured {
+            namespace,
+            cipher: None,
+            open: Box::new(move || {
+                count.fetch_add(1, Ordering::Relaxed);
+                _ = lock(&ended).recv();
+                Ok(store.clone().into())
+            }),
+        });
+        let service = Service::new([space], Access::open(), RequestLog::default());
+        let boards = Boards::of_all(&service);
+        let space = service.spaces().next().unwrap();
+        for _ in 0..3 {
+            let scrape = timeout(Duration::from_millis(20), boards.of(space));
+            assert!(scrape.await.is_err());
+        }
+        drop(end);
+        assert!(boards.of(space).await.is_ok());
+        assert_eq!(opened.load(Ordering::Relaxed), 1);
+    }
 }

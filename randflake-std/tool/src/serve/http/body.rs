@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use axum::body::{Bytes, HttpBody as _};
-use axum::extract::{FromRequest, Request};
+use axum::extract::{DefaultBodyLimit, FromRequest, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -27,7 +27,7 @@ pub(super) struct Json<T>(pub(super) T);
 
 /// Reads a JSON document of a request of at most so many bytes. The memory is held as long as the share.
 pub(super) async fn json<T: DeserializeOwned>(
-    request: Request,
+    mut request: Request,
     most: usize,
 ) -> Result<(T, Option<Share>), Refusal> {
     // A page of another site may send a form or plain text unasked, but asks (CORS) before it sends JSON.
@@ -46,6 +46,8 @@ pub(super) async fn json<T: DeserializeOwned>(
     let len = len.unwrap_or(most).min(most);
     // Before a byte of it is read, for the longest that it may become.
     let share = BodyMemory::of(&request).take(len * PARSED).await?;
+    // A body whose length is not announced ends here, and not at the library's own limit.
+    DefaultBodyLimit::max(most).apply(&mut request);
     let read = timeout(PATIENCE, Bytes::from_request(request, &())).await;
     let read = read.map_err(|_| {
         let message = format!("the body took over {} s", PATIENCE.as_secs());
@@ -58,9 +60,6 @@ pub(super) async fn json<T: DeserializeOwned>(
             Refusal::invalid(format!("the body cannot be read: {}", error.body_text()))
         }
     })?;
-    if bytes.len() > most {
-        return Err(too_long(most));
-    }
     let wrong =
         |problem: &str| Refusal::invalid(format!("the body is not what is allowed: {problem}"));
     if !bytes.trim_ascii_start().starts_with(b"{") {
@@ -90,5 +89,50 @@ impl<T: Serialize> IntoResponse for Json<T> {
         let mut body = serde_json::to_vec(&self.0).unwrap_or_default();
         body.push(b'\n');
         ([(CONTENT_TYPE, "application/json")], body).into_response()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::convert::Infallible;
+    use core::pin::Pin;
+    use core::sync::atomic::{AtomicUsize, Ordering};
+    use core::task::{Context, Poll};
+    use std::sync::Arc;
+
+    use axum::body::{Body, HttpBody};
+    use hyper::body::Frame;
+
+    use super::*;
+
+    const FRAME: usize = 1 << 10;
+
+    /// A body without an end, whose length is not announced; it counts what is taken of it.
+    struct Endless(Arc<AtomicUsize>);
+
+    impl HttpBody for Endless {
+        type Data = Bytes;
+        type Error = Infallible;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+            self.0.fetch_add(FRAME, Ordering::Relaxed);
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[b' '; FRAME])))))
+        }
+    }
+
+    #[tokio::test]
+    async fn no_more_is_read_than_memory_was_taken_for() {
+        const MOST: usize = 80 << 10;
+        let taken = Arc::default();
+        let request = Request::post("/").header(CONTENT_TYPE, "application/json");
+        let request = request
+            .body(Body::new(Endless(Arc::clone(&taken))))
+            .unwrap();
+        let refusal = json::<serde_json::Value>(request, MOST).await.err();
+        assert_eq!(refusal.unwrap().kind, RefusalKind::TooLarge);
+        assert!(taken.load(Ordering::Relaxed) <= MOST + FRAME);
     }
 }

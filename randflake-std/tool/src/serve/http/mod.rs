@@ -39,7 +39,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::HeaderValue;
 use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
 use axum::middleware::{Next, from_fn_with_state};
@@ -109,8 +109,6 @@ fn router(app: Arc<App>) -> Router {
     router
         .fallback(no_path)
         .method_not_allowed_fallback(no_method)
-        // Also of bodies whose length is not announced.
-        .layer(DefaultBodyLimit::max(body::MAX_LEN))
         // The last layer is the outermost: paths that are not there are checked, counted and
         // logged, too.
         .layer(from_fn_with_state(Arc::clone(&app), middleware))
