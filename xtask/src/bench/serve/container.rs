@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::{fs, io};
 
+use super::servers::bound;
+
 /// The limit of the manifests for Kubernetes, in bytes.
 pub(super) const LIMIT: u64 = 256 << 20;
 
@@ -35,7 +37,7 @@ impl Container {
 
     /// Runs a program in it from its first byte on.
     pub(super) fn command(&self, program: &Path) -> Command {
-        let mut command = Command::new("sh");
+        let mut command = bound(Path::new("sh"));
         command.args(["-ec", r#"echo $$ > "$0/cgroup.procs"; exec "$@""#]);
         command.arg(&self.0).arg(program);
         command

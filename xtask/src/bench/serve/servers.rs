@@ -17,6 +17,16 @@ const START: Duration = Duration::from_secs(60);
 /// Columns of `redis-benchmark --csv`.
 const RATE: usize = 1;
 
+/// A command for a process that ends with the thread that starts it, also where a signal ends that: then nothing is dropped.
+pub(super) fn bound(program: &Path) -> Command {
+    if !cfg!(target_os = "linux") {
+        return Command::new(program);
+    }
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
+    command
+}
+
 /// A process that ends with the benchmark.
 pub(super) struct Running(Child);
 
@@ -127,8 +137,7 @@ impl Ours {
     ) -> Result<Self, String> {
         let [resp, http] = [free_port()?, free_port()?];
         let container = settings.container;
-        let mut command =
-            container.map_or_else(|| Command::new(program), |own| own.command(program));
+        let mut command = container.map_or_else(|| bound(program), |own| own.command(program));
         command
             .args(["serve", "--node-ids", settings.node_ids])
             .args(["--resp", &format!("127.0.0.1:{resp}")])
@@ -147,7 +156,7 @@ impl Ours {
 /// Starts Redis, which keeps nothing on disk.
 pub(super) fn redis(scratch: &Scratch, program: &Path) -> Result<(Running, u16), String> {
     let port = free_port()?;
-    let mut command = Command::new(program);
+    let mut command = bound(program);
     command
         .args(["--bind", "127.0.0.1", "--port", &port.to_string()])
         .args(["--save", "", "--appendonly", "no"]);
@@ -186,4 +195,28 @@ fn until(otherwise: &str, is_so: impl Fn() -> bool) -> Result<(), String> {
         thread::sleep(Duration::from_millis(50));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufRead as _, BufReader};
+
+    use super::*;
+
+    /// As at a signal, which drops nothing: the child is waited for, and not ended.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_server_ends_with_what_has_started_it() {
+        let starting = thread::spawn(|| {
+            let mut command = bound(Path::new("sh"));
+            command.args(["-c", "echo; exec sleep 600"]);
+            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+            let said = child.stdout.take().unwrap();
+            // It runs, so that it knows with whom it ends.
+            BufReader::new(said).read_line(&mut String::new()).unwrap();
+            child
+        });
+        let ended = starting.join().unwrap().wait().unwrap();
+        assert!(!ended.success());
+    }
 }
