@@ -53,7 +53,7 @@ fn a_copy_on_another_volume_is_refused_while_the_original_is_there() {
         assert!(said.contains(original.to_str().unwrap()), "{said}");
         acquire(&mut store).unwrap();
     }
-    // As a restored store it begins with a fence.
+    // As a restored store it begins in quarantine.
     fs::remove_dir_all(here.path().join("store")).unwrap();
     is_quarantined(&mut open(&copied).unwrap());
 }
