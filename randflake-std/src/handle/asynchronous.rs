@@ -50,23 +50,23 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// # }
     /// ```
     pub async fn build_async(self) -> Result<Handle<L, P>, BuildError> {
-        let (asking, asked) = mpsc::channel();
-        let (running, ended) = mpsc::channel::<Infallible>();
-        let (answer, answered) = oneshot::channel();
+        let (caller, cancellation) = mpsc::channel();
+        let (thread_alive, thread_end) = mpsc::channel::<Infallible>();
+        let (result, received) = oneshot::channel();
         thread::Builder::new()
             .name("randflake-build".to_owned())
             .spawn(move || {
-                // Dropped at the end of this thread, also by a panic: that is what `ended` waits for.
-                let _running = running;
-                let built = self.build_while(&asked);
+                // Dropped at the end of this thread, also by a panic.
+                let _thread_alive = thread_alive;
+                let built = self.build_while(&cancellation);
                 // Nobody receives any more: the future was dropped when the store had just granted.
-                if let Err(Ok(unwanted)) = answer.send(built) {
+                if let Err(Ok(unwanted)) = result.send(built) {
                     let _ends_by_itself = unwanted.close();
                 }
             })
             .map_err(BuildError::Thread)?;
-        let mut building = Building(Some((asking, ended)));
-        let built = answered.await;
+        let mut building = Building(Some((caller, thread_end)));
+        let built = received.await;
         // It is over, so dropping it cancels nothing.
         building.0 = None;
         built.unwrap_or_else(|_| Err(BuildError::Thread(io::Error::other("it panicked"))))
@@ -78,9 +78,9 @@ struct Building(Option<(mpsc::Sender<Infallible>, mpsc::Receiver<Infallible>)>);
 
 impl Drop for Building {
     fn drop(&mut self) {
-        if let Some((asking, ended)) = self.0.take() {
-            drop(asking);
-            tasks::block(move || _ = ended.recv_timeout(DROP_WAIT));
+        if let Some((caller, thread_end)) = self.0.take() {
+            drop(caller);
+            tasks::block(move || _ = thread_end.recv_timeout(DROP_WAIT));
         }
     }
 }

@@ -239,12 +239,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// itself.
     pub fn build(self) -> Result<Handle<L, P>, BuildError> {
         // A name, not `_`, which would drop the sender at once and so cancel the build.
-        let (_wanted, asked) = mpsc::channel();
-        self.build_while(&asked)
+        let (_caller, cancellation) = mpsc::channel();
+        self.build_while(&cancellation)
     }
 
     /// [`build`](Builder::build), which stops when the caller cancels.
-    pub(super) fn build_while(mut self, asked: &Cancellation) -> Result<Handle<L, P>, BuildError> {
+    pub(super) fn build_while(
+        mut self,
+        cancellation: &Cancellation,
+    ) -> Result<Handle<L, P>, BuildError> {
         self.check()?;
         // Checked first: a lease without a keeper would stay taken until it expires.
         let (keeper, received) = mpsc::channel::<LeaseKeeper<L, P>>();
@@ -272,7 +275,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         };
         // Before the acquire: if the machine is copied during it, both copies may have the grant, and none uses it.
         let generation = self.generation.now();
-        let (acquired, sent) = self.waiting.acquire(&mut client, wanted, asked)?;
+        let (acquired, sent) = self.waiting.acquire(&mut client, wanted, cancellation)?;
         client.warn_of_short_ttl();
         let issuers = Issuer::of_all(self.codec.layout(), &acquired, sent, generation);
         // A grant that is no lease of this layout has no issuer, so nothing was issued from it, and
