@@ -60,9 +60,9 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     // Forms that can be told by looking; most digits are digits in most bases, so base58 and its like are never advised.
     // The order is from what is plain to what is likely. Up to 13 hex digits may as well be a text
     // id, so hex without `0x` is advised for all 16 only.
-    let (name, other) = if text.parse::<i64>().is_ok() {
+    let (name, other) = if reads(TextForm::Int, text) {
         ("a signed number", TextForm::Int)
-    } else if text.parse::<u64>().is_ok() {
+    } else if reads(TextForm::Uint, text) {
         ("an unsigned number", TextForm::Uint)
     } else if text.len() > 16 && reads(TextForm::Uuid, text) {
         ("a UUID", TextForm::Uuid)

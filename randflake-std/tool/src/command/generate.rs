@@ -94,15 +94,12 @@ impl GenerateArgs {
         let node_id = layout.node_id(self.node_id.as_deref())?;
         // Before a secret is made for a layout that cannot issue.
         layout.has_time_left()?;
-        let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
-        // Before the first lease: a signal between the grant and the watch would leave it to
-        // expire.
-        let interrupt = Interrupt::watch()?;
         // A handle renews after a third of the TTL, which must be a tick at least.
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
         let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
         let namespace = self.store.namespace()?;
-        // The builder refuses it as well, but does not know the option that allows it.
+        // The builder refuses it as well, but only after a secret was made, and it does not know the option that
+        // allows it.
         let most = namespace.max_ttl();
         if ttl > most {
             let (ttl, most) = (span(ttl), span(most));
@@ -110,6 +107,10 @@ impl GenerateArgs {
                 "a TTL of {ttl} is too long: at most {most} is allowed, the longest of the namespace (see --max-ttl)"
             )));
         }
+        let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
+        // Before the first lease: a signal between the grant and the watch would leave it to
+        // expire.
+        let interrupt = Interrupt::watch()?;
         let open = self.store.opener(namespace)?;
         // The builder could wait by itself, but not so that a signal ends it.
         let handle = self.wait.until(

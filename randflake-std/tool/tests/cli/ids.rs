@@ -158,7 +158,7 @@ fn what_is_no_id_is_said_with_what_is_allowed() {
         (
             "text",
             "01",
-            "the text has a leading zero, which is not allowed; a signed number needs --from int",
+            "the text has a leading zero, which is not allowed",
         ),
         (
             "text",
@@ -179,6 +179,21 @@ fn what_is_no_id_is_said_with_what_is_allowed() {
             "uint",
             "-1",
             "not a number from 0 to 18446744073709551615; a signed number needs --from int",
+        ),
+        (
+            "int",
+            "+5",
+            "'+', -0 and leading zeros are not allowed: write 5",
+        ),
+        (
+            "int",
+            "-007",
+            "'+', -0 and leading zeros are not allowed: write -7",
+        ),
+        (
+            "uint",
+            "007",
+            "'+', -0 and leading zeros are not allowed: write 7",
         ),
         ("hex", "0x", "not a number of 1 to 16 hex digits"),
         (
