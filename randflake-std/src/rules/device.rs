@@ -70,6 +70,11 @@ pub(crate) fn decide(
                 last_counter: checked_report(counter.ok_or(DeviceError::Unknown { device_id })?)?,
             })
         }
+        (DeviceRequest::New { owner }, None) => Ok(Device {
+            owner: checked_owner(owner)?.to_owned(),
+            last_counter: 0,
+        }),
+        (DeviceRequest::New { .. }, Some(_)) => Err(DeviceError::Known { device_id }),
         // An owner is not told whether it is there.
         (
             DeviceRequest::NextTicket {

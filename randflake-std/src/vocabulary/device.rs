@@ -37,6 +37,11 @@ pub enum DeviceRequest<'a> {
         /// At least one more than the last, at most [`MAX_COUNTER_STEP`] more; one more unless given.
         counter: Option<u32>,
     },
+    /// Makes the record of a device that has none, with counter 0. Of two callers at once only one succeeds.
+    New {
+        /// Its owner; empty: only who operates the store.
+        owner: &'a str,
+    },
     /// Makes the record, sets a counter that was lost, or moves the device to another owner: for an administrator.
     Register {
         /// Its owner from now on. Unless given, the owner stays; a new device has none.
@@ -51,6 +56,11 @@ pub enum DeviceRequest<'a> {
 pub enum DeviceError {
     /// The store has no record of the device: it is new, or the store has forgotten it.
     Unknown {
+        /// Number of the device.
+        device_id: u64,
+    },
+    /// The store has a record of the device, which is not new.
+    Known {
         /// Number of the device.
         device_id: u64,
     },
@@ -81,6 +91,7 @@ pub enum DeviceError {
 
 randflake_core::readable_debug!(DeviceError {
     Unknown,
+    Known,
     NotOwned,
     Counter,
     Exhausted,
@@ -95,6 +106,7 @@ impl Display for DeviceError {
                 "device {device_id:016x} is not known here: an administrator registers it, with counter 0 if it is new, or \
                  with the counter that it reports"
             ),
+            Self::Known { device_id } => write!(f, "device {device_id:016x} is registered already"),
             Self::NotOwned { device_id, owner } => write!(
                 f,
                 "device {device_id:016x} is none of {owner:?}: an administrator registers or moves it"

@@ -10,8 +10,7 @@ use super::{MAX_SKEW, Record};
 #[cfg(doc)]
 use crate::store::LeaseStore;
 
-/// How long a store keeps a lease after its end: as long as the longest lease may last, for the
-/// reasons that `MAX_TTL_LIMIT` gives.
+/// How long a store keeps a lease after its end: a year, so that somebody who looks once a year finds it, and five weeks.
 pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
 /// The leases of a namespace that a store knows, also earlier ones: see [`LeaseStore::history`].

@@ -15,11 +15,12 @@ pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(60);
 /// Longest TTL that is assumed, at least, of a namespace whose record may have been lost: 300 s.
 pub const ASSUMED_MAX_TTL: Duration = Duration::from_secs(300);
 
-/// Highest value that the longest TTL of a namespace may have: 400 days.
+/// Highest value that the longest TTL of a namespace may have: 40 years, 14,610 days.
 ///
-/// The longest leases are those of devices that somebody visits: once a year, and five weeks late. A lease is kept in the
-/// history for as long after its end. After a data loss a namespace grants nothing for its longest TTL, so each day counts.
-pub const MAX_TTL_LIMIT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
+/// The longest leases are grants that a factory programs into devices, for as long as these may last. After a data loss a
+/// namespace grants nothing for its longest TTL, unless a person ends that quarantine: so give such devices a namespace of
+/// their own.
+pub const MAX_TTL_LIMIT: Duration = Duration::from_secs(14_610 * 24 * 60 * 60);
 
 const MAX_NAME_LEN: usize = 64;
 

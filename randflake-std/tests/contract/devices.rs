@@ -183,3 +183,16 @@ pub(crate) fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
     );
     assert!(register(&mut first, DEVICE + 1, Some("a"), None).is_err());
 }
+
+pub(crate) fn a_new_device_is_registered_once(backend: &impl Backend) {
+    let mut first = backend.open(&eight("meters")).unwrap();
+    acquire_one(&mut first, 1);
+    let new = |store: &mut LeaseStore, owner| store.device(DEVICE, &DeviceRequest::New { owner });
+    assert_eq!(new(&mut first, "a").unwrap().last_counter, 0);
+    assert_eq!(next(&mut first, DEVICE, "a", Some(7)).unwrap(), 7);
+    let mut second = backend.open(&eight("meters")).unwrap();
+    let refused = new(&mut second, "b").unwrap_err();
+    assert!(matches!(refused, DeviceError::Known { .. }), "{refused}");
+    let kept = second.device(DEVICE, &DeviceRequest::Look).unwrap();
+    assert_eq!((&*kept.owner, kept.last_counter), ("a", 7));
+}

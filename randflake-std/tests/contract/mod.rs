@@ -140,6 +140,7 @@ macro_rules! contract {
             a_device_is_served_by_one_server_after_the_other,
             a_released_lease_of_a_device_is_free,
             a_device_has_an_owner_and_a_counter,
+            a_new_device_is_registered_once,
         }
     };
     ($backend:expr; $($name:ident,)*) => {

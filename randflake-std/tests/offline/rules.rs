@@ -337,7 +337,7 @@ fn a_longest_ttl_over_the_limit_is_refused_by_name() {
             panic!("{refused:?}");
         };
         assert!(
-            told.contains("one tick of the layout to 400 days are allowed"),
+            told.contains("one tick of the layout to 14610 days are allowed"),
             "{told}"
         );
     }

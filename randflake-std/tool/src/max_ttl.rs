@@ -23,7 +23,7 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     // Refused while the arguments are read, so the message names the option and not the store.
     if time.is_zero() || time > MAX_TTL_LIMIT {
         return Err(
-            "a time above 0 and up to 400 days is allowed, such as 90s, 15m or 1h".to_owned(),
+            "a time above 0 and up to 14610 days is allowed, such as 90s, 15m or 1h".to_owned(),
         );
     }
     Ok(time)

@@ -30,7 +30,7 @@ pub(super) fn split(url: &str) -> Result<(Cow<'_, str>, Option<Duration>), Store
     let time = date::duration(text).filter(|time| !time.is_zero() && *time <= MAX_TTL_LIMIT);
     let time = time.ok_or_else(|| {
         let why =
-            "has a max_ttl that is no time above 0 and up to 400 days, such as 90s, 15m or 1h";
+            "has a max_ttl that is no time above 0 and up to 14610 days, such as 90s, 15m or 1h";
         refused(why, &forms())
     })?;
     let others = query.split('&').filter(|part| value(part).is_none());
