@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 35] = [
     "keygen",
     "generate",
     "explain",
@@ -32,6 +32,7 @@ const COMMANDS: [&str; 34] = [
     "lease ticket",
     "lease device",
     "lease provision",
+    "lease line",
     "doctor",
     "serve",
     "token",

@@ -18,6 +18,7 @@ mod ids;
 mod keys;
 mod layouts;
 mod leases;
+mod line;
 mod max_ttl;
 mod mistakes;
 mod namespaces;

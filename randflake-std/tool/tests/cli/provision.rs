@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use ihex::{Reader, Record};
 use randflake_std::randflake_core::{HorizonRecord, Lease, Randflake};
@@ -10,6 +11,17 @@ use crate::user::{KEY, User};
 
 const BASE: &[&str] = &["lease", "provision", "--page-size", "4096"];
 const PAGES: usize = 2 * 4096;
+const KEYED: [&str; 3] = ["--with-key", "--key-file", "devices.key"];
+
+/// An image, and what a device finds in it.
+pub(crate) fn memory_of(path: impl AsRef<Path>) -> BTreeMap<u32, u8> {
+    read(&fs::read_to_string(path).unwrap())
+}
+
+/// A number of a grant.
+pub(crate) fn word(memory: &BTreeMap<u32, u8>, at: u32) -> u32 {
+    u32::from_le_bytes(bytes(memory, at, 4).try_into().unwrap())
+}
 
 /// Intel HEX as a programmer reads it: each byte by its address.
 fn read(text: &str) -> BTreeMap<u32, u8> {
@@ -58,7 +70,7 @@ fn the_pages_of_a_horizon_are_what_a_device_opens() {
     let pages = fs::read(&out).unwrap();
     assert_eq!((pages.len(), horizon(&pages)), (PAGES, 1_795_339_800));
 
-    // The record alone at an address; a programmer erases the page.
+    // At an address, with every page: an older record in one of them would win.
     let out = user.argument("horizon.hex");
     let at = [
         "--from",
@@ -67,16 +79,15 @@ fn the_pages_of_a_horizon_are_what_a_device_opens() {
         "0x1000f000",
     ];
     run(&[&at[..], &["--out", &out]].concat()).ok();
-    let memory = read(&fs::read_to_string(&out).unwrap());
-    assert_eq!(memory.len(), 8);
-    assert_eq!(bytes(&memory, 0x1000_f000, 8), pages[..8]);
+    let memory = memory_of(&out);
+    assert_eq!(memory.len(), PAGES);
+    assert_eq!(bytes(&memory, 0x1000_f000, PAGES), pages);
 
     // Twice, for flash whose words are written once.
     let out = user.argument("twice.hex");
     let twice = ["--write-once", "--slot-size", "16", "--out", &out];
     run(&[&at[..], &twice].concat()).ok();
-    let memory = read(&fs::read_to_string(&out).unwrap());
-    assert_eq!(memory.len(), 32);
+    let memory = memory_of(&out);
     let slot = bytes(&memory, 0x1000_f000, 16);
     assert_eq!(slot[..], [&pages[..8], &[0xff; 8]].concat());
     assert_eq!(bytes(&memory, 0x1000_f010, 16), slot);
@@ -84,8 +95,7 @@ fn the_pages_of_a_horizon_are_what_a_device_opens() {
     // From now on, unless a date is given.
     let out = user.argument("now.hex");
     run(&["--horizon-at", "0", "--out", &out]).ok();
-    let memory = read(&fs::read_to_string(&out).unwrap());
-    assert!(horizon(&bytes(&memory, 0, 8)) > 1_795_339_800);
+    assert!(horizon(&bytes(&memory_of(&out), 0, 8)) > 1_795_339_800);
 }
 
 #[test]
@@ -103,13 +113,18 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
         "2026-11-22",
         "--until",
         "2036-11-22",
-        "--with-key",
         "--out",
         &out,
     ];
-    user.run_keyed(&[BASE, &grant].concat()).ok();
-    let memory = read(&fs::read_to_string(&out).unwrap());
-    assert_eq!(memory.len(), 8 + 32);
+    fs::write(user.path("devices.key"), KEY).unwrap();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(user.path("devices.key"), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    user.run(&[BASE, &grant, &KEYED].concat()).ok();
+    let memory = memory_of(&out);
+    assert_eq!(memory.len(), PAGES + 32);
     let record = bytes(&memory, 0x101f_d000, 32);
     let word = |at: usize| u32::from_le_bytes(record[4 * at..][..4].try_into().unwrap());
     let lease = Lease::new(Randflake, word(0), word(1).into(), word(2).into()).unwrap();
@@ -133,24 +148,32 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
     }
 
     // Nobody's file is overwritten; without the option there is no key.
-    let again = user.run_keyed(&[BASE, &grant].concat());
-    assert!(
-        again.stderr.contains("exists and is not overwritten"),
-        "{}",
-        again.stderr
-    );
-    let bare = user.argument("bare.hex");
-    let without: Vec<_> = grant
-        .iter()
-        .filter(|argument| **argument != "--with-key")
-        .collect();
-    let without: Vec<_> = without
-        .into_iter()
-        .map(|argument| if *argument == out { &*bare } else { argument })
-        .collect();
-    user.run(&[BASE, &without].concat()).ok();
-    let memory = read(&fs::read_to_string(&bare).unwrap());
+    let again = user.run(&[BASE, &grant, &KEYED].concat()).fails(1);
+    assert!(again.contains("exists and is not overwritten"), "{again}");
+    fs::remove_file(&out).unwrap();
+    user.run(&[BASE, &grant].concat()).ok();
+    let memory = memory_of(&out);
     assert_eq!(bytes(&memory, 0x101f_d010, 16), [0xff; 16]);
+}
+
+/// The secret of the user is that of servers: a device that is opened gives its own away.
+#[test]
+fn no_secret_is_taken_that_was_not_named() {
+    let user = User::new();
+    assert_eq!(user.run(&["generate"]).status, Some(0), "it makes one");
+    let out = user.argument("42.hex");
+    let grant = "--horizon-at 0 --grant-at 0x9000 --node-id 42 --until 2036-11-22";
+    let grant: Vec<_> = grant.split(' ').chain(["--out", &out]).collect();
+    for refused in [
+        user.run(&[BASE, &grant, &["--with-key"]].concat()),
+        user.run_keyed(&[BASE, &grant, &["--with-key"]].concat()),
+    ] {
+        let said = refused.fails(2);
+        assert!(said.contains("with --key-file FILE"), "{said}");
+    }
+    let said = user.run(&[BASE, &grant, &KEYED[1..]].concat()).fails(2);
+    assert!(said.contains("only --with-key"), "{said}");
+    assert!(!user.path("42.hex").exists());
 }
 
 const REFUSED: &[(&[&str], &str)] = &[

@@ -1,9 +1,6 @@
 //! Images that a programmer writes into the memory of a device.
 
-use std::path::Path;
-
 use ihex::{Record, create_object_file_representation};
-use randflake_std::private_file;
 
 use crate::failure::Failure;
 
@@ -24,14 +21,12 @@ pub(super) struct FlashImage(Vec<MemoryRange>);
 struct MemoryRange {
     what: &'static str,
     at: u32,
-    /// What is written from its beginning on. The rest is erased, and only keeps others away.
     bytes: Vec<u8>,
-    len: u64,
 }
 
 impl MemoryRange {
     fn end(&self) -> u64 {
-        u64::from(self.at) + self.len
+        u64::from(self.at) + self.bytes.len() as u64
     }
 }
 
@@ -41,22 +36,15 @@ impl FlashImage {
         what: &'static str,
         at: u32,
         bytes: Vec<u8>,
-        len: u64,
     ) -> Result<(), Failure> {
-        let new = MemoryRange {
-            what,
-            at,
-            bytes,
-            len,
-        };
+        let new = MemoryRange { what, at, bytes };
         // Intel HEX has addresses of 32 bits.
         if new.end() > 1 << 32 {
             return Err(Failure::usage(format!(
                 "{what} at {at:#x} ends beyond 0xffffffff, the last address"
             )));
         }
-        // Over the erased rest, too: a grant in the second page would be erased with the horizon's
-        // first turn of pages.
+        // A grant in a page of the horizon would be erased with the first turn of pages.
         let overlaps = |range: &&MemoryRange| {
             u64::from(range.at) < new.end() && u64::from(new.at) < range.end()
         };
@@ -70,21 +58,16 @@ impl FlashImage {
         Ok(())
     }
 
-    /// Writes it to a new file, for its owner alone: it may hold a secret.
-    pub(super) fn write_new(&self, format: ImageFormat, path: &Path) -> Result<(), Failure> {
-        let bytes = match (format, self.0.as_slice()) {
-            (ImageFormat::Hex, _) => self.hex()?.into_bytes(),
-            // Whole pages, with the erased rest: a programmer that takes bytes may not erase what
-            // it does not write.
-            (ImageFormat::Bin, [only]) => only.bytes.clone(),
-            (ImageFormat::Bin, _) => {
-                return Err(Failure::usage(
-                    "--format bin has no addresses, so it holds the horizon alone: leave --grant-at out, or use \
-                     --format hex",
-                ));
-            }
-        };
-        private_file::write_new(path, &bytes).map_err(|error| Failure::of_new_file(path, &error))
+    /// The content of a file for a programmer.
+    pub(super) fn to_file(&self, format: ImageFormat) -> Result<Vec<u8>, Failure> {
+        match (format, self.0.as_slice()) {
+            (ImageFormat::Hex, _) => Ok(self.hex()?.into_bytes()),
+            (ImageFormat::Bin, [only]) => Ok(only.bytes.clone()),
+            (ImageFormat::Bin, _) => Err(Failure::usage(
+                "--format bin has no addresses, so it holds the horizon alone: leave --grant-at out, or use --format \
+                 hex",
+            )),
+        }
     }
 
     fn hex(&self) -> Result<String, Failure> {

@@ -1,15 +1,20 @@
 //! The command `randflake lease`: a file for each subcommand.
 //!
 //! Shared by them: `snapshot` what a store says now, `document` the leases that a program keeps, `confirm` a question, `image`
-//! the memory of a device.
+//! the memory of a device, `factory` what is written there, `ledger` which device has which node id, `dump`
+//! what a file says of a memory.
 
 mod acquire;
 mod confirm;
 mod device;
 mod document;
 mod drop;
+mod dump;
+mod factory;
 mod image;
 mod init;
+mod ledger;
+mod line;
 mod list;
 mod namespaces;
 mod provision;
@@ -54,6 +59,7 @@ enum LeaseCommand {
     Ticket(ticket::LeaseTicketArgs),
     Device(device::LeaseDeviceArgs),
     Provision(provision::LeaseProvisionArgs),
+    Line(line::LeaseLineArgs),
 }
 
 impl LeaseCommandArgs {
@@ -72,6 +78,7 @@ impl LeaseCommandArgs {
             LeaseCommand::Ticket(args) => args.run(),
             LeaseCommand::Device(args) => args.run(),
             LeaseCommand::Provision(args) => args.run(),
+            LeaseCommand::Line(args) => args.run(),
         }
     }
 }

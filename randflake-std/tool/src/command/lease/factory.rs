@@ -1,0 +1,218 @@
+//! What a factory writes into a device: the options of it, and the image.
+
+use core::time::Duration;
+
+use randflake_std::date::utc;
+use randflake_std::lease::KeyCheck;
+use randflake_std::randflake_core::{HorizonRecord, LayoutSpec, Lease};
+
+use super::image::FlashImage;
+use crate::date;
+use crate::failure::Failure;
+use crate::number::{address, within};
+use crate::secret::SecretArgs;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct FactoryArgs {
+    /// Where the pages of the horizon begin: a number, or 0x and hex digits
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
+    horizon_at: u32,
+    /// How many bytes the flash erases at once: a power of two
+    #[arg(long, value_name = "BYTES", value_parser = power_of_two)]
+    page_size: u32,
+    /// How many pages the horizon has, all of which are written
+    #[arg(long, value_name = "N", default_value = "2", value_parser = within::<u32>(2..=256))]
+    pages: u32,
+    /// The horizon is a `WriteOnceHorizon`, for flash with ECC or encryption: the record stands there twice
+    #[arg(long)]
+    write_once: bool,
+    /// How many bytes a record takes, `SLOT` of `NorHorizon` and `WriteOnceHorizon`
+    #[arg(long, value_name = "BYTES", default_value = "8", value_parser = within::<u32>(8..=1_024))]
+    slot_size: u32,
+    /// When a device's first id may be made: a date, or a date and time, in UTC [default: now]
+    #[arg(long, value_name = "DATE", value_parser = date)]
+    from: Option<Duration>,
+    /// When the grant ends
+    #[arg(long, value_name = "DATE", value_parser = date, requires = "grant_at")]
+    until: Option<Duration>,
+    /// Where the grant is written
+    #[arg(long, value_name = "ADDRESS", value_parser = address, requires = "until")]
+    grant_at: Option<u32>,
+    /// Write the secret of ids, --key-file, beside the grant
+    #[arg(long, requires = "grant_at")]
+    with_key: bool,
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+/// Parses a date in UTC as Unix time.
+fn date(text: &str) -> Result<Duration, String> {
+    let unix_ms = date::unix_ms(text).map(Duration::from_millis);
+    unix_ms.ok_or_else(|| "a date such as 2036-11-22 or 2036-11-22T09:30:00Z is allowed".to_owned())
+}
+
+fn power_of_two(text: &str) -> Result<u32, String> {
+    let size = address(text).ok().filter(|size| size.is_power_of_two());
+    let size = size.filter(|size| (32..=1 << 20).contains(size));
+    size.ok_or_else(|| "a power of two from 32 to 1048576 is allowed".to_owned())
+}
+
+/// How many bytes a grant takes, with the room for a key.
+pub(super) const GRANT_LEN: usize = 32;
+
+/// A grant's place in memory, and when it ends.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct GrantPlace {
+    pub(super) at: u32,
+    pub(super) until: Duration,
+}
+
+/// A secret of ids as devices hold it, and its check value.
+#[derive(Debug)]
+pub(super) struct DeviceKey {
+    bytes: [u8; 16],
+    pub(super) check: KeyCheck,
+}
+
+impl FactoryArgs {
+    /// Where the grant goes, if there is one.
+    pub(super) fn grant_place(&self) -> Option<GrantPlace> {
+        let (at, until) = self.grant_at.zip(self.until)?;
+        Some(GrantPlace { at, until })
+    }
+
+    /// When a device's first id may be made: never before now, since a device may have used the time before.
+    pub(super) fn from(&self) -> Duration {
+        self.from.unwrap_or_else(date::now)
+    }
+
+    /// The secret that is written beside each grant, if one is.
+    pub(super) fn key(&self) -> Result<Option<DeviceKey>, Failure> {
+        match (self.with_key, self.secret.is_given()) {
+            (false, false) => Ok(None),
+            // The secret of the user or of the environment is that of servers, as a rule: a device that is opened would
+            // give it away.
+            (true, false) => Err(Failure::usage(
+                "--with-key: say which secret goes into the devices, with --key-file FILE; `randflake keygen --out \
+                 devices.key` makes one for all devices of a product, apart from that of the servers",
+            )),
+            (false, true) => Err(Failure::usage(
+                "--key-file: only --with-key writes a secret into a device",
+            )),
+            (true, true) => {
+                let secret = self.secret.read()?;
+                let key = u128::from_str_radix(&secret.to_hex(), 16).map_err(Failure::failed)?;
+                Ok(Some(DeviceKey {
+                    bytes: key.to_be_bytes(),
+                    check: KeyCheck::of(&secret.cipher()),
+                }))
+            }
+        }
+    }
+
+    /// The image of a device whose first id is made at `begins` or later.
+    pub(super) fn image(
+        &self,
+        grant: Option<(GrantPlace, &Lease<LayoutSpec>, Option<&DeviceKey>)>,
+        begins: Duration,
+    ) -> Result<FlashImage, Failure> {
+        let mut image = FlashImage::default();
+        if let Some((place, grant, key)) = grant {
+            image.add("the grant", place.at, grant_bytes(grant, key)?)?;
+        }
+        image.add("the horizon", self.horizon_at, self.pages(begins)?)?;
+        Ok(image)
+    }
+
+    /// All pages of the horizon: one that keeps an older record would win over this one.
+    fn pages(&self, begins: Duration) -> Result<Vec<u8>, Failure> {
+        // The limits of `NorHorizon`, which refuses other sizes when the firmware is compiled.
+        if !self.page_size.is_multiple_of(self.slot_size) || self.page_size < 4 * self.slot_size {
+            return Err(Failure::usage(format!(
+                "--slot-size {} does not go into --page-size {} at least four times",
+                self.slot_size, self.page_size
+            )));
+        }
+        if !self.horizon_at.is_multiple_of(self.page_size) {
+            return Err(Failure::usage(format!(
+                "--horizon-at {:#x} is not where a page of {} bytes begins",
+                self.horizon_at, self.page_size
+            )));
+        }
+        let record = horizon(begins)?.to_bytes();
+        let mut slot = vec![0xff; self.slot_size as usize];
+        slot[..record.len()].copy_from_slice(&record);
+        // `WriteOnceHorizon` counts a page only when its second slot shows the record, too.
+        let mut pages = slot.repeat(1 + usize::from(self.write_once));
+        pages.resize(self.pages as usize * self.page_size as usize, 0xff);
+        Ok(pages)
+    }
+}
+
+/// The first horizon: the first whole second, rounded up.
+pub(super) fn horizon(begins: Duration) -> Result<HorizonRecord, Failure> {
+    // Rounded up: an earlier second may have been used under another grant.
+    let seconds = begins.as_secs() + u64::from(begins.subsec_nanos() > 0);
+    let seconds = u32::try_from(seconds).ok().and_then(HorizonRecord::new);
+    seconds.ok_or_else(|| {
+        Failure::usage(format!(
+            "the first id would be of {}: from 1970-01-01 to {} is allowed",
+            utc(begins),
+            utc(Duration::from_secs(HorizonRecord::MAX_UNIX_S.into()))
+        ))
+    })
+}
+
+/// The grant of a node id between two times, of which the layout must have all.
+pub(super) fn grant(
+    spec: LayoutSpec,
+    node_id: u32,
+    from: Duration,
+    until: Duration,
+) -> Result<Lease<LayoutSpec>, Failure> {
+    let tick = |time| spec.tick_at(time).unwrap_or(0);
+    Lease::new(spec, node_id, tick(from), tick(until)).map_err(|_| {
+        let [first, last] = [spec.epoch_unix_ms(), spec.unix_ms(spec.max_tick())]
+            .map(|unix_ms| utc(Duration::from_millis(unix_ms)));
+        Failure::usage(format!(
+            "the grant is from {} until {}: --until must be after --from, and the layout has the times from {first} to \
+             {last}",
+            utc(from),
+            utc(until)
+        ))
+    })
+}
+
+/// The grant in a memory: the node id, the first tick, the first tick after it. `None` if there is none.
+pub(super) fn read_grant(spec: LayoutSpec, bytes: &[u8]) -> Option<Lease<LayoutSpec>> {
+    let words: Vec<_> = bytes
+        .as_chunks()
+        .0
+        .iter()
+        .copied()
+        .map(u32::from_le_bytes)
+        .collect();
+    match *words {
+        [node_id, start, end, ..] => Lease::new(spec, node_id, start.into(), end.into()).ok(),
+        _ => None,
+    }
+}
+
+/// The 32 bytes that firmware reads: see the examples of `randflake-embedded`.
+fn grant_bytes(grant: &Lease<LayoutSpec>, key: Option<&DeviceKey>) -> Result<Vec<u8>, Failure> {
+    let tick = |tick| {
+        u32::try_from(tick).map_err(|_| {
+            Failure::usage("the layout's ticks have over 32 bits: leave --grant-at out")
+        })
+    };
+    let words = [
+        grant.node_id(),
+        tick(grant.start())?,
+        tick(grant.end())?,
+        u32::MAX,
+    ];
+    let mut bytes = words.map(u32::to_le_bytes).as_flattened().to_vec();
+    // Ones, as in erased flash, say that there is no key.
+    bytes.extend(key.map_or([0xff; 16], |key| key.bytes));
+    Ok(bytes)
+}

@@ -1,0 +1,165 @@
+//! Node ids that devices have for good: leases that last as long as their grants.
+
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use randflake_std::date::{span, utc};
+use randflake_std::lease::{
+    AcquireRequest, DeviceError, DeviceRequest, Grant, KeyCheck, LeaseStore, NodeIds,
+    QuarantineCause, StoreError, Token,
+};
+use randflake_std::randflake_core::LayoutSpec;
+
+use crate::date;
+use crate::failure::Failure;
+use crate::output::visible;
+
+/// How the leases of devices are named, here and in [`DeviceLease`](randflake_std::lease::DeviceLease).
+fn holder(device: u64) -> String {
+    format!("device/{device:016x}")
+}
+
+/// A namespace as the list of which device has which node id.
+#[derive(Debug)]
+pub(super) struct Ledger {
+    store: LeaseStore,
+}
+
+impl Ledger {
+    /// The ledger, for devices that have the key of this check value, if that is known.
+    pub(super) fn new(mut store: LeaseStore, key: Option<KeyCheck>) -> Self {
+        // A station with another key file is refused by the store, as a server would be.
+        if let Some(key) = key {
+            store.seal(key);
+        }
+        Self { store }
+    }
+
+    pub(super) fn spec(&self) -> LayoutSpec {
+        self.store.namespace().spec()
+    }
+
+    /// The leases of all devices, in the order in which they began.
+    pub(super) fn leases(&mut self) -> Result<BTreeMap<u64, Vec<Grant>>, Failure> {
+        let mut leases: BTreeMap<_, Vec<Grant>> = BTreeMap::new();
+        for record in self.store.list()? {
+            let number = record.holder.strip_prefix("device/");
+            let device = number.and_then(|number| u64::from_str_radix(number, 16).ok());
+            // No other spelling: other holders may have names that look like it.
+            if let Some(device) = device.filter(|device| holder(*device) == record.holder) {
+                leases.entry(device).or_default().push(record.grant);
+            }
+        }
+        for grants in leases.values_mut() {
+            grants.sort_unstable_by_key(|grant| (grant.start, grant.fencing_token));
+        }
+        Ok(leases)
+    }
+
+    /// Whether a device is in the ledger.
+    pub(super) fn knows(&mut self, device: u64) -> Result<bool, Failure> {
+        match self.store.device(device, &DeviceRequest::Look) {
+            Ok(_) => Ok(true),
+            Err(DeviceError::Unknown { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Puts a device into the ledger; `false` if it is there, also if another station was faster.
+    pub(super) fn register(&mut self, device: u64, owner: &str) -> Result<bool, Failure> {
+        match self.store.device(device, &DeviceRequest::New { owner }) {
+            Ok(_) => Ok(true),
+            Err(DeviceError::Known { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Moves a device that is there to another owner. Its counter stays.
+    pub(super) fn set_owner(&mut self, device: u64, owner: &str) -> Result<(), Failure> {
+        let request = DeviceRequest::Register {
+            owner: Some(owner),
+            reported: None,
+        };
+        self.store.device(device, &request)?;
+        Ok(())
+    }
+
+    /// Leases a node id for a device until a time: this one, or any. `None` if another one has it. The token names the lease:
+    /// who finds it in the ledger after a failure knows that it is the one that was asked for.
+    pub(super) fn lease(
+        &mut self,
+        device: u64,
+        token: Token,
+        node_id: Option<u32>,
+        until: Duration,
+    ) -> Result<Option<Grant>, Failure> {
+        let namespace = self.store.namespace();
+        let (longest, ttl) = (namespace.max_ttl(), until.saturating_sub(date::now()));
+        if ttl.is_zero() || ttl > longest {
+            return Err(Failure::usage(format!(
+                "the grant would last {} days: up to {} are allowed here, the longest TTL of namespace {:?}, which was fixed \
+                 when it was made (`randflake lease init --max-ttl`)",
+                days(ttl),
+                days(longest),
+                namespace.name()
+            )));
+        }
+        let request = AcquireRequest {
+            token,
+            holder: &holder(device),
+            nodes: match &node_id {
+                Some(node_id) => NodeIds::These(core::slice::from_ref(node_id)),
+                None => NodeIds::Any(1),
+            },
+            ttl: namespace.ticks(ttl),
+        };
+        match self.store.acquire(&request) {
+            Ok(acquired) => Ok(acquired.grants.first().copied()),
+            Err(StoreError::Exhausted { .. }) if node_id.is_some() => Ok(None),
+            Err(error) => Err(refusal(error)),
+        }
+    }
+
+    /// Who has a node id.
+    pub(super) fn holder_of(&mut self, node_id: u32) -> Result<String, Failure> {
+        let records = self.store.list_from(node_id, 1)?;
+        let record = records
+            .first()
+            .filter(|record| record.grant.node_id == node_id);
+        Ok(record.map_or_else(String::new, |record| visible(&record.holder)))
+    }
+
+    /// Gives back a node id that no device has got.
+    pub(super) fn give_back(&mut self, grant: &Grant) -> Result<(), Failure> {
+        let unused = Grant {
+            end: grant.start,
+            ..*grant
+        };
+        Ok(self.store.release(&[unused])?)
+    }
+}
+
+/// In days: spans of years are as precise as whoever chose them.
+fn days(span: Duration) -> u64 {
+    span.as_secs() / (24 * 60 * 60)
+}
+
+/// Why no node id was leased, and what to do.
+fn refusal(error: StoreError) -> Failure {
+    match error {
+        StoreError::Exhausted { retry_in } => Failure::failed(format!(
+            "no node id is free, and none will be for {}: give these devices a namespace and a key of their own",
+            span(retry_in)
+        )),
+        StoreError::Quarantined { quarantine, .. } if quarantine.cause == QuarantineCause::Lost => {
+            Failure::failed(format!(
+                "the ledger may have forgotten devices (noticed {}): it is a copy, or was restored or moved. Go on with the \
+                 original, on all stations with one store, such as postgres://HOST/DATABASE. If this is the newest there is \
+                 and no device is missing in it, `randflake lease quarantine --end`; else these devices need a namespace and \
+                 a key of their own",
+                utc(quarantine.since)
+            ))
+        }
+        error => error.into(),
+    }
+}

@@ -1,0 +1,310 @@
+//! The command `randflake lease line`: an image for each device of a table.
+//!
+//! `table` reads the devices, `folder` keeps the images and what a run that was cut had begun.
+
+mod folder;
+mod table;
+
+use core::fmt::{self, Display, Formatter};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+use randflake_std::date::utc;
+use randflake_std::lease::Grant;
+use serde::Serialize;
+
+use self::folder::Folder;
+use self::table::{DeviceRow, Table};
+use super::dump::Dump;
+use super::factory::{DeviceKey, FactoryArgs, GRANT_LEN, GrantPlace, grant, read_grant};
+use super::image::ImageFormat;
+use super::ledger::Ledger;
+use super::provision::unix;
+use crate::date;
+use crate::failure::{Failure, say};
+use crate::output::stdout;
+use crate::store::StoreArgs;
+
+/// Provision a line of devices: an image for each row of a CSV file
+///
+/// The first row has the names of the columns: `device`, a number of up to 16 hex digits such as a serial number or a MAC
+/// address, and, if node ids were chosen elsewhere, `node_id`. For each device a node id is leased from the store until
+/// --until, and DIR/DEVICE.hex is written as `lease provision` does. Rows are handled as they come, so a scanner of serial
+/// numbers may write them: randflake lease line - --out-dir images ...
+///
+/// The namespace is the ledger: no node id is given twice, whatever tables, runs and stations there are, and no device gets
+/// a second image. So all stations take one store: sqlite:PATH on a single machine, else a server such as
+/// postgres://HOST/DATABASE. Make the namespace once, with a longest TTL as long as the grants. Keep it apart from those of
+/// servers.
+///
+/// A run that was cut goes on where it stopped: repeat it with the same --out-dir. A device is made completely or not at
+/// all, and never gets another node id by a repetition.
+///
+/// Exit status: 0 each device has an image, 1 some have not, for the reasons that are said, 2 wrong arguments or a wrong
+/// table.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake lease init --store sqlite:line.db --namespace meters --max-ttl 3660d
+  randflake lease line devices.csv --out-dir images --store sqlite:line.db --namespace meters \\
+    --horizon-at 0x101fc000 --page-size 4096 --grant-at 0x101fb000 --until 2036-11-22 \\
+    --with-key --key-file meters.key")]
+pub(crate) struct LeaseLineArgs {
+    /// The table of devices; - is standard input
+    #[arg(value_name = "CSV")]
+    table: PathBuf,
+    /// The folder of the images, which only its owner may read; made if it is not there
+    #[arg(long, value_name = "DIR")]
+    out_dir: PathBuf,
+    /// Print a JSON object for each device
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    factory: FactoryArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+}
+
+/// A device that has an image.
+#[derive(Debug, Serialize)]
+struct ProvisionedDevice {
+    device: String,
+    node_id: u32,
+    end_utc: String,
+    image: String,
+    /// Whether this run made it.
+    is_new: bool,
+}
+
+impl Display for ProvisionedDevice {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let before = if self.is_new { "" } else { ", made before" };
+        write!(
+            f,
+            "{}  node id {} until {}, {}{before}",
+            self.device, self.node_id, self.end_utc, self.image
+        )
+    }
+}
+
+/// What became of a row.
+enum Outcome {
+    Provisioned(ProvisionedDevice),
+    /// There is no image, and why; other devices are not affected.
+    Refused(String),
+}
+
+impl LeaseLineArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let Some(place) = self.factory.grant_place() else {
+            return Err(Failure::usage(
+                "--grant-at and --until are missing: where the grant goes, and when it ends",
+            ));
+        };
+        let key = self.factory.key()?;
+        let mut table = Table::open(&self.table)?;
+        let mut ledger = Ledger::new(self.store.open_ledger()?, key.as_ref().map(|key| key.check));
+        // A wrong address is refused before any node id is leased.
+        let sample = grant(ledger.spec(), 0, self.factory.from(), place.until)?;
+        self.factory
+            .image(Some((place, &sample, key.as_ref())), self.factory.from())?;
+        let folder = Folder::open(&self.out_dir)?;
+        let mut run = Run {
+            factory: &self.factory,
+            place,
+            key,
+            leases: ledger.leases()?,
+            ledger,
+            folder,
+        };
+        run.check_folder()?;
+        let mut out = stdout();
+        let (mut made, mut refused) = (0_u64, 0_u64);
+        while let Some(row) = table.next()? {
+            let outcome = run.provision(&row).map_err(|error| error.behind(row))?;
+            match outcome {
+                Outcome::Provisioned(device) => {
+                    made += 1;
+                    out.value(&device, self.json)?;
+                    // Whoever writes the rows may wait for the answer before the next one.
+                    out.flush()?;
+                }
+                Outcome::Refused(why) => {
+                    refused += 1;
+                    say(&format!("{row}: {why}"));
+                }
+            }
+        }
+        match (made, refused) {
+            (0, 0) => Err(Failure::usage("the table has no devices")),
+            (_, 0) => Ok(out.flush()?),
+            _ => Err(Failure::failed(format!(
+                "{refused} of {} devices have no image, each for the reason above",
+                made + refused
+            ))),
+        }
+    }
+}
+
+/// One run over a table.
+struct Run<'a> {
+    factory: &'a FactoryArgs,
+    place: GrantPlace,
+    key: Option<DeviceKey>,
+    ledger: Ledger,
+    /// The leases when the run began. What other stations lease meanwhile is noticed by the registration.
+    leases: BTreeMap<u64, Vec<Grant>>,
+    folder: Folder,
+}
+
+impl Run<'_> {
+    /// Refuses a ledger that does not know the images of this folder: an older copy would give their node ids once more.
+    fn check_folder(&mut self) -> Result<(), Failure> {
+        for device in self.folder.devices()? {
+            if !self.leases.contains_key(&device) && !self.ledger.knows(device)? {
+                return Err(Failure::failed(format!(
+                    "{} has an image of device {device:016x}, which the ledger does not know: it is another one, or an older \
+                     copy, and would give node ids a second time. Take the ledger of that image (--store, --namespace), or \
+                     another --out-dir for another line",
+                    self.folder.path().display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn provision(&mut self, row: &DeviceRow) -> Result<Outcome, Failure> {
+        let device = row.device;
+        let is_known = self.ledger.knows(device)?;
+        if self.folder.has_image(device) {
+            return self.made_before(row);
+        }
+        let begun = self.folder.begun(device)?;
+        if is_known && begun.is_none() {
+            return Ok(Outcome::Refused(self.made_elsewhere(device)));
+        }
+        // Before the lease, so that a run which is cut in between finds it again by its token.
+        let token = match begun {
+            Some(token) => token,
+            None => self.folder.begin(device)?,
+        };
+        let found = self.leases.get(&device).into_iter().flatten();
+        let found = found.copied().find(|grant| grant.token == token);
+        let lease = match found {
+            Some(grant) => grant,
+            // It was begun here and not leased, and made elsewhere since.
+            None if is_known => {
+                self.folder.give_up(device)?;
+                return Ok(Outcome::Refused(self.made_elsewhere(device)));
+            }
+            None => {
+                let until = self.place.until;
+                match (
+                    self.ledger.lease(device, token, row.node_id, until)?,
+                    row.node_id,
+                ) {
+                    (Some(grant), _) => grant,
+                    (None, node_id) => return self.taken(device, node_id.unwrap_or_default()),
+                }
+            }
+        };
+        if row.node_id.is_some_and(|node_id| node_id != lease.node_id) {
+            return Ok(Outcome::Refused(format!(
+                "it was begun with node id {}, and the table says another one now: put that back",
+                lease.node_id
+            )));
+        }
+        // The registration decides between stations: the first one makes the image.
+        let is_first = !is_known && self.ledger.register(device, "")?;
+        if !is_first && self.has_other_lease(device, &lease)? {
+            self.ledger.give_back(&lease)?;
+            self.folder.give_up(device)?;
+            return Ok(Outcome::Refused(self.made_elsewhere(device)));
+        }
+        self.write(device, &lease).map(Outcome::Provisioned)
+    }
+
+    /// Whether another station has leased for the device. The ledger is read anew: it is asked only where a run was cut, or
+    /// two stations are at one device.
+    fn has_other_lease(&mut self, device: u64, ours: &Grant) -> Result<bool, Failure> {
+        self.leases = self.ledger.leases()?;
+        let leases = self.leases.get(&device).into_iter().flatten();
+        Ok(leases
+            .clone()
+            .any(|grant| grant.token != ours.token && grant.start < grant.end))
+    }
+
+    fn write(&mut self, device: u64, lease: &Grant) -> Result<ProvisionedDevice, Failure> {
+        let spec = self.ledger.spec();
+        // From now on, also where the lease began before: an image that was made twice after all then repeats nothing.
+        let from = [self.factory.from(), date::now(), unix(spec, lease.start)];
+        let from = from.into_iter().max().unwrap_or_default();
+        let until = self.place.until.min(unix(spec, lease.end));
+        let granted = grant(spec, lease.node_id, from, until)?;
+        let image = self
+            .factory
+            .image(Some((self.place, &granted, self.key.as_ref())), from)?;
+        let path = self
+            .folder
+            .finish(device, &image.to_file(ImageFormat::Hex)?)?;
+        Ok(ProvisionedDevice {
+            device: format!("{device:016x}"),
+            node_id: lease.node_id,
+            end_utc: utc(unix(spec, granted.end())),
+            image: path.display().to_string(),
+            is_new: true,
+        })
+    }
+
+    fn taken(&mut self, device: u64, node_id: u32) -> Result<Outcome, Failure> {
+        self.folder.give_up(device)?;
+        Ok(Outcome::Refused(format!(
+            "node id {node_id} is that of {}: each device has one that no other ever had",
+            self.ledger.holder_of(node_id)?
+        )))
+    }
+
+    fn made_before(&self, row: &DeviceRow) -> Result<Outcome, Failure> {
+        let path = self.folder.image(row.device);
+        let image = path.display().to_string();
+        let spec = self.ledger.spec();
+        let memory = Dump::read(&path, 0)?.bytes(self.place.at, GRANT_LEN)?;
+        let granted = read_grant(spec, &memory).map(|grant| (grant.node_id(), grant.end()));
+        let leases = self.leases.get(&row.device).into_iter().flatten();
+        let lease = leases.last().map(|lease| lease.node_id);
+        Ok(match granted {
+            Some((node_id, _)) if row.node_id.is_some_and(|chosen| chosen != node_id) => {
+                Outcome::Refused(format!(
+                    "it has node id {node_id} in {image}, and the table says another one: a device has one node id for good"
+                ))
+            }
+            Some((node_id, end)) if lease == Some(node_id) => {
+                Outcome::Provisioned(ProvisionedDevice {
+                    device: format!("{:016x}", row.device),
+                    node_id,
+                    end_utc: utc(unix(spec, end)),
+                    image,
+                    is_new: false,
+                })
+            }
+            // It was provisioned once more, or the lease was released.
+            _ => Outcome::Refused(format!(
+                "the ledger has another node id for it than {image}: move that image away, and never program it again"
+            )),
+        })
+    }
+
+    fn made_elsewhere(&self, device: u64) -> String {
+        let lease = self.leases.get(&device).and_then(|grants| grants.last());
+        let has = lease.map_or_else(String::new, |lease| {
+            format!(", with node id {}", lease.node_id)
+        });
+        format!(
+            "its image was made before{has}, and is not in {}: take it from the folder of that run, or from the other \
+             station. Programmed a second time, it would make the same ids again: a device that lost its horizon, or \
+             whose image is lost, gets another node id by `randflake lease provision --device {device:016x}`",
+            self.folder.path().display()
+        )
+    }
+}

@@ -1,0 +1,133 @@
+//! The table of devices: CSV, row by row.
+
+use core::fmt::{self, Display, Formatter};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use csv::{Reader, ReaderBuilder, StringRecord, Trim};
+
+use crate::command::lease::ticket::device_id;
+use crate::failure::Failure;
+use crate::number::within;
+
+const COLUMNS: &str = "the first line has the names of the columns, separated by commas: device, and node_id if node \
+                       ids were chosen elsewhere";
+
+/// A device to provision.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DeviceRow {
+    line: u64,
+    pub(super) device: u64,
+    /// The node id that was chosen for it, if one was.
+    pub(super) node_id: Option<u32>,
+}
+
+impl Display for DeviceRow {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: device {:016x}", self.line, self.device)
+    }
+}
+
+/// The rows of a table, read when they are asked for.
+pub(super) struct Table {
+    reader: Reader<Box<dyn Read>>,
+    device: usize,
+    node_id: Option<usize>,
+    record: StringRecord,
+    /// In which line each device stands.
+    lines: BTreeMap<u64, u64>,
+}
+
+impl Table {
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let input: Box<dyn Read> = if path == Path::new("-") {
+            Box::new(io::stdin())
+        } else {
+            let file = File::open(path);
+            Box::new(file.map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?)
+        };
+        let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(input);
+        let names = reader.headers().map_err(|error| wrong(&error))?;
+        let column = |name| names.iter().position(|column| column == name);
+        let (device, node_id) = (column("device"), column("node_id"));
+        // A column with a mistyped name must not be left out: the node ids in it would be others.
+        let other = names
+            .iter()
+            .find(|name| !["device", "node_id"].contains(name));
+        let known = 1 + usize::from(node_id.is_some());
+        match (device, other) {
+            (Some(device), None) if names.len() == known => Ok(Self {
+                reader,
+                device,
+                node_id,
+                record: StringRecord::new(),
+                lines: BTreeMap::new(),
+            }),
+            (_, Some(other)) => Err(Failure::usage(format!("line 1: {other:?}: {COLUMNS}"))),
+            _ => Err(Failure::usage(format!("line 1: {COLUMNS}, each once"))),
+        }
+    }
+
+    /// The next device; `None` after the last one.
+    pub(super) fn next(&mut self) -> Result<Option<DeviceRow>, Failure> {
+        let read = self.reader.read_record(&mut self.record);
+        if !read.map_err(|error| wrong(&error))? {
+            return Ok(None);
+        }
+        let line = self.record.position().map_or(0, csv::Position::line);
+        let at = |column: usize| self.record.get(column).unwrap_or_default();
+        let refused = |column: &str, text: &str, allowed: &str| {
+            Failure::usage(format!("line {line}: {column} {text:?}: {allowed}"))
+        };
+        let text = at(self.device);
+        let device = device_id(text).map_err(|allowed| {
+            // Spreadsheets take 123e8 for a number, and show it as 1.23E+10.
+            let allowed = format!("{allowed}; a spreadsheet keeps them in a column of text");
+            refused("device", text, &allowed)
+        })?;
+        let node_id = match self.node_id.map(at) {
+            None | Some("") => None,
+            Some(text) => {
+                let node_id = within(0..=u64::from(u32::MAX))(text);
+                Some(node_id.map_err(|allowed| refused("node_id", text, &allowed))?)
+            }
+        };
+        // Were it taken for a repetition, two devices of one number would get one image.
+        if let Some(before) = self.lines.insert(device, line) {
+            return Err(Failure::usage(format!(
+                "line {line}: device {device:016x} stands in line {before}, too: each has a number of its own"
+            )));
+        }
+        Ok(Some(DeviceRow {
+            line,
+            device,
+            node_id,
+        }))
+    }
+}
+
+/// What is wrong with a table that cannot be read as CSV.
+fn wrong(error: &csv::Error) -> Failure {
+    match error.kind() {
+        csv::ErrorKind::Io(error) => Failure::failed(format!("the table: {error}")),
+        csv::ErrorKind::UnequalLengths {
+            pos,
+            expected_len,
+            len,
+        } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            Failure::usage(format!(
+                "line {line}: it has {len} columns, and the first line {expected_len}"
+            ))
+        }
+        csv::ErrorKind::Utf8 { pos, .. } => {
+            let line = pos.as_ref().map_or(0, csv::Position::line);
+            Failure::usage(format!(
+                "line {line}: not UTF-8: save the table as CSV in UTF-8"
+            ))
+        }
+        _ => Failure::usage(error),
+    }
+}
