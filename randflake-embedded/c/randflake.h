@@ -2,9 +2,8 @@
  * Randflake ids for C firmware: 64-bit ids that are unique across a fleet of devices, and reveal nothing without the
  * key.
  *
- * The library is librandflake.a, made by `cargo build --release --target TARGET` in this folder. It needs no heap and
- * no C library, has no global state, and never panics. README.md has a whole program, and how to use it with Zephyr,
- * ESP-IDF and FreeRTOS.
+ * README.md says how to get the library, librandflake.a, and how to use it with Zephyr, ESP-IDF, PlatformIO and
+ * FreeRTOS; it has a whole program. The library needs no heap and no C library, has no global state, and never panics.
  *
  * Times are Unix times in whole seconds, as uint32_t.
  *
@@ -123,7 +122,7 @@ typedef struct rf_config {
     void *user;
 } rf_config;
 
-/* Private: the size and alignment of rf_t. */
+/* Private: the size and alignment of rf_t, and how each version of the language says them. */
 #if UINTPTR_MAX > 0xffffffffu
 #define RF_SIZE 256
 #define RF_ALIGN 128
@@ -131,24 +130,38 @@ typedef struct rf_config {
 #define RF_SIZE 80
 #define RF_ALIGN 8
 #endif
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define RF_ALIGNED alignas(RF_ALIGN)
+#define RF_ASSERT(holds, name) static_assert(holds, #name)
+#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
+#define RF_ALIGNED _Alignas(RF_ALIGN)
+#define RF_ASSERT(holds, name) _Static_assert(holds, #name)
+#else
+#ifdef __GNUC__
+#define RF_ALIGNED __attribute__((aligned(RF_ALIGN)))
+#else
+#define RF_ALIGNED
+#endif
+#define RF_ASSERT(holds, name) typedef char rf_assert_##name[(holds) ? 1 : -1]
+#endif
 
 /** One source of ids. Its content is private; it holds the key.
  *
  * It must be zero before the first rf_init, as static variables are, and must be neither moved nor copied after. */
 typedef struct rf_t {
-#ifdef __cplusplus
-    alignas(RF_ALIGN)
-#else
-    _Alignas(RF_ALIGN)
-#endif
-    uint64_t content[RF_SIZE / 8];
+    RF_ALIGNED uint64_t content[RF_SIZE / 8];
 } rf_t;
 
-#ifdef __cplusplus
-static_assert(sizeof(rf_t) == RF_SIZE, "rf_t has the size that the library was built with");
-#else
-_Static_assert(sizeof(rf_t) == RF_SIZE, "rf_t has the size that the library was built with");
-#endif
+struct rf_aligned {
+    char before;
+    rf_t rf;
+};
+
+/* What the library was built with. */
+RF_ASSERT(sizeof(rf_t) == RF_SIZE, size_of_rf_t);
+RF_ASSERT(offsetof(struct rf_aligned, rf) == RF_ALIGN, alignment_of_rf_t);
+RF_ASSERT(sizeof(rf_grant) == 12, size_of_rf_grant);
+RF_ASSERT(sizeof(rf_config) == 16 + 5 * sizeof(void *), size_of_rf_config);
 
 /** Sets up a source of ids. It has no block yet: rf_next refuses until rf_set_clock and rf_renew were called.
  *
@@ -218,6 +231,8 @@ typedef struct rf_parts {
     uint32_t node_id;
     uint32_t sequence;
 } rf_parts;
+
+RF_ASSERT(sizeof(rf_parts) == 12, size_of_rf_parts);
 
 /** Decrypts an id, for debugging. Ids are not authenticated: any number has some parts. */
 rf_parts rf_inspect(const rf_t *rf, uint64_t id);

@@ -9,7 +9,8 @@ pub(crate) use pico_args::Arguments;
 use crate::report::Report;
 use crate::setup::{self, Need};
 use crate::{
-    bench, chaos, check, copies, counts, fuzz, horizon, image, msrv, public_api, size, soak,
+    bench, c_library::packages, chaos, check, copies, counts, fuzz, horizon, image, msrv,
+    public_api, size, soak,
 };
 
 /// The exit status, or what was wrong with what was typed: then nothing has run.
@@ -110,6 +111,12 @@ pub(crate) const APART: &[Apart] = &[
                usage: cargo xtask package\n",
         in_test: &[("what is in each package", "tidy")],
         main: public_api::package,
+    },
+    Apart {
+        name: "c-packages",
+        help: packages::HELP,
+        in_test: &[("each, and programs built with it", "c")],
+        main: packages::main,
     },
     Apart {
         name: "counts",

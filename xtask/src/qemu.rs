@@ -27,7 +27,11 @@ pub(crate) struct Board {
     speed: u32,
 }
 
-const fn machine(name: &'static str, options: &'static [&'static str], speed: u32) -> Board {
+pub(crate) const fn machine(
+    name: &'static str,
+    options: &'static [&'static str],
+    speed: u32,
+) -> Board {
     Board {
         name,
         options,

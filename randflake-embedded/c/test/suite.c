@@ -30,15 +30,21 @@ _Noreturn void finish(void) {
     leave(failed != 0);
 }
 
+/* Without a division: a Cortex-M0 has none, and no C library is linked. */
 void say_number(uint32_t number) {
-    char digits[11];
-    char *at = &digits[10];
-    *at = 0;
-    do {
-        *--at = (char)('0' + number % 10);
-        number /= 10;
-    } while (number != 0);
-    say(at);
+    static const uint32_t POWERS[] = {1000000000, 100000000, 10000000, 1000000, 100000, 10000, 1000, 100, 10, 1};
+    char digits[11] = "0";
+    uint32_t len = 0;
+    for (size_t at = 0; at < sizeof POWERS / sizeof *POWERS; ++at) {
+        char digit = '0';
+        for (; number >= POWERS[at]; number -= POWERS[at]) {
+            ++digit;
+        }
+        if (digit != '0' || len != 0) {
+            digits[len++] = digit;
+        }
+    }
+    say(digits);
 }
 
 bool same(const char *one, const char *other) {

@@ -54,12 +54,22 @@ fn source(name: &str) -> PathBuf {
 }
 
 /// The name of the machine in `test`.
-fn machine(target: &Target) -> &'static str {
+pub(super) fn machine(target: &Target) -> &'static str {
     if is_arm(target) { "arm" } else { "riscv" }
 }
 
+/// Where memory is, and what belongs there.
+pub(super) fn scripts(target: &Target) -> Vec<PathBuf> {
+    let names: &[&str] = match target.name {
+        name if name.starts_with("thumbv8m") => &["armv8m.ld", "arm_sections.ld"],
+        name if name.starts_with("thumb") => &["arm.ld", "arm_sections.ld"],
+        _ => &["riscv.ld"],
+    };
+    names.iter().map(|name| test_folder().join(name)).collect()
+}
+
 /// A target as clang names it.
-fn clang_target(target: &Target) -> &'static [&'static str] {
+pub(super) fn clang_target(target: &Target) -> &'static [&'static str] {
     match target.name {
         "thumbv6m-none-eabi" => &["--target=thumbv6m-none-eabi", "-mcpu=cortex-m0"],
         "thumbv7m-none-eabi" => &["--target=thumbv7m-none-eabi", "-mcpu=cortex-m3"],
@@ -67,6 +77,21 @@ fn clang_target(target: &Target) -> &'static [&'static str] {
             "--target=thumbv7em-none-eabi",
             "-mcpu=cortex-m4",
             "-mfloat-abi=soft",
+        ],
+        "thumbv7em-none-eabihf" => &[
+            "--target=thumbv7em-none-eabihf",
+            "-mcpu=cortex-m4",
+            "-mfloat-abi=hard",
+        ],
+        "thumbv8m.main-none-eabi" => &[
+            "--target=thumbv8m.main-none-eabi",
+            "-mcpu=cortex-m33",
+            "-mfloat-abi=soft",
+        ],
+        "thumbv8m.main-none-eabihf" => &[
+            "--target=thumbv8m.main-none-eabihf",
+            "-mcpu=cortex-m33",
+            "-mfloat-abi=hard",
         ],
         "riscv32imac-unknown-none-elf" => &[
             "--target=riscv32-none-elf",
@@ -112,8 +137,11 @@ pub(super) fn link(target: &Target, image: &CImage, archive: &Path) -> Command {
     let board = machine(target);
     command
         .arg("--gc-sections")
-        .arg("-T")
-        .arg(test_folder().join(format!("{board}.ld")))
+        .args(
+            scripts(target)
+                .iter()
+                .flat_map(|file| [Path::new("-T"), file.as_path()]),
+        )
         .args(
             image
                 .sources

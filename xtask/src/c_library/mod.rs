@@ -1,8 +1,10 @@
-//! `c`: `randflake-embedded/c`: its header in C and C++, and a C program that is linked with the shipped archive and run,
-//! on this machine and on emulated microcontrollers.
+//! `c`: `randflake-embedded/c`: its header in C and C++, a C program that is linked with the shipped archive and run, on
+//! this machine and on emulated microcontrollers, and the packages.
 
 mod archive;
 mod build;
+mod header;
+pub(crate) mod packages;
 mod vectors;
 
 use std::fs;
@@ -14,7 +16,7 @@ use crate::lint::DENY;
 use crate::qemu::{self, TARGETS, Target};
 use crate::report::Report;
 use crate::setup::Need;
-use crate::tools::CLANG;
+use crate::tools::{CLANG, GCC};
 use build::{CImage, compile, link};
 
 /// Where interrupts must be masked, by functions that a program may replace.
@@ -32,7 +34,8 @@ const ON_BOARDS: &[&str] = &["device.c", "console.c", "resets.c", "sweep.c"];
 
 pub(crate) fn needs() -> Vec<Need> {
     let mut needs = qemu::needs();
-    needs.push(Need::Tool(&CLANG));
+    needs.extend([&CLANG, &GCC].map(Need::Tool));
+    needs.extend(packages::needs());
     needs
 }
 
@@ -47,14 +50,18 @@ pub(crate) fn run(report: &mut Report) {
         return;
     }
     on_this_machine(report);
-    let clang = report.tool(&CLANG, "the C library in C++ and on microcontrollers");
-    if let Some(clang) = &clang {
-        in_cpp(report, clang);
+    let clang = report.tool(&CLANG, "the C library on microcontrollers");
+    let gcc = report.tool(&GCC, "the C library's header, by gcc");
+    if let (Some(clang), Some(gcc)) = (&clang, &gcc) {
+        header::check(report, [clang, gcc]);
     }
     for target in TARGETS {
         if let (Some(archive), Some(clang)) = (for_target(report, target), &clang) {
             on_boards(report, clang, target, &archive);
         }
+    }
+    if let Some(clang) = &clang {
+        packages::run(report, clang);
     }
 }
 
@@ -95,19 +102,8 @@ fn on_this_machine(report: &mut Report) {
         .arg(out().join("release/librandflake.a"))
         .arg("-o")
         .arg(&program_file);
-    if report.check("the header in C11", &mut compiler) {
+    if report.check("a program for this machine", &mut compiler) {
         report.tests("this machine", &mut Command::new(program_file));
-    }
-}
-
-fn in_cpp(report: &mut Report, clang: &Path) {
-    for standard in ["-std=c++11", "-std=c++20"] {
-        let mut compiler = Command::new(clang);
-        compiler
-            .args(WARNINGS)
-            .args([standard, "-x", "c++", "-ffreestanding", "-fsyntax-only"])
-            .arg(folder().join("randflake.h"));
-        report.check(&format!("the header, {standard}"), &mut compiler);
     }
 }
 

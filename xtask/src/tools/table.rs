@@ -211,6 +211,12 @@ pub(crate) const LINUX: Tool = Tool {
 /// linker.
 pub(crate) const CLANG: Tool = debian("clang", &["clang"]);
 
+/// Of any machine's archives.
+pub(crate) const AR: Tool = debian("ar", &["binutils"]);
+
+/// For C++, and for C by `-x c`.
+pub(crate) const GCC: Tool = debian("g++", &["g++"]);
+
 /// With the C library, whose start it links.
 pub(crate) const AVR_LINKER: Tool = Tool {
     find: |name| {
