@@ -53,8 +53,10 @@ pub use error::{
 };
 pub use generator::Generator;
 use generator::{Strict, Tolerance};
-pub use horizon::TicketCounter;
-pub use horizon::{AsyncHorizonStore, Blocks, DEFAULT_BLOCK_S, HorizonRecord, HorizonStore};
+pub use horizon::{
+    AsyncHorizonStore, AsyncLogFlash, Blocks, DEFAULT_BLOCK_S, FlashHorizonError, HorizonLog,
+    HorizonRecord, HorizonStore, LogFlash, LogGeometry, LogPage, TicketCounter,
+};
 pub use id::Id;
 #[cfg(feature = "serde")]
 pub use integrations::serde;

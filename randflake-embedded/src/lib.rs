@@ -7,6 +7,7 @@
 mod critical_section_word;
 #[cfg(feature = "embassy-time")]
 mod embassy_uptime;
+mod flash_horizon;
 mod flash_part;
 #[cfg(feature = "heapless")]
 mod id_string;
@@ -23,6 +24,7 @@ mod write_once_horizon;
 pub use critical_section_word::CriticalSectionWord;
 #[cfg(feature = "embassy-time")]
 pub use embassy_uptime::EmbassyUptime;
+pub use flash_horizon::FlashHorizon;
 pub use flash_part::{FlashPart, FlashPartError};
 #[cfg(feature = "heapless")]
 pub use id_string::id_string;
@@ -42,6 +44,7 @@ pub use prefetch::AsyncPrefetch;
 pub use prefetch::{Filler, Prefetch, Taker};
 // In the version that this crate takes: types of another one would not fit.
 pub use randflake_core;
+pub use randflake_core::FlashHorizonError;
 #[cfg(feature = "rtcc")]
 pub use rtc::{RtcError, set_clock_from_rtc, set_rtc};
 pub use wait::{wait, wait_async};

@@ -2,12 +2,14 @@
 
 mod asynchronous;
 mod blocks;
+mod log;
 mod record;
 mod store;
 mod ticket_counter;
 
 pub use asynchronous::AsyncHorizonStore;
 pub use blocks::{Blocks, DEFAULT_BLOCK_S};
+pub use log::{AsyncLogFlash, FlashHorizonError, HorizonLog, LogFlash, LogGeometry, LogPage};
 pub use record::HorizonRecord;
 pub use store::HorizonStore;
 pub use ticket_counter::TicketCounter;

@@ -48,6 +48,16 @@ impl HorizonRecord {
     /// without turning anything into a record or a partial record into another.
     pub const MARK: [u32; 2] = [!Self::ZERO; 2];
 
+    /// Version of the format of records and logs in flash.
+    pub const VERSION: u8 = 1;
+
+    /// The record in the second slot of a page, which says that the head is complete and which version wrote the page:
+    /// the number 4 times the version.
+    pub const SEAL: Self = match Self::new(Self::UNIT * Self::VERSION as u32) {
+        Some(seal) => seal,
+        None => panic!("the version is not 0"),
+    };
+
     // The two lowest bits of a word are taken: by the parity, and by the bit that is always 0.
     const UNIT: u32 = 4;
     /// Bit that is 0 in both words of a record, so that blank memory is none.
@@ -106,6 +116,27 @@ impl HorizonRecord {
             word ^= lost;
         }
         Self::of(word)
+    }
+
+    /// Decodes the bytes of a record; `None` if they are none.
+    #[inline]
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 8]) -> Option<Self> {
+        let [a, b, c, d, e, f, g, h] = bytes;
+        Self::from_words([
+            u32::from_le_bytes([a, b, c, d]),
+            u32::from_le_bytes([e, f, g, h]),
+        ])
+    }
+
+    /// Version of a seal, 0 if it is none: the second slot had a horizon before there were versions.
+    #[must_use]
+    pub const fn version(self) -> u8 {
+        match self.unix_s() / Self::UNIT {
+            #[expect(clippy::cast_possible_truncation, reason = "at most 255")]
+            version @ ..=0xff => version as u8,
+            _ => 0,
+        }
     }
 
     /// Encodes the record as it is stored in flash.

@@ -8,14 +8,15 @@ use embedded_storage::nor_flash::{
 use randflake_embedded::randflake_core::HorizonRecord;
 
 const PAGE: usize = 2_048;
+const PAGES: usize = 3;
 
-/// Two pages of RAM.
-struct Memory(UnsafeCell<[u8; 2 * PAGE]>);
+/// Pages of RAM.
+struct Memory(UnsafeCell<[u8; PAGES * PAGE]>);
 
 // SAFETY: an image has no interrupt, and uses it only in the functions below.
 unsafe impl Sync for Memory {}
 
-static MEMORY: Memory = Memory(UnsafeCell::new([0; 2 * PAGE]));
+static MEMORY: Memory = Memory(UnsafeCell::new([0; PAGES * PAGE]));
 
 /// The bytes from `at` on, as many as there are.
 fn bytes(at: u32, len: usize) -> Option<&'static mut [u8]> {
@@ -63,7 +64,7 @@ pub struct Part;
 impl Part {
     /// What a factory writes: if the image did, it would share code.
     pub fn provision(first: HorizonRecord) -> Result<(), Fault> {
-        Self.erase(0, 2 * PAGE as u32)?;
+        Self.erase(0, (PAGES * PAGE) as u32)?;
         Self.write(0, &first.to_bytes())
     }
 }
@@ -94,7 +95,7 @@ impl ReadNorFlash for Part {
     }
 
     fn capacity(&self) -> usize {
-        2 * PAGE
+        PAGES * PAGE
     }
 }
 

@@ -1,24 +1,24 @@
-//! The horizon in two pages of flash: raising it, and opening it after a reset. The driver is not counted.
+//! The horizon in three pages of flash: raising it, and opening it after a reset. The driver is not counted.
 #![no_std]
 #![no_main]
 
 use core::hint::black_box;
 
 use randflake_embedded::randflake_core::HorizonStore;
-use randflake_embedded::{NorHorizon, NorHorizonError};
+use randflake_embedded::{FlashHorizon, FlashHorizonError};
 use size::{Fault, Part};
 
-type Horizon = NorHorizon<Part>;
+type Horizon = FlashHorizon<Part>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn probe(horizon: &mut Horizon, unix_s: u32) -> Result<(), NorHorizonError<Fault>> {
+fn probe(horizon: &mut Horizon, unix_s: u32) -> Result<(), FlashHorizonError<Fault>> {
     horizon.raise(unix_s)
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn probe_open() -> Result<Horizon, Fault> {
+fn probe_open() -> Result<Horizon, FlashHorizonError<Fault>> {
     Horizon::open(Part)
 }
 

@@ -1,0 +1,94 @@
+//! The log of horizons in flash: which page is kept, where the next record goes, which pages are erased.
+//!
+//! ```text
+//! page | head | seal | record | record | ...     records rise
+//! ```
+//!
+//! What a cut leaves of a write or an erase is *torn*: it shows its former content, its new one or nothing, and may
+//! show another of these at each read. A torn slot that shows nothing looks like one that was never written, and must
+//! not be written. So nothing is ever written into a page that this boot has not erased:
+//!
+//! 1. The first raise of a boot begins a page: it erases the page behind the kept one, writes its record as the *head*
+//!    and then the *seal*, each read back, and only then answers. A head is higher than all that was seen or tried. Later
+//!    records are appended; a page that failed is left, and the next one begun.
+//! 2. A seal says that the head before it is firm. Of the sealed pages, that with the highest head is *kept*.
+//! 3. The horizon is the highest record seen anywhere: a head without a seal was tried, perhaps in the page that
+//!    replaced the last answered one.
+//! 4. That first raise also erases each page that showed no head. It is blank, or hides one that is higher than all
+//!    that were seen; if that showed later, it would pass for the newest.
+//! 5. Without an answer yet, no raise goes on behind a page whose erase failed, and none begins more than two pages.
+//!
+//! The `DESIGN.md` of `randflake-embedded` says what that withstands, and why no rule is idle.
+
+mod calls;
+mod dump;
+mod error;
+mod flash;
+mod slot;
+
+pub use dump::{LogGeometry, LogPage};
+pub use error::FlashHorizonError;
+pub use flash::{AsyncLogFlash, LogFlash};
+
+/// Longest time from a page's head to a record of it. A cell that reads falsely can raise the horizon by no more, unless
+/// in a head.
+const WINDOW_S: u32 = 1 << 20;
+
+/// A horizon in pages of flash, without the flash. A record takes `SLOT` bytes, a power of two, at least 8.
+///
+/// The state of `FlashHorizon` in `randflake-embedded`, which has the documentation for users, and of the C library.
+#[derive(Clone, Debug)]
+pub struct HorizonLog<const SLOT: usize = 8> {
+    /// The highest record that was read, or that was answered since.
+    horizon: u32,
+    /// The highest that was read or tried.
+    tried: u32,
+    /// The page that is never erased: the highest at the boot, then that of the last answer.
+    kept: u32,
+    /// The page that was erased last, at first the kept one.
+    begun: u32,
+    /// Head of the kept page, or 0 until this boot has written one.
+    head: u32,
+    /// Where the next record goes, or 0 when a page must be begun.
+    free: u32,
+}
+
+impl<const SLOT: usize> HorizonLog<SLOT> {
+    /// Bytes of a slot.
+    #[expect(clippy::cast_possible_truncation, reason = "at most a page")]
+    const SLOT_BYTES: u32 = {
+        assert!(
+            SLOT >= 8 && SLOT.is_power_of_two(),
+            "a slot is a power of two, at least 8 bytes"
+        );
+        SLOT as u32
+    };
+
+    /// The horizon in Unix seconds, or 0 when no record was readable.
+    #[inline]
+    #[must_use]
+    pub const fn unix_s(&self) -> u32 {
+        self.horizon
+    }
+
+    /// Address of the page that holds the horizon.
+    #[inline]
+    #[must_use]
+    pub const fn kept_page(&self) -> u32 {
+        self.kept
+    }
+
+    /// The page behind the one that was erased last, but never the kept one.
+    const fn next_page(&self, page_bytes: u32, capacity: u32) -> u32 {
+        let mut page = self.begun;
+        loop {
+            page = page.wrapping_add(page_bytes);
+            if page >= capacity {
+                page = 0;
+            }
+            if page != self.kept {
+                return page;
+            }
+        }
+    }
+}

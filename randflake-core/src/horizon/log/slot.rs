@@ -1,0 +1,32 @@
+//! The bytes of a slot.
+
+use crate::HorizonRecord;
+
+/// Aligned so that words are loaded whole. Not on AVR, where the compiler relies on an alignment that it does not
+/// ensure: <https://github.com/llvm/llvm-project/issues/169190>.
+#[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
+#[derive(PartialEq)]
+pub(super) struct Slot<const LEN: usize>(pub(super) [u8; LEN]);
+
+impl<const LEN: usize> Slot<LEN> {
+    /// Puts the record first and leaves the rest blank (`0xff`): ones change no bit of an erased slot.
+    pub(super) fn of(record: HorizonRecord) -> Self {
+        let mut slot = [0xff; LEN];
+        if let Some(bytes) = slot.first_chunk_mut() {
+            *bytes = record.to_bytes();
+        }
+        Self(slot)
+    }
+
+    pub(super) fn record(&self) -> Option<HorizonRecord> {
+        record(&self.0)
+    }
+}
+
+/// The record that a slot shows, if the rest of it is blank. In encrypted flash an erased slot may read as anything,
+/// even as a record.
+pub(super) fn record(slot: &[u8]) -> Option<HorizonRecord> {
+    let (record, rest) = slot.split_first_chunk()?;
+    let record = HorizonRecord::from_bytes(*record);
+    record.filter(|_| rest.iter().all(|byte| *byte == 0xff))
+}

@@ -1,0 +1,304 @@
+//! The log of horizons over a flash in RAM. What cuts do to it is tested in `randflake-embedded`.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use randflake_core::{FlashHorizonError, HorizonLog, HorizonRecord, LogFlash, LogGeometry};
+
+/// Words are written once between erases.
+struct Ram {
+    bytes: Vec<u8>,
+    page_bytes: u32,
+    reads: u32,
+    erased: Vec<u32>,
+    /// A bit of this byte is always 1.
+    dead: Option<usize>,
+    /// So many erases and so many writes from now on fail, having done nothing.
+    failing: [u32; 2],
+}
+
+impl Ram {
+    fn new(pages: u32, page_bytes: u32) -> Self {
+        Self {
+            bytes: vec![0xff; (pages * page_bytes) as usize],
+            page_bytes,
+            reads: 0,
+            erased: Vec::new(),
+            dead: None,
+            failing: [0, 0],
+        }
+    }
+
+    fn put(&mut self, at: usize, record: HorizonRecord) {
+        self.bytes[at..at + 8].copy_from_slice(&record.to_bytes());
+    }
+
+    fn fails(&mut self, operation: usize) -> Result<(), &'static str> {
+        match self.failing[operation].checked_sub(1) {
+            Some(left) => {
+                self.failing[operation] = left;
+                Err("failed")
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+impl LogFlash for Ram {
+    type Error = &'static str;
+
+    fn page_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+
+    fn capacity(&self) -> u32 {
+        u32::try_from(self.bytes.len()).unwrap()
+    }
+
+    fn read(&mut self, at: u32, slot: &mut [u8]) -> Result<(), Self::Error> {
+        self.reads += 1;
+        slot.copy_from_slice(&self.bytes[at as usize..][..slot.len()]);
+        Ok(())
+    }
+
+    fn write(&mut self, at: u32, slot: &[u8]) -> Result<(), Self::Error> {
+        self.fails(1)?;
+        let at = at as usize;
+        let place = &mut self.bytes[at..at + slot.len()];
+        assert!(
+            place.iter().all(|byte| *byte == 0xff),
+            "written twice: {at}"
+        );
+        place.copy_from_slice(slot);
+        if let Some(dead) = self.dead {
+            self.bytes[dead] |= 0x10;
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, page: u32) -> Result<(), Self::Error> {
+        self.fails(0)?;
+        self.erased.push(page / self.page_bytes);
+        self.bytes[page as usize..][..self.page_bytes as usize].fill(0xff);
+        Ok(())
+    }
+}
+
+fn record(unix_s: u32) -> HorizonRecord {
+    HorizonRecord::new(unix_s).unwrap()
+}
+
+fn horizon(flash: &mut Ram) -> u32 {
+    HorizonLog::<8>::open(flash).unwrap().unix_s()
+}
+
+/// Pages that fill, each fill level opened, and the bound of reads.
+fn fills<const SLOT: usize>(pages: u32, page_bytes: u32) {
+    let slots = page_bytes / u32::try_from(SLOT).unwrap();
+    let mut flash = Ram::new(pages, page_bytes);
+    let mut unix_s = 4;
+    HorizonLog::<SLOT>::open(&mut flash)
+        .unwrap()
+        .raise(&mut flash, unix_s)
+        .unwrap();
+    for raises in [1, 1, 2, slots / 2, slots - 2, slots, 3 * slots + 1] {
+        let mut log = HorizonLog::<SLOT>::open(&mut flash).unwrap();
+        for _ in 0..raises {
+            unix_s += 4;
+            log.raise(&mut flash, unix_s).unwrap();
+            assert_eq!(log.unix_s(), unix_s);
+        }
+        flash.reads = 0;
+        let log = HorizonLog::<SLOT>::open(&mut flash).unwrap();
+        assert_eq!(log.unix_s(), unix_s);
+        assert!(
+            flash.reads <= pages * (2 + 2 * (slots - 1).ilog2() + 2),
+            "{}",
+            flash.reads
+        );
+    }
+}
+
+#[test]
+fn pages_of_all_sizes_fill_in_turn() {
+    fills::<8>(3, 32);
+    fills::<8>(5, 64);
+    fills::<8>(3, 2_048);
+    fills::<16>(3, 4_096);
+    fills::<32>(4, 8_192);
+    fills::<32>(3, 131_072);
+}
+
+#[test]
+fn the_first_raise_of_a_boot_begins_a_page_and_later_ones_are_appended() {
+    let mut flash = Ram::new(3, 64);
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    assert_eq!(log.unix_s(), 0);
+    log.raise(&mut flash, 1_001).unwrap();
+    assert_eq!((log.unix_s(), log.kept_page()), (1_004, 0));
+    assert_eq!(flash.erased, [0, 1, 2], "nothing was readable");
+    log.raise(&mut flash, 1_000).unwrap();
+    log.raise(&mut flash, 1_008).unwrap();
+    assert_eq!(flash.erased.len(), 3);
+    assert_eq!(flash.bytes[16..24], record(1_008).to_bytes());
+
+    // What was only read is written again, higher.
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    log.raise(&mut flash, 0).unwrap();
+    assert_eq!((log.unix_s(), log.kept_page()), (1_012, 64));
+    // The third page showed no head.
+    assert_eq!(flash.erased[3..], [1, 2]);
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    log.raise(&mut flash, 0).unwrap();
+    assert_eq!(flash.erased[5..], [2]);
+}
+
+#[test]
+fn what_a_factory_writes_is_a_horizon() {
+    for (pages, page_bytes) in [(3, 32), (16, 4_096)] {
+        let geometry = LogGeometry::new(pages, page_bytes, 8).unwrap();
+        let mut flash = Ram::new(pages, page_bytes);
+        assert_eq!(flash.bytes.len(), geometry.bytes() as usize);
+        for (at, bytes) in geometry.provisioned(record(1_000)) {
+            flash.bytes[at as usize..][..8].copy_from_slice(&bytes);
+        }
+        let log = HorizonLog::<8>::open(&mut flash).unwrap();
+        assert_eq!((log.unix_s(), log.kept_page()), (1_000, 0));
+    }
+    for (pages, page_bytes, slot_bytes) in [
+        (2, 64, 8),
+        (3, 24, 8),
+        (3, 64, 4),
+        (3, 96, 24),
+        (3, 68, 8),
+        (1 << 20, 1 << 12, 8),
+    ] {
+        assert_eq!(LogGeometry::new(pages, page_bytes, slot_bytes), None);
+    }
+}
+
+#[test]
+fn a_dump_says_what_each_page_shows() {
+    let mut flash = Ram::new(3, 64);
+    for (at, unix_s) in [
+        (0, 1_000),
+        (8, 4),
+        (16, 1_100),
+        (40, 1_060),
+        (64, 2_000),
+        (136, 8),
+    ] {
+        flash.put(at, record(unix_s));
+    }
+    flash.bytes[24..32].fill(0x5a);
+    let geometry = LogGeometry::new(3, 64, 8).unwrap();
+    let pages: Vec<_> = geometry.pages(&flash.bytes).collect();
+    assert_eq!(pages.len(), 3);
+    let of = |page: usize| {
+        (
+            pages[page].head,
+            pages[page].version,
+            pages[page].records,
+            pages[page].damaged,
+        )
+    };
+    assert_eq!(of(0), (Some(record(1_000)), Some(1), 2, 1));
+    assert_eq!(pages[0].highest, Some(record(1_100)));
+    assert_eq!(of(1), (Some(record(2_000)), None, 0, 0));
+    assert_eq!(of(2), (None, Some(2), 0, 0));
+}
+
+#[test]
+fn another_format_is_refused_and_not_touched() {
+    // Of a later version, and of the time before versions, when the head stood in both slots.
+    for (seal, version) in [(8, 2), (1_020, 255), (1_700_000_000, 0)] {
+        for page in [0, 1, 2] {
+            let mut flash = Ram::new(3, 64);
+            flash.put(0, record(1_000));
+            flash.put(8, HorizonRecord::SEAL);
+            flash.put(page * 64, record(2_000));
+            flash.put(page * 64 + 8, record(seal));
+            let before = flash.bytes.clone();
+            let refused = HorizonLog::<8>::open(&mut flash).unwrap_err();
+            assert_eq!(refused, FlashHorizonError::Version(version));
+            assert_eq!(flash.bytes, before);
+        }
+    }
+    let told = FlashHorizonError::<()>::Version(2).to_string();
+    assert_eq!(
+        told,
+        "the horizon in the flash has format 2: only 1 is known"
+    );
+}
+
+#[test]
+fn what_cannot_be_used_is_refused() {
+    let small = HorizonLog::<8>::open(&mut Ram::new(2, 64)).unwrap_err();
+    assert_eq!(small, FlashHorizonError::TooSmall);
+    let mut flash = Ram::new(3, 64);
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    let refused = log.raise(&mut flash, u32::MAX).unwrap_err();
+    assert_eq!(refused, FlashHorizonError::OutOfRange);
+    assert!(flash.erased.is_empty());
+}
+
+/// The first raise of a boot, with a dead cell in each place of the page that it begins.
+#[test]
+fn a_dead_cell_or_a_failure_goes_to_the_next_page() {
+    for dead in [0, 8] {
+        let mut flash = Ram::new(3, 64);
+        // Bit 4 of this byte is 0 in the head, and bit 4 of that one in the seal.
+        flash.put(0, record(1_000));
+        flash.put(8, HorizonRecord::SEAL);
+        flash.dead = Some(64 + dead);
+        for boot in 1..7 {
+            let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+            let to = 1_000 + 64 * boot;
+            log.raise(&mut flash, to).unwrap();
+            log.raise(&mut flash, to + 16).unwrap();
+            assert_ne!(log.kept_page(), 64);
+            assert_eq!(horizon(&mut flash), log.unix_s());
+        }
+    }
+    for (operation, kept) in [(0, 64), (1, 128)] {
+        let mut flash = Ram::new(3, 64);
+        flash.put(0, record(1_000));
+        flash.put(8, HorizonRecord::SEAL);
+        flash.failing[operation] = 1;
+        let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+        log.raise(&mut flash, 1_100).unwrap();
+        assert_eq!(log.kept_page(), kept);
+    }
+}
+
+#[test]
+fn a_raise_that_is_refused_keeps_the_horizon_and_may_be_retried() {
+    let mut flash = Ram::new(3, 64);
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    log.raise(&mut flash, 1_000).unwrap();
+    flash.failing = [0, 3];
+    assert_eq!(
+        log.raise(&mut flash, 1_100),
+        Err(FlashHorizonError::Flash("failed"))
+    );
+    assert_eq!((log.unix_s(), horizon(&mut flash)), (1_000, 1_000));
+    log.raise(&mut flash, 1_100).unwrap();
+    // Above all that was tried.
+    assert_eq!((log.unix_s(), log.kept_page()), (1_112, 64));
+    assert_eq!(horizon(&mut flash), 1_112);
+}
+
+/// A record that reads as far ahead of its page's head was never written there.
+#[test]
+fn no_record_counts_far_above_its_head() {
+    let mut flash = Ram::new(3, 64);
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    log.raise(&mut flash, 1_000).unwrap();
+    flash.put(16, record(1_000 + (1 << 20)));
+    assert_eq!(horizon(&mut flash), 1_000);
+    let mut flash = Ram::new(3, 64);
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    log.raise(&mut flash, 1_000).unwrap();
+    log.raise(&mut flash, 1_000 + (1 << 20)).unwrap();
+    assert_eq!(log.kept_page(), 64, "begins a page");
+    assert_eq!(horizon(&mut flash), 1_000 + (1 << 20));
+}

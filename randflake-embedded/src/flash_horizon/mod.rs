@@ -1,0 +1,163 @@
+//! The horizon in flash: `randflake-core` decides, this module does the I/O.
+
+mod driver;
+
+use embedded_storage::nor_flash::NorFlash;
+use embedded_storage_async::nor_flash::NorFlash as AsyncNorFlash;
+use randflake_core::{AsyncHorizonStore, FlashHorizonError, HorizonLog, HorizonStore};
+
+use driver::{Awaited, Blocking};
+
+/// A [`HorizonStore`] in flash, over the traits of `embedded-storage` or `embedded-storage-async`.
+///
+/// For any flash that is erased by pages: NOR flash, also where a word is written once between erases (ECC as in
+/// STM32G0, G4, L4, WB, H7; encryption as in ESP32).
+///
+/// It uses the whole flash of the driver, page after page: give it a partition, for instance a
+/// [`FlashPart`](crate::FlashPart), of three pages or more. A page is the driver's `ERASE_SIZE`. A
+/// record has 8 bytes; for flash with larger words give the size: `FlashHorizon::<_, 16>::open`, and 32 for STM32H7.
+///
+/// Each boot that raises the horizon begins a page, further raises of that boot are appended, and a boot that raises nothing
+/// writes nothing. Everything is read back. A page that fails is left for the next one, so errors and dead cells in one
+/// page do not stop a device.
+///
+/// # Power cuts
+///
+/// A word that a cut left torn may read as anything at each read, or fail to be read. With three pages, what was
+/// answered stays through any two raises in a row without an answer, with any number of faults in each: cuts, errors,
+/// futures that are dropped, beside one dead cell. If each of them has one fault, as with power cuts alone, through any
+/// four. Each answered raise begins the count again. The design's document of this crate has the proof.
+///
+/// If the driver fails to read an intact word, the horizon may fall, so the driver must retry by itself.
+///
+/// # The first horizon
+///
+/// A device is provisioned once: in the factory, by the image of `randflake lease provision`; or by the firmware, by
+/// [`Blocks::provision`](randflake_core::Blocks::provision) on the command of an operator. If no horizon is
+/// readable later, the state is lost, and `Blocks` issues nothing.
+///
+/// ```
+/// # use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+/// # struct Ram([u8; 8192]);
+/// # impl ErrorType for Ram { type Error = core::convert::Infallible; }
+/// # impl ReadNorFlash for Ram {
+/// #     const READ_SIZE: usize = 1;
+/// #     fn read(&mut self, at: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+/// #         bytes.copy_from_slice(&self.0[at as usize..][..bytes.len()]);
+/// #         Ok(())
+/// #     }
+/// #     fn capacity(&self) -> usize { 8192 }
+/// # }
+/// # impl NorFlash for Ram {
+/// #     const WRITE_SIZE: usize = 8;
+/// #     const ERASE_SIZE: usize = 2048;
+/// #     fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
+/// #         self.0[from as usize..to as usize].fill(0xff);
+/// #         Ok(())
+/// #     }
+/// #     fn write(&mut self, at: u32, bytes: &[u8]) -> Result<(), Self::Error> {
+/// #         self.0[at as usize..][..bytes.len()].copy_from_slice(bytes);
+/// #         Ok(())
+/// #     }
+/// # }
+/// # let mut flash = Ram([0xff; 8192]);
+/// use randflake_embedded::FlashHorizon;
+/// use randflake_embedded::randflake_core::HorizonStore;
+///
+/// let mut horizon = FlashHorizon::<_>::open(&mut flash)?;
+/// assert_eq!(horizon.unix_s(), 0, "nothing is readable");
+/// horizon.raise(1_733_706_357)?;
+/// assert_eq!(horizon.unix_s(), 1_733_706_360, "up to the next 4 s");
+///
+/// // After a reset:
+/// let horizon = FlashHorizon::<_>::open(&mut flash)?;
+/// assert_eq!(horizon.unix_s(), 1_733_706_360);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct FlashHorizon<F, const SLOT: usize = 8> {
+    flash: F,
+    log: HorizonLog<SLOT>,
+}
+
+impl<F, const SLOT: usize> FlashHorizon<F, SLOT> {
+    /// Returns the flash driver; the horizon stays in flash.
+    pub fn into_inner(self) -> F {
+        self.flash
+    }
+}
+
+impl<F: NorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
+    const FITS: () = check_sizes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
+
+    /// Reads the horizon, a few slots of each page. Writes nothing.
+    ///
+    /// # Errors
+    ///
+    /// - [`TooSmall`](FlashHorizonError::TooSmall): the driver's flash has fewer than three pages;
+    /// - [`Version`](FlashHorizonError::Version): another version of this library wrote the flash, in another format;
+    /// - [`Flash`](FlashHorizonError::Flash): the driver failed and no record was readable. The horizon is then
+    ///   unknown, and no id may be issued.
+    pub fn open(mut flash: F) -> Result<Self, FlashHorizonError<F::Error>> {
+        const { Self::FITS };
+        let log = HorizonLog::open(&mut Blocking(&mut flash))?;
+        Ok(Self { flash, log })
+    }
+}
+
+impl<F: NorFlash, const SLOT: usize> HorizonStore for FlashHorizon<F, SLOT> {
+    type Error = FlashHorizonError<F::Error>;
+
+    fn unix_s(&self) -> u32 {
+        self.log.unix_s()
+    }
+
+    fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
+        self.log.raise(&mut Blocking(&mut self.flash), to)
+    }
+}
+
+impl<F: AsyncNorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
+    const ASYNC_FITS: () = check_sizes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
+
+    /// Reads the horizon through an async driver (`embedded-storage-async`): see [`open`](Self::open).
+    ///
+    /// # Errors
+    ///
+    /// As for `open`.
+    pub async fn open_async(mut flash: F) -> Result<Self, FlashHorizonError<F::Error>> {
+        const { Self::ASYNC_FITS };
+        let log = HorizonLog::open_async(&mut Awaited(&mut flash)).await?;
+        Ok(Self { flash, log })
+    }
+}
+
+impl<F: AsyncNorFlash, const SLOT: usize> AsyncHorizonStore for FlashHorizon<F, SLOT> {
+    type Error = FlashHorizonError<F::Error>;
+
+    fn unix_s(&self) -> u32 {
+        self.log.unix_s()
+    }
+
+    async fn raise(&mut self, to: u32) -> Result<(), Self::Error> {
+        self.log
+            .raise_async(&mut Awaited(&mut self.flash), to)
+            .await
+    }
+}
+
+/// Checks the sizes at compile time.
+const fn check_sizes(slot: usize, read: usize, write: usize, erase: usize) {
+    assert!(
+        slot.is_multiple_of(write) && slot.is_multiple_of(read),
+        "a slot is a multiple of what the flash writes and reads at once"
+    );
+    assert!(
+        erase.is_multiple_of(slot) && erase >= slot.saturating_mul(4),
+        "a page of the flash holds at least 4 slots"
+    );
+    assert!(
+        erase as u64 <= 1 << 30,
+        "a page of the flash has at most 2^30 bytes"
+    );
+}
