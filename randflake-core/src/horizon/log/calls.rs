@@ -8,7 +8,7 @@ use crate::HorizonRecord;
 macro_rules! calls {
     (
         $Flash:ident, [$($async:tt)?], [$($wait:tt)*],
-        $open:ident, $raise:ident, $write:ident, $see:ident
+        $open:ident, $survey:ident, $raise:ident, $begin:ident, $write:ident, $see:ident
     ) => {
         impl<const SLOT: usize> HorizonLog<SLOT> {
             /// Reads the horizon. Writes nothing.
@@ -30,73 +30,83 @@ macro_rules! calls {
                     return Err(FlashHorizonError::TooSmall);
                 }
                 let mut log = Self {
-                    horizon: 0,
-                    tried: 0,
+                    horizon: None,
+                    tried: None,
                     // No page: where nothing is readable, all are erased.
                     kept: u32::MAX,
                     begun: last,
-                    head: 0,
+                    head: None,
                     free: 0,
                 };
                 let mut error = None;
                 let mut highest = 0;
                 let mut page = 0;
                 while page <= last {
-                    let head = Self::$see(flash, page, &mut error)$($wait)*;
-                    let mut low = page.wrapping_add(Self::SLOT_BYTES);
-                    let seal = Self::$see(flash, low, &mut error)$($wait)*;
-                    if let Some(seal) = seal
-                        && seal != HorizonRecord::SEAL
-                    {
-                        return Err(FlashHorizonError::Version(seal.version()));
-                    }
-                    if let Some(head) = head {
-                        log.horizon = log.horizon.max(head.unix_s());
-                        // A sealed page is before all others. The lowest bit of a horizon is 0.
-                        let mut rank = head.unix_s() >> 1;
-                        // All slots up to the last record show one, and no later one was written, but for one that may
-                        // be torn: so halving finds the last. In a page whose erase was cut it finds what it finds, and
-                        // nothing depends on it.
-                        let mut high = low;
-                        if seal.is_some() {
-                            rank |= 1 << 31;
-                            high = page.wrapping_add(page_bytes);
-                        }
-                        while high.wrapping_sub(low) > Self::SLOT_BYTES {
-                            let slots = high.wrapping_sub(low) / Self::SLOT_BYTES;
-                            let middle = low.wrapping_add((slots >> 1).wrapping_mul(Self::SLOT_BYTES));
-                            let mut at = middle;
-                            loop {
-                                let record = Self::$see(flash, at, &mut error)$($wait)*;
-                                if let Some(record) = record
-                                    && record.unix_s().wrapping_sub(head.unix_s()) < WINDOW_S
-                                {
-                                    log.horizon = log.horizon.max(record.unix_s());
-                                    low = at;
-                                    break;
-                                }
-                                at = at.wrapping_add(Self::SLOT_BYTES);
-                                // Two slots, as one that has aged must not hide those behind it.
-                                if at == high || at.wrapping_sub(middle) > Self::SLOT_BYTES {
-                                    high = middle;
-                                    break;
-                                }
-                            }
-                        }
-                        if rank > highest {
-                            highest = rank;
-                            log.kept = page;
-                            log.begun = page;
-                        }
+                    let rank = log.$survey(flash, page, &mut error)$($wait)*?;
+                    if rank > highest {
+                        highest = rank;
+                        log.kept = page;
+                        log.begun = page;
                     }
                     page = page.wrapping_add(page_bytes);
                 }
                 log.tried = log.horizon;
                 match error {
                     // It may not be blank at all.
-                    Some(error) if log.horizon == 0 => Err(FlashHorizonError::Flash(error)),
+                    Some(error) if log.horizon.is_none() => Err(FlashHorizonError::Flash(error)),
                     _ => Ok(log),
                 }
+            }
+
+            /// Takes the records of a page, and returns how much it is worth: a sealed page is before all others.
+            $($async)? fn $survey<F: $Flash>(
+                &mut self,
+                flash: &mut F,
+                page: u32,
+                error: &mut Option<F::Error>,
+            ) -> Result<u32, FlashHorizonError<F::Error>> {
+                let head = Self::$see(flash, page, error)$($wait)*;
+                let mut low = page.wrapping_add(Self::SLOT_BYTES);
+                let seal = Self::$see(flash, low, error)$($wait)*;
+                if let Some(seal) = seal
+                    && seal != HorizonRecord::SEAL
+                {
+                    return Err(FlashHorizonError::Version(seal.version()));
+                }
+                let Some(head) = head else {
+                    return Ok(0);
+                };
+                self.horizon = self.horizon.max(Some(head));
+                // The lowest bit of a horizon is 0.
+                let rank = head.unix_s() >> 1;
+                if seal.is_none() {
+                    return Ok(rank);
+                }
+                // All slots up to the last record show one, and no later one was written, but for one that may be torn: so
+                // halving finds the last. In a page whose erase was cut it finds what it finds, and nothing depends on it.
+                let mut high = page.wrapping_add(flash.page_bytes());
+                while high.wrapping_sub(low) > Self::SLOT_BYTES {
+                    let slots = high.wrapping_sub(low) / Self::SLOT_BYTES;
+                    let middle = low.wrapping_add((slots >> 1).wrapping_mul(Self::SLOT_BYTES));
+                    let mut at = middle;
+                    loop {
+                        let record = Self::$see(flash, at, error)$($wait)*;
+                        if let Some(record) = record
+                            && record.unix_s().wrapping_sub(head.unix_s()) < WINDOW_S
+                        {
+                            self.horizon = self.horizon.max(Some(record));
+                            low = at;
+                            break;
+                        }
+                        at = at.wrapping_add(Self::SLOT_BYTES);
+                        // Two slots, as one that has aged must not hide those behind it.
+                        if at == high || at.wrapping_sub(middle) > Self::SLOT_BYTES {
+                            high = middle;
+                            break;
+                        }
+                    }
+                }
+                Ok(rank | 1 << 31)
             }
 
             /// Raises the horizon durably, to at least `to`: see [`HorizonStore`](crate::HorizonStore).
@@ -112,76 +122,95 @@ macro_rules! calls {
                 to: u32,
             ) -> Result<(), FlashHorizonError<F::Error>> {
                 // What was only read may be torn, so it is written again.
-                if to <= self.horizon && self.head != 0 {
+                if to <= self.unix_s() && self.head.is_some() {
                     return Ok(());
                 }
                 let mut pages = 2_u32;
                 loop {
-                    let record = HorizonRecord::new(to.max(self.tried.wrapping_add(1)));
+                    let tried = self.tried.map_or(0, HorizonRecord::unix_s);
+                    let record = HorizonRecord::new(to.max(tried.wrapping_add(1)));
                     let record = record.ok_or(FlashHorizonError::OutOfRange)?;
-                    self.tried = record.unix_s();
+                    self.tried = Some(record);
                     // The slot counts as written from here on, even if the future is dropped.
                     let mut at = core::mem::take(&mut self.free);
-                    let begins = at == 0 || self.tried.wrapping_sub(self.head) >= WINDOW_S;
-                    if begins {
-                        pages = pages.wrapping_sub(1);
-                        at = self.next_page(flash.page_bytes(), flash.capacity());
-                    }
-                    match self.$write(flash, at, begins, record)$($wait)* {
+                    let written = match self.head {
+                        Some(head)
+                            if at != 0
+                                && record.unix_s().wrapping_sub(head.unix_s()) < WINDOW_S =>
+                        {
+                            Self::$write(flash, at, record)$($wait)*
+                        }
+                        _ => {
+                            pages = pages.wrapping_sub(1);
+                            let written = self.$begin(flash, record)$($wait)*;
+                            at = self.kept.wrapping_add(Self::SLOT_BYTES);
+                            written
+                        }
+                    };
+                    match written {
                         Err(_) if pages > 0 => {}
-                        written => return written,
+                        Err(error) => return Err(error),
+                        Ok(()) => {
+                            self.horizon = Some(record);
+                            at = at.wrapping_add(Self::SLOT_BYTES);
+                            if at != self.kept.wrapping_add(flash.page_bytes()) {
+                                self.free = at;
+                            }
+                            return Ok(());
+                        }
                     }
                 }
             }
 
-            /// Writes a record, and the seal behind it if it begins a page.
-            $($async)? fn $write<F: $Flash>(
+            /// Begins the next page with a record.
+            $($async)? fn $begin<F: $Flash>(
                 &mut self,
                 flash: &mut F,
-                to: u32,
-                begins: bool,
                 record: HorizonRecord,
             ) -> Result<(), FlashHorizonError<F::Error>> {
-                let page_bytes = flash.page_bytes();
-                if begins {
-                    let mut page = 0;
-                    while page < flash.capacity() {
-                        let mut is_erased = page == to;
-                        if self.head == 0 && page != to && page != self.kept {
-                            let head = Self::$see(flash, page, &mut None)$($wait)*;
-                            is_erased = head.is_none_or(|head| head >= record);
-                        }
-                        if is_erased {
-                            flash.erase(page)$($wait)*?;
-                        }
-                        page = page.wrapping_add(page_bytes);
-                    }
-                    // From here on the page is touched, even if the future is dropped.
-                    self.begun = to;
-                }
-                let mut at = to;
-                let mut content = record;
+                let mut next = self.begun;
                 loop {
-                    let slot = Slot::<SLOT>::of(content);
-                    flash.write(at, &slot.0)$($wait)*?;
-                    let mut shown = Slot::<SLOT>([0; SLOT]);
-                    flash.read(at, &mut shown.0)$($wait)*?;
-                    if slot != shown {
-                        return Err(FlashHorizonError::NotWritten);
+                    next = next.wrapping_add(flash.page_bytes());
+                    if next >= flash.capacity() {
+                        next = 0;
                     }
-                    at = at.wrapping_add(Self::SLOT_BYTES);
-                    if !begins || content == HorizonRecord::SEAL {
+                    if next != self.kept {
                         break;
                     }
-                    content = HorizonRecord::SEAL;
                 }
-                if begins {
-                    self.kept = to;
-                    self.head = record.unix_s();
+                let mut page = 0;
+                while page < flash.capacity() {
+                    if page != self.kept {
+                        let head = Self::$see(flash, page, &mut None)$($wait)*;
+                        if page == next || head.is_none_or(|head| head >= record) {
+                            flash.erase(page)$($wait)*?;
+                        }
+                    }
+                    page = page.wrapping_add(flash.page_bytes());
                 }
-                self.horizon = record.unix_s();
-                if at != self.kept.wrapping_add(page_bytes) {
-                    self.free = at;
+                // From here on this page is touched, even if the future is dropped.
+                self.begun = next;
+                Self::$write(flash, next, record)$($wait)*?;
+                let seal = next.wrapping_add(Self::SLOT_BYTES);
+                Self::$write(flash, seal, HorizonRecord::SEAL)$($wait)*?;
+                self.kept = next;
+                self.head = Some(record);
+                Ok(())
+            }
+
+            /// Writes a slot, and reads it back.
+            #[inline(never)]
+            $($async)? fn $write<F: $Flash>(
+                flash: &mut F,
+                at: u32,
+                record: HorizonRecord,
+            ) -> Result<(), FlashHorizonError<F::Error>> {
+                let slot = Slot::<SLOT>::of(record);
+                flash.write(at, &slot.0)$($wait)*?;
+                let mut shown = Slot::<SLOT>([0; SLOT]);
+                flash.read(at, &mut shown.0)$($wait)*?;
+                if slot != shown {
+                    return Err(FlashHorizonError::NotWritten);
                 }
                 Ok(())
             }
@@ -206,5 +235,5 @@ macro_rules! calls {
     };
 }
 
-calls!(LogFlash, [], [], open, raise, write, see);
-calls!(AsyncLogFlash, [async], [.await], open_async, raise_async, write_async, see_async);
+calls!(LogFlash, [], [], open, survey, raise, begin, write, see);
+calls!(AsyncLogFlash, [async], [.await], open_async, survey_async, raise_async, begin_async, write_async, see_async);

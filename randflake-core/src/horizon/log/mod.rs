@@ -30,6 +30,8 @@ pub use dump::{LogGeometry, LogPage};
 pub use error::FlashHorizonError;
 pub use flash::{AsyncLogFlash, LogFlash};
 
+use super::HorizonRecord;
+
 /// Longest time from a page's head to a record of it. A cell that reads falsely can raise the horizon by no more, unless
 /// in a head.
 const WINDOW_S: u32 = 1 << 20;
@@ -40,15 +42,15 @@ const WINDOW_S: u32 = 1 << 20;
 #[derive(Clone, Debug)]
 pub struct HorizonLog<const SLOT: usize = 8> {
     /// The highest record that was read, or that was answered since.
-    horizon: u32,
+    horizon: Option<HorizonRecord>,
     /// The highest that was read or tried.
-    tried: u32,
+    tried: Option<HorizonRecord>,
     /// The page that is never erased: the highest at the boot, then that of the last answer.
     kept: u32,
     /// The page that was erased last, at first the kept one.
     begun: u32,
-    /// Head of the kept page, or 0 until this boot has written one.
-    head: u32,
+    /// Head of the kept page, once this boot has written it.
+    head: Option<HorizonRecord>,
     /// Where the next record goes, or 0 when a page must be begun.
     free: u32,
 }
@@ -68,7 +70,10 @@ impl<const SLOT: usize> HorizonLog<SLOT> {
     #[inline]
     #[must_use]
     pub const fn unix_s(&self) -> u32 {
-        self.horizon
+        match self.horizon {
+            Some(record) => record.unix_s(),
+            None => 0,
+        }
     }
 
     /// Address of the page that holds the horizon.
@@ -76,19 +81,5 @@ impl<const SLOT: usize> HorizonLog<SLOT> {
     #[must_use]
     pub const fn kept_page(&self) -> u32 {
         self.kept
-    }
-
-    /// The page behind the one that was erased last, but never the kept one.
-    const fn next_page(&self, page_bytes: u32, capacity: u32) -> u32 {
-        let mut page = self.begun;
-        loop {
-            page = page.wrapping_add(page_bytes);
-            if page >= capacity {
-                page = 0;
-            }
-            if page != self.kept {
-                return page;
-            }
-        }
     }
 }
