@@ -122,11 +122,9 @@ impl HorizonRecord {
     #[inline]
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 8]) -> Option<Self> {
-        let [a, b, c, d, e, f, g, h] = bytes;
-        Self::from_words([
-            u32::from_le_bytes([a, b, c, d]),
-            u32::from_le_bytes([e, f, g, h]),
-        ])
+        let bits = u64::from_le_bytes(bytes);
+        #[expect(clippy::cast_possible_truncation, reason = "the halves")]
+        Self::from_words([bits as u32, (bits >> 32) as u32])
     }
 
     /// Version of a seal, 0 if it is none: the second slot had a horizon before there were versions.

@@ -86,8 +86,8 @@ macro_rules! calls {
                 // halving finds the last. In a page whose erase was cut it finds what it finds, and nothing depends on it.
                 let mut high = page.wrapping_add(flash.page_bytes());
                 while high.wrapping_sub(low) > Self::SLOT_BYTES {
-                    let slots = high.wrapping_sub(low) / Self::SLOT_BYTES;
-                    let middle = low.wrapping_add((slots >> 1).wrapping_mul(Self::SLOT_BYTES));
+                    let half = high.wrapping_sub(low) >> 1 & Self::SLOT_BYTES.wrapping_neg();
+                    let middle = low.wrapping_add(half);
                     let mut at = middle;
                     loop {
                         let record = Self::$see(flash, at, error)$($wait)*;
@@ -163,6 +163,7 @@ macro_rules! calls {
             }
 
             /// Begins the next page with a record.
+            #[inline(never)]
             $($async)? fn $begin<F: $Flash>(
                 &mut self,
                 flash: &mut F,
@@ -205,11 +206,10 @@ macro_rules! calls {
                 at: u32,
                 record: HorizonRecord,
             ) -> Result<(), FlashHorizonError<F::Error>> {
-                let slot = Slot::<SLOT>::of(record);
+                let mut slot = Slot::<SLOT>::of(record);
                 flash.write(at, &slot.0)$($wait)*?;
-                let mut shown = Slot::<SLOT>([0; SLOT]);
-                flash.read(at, &mut shown.0)$($wait)*?;
-                if slot != shown {
+                flash.read(at, &mut slot.0)$($wait)*?;
+                if slot != Slot::of(record) {
                     return Err(FlashHorizonError::NotWritten);
                 }
                 Ok(())
