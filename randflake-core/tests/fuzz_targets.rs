@@ -2,10 +2,10 @@
 //! `cargo xtask fuzz` searches by coverage. On emulated machines and in the interpreter they would take minutes.
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 
-// The targets take the macro from the crate of the fuzzer: here that is this program.
+// See `fuzz_input`.
 extern crate self as libfuzzer_sys;
 
-use proptest::collection::vec;
+use fuzz_input::bytes;
 use proptest::prelude::*;
 
 #[expect(unused_attributes, reason = "a target has no `main` of its own")]
@@ -14,32 +14,14 @@ mod bases;
 #[expect(unused_attributes, reason = "a target has no `main` of its own")]
 #[path = "../fuzz/fuzz_targets/fields.rs"]
 mod fields;
+#[path = "../../sparx64/tests/fuzz_input/mod.rs"]
+mod fuzz_input;
 #[expect(unused_attributes, reason = "a target has no `main` of its own")]
 #[path = "../fuzz/fuzz_targets/sequencer.rs"]
 mod sequencer;
 #[expect(unused_attributes, reason = "a target has no `main` of its own")]
 #[path = "../fuzz/fuzz_targets/text.rs"]
 mod text;
-
-/// Makes the target a function of bytes.
-#[macro_export]
-macro_rules! fuzz_target {
-    (|$input:ident: $kind:ty| $body:block) => {
-        pub(crate) fn run(bytes: &[u8]) {
-            let mut bytes = arbitrary::Unstructured::new(bytes);
-            let $input: $kind = bytes.arbitrary().unwrap();
-            $body
-        }
-    };
-}
-
-/// Half of the inputs have few different bytes, so that lengths and repetitions are found.
-fn bytes() -> impl Strategy<Value = Vec<u8>> {
-    prop_oneof![
-        vec(any::<u8>(), 0..256),
-        vec(any::<u8>().prop_map(|byte| byte & 0x83), 0..256),
-    ]
-}
 
 proptest! {
     #![proptest_config(ProptestConfig {
