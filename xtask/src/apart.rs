@@ -18,6 +18,8 @@ pub(crate) type ExitResult = Result<ExitCode, String>;
 
 pub(crate) struct Apart {
     pub(crate) name: &'static str,
+    /// What may stand behind the name, in each of its forms.
+    usage: &'static [&'static str],
     /// Its first line stands in the list of all.
     help: &'static str,
     /// Forms of it that take seconds, and the parts of `cargo xtask test` that run them: what nobody runs breaks unseen.
@@ -25,111 +27,52 @@ pub(crate) struct Apart {
     main: fn(Arguments) -> ExitResult,
 }
 
+const fn apart(
+    name: &'static str,
+    usage: &'static [&'static str],
+    help: &'static str,
+    in_test: &'static [(&'static str, &'static str)],
+    main: fn(Arguments) -> ExitResult,
+) -> Apart {
+    Apart {
+        name,
+        usage,
+        help,
+        in_test,
+        main,
+    }
+}
+
+#[rustfmt::skip]
 pub(crate) const APART: &[Apart] = &[
-    Apart {
-        name: "check",
-        help: check::HELP,
-        in_test: &[("the same checks of all crates", "unit")],
-        main: check::main,
-    },
-    Apart {
-        name: "bench",
-        help: bench::HELP,
-        in_test: bench::IN_TEST,
-        main: bench::main,
-    },
-    Apart {
-        name: "fuzz",
-        help: "inputs found by coverage, compared with plain twins (nightly, cargo-fuzz)\n\n\
-               usage: cargo xtask fuzz [--seconds N | --executions N] [TARGET ...]\n\n\
-               A minute for each target unless said otherwise.\n",
-        in_test: &[("each target on its seeds or on made inputs", "unit")],
-        main: fuzz::main,
-    },
-    Apart {
-        name: "soak",
-        help: "an hour of killed holders and killed engines, a quarter on each engine\n\n\
-               usage: cargo xtask soak [--minutes N]\n",
-        in_test: &[("some seconds on Redis", "faults")],
-        main: soak::main,
-    },
-    Apart {
-        name: "chaos",
-        help: "eight minutes of a fleet of servers, Python and Rust, killed and suspended\n\n\
-               usage: cargo xtask chaos [--minutes N]\n\n\
-               A quarter on each engine.\n",
-        in_test: &[("each fault once on PostgreSQL", "serve")],
-        main: chaos::main,
-    },
-    Apart {
-        name: "copies",
-        help: "an emulated machine, saved once and resumed twice: what both issue (three minutes)\n\n\
-               usage: cargo xtask copies\n\n\
-               It brings qemu-system-x86_64 and a kernel, 100 MB.\n",
-        in_test: &[(
-            "the machine's program without the machine, and what compares two copies",
-            "faults",
-        )],
-        main: copies::main,
-    },
-    Apart {
-        name: "horizon",
-        help: "the model of the horizon's flash, with each dead cell and lost bit (some minutes)\n\n\
-               usage: cargo xtask horizon\n",
-        in_test: &[("the model without these in long boots", "unit")],
-        main: horizon::main,
-    },
-    Apart {
-        name: "image",
-        help: "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
-               usage: cargo xtask image\n\n\
-               It needs root, and brings buildah.\n",
-        in_test: &[(
-            "the same with the tests' own program and its libraries",
-            "deploy",
-        )],
-        main: image::main,
-    },
-    Apart {
-        name: "msrv",
-        help: "everything compiles with the oldest Rust that is promised, which rustup brings\n\n\
-               usage: cargo xtask msrv\n",
-        in_test: &[("the libraries without features", "features")],
-        main: msrv::main,
-    },
-    Apart {
-        name: "public-api",
-        help: "what others may call of each library, beside its public-api.txt (nightly)\n\n\
-               usage: cargo xtask public-api [--write]\n\n\
-               It builds cargo-public-api first, in three minutes.\n",
-        in_test: &[("whether types in the lists are there", "tidy")],
-        main: public_api::main,
-    },
-    Apart {
-        name: "package",
-        help: "each crate as it would be published, built from what is in its package\n\n\
-               usage: cargo xtask package\n",
-        in_test: &[("what is in each package", "tidy")],
-        main: public_api::package,
-    },
-    Apart {
-        name: "c-packages",
-        help: packages::HELP,
-        in_test: &[("each, and programs built with it", "c")],
-        main: packages::main,
-    },
-    Apart {
-        name: "counts",
-        help: counts::HELP,
-        in_test: &[("how sources are read, on planted ones", "unit")],
-        main: counts::main,
-    },
-    Apart {
-        name: "size",
-        help: size::HELP,
-        in_test: &[("what images may hold", "qemu")],
-        main: size::main,
-    },
+    apart("check", &["[-p CRATE]"], check::HELP, &[("the same checks of all crates", "unit")], check::main),
+    apart("bench", &["[NAME]"], bench::HELP, bench::IN_TEST, bench::main),
+    apart("fuzz", &["[--seconds N | --executions N] [TARGET ...]"],
+        "inputs found by coverage, compared with plain twins (nightly, cargo-fuzz)\n\nA minute for each target unless said otherwise.",
+        &[("each target on its seeds or on made inputs", "unit")], fuzz::main),
+    apart("soak", &["[--minutes N]"], "an hour of killed holders and killed engines, a quarter on each engine",
+        &[("some seconds on Redis", "faults")], soak::main),
+    apart("chaos", &["[--minutes N]"], "eight minutes of a fleet of servers, Python and Rust, killed and suspended\n\nA quarter on each engine.",
+        &[("each fault once on PostgreSQL", "serve")], chaos::main),
+    apart("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue (three minutes)\n\n\
+        It brings qemu-system-x86_64 and a kernel, 100 MB.",
+        &[("the machine's program without the machine, and what compares two copies", "faults")], copies::main),
+    apart("horizon", &[""], "the model of the horizon's flash, with each dead cell and lost bit (some minutes)",
+        &[("the model without these in long boots", "unit")], horizon::main),
+    apart("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
+        It needs root, and brings buildah.",
+        &[("the same with the tests' own program and its libraries", "deploy")], image::main),
+    apart("msrv", &[""], "everything compiles with the oldest Rust that is promised, which rustup brings",
+        &[("the libraries without features", "features")], msrv::main),
+    apart("public-api", &["[--write]"], "what others may call of each library, beside its public-api.txt (nightly)\n\n\
+        It builds cargo-public-api first, in three minutes.",
+        &[("whether types in the lists are there", "tidy")], public_api::main),
+    apart("package", &[""], "each crate as it would be published, built from what is in its package",
+        &[("what is in each package", "tidy")], public_api::package),
+    apart("c-packages", &["[--out FOLDER] [zephyr] [esp-idf] [platformio]"], packages::HELP, &[("each, and programs built with it", "c")], packages::main),
+    apart("counts", &["[--list] [FOLDER]"], counts::HELP, &[("how sources are read, on planted ones", "unit")], counts::main),
+    apart("size", &["[--target NAME] [--level Os|Oz|O3] [--functions]", "--check [--target NAME]"], size::HELP,
+        &[("what images may hold", "qemu")], size::main),
 ];
 
 impl Apart {
@@ -137,17 +80,28 @@ impl Apart {
         self.help.lines().next().unwrap_or_default()
     }
 
+    /// What it is for, how it is called, and more.
+    fn help(&self) -> String {
+        let forms = self.usage.iter();
+        let forms: Vec<_> = forms
+            .map(|form| format!("cargo xtask {} {form}", self.name))
+            .collect();
+        let more = self.help.strip_prefix(self.about()).unwrap_or_default();
+        let forms = forms.join("\n       ");
+        format!("{}\n\nusage: {}{}\n", self.about(), forms, more.trim_end())
+    }
+
     #[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
     pub(crate) fn main(&self, mut typed: Arguments) -> ExitCode {
         if typed.contains(["-h", "--help"]) {
-            println!("{}\nin `cargo xtask test`:", self.help);
+            println!("{}\nin `cargo xtask test`:", self.help());
             for (what, part) in self.in_test {
                 println!("  {part:13} {what}");
             }
             return ExitCode::SUCCESS;
         }
         (self.main)(typed).unwrap_or_else(|message| {
-            eprint!("error: {message}\n\n{}", self.help);
+            eprint!("error: {message}\n\n{}", self.help());
             ExitCode::from(2)
         })
     }

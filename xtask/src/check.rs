@@ -10,8 +10,6 @@ use crate::unit;
 
 pub(crate) const HELP: &str = "for each edit: format, clippy and the tests of this machine, with all features
 
-usage: cargo xtask check [-p CRATE]
-
 Without `-p`, all crates are checked with all features but integrations, and but for tests that compute for seconds: they
 are named at the end. Benchmarks are left to `cargo xtask lint`. CRATE is `core`, `std` and so on, or a whole name; its
 dependencies are then built with its features alone, once more at the first time.

@@ -1,10 +1,11 @@
 //! `deny`: what `deny.toml` says of dependencies, in every workspace of the tree.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::{fs, io};
 
 use crate::cargo::{program, root};
+use crate::files;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::PYTHON;
@@ -49,21 +50,14 @@ pub(crate) fn run(report: &mut Report) {
 
 /// The folder and those in it that have a lock file: workspaces.
 fn locked(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    if folder.join("Cargo.lock").is_file() {
-        found.push(folder.to_owned());
-    }
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if entry.file_type()?.is_dir()
-            && name != "target"
-            && !name.as_encoded_bytes().starts_with(b".")
-        {
-            found.extend(locked(&entry.path())?);
-        }
-    }
-    Ok(found)
+    let is_own = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name != "target" && !name.as_encoded_bytes().starts_with(b".")
+    };
+    let mut files = files::below(folder, &is_own)?;
+    files.retain(|path| path.ends_with("Cargo.lock"));
+    let parents = files.iter().filter_map(|path| path.parent());
+    Ok(parents.map(Path::to_owned).collect())
 }
 
 fn check(deny: &Path, folder: &str) -> Command {
@@ -83,7 +77,7 @@ mod tests {
     #[test]
     fn workspaces_in_folders_are_found() {
         let found = locked(&root()).unwrap();
-        assert_eq!(found.first(), Some(&root()));
+        assert!(found.contains(&root()));
         assert!(found.contains(&root().join("randflake-embedded/firmware/avr")));
     }
 }

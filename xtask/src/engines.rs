@@ -8,7 +8,7 @@ use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{
     ETCD, IP, KUBECTL, LIBFAKETIME, LINUX, MARIADB, MARIADB_INSTALL, MKFS_EXT4, OPENSSL, POSTGRES,
-    QEMU_X86, REDIS, REDIS_CLI, Tool, is_root,
+    QEMU_X86, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK, is_root,
 };
 
 /// A tool, and the environment variable that tells tests where it is.
@@ -109,6 +109,18 @@ pub(crate) const MACHINE_PROGRAM: Test = test("copied_machines", &[REDIS_SERVER]
 
 /// Run by the benchmark of that name.
 pub(crate) const PRIMARY_KEYS: Test = test("index", &[POSTGRES_PROGRAMS]);
+
+/// The same, and with a short form by the part `serve`.
+pub(crate) const LOADED_SERVER: Test = test(
+    "serve under load",
+    &[
+        REDIS_SERVER,
+        &[
+            (&REDIS_BENCHMARK, "RANDFLAKE_REDIS_BENCHMARK"),
+            (&WRK, "RANDFLAKE_WRK"),
+        ],
+    ],
+);
 
 pub(crate) const LEASES: Test = test("leases", ALL_ENGINES);
 

@@ -4,9 +4,9 @@
 //! A feature that only passes one of another crate here on changes nothing where it is passed on: it is left to that crate.
 
 use std::fs;
-use std::path::Path;
 
 use crate::cargo::{cargo, root};
+use crate::files;
 use crate::lint::DENY;
 use crate::matrix::{HOST_MACROS, Library, published};
 use crate::msrv;
@@ -39,8 +39,12 @@ pub(crate) fn run(report: &mut Report) {
 /// Without those that enable features of crates here and nothing else, and that no source asks for.
 fn own_features(library: &Library) -> Vec<String> {
     let manifest = library.manifest();
-    let mut code = String::new();
-    read_all(&root().join(library.folder).join("src"), &mut code);
+    let sources = files::sources(&root().join(library.folder).join("src")).unwrap_or_default();
+    // A source that is not readable cannot be compiled either.
+    let code = sources
+        .iter()
+        .map(|path| fs::read_to_string(path).unwrap_or_default());
+    let code: String = code.collect();
     let is_passed_on = |name: &str| {
         let mut named = manifest
             .features
@@ -55,18 +59,6 @@ fn own_features(library: &Library) -> Vec<String> {
     let mut features = library.features();
     features.retain(|name| !is_passed_on(name));
     features
-}
-
-/// All that is readable; a source that is not cannot be compiled either.
-fn read_all(folder: &Path, text: &mut String) {
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            read_all(&path, text);
-        } else {
-            text.push_str(&fs::read_to_string(&path).unwrap_or_default());
-        }
-    }
 }
 
 #[cfg(test)]

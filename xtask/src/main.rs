@@ -22,6 +22,7 @@ mod emulated;
 mod engines;
 mod faults;
 mod features;
+mod files;
 mod fuzz;
 mod guide;
 mod horizon;

@@ -138,17 +138,19 @@ pub(crate) fn light_tests(target: &str, features: &str) -> Command {
 /// Has macros built with the same features whatever else is chosen: see its manifest.
 pub(crate) const HOST_MACROS: &str = "host-macros";
 
-pub(crate) const LIBRARIES: &[Library] = &[
+const fn library(name: &'static str, no_std: bool) -> Library {
     Library {
-        name: "sparx64",
-        folder: "sparx64",
+        name,
+        folder: name,
         integrations: &[],
         together: &[],
-        no_std: true,
-    },
+        no_std,
+    }
+}
+
+pub(crate) const LIBRARIES: &[Library] = &[
+    library("sparx64", true),
     Library {
-        name: "randflake-core",
-        folder: "randflake-core",
         integrations: &[
             "arbitrary",
             "async-graphql",
@@ -163,37 +165,24 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "sqlx",
             "utoipa",
         ],
-        together: &[],
-        no_std: true,
+        ..library("randflake-core", true)
     },
     Library {
-        name: "randflake-std",
-        folder: "randflake-std",
-        integrations: &[],
         together: &[
             "etcd,randflake-std/tls",
             "mysql,randflake-std/tls",
             "postgres,randflake-std/tls",
             "redis,randflake-std/tls",
         ],
-        no_std: false,
+        ..library("randflake-std", false)
     },
-    Library {
-        name: "randflake-embedded",
-        folder: "randflake-embedded",
-        integrations: &[],
-        together: &[],
-        no_std: true,
-    },
+    library("randflake-embedded", true),
 ];
 
 /// The command line tool, which is no library.
 const TOOL: Library = Library {
-    name: "randflake",
     folder: "randflake-std/tool",
-    integrations: &[],
-    together: &[],
-    no_std: false,
+    ..library("randflake", false)
 };
 
 /// In the order in which they are published: none depends on a later one.

@@ -57,6 +57,11 @@ impl Server {
         self.folder.path()
     }
 
+    /// Process id. It panics while the server is down.
+    pub fn id(&self) -> u32 {
+        self.child.as_ref().unwrap().id()
+    }
+
     /// Starts it again, in the same folder and on the same ports, and waits until it answers.
     pub fn restart(&mut self) {
         self.kill();

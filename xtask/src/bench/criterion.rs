@@ -1,6 +1,7 @@
 //! The benchmarks of the workspace.
 
 use std::fs;
+use std::process::Command;
 
 use super::machine::{caption, record};
 use crate::apart::{self, Arguments};
@@ -42,7 +43,13 @@ pub(crate) fn recorded(report: &mut Report, name: &str, typed: Arguments) -> Res
     apart::nothing_else(typed)?;
     let mut command = cargo(&["bench", "--package", "randflake-std"]);
     command.args(["--features", "sqlite", "--bench", name]);
-    let figures = output_of(&mut command).ok_or_else(|| "it did not run to its end".to_owned());
+    keep(report, name, &mut command);
+    Ok(())
+}
+
+/// Puts what a benchmark prints into the record.
+pub(super) fn keep(report: &mut Report, name: &str, command: &mut Command) {
+    let figures = output_of(command).ok_or_else(|| "it did not run to its end".to_owned());
     let verdict = figures.and_then(|figures| {
         println!("{figures}");
         let caption = caption(&format!("bench {name}"));
@@ -51,7 +58,6 @@ pub(crate) fn recorded(report: &mut Report, name: &str, typed: Arguments) -> Res
             .map_err(|error| format!("{}: {error}", record.display()))
     });
     report.verdict(name, verdict);
-    Ok(())
 }
 
 /// The command line tool, and another build of it beside, in turn.

@@ -18,34 +18,30 @@ use crate::setup::Need;
 
 pub(crate) const HELP: &str = "what things cost, beside other crates too
 
-usage: cargo xtask bench [--full]
-       cargo xtask bench peers [--rounds N] [--only PART] [--json FILE] [--svg FILE]
-       cargo xtask bench load
-       cargo xtask bench threads
-       cargo xtask bench cli [--old PROGRAM]
-       cargo xtask bench instructions
-       cargo xtask bench index [--rows N]
-       cargo xtask bench serve [--rounds N]
-       cargo xtask bench memory [--program FILE] [--bursts N]
-       cargo xtask bench leases [--rounds N] [--engine NAME] [--only starters] [--folder DIR] [--json FILE]
-
+NAME, with its own options:
   (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
   peers         ids of other crates beside ours, in one process; without arguments into this machine's record,
                 docs/peers.svg and docs/performance.md, a table of all machines that have a record (ten minutes)
+                [--rounds N] [--only PART] [--json FILE] [--svg FILE]
   load          the real clock for some seconds: whether the rate is kept, how waiting ends, and how an elastic handle
                 follows a load that comes and goes, into the record
   threads       one handle's ids for 1, 2, 4 and 16 threads, into the record
   cli           user time of the command line tool for an id, and of another build of it beside
+                [--old PROGRAM]
   instructions  how many instructions an id takes, counted by valgrind, into the record
   index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
+                [--rows N]
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
                 folders are; unless --engine, --only or --folder is given into the record and docs/performance.md (eight
                 minutes)
+                [--rounds N] [--engine NAME] [--only starters] [--folder DIR] [--json FILE]
   serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
                 id takes at half of the highest rate, into the record (four minutes)
+                [--rounds N]
   memory        what `randflake serve` takes under six kinds of floods and bursts of connections, in a container's memory
                 where this is root, and keeps after the 1st, 10th, 20th and 30th burst of each: fails unless it stops
                 growing (15 minutes, and a release build unless --program is given)
+                [--program FILE] [--bursts N]
 ";
 
 pub(crate) const IN_TEST: &[(&str, &str)] = &[
@@ -82,7 +78,7 @@ const BENCHES: [Bench; 10] = [
     ("index", index::needs, index::run),
     ("leases", leases::needs, leases::run),
     ("serve", serve::needs, serve::run),
-    ("memory", serve::memory::needs, serve::memory::run),
+    ("memory", serve::needs, serve::memory),
 ];
 
 pub(crate) fn main(mut typed: Arguments) -> ExitResult {

@@ -1,6 +1,5 @@
 //! `counts`: how large the project is and how much one must know of it, by figures that compare two states of it.
 
-mod circles;
 mod names;
 mod source;
 
@@ -9,20 +8,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{fs, io};
 
-pub(crate) use self::circles::room;
 use self::source::{LineKind, SourceLines};
 use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::root;
 use crate::tidy::Manifest;
 
-pub(crate) const HELP: &str = "lines, features, circles of modules, names with two meanings\n\n\
-     usage: cargo xtask counts [--list] [FOLDER]\n\n\
+pub(crate) const HELP: &str = "lines, features, names with two meanings\n\n\
      --list  also names what is counted: types with two meanings, short doc comments\n\
      FOLDER  another clone or worktree of this project; this one unless given\n";
 
 /// Engines whose name is not also a protocol's or a format's.
 const ENGINES: [&str; 2] = ["etcd", "mysql"];
-const LIBRARY: &str = "randflake-std";
 
 struct CountedPackage {
     name: String,
@@ -128,14 +124,6 @@ fn figures(packages: &[CountedPackage], lists: bool) {
             ..
         } = package;
         println!("{name}: {features} features, {optional} optional dependencies");
-    }
-    if let Some(library) = packages.iter().find(|package| package.name == LIBRARY) {
-        let circles = circles::circles(&library.sources);
-        println!(
-            "{LIBRARY}: {} modules in circles: {}",
-            circles.len(),
-            circles.join(", ")
-        );
     }
     for engine in ENGINES {
         for package in packages {

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use crate::files;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
     Code,
@@ -21,10 +23,11 @@ pub(super) struct SourceLines {
 impl SourceLines {
     /// All files below a folder.
     pub(super) fn all(folder: &Path) -> io::Result<Vec<Self>> {
-        let mut sources = Vec::new();
-        collect(folder, folder, &mut sources)?;
-        sources.sort_by(|one, other| one.path.cmp(&other.path));
-        Ok(sources)
+        let read = |path: &PathBuf| {
+            let own = path.strip_prefix(folder).unwrap_or(path);
+            Ok(Self::of(own, &fs::read_to_string(path)?))
+        };
+        files::sources(folder)?.iter().map(read).collect()
     }
 
     pub(super) fn of(path: &Path, text: &str) -> Self {
@@ -63,22 +66,6 @@ fn kind(line: &str, in_tests: bool) -> LineKind {
     } else {
         LineKind::Code
     }
-}
-
-fn collect(base: &Path, folder: &Path, sources: &mut Vec<SourceLines>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(base, &path, sources)?;
-        } else if path.extension().is_some_and(|kind| kind == "rs") {
-            let text = fs::read_to_string(&path)?;
-            sources.push(SourceLines::of(
-                path.strip_prefix(base).unwrap_or(&path),
-                &text,
-            ));
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

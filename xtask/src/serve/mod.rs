@@ -9,9 +9,7 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
-use crate::tools::{
-    NODE, NPM, OPENSSL, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK,
-};
+use crate::tools::{NODE, NPM, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK};
 use crate::venv::{RANDFLAKE, Venv};
 use crate::{bench, chaos};
 
@@ -19,7 +17,7 @@ const REDIS_PY: &str = "redis==8.1.0";
 const IOREDIS: &str = "ioredis@5.11.1";
 
 pub(crate) fn needs() -> Vec<Need> {
-    let tools: [&'static Tool; 8] = [
+    let tools: [&'static Tool; 7] = [
         &REDIS,
         &REDIS_CLI,
         &REDIS_BENCHMARK,
@@ -27,7 +25,6 @@ pub(crate) fn needs() -> Vec<Need> {
         &NODE,
         &NPM,
         &WRK,
-        &OPENSSL,
     ];
     let mut needs: Vec<Need> = tools.map(Need::Tool).into();
     needs.extend(page::needs());

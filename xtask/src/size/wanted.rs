@@ -7,9 +7,6 @@ use crate::qemu::TARGETS;
 
 pub(crate) const HELP: &str = "flash, RAM, stack and instructions of each call, on each microcontroller
 
-usage: cargo xtask size [--target NAME] [--level Os|Oz|O3] [--functions]
-       cargo xtask size --check [--target NAME]
-
 Without `--target` and `--level` all is measured at Os and O3, and randflake-embedded/SIZE.md and the table in
 sparx64/README.md are written anew: git shows what differs.
 

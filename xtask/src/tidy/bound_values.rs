@@ -3,6 +3,7 @@
 
 use proc_macro2::{TokenStream, TokenTree};
 
+use super::source::{each_token, is_word};
 use super::workspace::Workspace;
 
 /// Folders with SQL statements.
@@ -24,41 +25,32 @@ const WORDS: [&str; 24] = [
 ];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
-    let mut violations = Vec::new();
-    for member in &workspace.members {
-        for source in &member.sources {
-            if FOLDERS.iter().any(|folder| source.path.starts_with(folder)) {
-                let mut lines = Vec::new();
-                find(&source.code, &mut lines);
-                let place = format!("{}/{}", member.name, source.path.display());
-                violations.extend(lines.iter().map(|line| format!("{place}:{line}")));
-            }
-        }
-    }
-    violations
+    let sources = workspace.sources().filter(|(_, source)| {
+        let mut folders = FOLDERS.iter();
+        folders.any(|folder| source.path.starts_with(folder))
+    });
+    let found = sources.flat_map(|(package, source)| source.places(package, &lines(&source.code)));
+    found.collect()
 }
 
 /// The lines of macros with a literal that has a word of SQL, and of replacements of what stands between braces in a text.
-fn find(code: &TokenStream, lines: &mut Vec<usize>) {
-    let tokens: Vec<TokenTree> = code.clone().into_iter().collect();
-    for (at, token) in tokens.iter().enumerate() {
-        let TokenTree::Group(group) = token else {
-            continue;
+fn lines(code: &TokenStream) -> Vec<usize> {
+    let mut lines = Vec::new();
+    each_token(code, &mut |tokens, at| {
+        let TokenTree::Group(group) = &tokens[at] else {
+            return;
         };
         let before = |back: usize| at.checked_sub(back).and_then(|at| tokens.get(at));
-        let is_formatter = matches!(
-            (before(2), before(1)),
-            (Some(TokenTree::Ident(name)), Some(TokenTree::Punct(mark)))
-                if mark.as_char() == '!' && FORMATTERS.iter().any(|known| name == known)
-        );
-        let is_replacement = matches!(before(1), Some(TokenTree::Ident(name)) if name == "replace");
+        let is_formatter = before(1).is_some_and(|mark| mark.to_string() == "!")
+            && before(2).is_some_and(|name| is_word(name, &FORMATTERS));
+        let is_replacement = before(1).is_some_and(|name| is_word(name, &["replace"]));
         let formats = is_formatter && literals(&group.stream()).any(|text| is_sql(&text));
         let replaces = is_replacement && literals(&group.stream()).any(|text| text.contains('{'));
         if formats || replaces {
             lines.push(group.span_open().start().line);
         }
-        find(&group.stream(), lines);
-    }
+    });
+    lines
 }
 
 /// Those that stand in it themselves.

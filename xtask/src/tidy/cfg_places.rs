@@ -7,15 +7,12 @@ use super::workspace::Workspace;
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut violations = Vec::new();
-    for member in &workspace.members {
-        for source in &member.sources {
-            let is_checked = source.path.starts_with("src") && !source.path.ends_with("tests.rs");
-            if is_checked && member.name != "xtask" {
-                let mut lines = Vec::new();
-                find(&source.code, false, &mut lines);
-                let place = format!("{}/{}", member.name, source.path.display());
-                violations.extend(lines.iter().map(|line| format!("{place}:{line}")));
-            }
+    for (package, source) in workspace.sources() {
+        let is_checked = source.path.starts_with("src") && !source.path.ends_with("tests.rs");
+        if is_checked && package != "xtask" {
+            let mut lines = Vec::new();
+            find(&source.code, false, &mut lines);
+            violations.extend(source.places(package, &lines));
         }
     }
     violations

@@ -1,68 +1,51 @@
 //! A hand-written `Debug` shows the name of its own type: after a renaming nobody sees the old one in a log.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
-use super::source::is_word;
+use super::source::{each_token, is_word};
 use super::workspace::Workspace;
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut violations = Vec::new();
-    for member in &workspace.members {
-        for source in &member.sources {
-            let place = format!("{}/{}", member.name, source.path.display());
-            find(&source.code, &place, &mut violations);
-        }
+    for (package, source) in workspace.sources() {
+        let place = format!("{package}/{}", source.path.display());
+        each_token(&source.code, &mut |tokens, at| {
+            // `Debug for Name`, whatever is before and after it.
+            let [debug, of, TokenTree::Ident(name), rest @ ..] = &tokens[at..] else {
+                return;
+            };
+            if is_word(debug, &["Debug"]) && is_word(of, &["for"]) {
+                let shown = rest
+                    .iter()
+                    .find_map(block)
+                    .and_then(|body| shown(&body.stream()));
+                let other = shown.filter(|shown| name != shown);
+                violations
+                    .extend(other.map(|other| format!("{place}: {name} is shown as {other}")));
+            }
+        });
     }
     violations
 }
 
-fn find(code: &TokenStream, place: &str, violations: &mut Vec<String>) {
-    let tokens: Vec<TokenTree> = code.clone().into_iter().collect();
-    let mut debug_of = None;
-    for (at, token) in tokens.iter().enumerate() {
-        match token {
-            // `Debug for Name`, whatever is before and after it.
-            TokenTree::Ident(word) if word == "Debug" => {
-                debug_of = match tokens.get(at + 1..at + 3) {
-                    Some([word, TokenTree::Ident(name)]) if is_word(word, &["for"]) => {
-                        Some(name.to_string())
-                    }
-                    _ => debug_of,
-                };
-            }
-            TokenTree::Group(group) => match debug_of.take_if(|_| is_block(group)) {
-                Some(name) => {
-                    let other = shown(&group.stream()).filter(|shown| *shown != name);
-                    violations
-                        .extend(other.map(|other| format!("{place}: {name} is shown as {other}")));
-                }
-                None => find(&group.stream(), place, violations),
-            },
-            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
+fn block(token: &TokenTree) -> Option<&Group> {
+    match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => Some(group),
+        _ => None,
     }
-}
-
-fn is_block(group: &proc_macro2::Group) -> bool {
-    group.delimiter() == proc_macro2::Delimiter::Brace
 }
 
 /// The name given to the first `debug_struct` or `debug_tuple`.
 fn shown(body: &TokenStream) -> Option<String> {
-    let tokens: Vec<TokenTree> = body.clone().into_iter().collect();
-    for (at, token) in tokens.iter().enumerate() {
-        let TokenTree::Group(group) = token else {
-            continue;
-        };
-        let before = at.checked_sub(1).map(|before| &tokens[before]);
-        if before.is_some_and(|before| is_word(before, &["debug_struct", "debug_tuple"])) {
-            return Some(group.stream().to_string().trim_matches('"').to_owned());
+    let mut name = None;
+    each_token(body, &mut |tokens, at| {
+        if let [call, TokenTree::Group(group), ..] = &tokens[at..]
+            && is_word(call, &["debug_struct", "debug_tuple"])
+        {
+            name.get_or_insert_with(|| group.stream().to_string().trim_matches('"').to_owned());
         }
-        if let Some(name) = shown(&group.stream()) {
-            return Some(name);
-        }
-    }
-    None
+    });
+    name
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! The floors of `randflake-std`: no module imports one above its own, and no two import each other.
 
+use std::path::Path;
+
 use super::source::names_of_root;
 use super::workspace::Workspace;
-use crate::counts::room;
 
 const CRATE: &str = "randflake-std";
 
@@ -29,31 +30,31 @@ const FLOORS: [&[&str]; 6] = [
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut violations = Vec::new();
-    let members = workspace.members.iter();
-    for member in members.filter(|member| member.name == CRATE) {
-        for source in &member.sources {
-            let path = source.path.display();
-            // What stands in the root is the crate's own map.
-            let Ok(file) = source.path.strip_prefix("src") else {
-                continue;
-            };
-            let Some(room) = room(file) else {
-                continue;
-            };
-            let Some(place) = place(&room) else {
-                violations.push(format!("{path}: {room} is on no floor"));
-                continue;
-            };
-            let used = names_of_root(source.code.clone(), file);
-            for (line, other) in used.iter().filter(|(_, other)| *other != room) {
-                let is_below = self::place(other).is_some_and(|other| other < place);
-                if !is_below {
-                    violations.push(format!("{path}:{line}: {room} uses {other}"));
-                }
+    for (_, source) in workspace.sources().filter(|(name, _)| *name == CRATE) {
+        let path = source.path.display();
+        let Some((file, room)) = room(&source.path) else {
+            continue;
+        };
+        let Some(place) = place(room) else {
+            violations.push(format!("{path}: {room} is on no floor"));
+            continue;
+        };
+        let used = names_of_root(source.code.clone(), file);
+        for (line, other) in used.iter().filter(|(_, other)| *other != room) {
+            let is_below = self::place(other).is_some_and(|other| other < place);
+            if !is_below {
+                violations.push(format!("{path}:{line}: {room} uses {other}"));
             }
         }
     }
     violations
+}
+
+/// A file of `src` and the module at the top that it belongs to; none for the root, which is the crate's own map.
+fn room(path: &Path) -> Option<(&Path, &str)> {
+    let file = path.strip_prefix("src").ok()?;
+    let room = file.iter().next()?.to_str()?.trim_end_matches(".rs");
+    (room != "lib").then_some((file, room))
 }
 
 /// The floor of a room, and its place there.

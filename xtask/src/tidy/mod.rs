@@ -18,7 +18,6 @@ mod workspace;
 
 use crate::report::Report;
 pub(crate) use manifest::Manifest;
-pub(crate) use source::names_of_root;
 use workspace::Workspace;
 
 type Rule = fn(&Workspace) -> Vec<String>;

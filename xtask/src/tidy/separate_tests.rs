@@ -1,37 +1,35 @@
 //! A test target that `cargo test` passes over, because of `test = false` in its manifest, is run by a part of its own.
 
-use proc_macro2::{TokenStream, TokenTree};
+use std::collections::BTreeSet;
 
+use proc_macro2::TokenTree;
+
+use super::source::each_token;
 use super::workspace::Workspace;
 
 /// Whose sources name them.
 const TASKS: &str = "xtask";
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
-    let tasks = workspace.members.iter().filter(|own| own.name == TASKS);
-    let sources: Vec<_> = tasks.flat_map(|own| &own.sources).collect();
+    let mut literals = BTreeSet::new();
+    for (_, source) in workspace.sources().filter(|(name, _)| *name == TASKS) {
+        each_token(&source.code, &mut |tokens, at| {
+            if let TokenTree::Literal(literal) = &tokens[at] {
+                literals.insert(literal.to_string());
+            }
+        });
+    }
     let mut violations = Vec::new();
     for member in &workspace.members {
-        for target in &member.manifest.separate_tests {
-            let text = format!("{target:?}");
-            if !sources.iter().any(|source| has(&source.code, &text)) {
-                let name = &member.name;
-                violations.push(format!(
-                    "{name}: no part of xtask runs the test target {target}"
-                ));
-            }
-        }
+        let targets = member.manifest.separate_tests.iter();
+        let forgotten = targets.filter(|target| !literals.contains(&format!("{target:?}")));
+        let name = &member.name;
+        violations.extend(
+            forgotten
+                .map(|target| format!("{name}: no part of xtask runs the test target {target}")),
+        );
     }
     violations
-}
-
-/// Whether a literal is somewhere in code.
-fn has(code: &TokenStream, literal: &str) -> bool {
-    code.clone().into_iter().any(|token| match token {
-        TokenTree::Group(group) => has(&group.stream(), literal),
-        TokenTree::Literal(own) => own.to_string() == literal,
-        TokenTree::Ident(_) | TokenTree::Punct(_) => false,
-    })
 }
 
 #[cfg(test)]

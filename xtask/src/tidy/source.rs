@@ -4,24 +4,35 @@ use std::path::Path;
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 
+/// Shows each token, wherever it is nested: those beside it, and its place among them.
+pub(crate) fn each_token(code: &TokenStream, see: &mut dyn FnMut(&[TokenTree], usize)) {
+    let tokens: Vec<TokenTree> = code.clone().into_iter().collect();
+    for (at, token) in tokens.iter().enumerate() {
+        see(&tokens, at);
+        if let TokenTree::Group(group) = token {
+            each_token(&group.stream(), see);
+        }
+    }
+}
+
 /// Whether a crate is used: `name::`, `use name` or `extern crate name`.
 pub(crate) fn uses(code: &TokenStream, name: &str) -> bool {
-    let tokens: Vec<TokenTree> = code.clone().into_iter().collect();
-    let is = |at: Option<usize>, form: fn(&TokenTree) -> bool| {
-        at.and_then(|at| tokens.get(at)).is_some_and(form)
-    };
-    tokens.iter().enumerate().any(|(at, token)| match token {
-        TokenTree::Group(group) => uses(&group.stream(), name),
-        TokenTree::Ident(ident) if ident == name => {
+    let mut is_used = false;
+    each_token(code, &mut |tokens, at| {
+        let is = |at: Option<usize>, form: fn(&TokenTree) -> bool| {
+            at.and_then(|at| tokens.get(at)).is_some_and(form)
+        };
+        if is_word(&tokens[at], &[name]) {
             // The head of a path, not the tail of a longer one.
             let follows_path = is(at.checked_sub(1), is_colon) && is(at.checked_sub(3), ends_path);
             let names = is(at.checked_sub(1), |before| {
                 is_word(before, &["use", "crate"])
             });
-            !follows_path && (names || is(Some(at + 1), is_colon) && is(Some(at + 2), is_colon))
+            is_used |= !follows_path
+                && (names || is(Some(at + 1), is_colon) && is(Some(at + 2), is_colon));
         }
-        _ => false,
-    })
+    });
+    is_used
 }
 
 fn is_colon(token: &TokenTree) -> bool {

@@ -7,6 +7,7 @@ use std::{fs, io};
 use proc_macro2::TokenStream;
 
 use super::manifest::Manifest;
+use crate::files;
 use crate::matrix::HOST_MACROS;
 
 pub(crate) struct Workspace {
@@ -43,8 +44,13 @@ impl Workspace {
             }
             let folder = root.join(folder);
             let manifest = read(&folder)?;
-            let mut sources = Vec::new();
-            collect(&folder, &folder, &mut sources)?;
+            let source = |path: &PathBuf| {
+                let code = parsed(path, fs::read_to_string(path)?.parse())?;
+                let path = path.strip_prefix(&folder).unwrap_or(path).to_owned();
+                Ok::<_, io::Error>(SourceFile { path, code })
+            };
+            let sources = files::sources(&folder)?;
+            let sources = sources.iter().map(source).collect::<Result<_, _>>()?;
             members.push(MemberCrate {
                 name: manifest.name.clone(),
                 manifest,
@@ -55,23 +61,21 @@ impl Workspace {
         let root = manifest;
         Ok(Self { root, members })
     }
+
+    /// Each source with the name of its package.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&str, &SourceFile)> {
+        let members = self.members.iter();
+        members.flat_map(|member| member.sources.iter().map(|source| (&*member.name, source)))
+    }
 }
 
-/// A crate in a crate (`fuzz/`, `firmware/`) is a workspace of its own, with its own dependencies.
-fn collect(base: &Path, folder: &Path, sources: &mut Vec<SourceFile>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            if !path.ends_with("target") && !path.join("Cargo.toml").exists() {
-                collect(base, &path, sources)?;
-            }
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let code = parsed(&path, fs::read_to_string(&path)?.parse())?;
-            let path = path.strip_prefix(base).unwrap_or(&path).to_owned();
-            sources.push(SourceFile { path, code });
-        }
+impl SourceFile {
+    /// These lines of it, for a message.
+    pub(crate) fn places(&self, package: &str, lines: &[usize]) -> Vec<String> {
+        let path = self.path.display();
+        let place = |line: &usize| format!("{package}/{path}:{line}");
+        lines.iter().map(place).collect()
     }
-    Ok(())
 }
 
 /// Says where an error is.

@@ -22,7 +22,6 @@ use crate::setup::Need;
 use crate::tools::{AR, QEMU_ARM};
 
 pub(crate) const HELP: &str = "a Zephyr module, an ESP-IDF component and a PlatformIO library of the C library\n\n\
-    usage: cargo xtask c-packages [--out FOLDER] [zephyr] [esp-idf] [platformio]\n\n\
     All three unless said otherwise, in target/c/packages unless said otherwise.\n";
 
 /// The other calling convention, and the processors that Rust's firmware is not run on.

@@ -9,9 +9,7 @@ use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-use super::servers::Ours;
-use crate::cargo::output_of;
-use crate::scratch::Scratch;
+use super::servers::{Ours, output};
 
 /// So many connections, of 128 that a server's queue has: what is beyond waits for a second in `connect`.
 const AT_ONCE: usize = 100;
@@ -24,14 +22,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
 
 /// A flood: whether the server encrypts, and its connections with what each sends.
-pub(super) struct Flood {
-    pub(super) is_encrypted: bool,
+pub(crate) struct Flood {
+    pub(crate) is_encrypted: bool,
     connections: usize,
     sends: fn(token: &str) -> Vec<u8>,
     is_http: bool,
 }
 
-pub(super) const HANDSHAKES: Flood = Flood {
+pub(crate) const HANDSHAKES: Flood = Flood {
     is_encrypted: true,
     connections: 5_000,
     sends: |_| {
@@ -42,7 +40,7 @@ pub(super) const HANDSHAKES: Flood = Flood {
     is_http: true,
 };
 
-pub(super) const COMMANDS: Flood = Flood {
+pub(crate) const COMMANDS: Flood = Flood {
     is_encrypted: false,
     connections: 331,
     sends: |token| {
@@ -54,7 +52,7 @@ pub(super) const COMMANDS: Flood = Flood {
     is_http: false,
 };
 
-pub(super) const ANSWERS: Flood = Flood {
+pub(crate) const ANSWERS: Flood = Flood {
     is_encrypted: false,
     connections: 60,
     sends: |token| {
@@ -66,7 +64,7 @@ pub(super) const ANSWERS: Flood = Flood {
 
 impl Flood {
     /// Goes on with what the server takes of it for some time, asks after its health, and closes all connections.
-    pub(super) fn run(&self, ours: &Ours, token: &str, time: Duration) -> Result<(), String> {
+    pub(crate) fn run(&self, ours: &Ours, token: &str, time: Duration) {
         let port = if self.is_http { ours.http } else { ours.resp };
         let bytes = (self.sends)(token);
         let mut open = Vec::new();
@@ -74,8 +72,8 @@ impl Flood {
             if number % AT_ONCE == AT_ONCE - 1 {
                 thread::sleep(BETWEEN);
             }
-            let stream = TcpStream::connect(("127.0.0.1", port)).map_err(failed)?;
-            stream.set_nonblocking(true).map_err(failed)?;
+            let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            stream.set_nonblocking(true).unwrap();
             let mut rest = &bytes[..];
             push(&stream, &mut rest);
             open.push((stream, rest));
@@ -87,28 +85,24 @@ impl Flood {
             }
         }
         if !self.is_encrypted {
-            health(ours.http)?;
+            check_health(ours.http);
         }
-        Ok(())
     }
 
     /// Waits until the server has seen the end of a flood: what it keeps of connections is what is left then.
-    pub(super) fn is_over(ours: &Ours, before: usize) -> Result<(), String> {
+    pub(crate) fn wait_for_end(ours: &Ours, before: usize) {
         let closed = Instant::now();
-        while open_files(ours)? > before + STORE {
-            if closed.elapsed() > CLOSING {
-                return Err("connections stay open whose clients have gone".to_owned());
-            }
+        while open_files(ours) > before + STORE {
+            let waits = closed.elapsed() < CLOSING;
+            assert!(waits, "connections stay open whose clients have gone");
             thread::sleep(Duration::from_millis(10));
         }
-        Ok(())
     }
 }
 
-pub(super) fn open_files(ours: &Ours) -> Result<usize, String> {
-    let path = format!("/proc/{}/fd", ours.running.id());
-    let files = fs::read_dir(&path).map_err(|error| format!("{path}: {error}"))?;
-    Ok(files.count())
+pub(crate) fn open_files(ours: &Ours) -> usize {
+    let files = fs::read_dir(format!("/proc/{}/fd", ours.server.id()));
+    files.unwrap().count()
 }
 
 /// Sends what the server takes.
@@ -121,51 +115,24 @@ fn push(mut stream: &TcpStream, rest: &mut &[u8]) {
     }
 }
 
-fn health(port: u16) -> Result<(), String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).map_err(failed)?;
-    stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-    stream.write_all(HEALTH).map_err(failed)?;
+fn check_health(port: u16) {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(HEALTH).unwrap();
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).map_err(failed)?;
-    if answer.starts_with("HTTP/1.1 200 ") {
-        return Ok(());
-    }
-    Err(format!("the health check got {answer:?}"))
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(
+        answer.starts_with("HTTP/1.1 200 "),
+        "the health check got {answer:?}"
+    );
 }
 
 /// A token, in the file `tokens` of that folder.
-pub(super) fn token(program: &Path, scratch: &Scratch) -> Result<String, String> {
+pub(crate) fn token(program: &Path, folder: &Path) -> String {
     let mut command = Command::new(program);
     command
-        .current_dir(scratch.path())
+        .current_dir(folder)
         .args(["token", "new", "--file", "tokens", "--name", "flood"])
         .args(["--scopes", "ids", "--namespaces", "*"]);
-    let printed = output_of(&mut command).ok_or("there is no token")?;
-    Ok(printed.trim().to_owned())
-}
-
-/// A certificate of the server's own.
-pub(super) fn certify(openssl: &Path, scratch: &Scratch) -> Result<(), String> {
-    let mut command = Command::new(openssl);
-    command
-        .current_dir(scratch.path())
-        .args([
-            "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2",
-        ])
-        .args([
-            "-subj",
-            "/CN=localhost",
-            "-keyout",
-            "server.key",
-            "-out",
-            "server.pem",
-        ]);
-    output_of(&mut command).ok_or("openssl has made no certificate")?;
-    fs::metadata(scratch.path().join("server.pem")).map_err(|error| error.to_string())?;
-    Ok(())
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes it")]
-fn failed(error: std::io::Error) -> String {
-    error.to_string()
+    output(&mut command).unwrap().trim().to_owned()
 }

@@ -4,10 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::{self, Command};
 use std::{fs, io};
 
-use super::servers::bound;
-
 /// The limit of the manifests for Kubernetes, in bytes.
-pub(super) const LIMIT: u64 = 256 << 20;
+pub(crate) const LIMIT: u64 = 256 << 20;
 
 /// Where groups are in both versions of the kernel's interface, and the file of their limit.
 const VERSIONS: [(&str, &str); 2] = [
@@ -16,11 +14,11 @@ const VERSIONS: [(&str, &str); 2] = [
 ];
 
 /// Removed on drop, when its process has ended.
-pub(super) struct Container(PathBuf);
+pub(crate) struct Container(PathBuf);
 
 impl Container {
     /// `None` where that is not allowed.
-    pub(super) fn make() -> Option<Self> {
+    pub(crate) fn make() -> Option<Self> {
         VERSIONS.iter().find_map(|(parent, limit)| {
             let folder = Path::new(parent).join(format!("randflake-bench-{}", process::id()));
             let container = Self(fs::create_dir(&folder).map(|()| folder).ok()?);
@@ -36,8 +34,8 @@ impl Container {
     }
 
     /// Runs a program in it from its first byte on.
-    pub(super) fn command(&self, program: &Path) -> Command {
-        let mut command = bound(Path::new("sh"));
+    pub(crate) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new("sh");
         command.args(["-ec", r#"echo $$ > "$0/cgroup.procs"; exec "$@""#]);
         command.arg(&self.0).arg(program);
         command

@@ -1,0 +1,46 @@
+//! The files of a folder, and of those in it.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// All files below a folder, sorted, but not those in folders that are refused.
+pub(crate) fn below(folder: &Path, enters: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if !path.is_dir() {
+            files.push(path);
+        } else if enters(&path) {
+            files.extend(below(&path, enters)?);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The sources of Rust below a folder. A crate in a crate (`fuzz/`, `firmware/`) is a workspace of its own, and has its own.
+pub(crate) fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_of_crate = |path: &Path| !path.ends_with("target") && !path.join("Cargo.toml").exists();
+    let mut files = below(folder, &is_of_crate)?;
+    files.retain(|path| path.extension().is_some_and(|kind| kind == "rs"));
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scratch::Scratch;
+
+    #[test]
+    fn another_crates_sources_are_left_out() {
+        let scratch = Scratch::new("sources").unwrap();
+        let folder = scratch.path();
+        for path in ["b.rs", "a/c.rs", "a/d.md", "fuzz/Cargo.toml", "fuzz/e.rs"] {
+            let file = folder.join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "").unwrap();
+        }
+        let found = sources(folder).unwrap();
+        assert_eq!(found, ["a/c.rs", "b.rs"].map(|path| folder.join(path)));
+    }
+}
