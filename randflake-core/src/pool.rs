@@ -171,13 +171,12 @@ pub fn first_ready<M, W: AtomicWord, T>(
     // The cursor is only a hint. Any value is valid, so it needs no order with the members.
     // A cursor that is no index, as that of an empty pool, finds no member and begins with the first.
     let index = usize::try_from(last.into()).unwrap_or(usize::MAX);
-    let error = match members.get(index).map(&mut ask) {
+    let soonest = match members.get(index).map(&mut ask) {
         Some(Ok(answer)) => return Ok(answer),
-        Some(Err(error)) => error,
-        // No member at this place. An empty pool has no lease, as if all had expired.
-        None => GenerateError::LeaseOver { since_ms: 0 },
+        Some(Err(error)) => Some(error),
+        None => None,
     };
-    next_ready(members, cursor, last, error, ask)
+    next_ready(members, cursor, last, soonest, ask)
 }
 
 /// Asks the other members. Out of line, since the member that issued last usually has an id.
@@ -186,7 +185,7 @@ fn next_ready<M, W: AtomicWord, T>(
     members: &[M],
     cursor: &W,
     last: W::Value,
-    mut soonest: GenerateError,
+    mut soonest: Option<GenerateError>,
     mut ask: impl FnMut(&M) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
     let last_index = usize::try_from(last.into())
@@ -206,8 +205,9 @@ fn next_ready<M, W: AtomicWord, T>(
                 return Ok(answer);
             }
             // Kept, not returned: the next member may have an id.
-            Err(error) => soonest = soonest.sooner(error),
+            Err(error) => soonest = Some(soonest.map_or(error, |soonest| soonest.sooner(error))),
         }
     }
-    Err(soonest)
+    // Nobody was asked: an empty pool has no lease, as if all had expired.
+    Err(soonest.unwrap_or(GenerateError::LeaseOver { since_ms: 0 }))
 }

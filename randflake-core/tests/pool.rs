@@ -160,9 +160,11 @@ fn errors_are_combined() {
         ([Sealed, ClockUnknown, Sealed], ClockUnknown),
         ([Sealed, Sealed, Sealed], Sealed),
     ] {
-        let cursor = AtomicU64::new(0);
-        let combined = first_ready(&errors, &cursor, |&error| Err::<(), _>(error));
-        assert_eq!(combined, Err(expected), "{errors:?}");
+        // Also with a cursor that is no member's.
+        for cursor in [0, 9].map(AtomicU64::new) {
+            let combined = first_ready(&errors, &cursor, |&error| Err::<(), _>(error));
+            assert_eq!(combined, Err(expected), "{errors:?} {cursor:?}");
+        }
     }
 }
 
