@@ -35,8 +35,8 @@ pub struct Generator<L: AnyLayout, W, C, P = <L as AnyLayout>::Permutation, T = 
     tolerance: T,
 }
 
-/// Number of ticks that ids may be ahead of the clock: a `u32`, or [`Strict`].
-pub trait Tolerance {
+/// Number of ticks that ids may be ahead of the clock: a `u32`, or [`Strict`]; 0 by default.
+pub trait Tolerance: Default {
     /// Number of ticks ahead of the clock that are allowed.
     fn ticks(&self) -> u32;
 }
@@ -59,8 +59,16 @@ impl Tolerance for u32 {
     }
 }
 
-impl<L: AnyLayout, W: AtomicWord, C: Clock, P: Permutation> Generator<L, W, C, P> {
-    /// Creates the generator of a lease. A lease has one generator, also across restarts: see [`Sequencer::new`].
+impl<L, W, C, P, T> Generator<L, W, C, P, T>
+where
+    L: AnyLayout,
+    W: AtomicWord,
+    C: Clock,
+    P: Permutation,
+    T: Tolerance,
+{
+    /// Creates the generator of a lease, with a tolerance of 0 ticks. A lease has one generator, also across restarts:
+    /// see [`Sequencer::new`].
     ///
     /// # Errors
     ///
@@ -70,7 +78,7 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock, P: Permutation> Generator<L, W, C, P
             sequencer: Sequencer::new(lease)?,
             clock,
             codec: Codec::new(lease.layout(), permutation),
-            tolerance: Strict,
+            tolerance: T::default(),
         })
     }
 
@@ -79,6 +87,20 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock, P: Permutation> Generator<L, W, C, P
     /// This is the whole clock policy. With 0, a clock that stepped back and an exhausted tick are errors. With
     /// `n`, the generator continues through a step back of up to `n` ticks, and borrows from the next `n` ticks
     /// when a tick is exhausted.
+    ///
+    /// A generator with a tolerance has `u32` as its last type:
+    ///
+    /// ```
+    /// use randflake_core::{Generator, Lease, LocalWord, ManualClock, Randflake, Sparx64};
+    ///
+    /// type Ids<'a> = Generator<Randflake, LocalWord<u32>, &'a ManualClock, Sparx64, u32>;
+    ///
+    /// let clock = ManualClock::at_unix_ms(1_733_706_296_000); // a second before the lease
+    /// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
+    /// let ids = Ids::new(lease, &clock, Sparx64::new(&[7; 16]))?.with_tolerance(1);
+    /// assert!(ids.generate().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn with_tolerance(self, ticks: u32) -> Generator<L, W, C, P, u32> {
         Generator {
@@ -89,16 +111,7 @@ impl<L: AnyLayout, W: AtomicWord, C: Clock, P: Permutation> Generator<L, W, C, P
             tolerance: ticks,
         }
     }
-}
 
-impl<L, W, C, P, T> Generator<L, W, C, P, T>
-where
-    L: AnyLayout,
-    W: AtomicWord,
-    C: Clock,
-    P: Permutation,
-    T: Tolerance,
-{
     /// Generates the next id. Lock-free: of concurrent callers at least one succeeds.
     ///
     /// On a microcontroller `generate().map_err(GenerateError::kind)` removes the code that computes milliseconds,
