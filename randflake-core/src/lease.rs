@@ -68,6 +68,35 @@ impl<L: AnyLayout> Lease<L> {
         })
     }
 
+    /// Decodes a grant as `randflake lease provision` writes it into a device: node id, first tick, and first tick after
+    /// the grant, each a little-endian word.
+    ///
+    /// ```
+    /// use randflake_core::{Lease, LeaseError, Randflake};
+    ///
+    /// let flash = [42, 0, 0, 0, 0xe8, 0x03, 0, 0, 0x24, 0x04, 0, 0];
+    /// let words: [[u8; 4]; 3] = flash.as_chunks().0.try_into()?;
+    /// let grant = Lease::from_words(Randflake, words.map(u32::from_le_bytes))?;
+    /// assert_eq!((grant.node_id(), grant.start(), grant.end()), (42, 1_000, 1_060));
+    ///
+    /// let blank = Lease::from_words(Randflake, [u32::MAX; 3]);
+    /// assert_eq!(blank, Err(LeaseError::NotProvisioned));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`LeaseError::NotProvisioned`] when all bits are ones or all are zeros, as in memory that nobody wrote; otherwise
+    /// as for [`new`](Lease::new).
+    #[inline]
+    pub fn from_words(layout: L, words: [u32; 3]) -> Result<Self, LeaseError> {
+        if [[u32::MAX; 3], [0; 3]].contains(&words) {
+            return Err(LeaseError::NotProvisioned);
+        }
+        let [node_id, start, end] = words;
+        Self::new(layout, node_id, start.into(), end.into())
+    }
+
     /// Rebuilds a lease from parts that [`new`](Lease::new) has accepted before.
     pub(crate) const fn checked_before(layout: L, node_id: u32, start: u64, end: u64) -> Self {
         Self {

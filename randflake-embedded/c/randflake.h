@@ -81,7 +81,9 @@ enum {
     /** the ticket's lease has expired */
     RF_TICKET_EXPIRED = 20,
     /** the ticket's counter is above 1073741823 */
-    RF_TICKET_COUNTER = 21
+    RF_TICKET_COUNTER = 21,
+    /** the device is not provisioned: the memory of its grant is blank */
+    RF_NOT_PROVISIONED = 22
 };
 
 /** Describes a status in English, as a constant string; "unknown status" for a number that is none. */
@@ -167,13 +169,14 @@ RF_ASSERT(sizeof(rf_config) == 16 + 5 * sizeof(void *), size_of_rf_config);
  *
  * Calling it again, with a new grant for instance, ends the block in force and keeps the time.
  *
- * Errors: RF_NULL, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_HORIZON_LOST, RF_GRANT_USED, and RF_BUSY when called again. */
+ * Errors: RF_NULL, RF_NOT_PROVISIONED, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_HORIZON_LOST, RF_GRANT_USED, and RF_BUSY when
+ * called again. */
 rf_status rf_init(rf_t *rf, const rf_config *config);
 
 /** Writes a device's first horizon: the start of its grant. For the factory, or after a lost horizon together with a
  * new grant; never in a program that runs at each start, since a lost horizon would go unnoticed there.
  *
- * Errors: RF_NULL, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_PROVISIONED, RF_HORIZON_STORE. */
+ * Errors: RF_NULL, RF_NOT_PROVISIONED, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_PROVISIONED, RF_HORIZON_STORE. */
 rf_status rf_provision(const rf_config *config);
 
 /** Sets the clock to a time that was received, within bounds: not before the horizon or the grant's start, not after the

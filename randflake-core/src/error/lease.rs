@@ -38,6 +38,8 @@ pub enum LeaseError {
         /// Most ticks that the word can count.
         max: u64,
     },
+    /// The memory of a device's grant is blank.
+    NotProvisioned,
 }
 
 impl Display for LeaseError {
@@ -64,6 +66,10 @@ impl Display for LeaseError {
                     "the lease has {ticks} ticks: the generator's word counts at most {max}"
                 )
             }
+            Self::NotProvisioned => f.write_str(
+                "the device is not provisioned: the memory of its grant is blank; write it with `randflake lease \
+                 provision`",
+            ),
         }
     }
 }

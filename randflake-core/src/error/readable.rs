@@ -113,7 +113,8 @@ crate::readable_debug!(LeaseError {
     NodeId,
     Empty,
     BeyondLayout,
-    TooLong
+    TooLong,
+    NotProvisioned
 });
 crate::readable_debug!(MakeTicketError { Counter, Lease });
 crate::readable_debug!(PutError { Full, WentBack });

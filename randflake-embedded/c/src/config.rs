@@ -60,6 +60,10 @@ impl Grant {
     // Not inlined, as it is called from three places.
     #[inline(never)]
     pub(crate) fn lease(self) -> Result<Lease<Randflake>, Status> {
+        // Blank flash. Its times are none, but a program that converts them may have made any of them.
+        if self.node_id == u32::MAX {
+            return Err(status::NOT_PROVISIONED);
+        }
         let tick = |unix_s| u64::from(unix_s).checked_sub(EPOCH_UNIX_S);
         let (Some(start), Some(end)) = (tick(self.start_unix_s), tick(self.end_unix_s)) else {
             return Err(status::GRANT);
