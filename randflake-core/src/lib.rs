@@ -55,7 +55,7 @@ pub use generator::Generator;
 use generator::{Strict, Tolerance};
 pub use horizon::{
     AsyncHorizonStore, AsyncLogFlash, Blocks, DEFAULT_BLOCK_S, FlashHorizonError, HorizonLog,
-    HorizonRecord, HorizonStore, LogFlash, LogGeometry, LogPage, TicketCounter,
+    HorizonRecord, HorizonStore, LogFlash, LogGeometry, LogPage, RetainedMemory, TicketCounter,
 };
 pub use id::Id;
 #[cfg(feature = "serde")]

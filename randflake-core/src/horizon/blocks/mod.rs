@@ -120,12 +120,16 @@ impl<L: Layout, S> Blocks<L, S> {
         lease: Lease<L>,
     ) -> Result<Claim, HorizonError<E>> {
         // An older block may be extended by nobody: ticks after it belong to later blocks.
-        let is_last = lease.end() == self.end_below(known(horizon)?);
-        if !is_last || lease.node_id() != self.node_id {
+        if !self.is_last(known(horizon)?, &lease) {
             return Err(HorizonError::Foreign);
         }
         // With the start of the block: its generator is extended and goes on, it is not replaced.
         self.claim(lease.start(), lease.end())
+    }
+
+    /// Whether a lease is the last block or the end of it, given the horizon of the store.
+    pub(super) fn is_last(&self, horizon: u32, lease: &Lease<L>) -> bool {
+        lease.end() == self.end_below(horizon) && lease.node_id() == self.node_id
     }
 
     /// Claims from `start` to one block after `end`.

@@ -1,0 +1,164 @@
+//! A block that goes on after a sleep in which the rest of RAM is lost.
+
+use crate::{
+    AsyncHorizonStore, AtomicWord, Blocks, Clock, Generator, HorizonStore, Layout, Lease,
+    Permutation, Tolerance, Word,
+};
+
+/// Five words that survive sleep: registers of a real-time clock, or RAM that stays powered.
+///
+/// Its contract:
+///
+/// - `read` gives the words that were written last, or `None` if the last reset was not the end of a sleep. The chip
+///   has a flag for it. After another reset, a power cut above all, the words may be anything.
+/// - `write` is an access to a register or a volatile one: the compiler may leave out another one whose value is
+///   overwritten, and a reset in between would then find the old words.
+///
+/// The last word is a check of 32 bits, the CRC-32C of the others. It notices any seven wrong bits. Words that nobody
+/// wrote pass it with a probability of 2^-32, and count only if they name the end of the last block and this node id.
+pub trait RetainedMemory {
+    /// The words, or `None` unless the last reset was the end of a sleep.
+    fn read(&self) -> Option<[u32; 5]>;
+
+    /// Replaces the words.
+    fn write(&mut self, words: [u32; 5]);
+}
+
+/// No block, as the check of zeros is not 0.
+const EMPTY: [u32; 5] = [0; 5];
+
+impl<L, W, C, P, T> Generator<L, W, C, P, T>
+where
+    L: Layout,
+    W: AtomicWord,
+    C: Clock,
+    P: Permutation,
+    T: Tolerance,
+{
+    /// Seals the generator before a sleep in which RAM is lost, and keeps the ticks after its last id in memory that
+    /// survives the sleep, for [`Blocks::resume`].
+    pub fn retain(&self, memory: &mut impl RetainedMemory) {
+        let lease = self.lease();
+        // Sealed first: no id is issued any more of what the next boot issues from.
+        let rest = self.seal().and_then(|unused| {
+            let ticks = lease.end().checked_sub(unused)?;
+            Some((unused, u32::try_from(ticks).ok()?))
+        });
+        memory.write(match rest {
+            Some((start, ticks)) if ticks > 0 => encode(lease.node_id(), start, ticks),
+            _ => EMPTY,
+        });
+    }
+}
+
+impl<L: Layout, S: HorizonStore> Blocks<L, S> {
+    /// Continues the last block after a sleep in which RAM was lost, for a new generator. The store is not written, and
+    /// nothing is skipped.
+    ///
+    /// The memory is emptied first: a crash after that loses the rest of the block, and repeats nothing. `None` if it
+    /// has no block, if the last reset was not the end of a sleep, or if a block was begun since: then
+    /// [`begin`](Self::begin) the next one.
+    ///
+    /// ```
+    /// use core::time::Duration;
+    /// use randflake_core::{
+    ///     Blocks, Generator, HorizonStore, Lease, LocalWord, ManualClock, Randflake, RetainedMemory, Sparx64,
+    /// };
+    ///
+    /// # struct Ram(u32);
+    /// # impl HorizonStore for Ram {
+    /// #     type Error = core::convert::Infallible;
+    /// #     fn unix_s(&self) -> u32 { self.0 }
+    /// #     fn raise(&mut self, to: u32) -> Result<(), Self::Error> { self.0 = to.max(self.0); Ok(()) }
+    /// # }
+    /// # let mut store = Ram(1);
+    /// /// Registers that a reset leaves as they are, and whether the chip says that it was a wake.
+    /// struct Registers([u32; 5], bool);
+    ///
+    /// impl RetainedMemory for Registers {
+    ///     fn read(&self) -> Option<[u32; 5]> {
+    ///         self.1.then_some(self.0)
+    ///     }
+    ///     fn write(&mut self, words: [u32; 5]) {
+    ///         self.0 = words;
+    ///     }
+    /// }
+    ///
+    /// type Ids<'a> = Generator<Randflake, LocalWord<u32>, &'a ManualClock>;
+    ///
+    /// let mut registers = Registers([0; 5], true);
+    /// let grant = Lease::new(Randflake, 42, 1_000, 9_000)?;
+    /// let clock = ManualClock::at_unix_ms(1_730_001_500_000);
+    ///
+    /// let lease = Blocks::new(grant, &mut store).begin(Some(Duration::from_secs(1_730_001_500)))?;
+    /// let ids = Ids::new(lease, &clock, Sparx64::new(&[7; 16]))?;
+    /// ids.generate()?;
+    /// ids.retain(&mut registers);
+    ///
+    /// // After the sleep:
+    /// let blocks = Blocks::new(grant, &mut store);
+    /// let rest = blocks.resume(&mut registers).expect("the rest of the block");
+    /// assert_eq!((rest.start(), rest.end()), (1_501, 1_560));
+    /// assert_eq!(blocks.resume(&mut registers), None, "once");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn resume(&self, memory: &mut impl RetainedMemory) -> Option<Lease<L>> {
+        self.rest(self.store.unix_s(), memory)
+    }
+}
+
+impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
+    /// Continues the last block of an async store: see [`resume`](Self::resume). It waits for nothing.
+    pub fn resume_async(&self, memory: &mut impl RetainedMemory) -> Option<Lease<L>> {
+        self.rest(self.store.unix_s(), memory)
+    }
+}
+
+impl<L: Layout, S> Blocks<L, S> {
+    fn rest(&self, horizon: u32, memory: &mut impl RetainedMemory) -> Option<Lease<L>> {
+        let words = memory.read();
+        memory.write(EMPTY);
+        // Registers that are locked against writes would give the same block at the next wake.
+        if memory.read() != Some(EMPTY) {
+            return None;
+        }
+        let (node_id, start, ticks) = decode(words?)?;
+        let end = start.checked_add(ticks.into())?;
+        let rest = Lease::new(L::default(), node_id, start, end).ok()?;
+        // Compared with the horizon: the rest of an earlier block may be below the start of the last one.
+        self.is_last(horizon, &rest).then_some(rest)
+    }
+}
+
+/// The words of a block's rest, and their check.
+#[inline]
+fn encode(node_id: u32, start: u64, ticks: u32) -> [u32; 5] {
+    let (low, high) = (u32::low_bits_of(start), u32::low_bits_of(start >> 32));
+    let check = crc32c(&[node_id, low, high, ticks]);
+    [node_id, low, high, ticks, check]
+}
+
+/// Node id, first tick and number of ticks of words that pass their check.
+#[inline]
+fn decode([node_id, low, high, ticks, check]: [u32; 5]) -> Option<(u32, u64, u32)> {
+    let start = u64::from(high) << 32 | u64::from(low);
+    (crc32c(&[node_id, low, high, ticks]) == check).then_some((node_id, start, ticks))
+}
+
+/// CRC-32C (Castagnoli; RFC 3720, appendix B.4) of little-endian words. Of the usual polynomials of 32 bits it notices
+/// the most wrong bits in five words: seven, where that of zip files notices six.
+#[inline]
+fn crc32c(words: &[u32]) -> u32 {
+    const POLYNOMIAL: u32 = 0x82f6_3b78;
+    let crc = words.iter().fold(u32::MAX, |crc, word| {
+        // Bit by bit: it is needed twice for each sleep, and a table would be a kilobyte of flash.
+        (0..u32::BITS).fold(crc ^ word, |crc, _| {
+            let carry = crc & 1;
+            crc >> 1 ^ (POLYNOMIAL & carry.wrapping_neg())
+        })
+    });
+    !crc
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! What is kept over a sleep, and what is refused after it.
+
+#![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+
+extern crate std;
+
+use std::vec::Vec;
+
+use super::*;
+use crate::{LocalWord, ManualClock, Plain, Randflake};
+
+/// The horizon, in RAM.
+struct Ram(u32);
+
+impl HorizonStore for Ram {
+    type Error = ();
+
+    fn unix_s(&self) -> u32 {
+        self.0
+    }
+
+    fn raise(&mut self, to: u32) -> Result<(), ()> {
+        self.0 = self.0.max(to);
+        Ok(())
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Registers {
+    words: [u32; 5],
+    is_wake: bool,
+    is_locked: bool,
+}
+
+impl RetainedMemory for Registers {
+    fn read(&self) -> Option<[u32; 5]> {
+        self.is_wake.then_some(self.words)
+    }
+
+    fn write(&mut self, words: [u32; 5]) {
+        if !self.is_locked {
+            self.words = words;
+        }
+    }
+}
+
+const EMPTY_REGISTERS: Registers = Registers {
+    words: EMPTY,
+    is_wake: true,
+    is_locked: false,
+};
+
+/// Grant, and the first second of the clock.
+fn grant() -> Lease<Randflake> {
+    Lease::new(Randflake, 7, 100, 900).unwrap()
+}
+
+type Ids<'a> = Generator<Randflake, LocalWord<u32>, &'a ManualClock, Plain>;
+
+/// A device that has issued an id of tick 102 of a block of ticks 100 to 160, and sleeps.
+fn sleeping() -> (Blocks<Randflake, Ram>, Registers) {
+    let mut blocks = Blocks::new(grant(), Ram(1));
+    let lease = blocks.begin(None).unwrap();
+    let clock = ManualClock::at_unix_ms(1_730_000_102_000);
+    let ids = Ids::new(lease, &clock, Plain).unwrap();
+    ids.generate().unwrap();
+    let mut registers = EMPTY_REGISTERS;
+    ids.retain(&mut registers);
+    assert!(ids.generate().is_err(), "sealed");
+    (blocks, registers)
+}
+
+fn bounds(lease: Option<Lease<Randflake>>) -> Option<(u64, u64)> {
+    lease.map(|lease| (lease.start(), lease.end()))
+}
+
+#[test]
+fn a_block_goes_on_once() {
+    let (mut blocks, mut registers) = sleeping();
+    let rest = blocks.resume(&mut registers);
+    assert_eq!(bounds(rest), Some((103, 160)));
+    assert_eq!(registers.words, EMPTY, "before the first id");
+    assert_eq!(blocks.resume(&mut registers), None);
+    // It is the last block: it is extended as before.
+    let longer = blocks.extend(rest.unwrap()).unwrap();
+    assert_eq!((longer.start(), longer.end()), (103, 220));
+}
+
+#[test]
+fn a_reset_that_is_no_wake_discards_it() {
+    let (blocks, mut registers) = sleeping();
+    registers.is_wake = false;
+    assert_eq!(blocks.resume(&mut registers), None);
+    assert_eq!(registers.words, EMPTY, "for the next wake too");
+}
+
+#[test]
+fn registers_that_cannot_be_emptied_give_nothing() {
+    let (blocks, mut registers) = sleeping();
+    registers.is_locked = true;
+    assert_eq!(blocks.resume(&mut registers), None);
+}
+
+#[test]
+fn a_block_that_another_follows_is_over() {
+    let (mut blocks, registers) = sleeping();
+    let kept = registers;
+    blocks.begin(None).unwrap();
+    assert_eq!(blocks.resume(&mut { kept }), None);
+    // Nor that of another node id, or of a device that has lost its horizon.
+    let (Blocks { store, .. }, kept) = sleeping();
+    let other = Lease::new(Randflake, 8, 100, 900).unwrap();
+    assert_eq!(Blocks::new(other, store).resume(&mut { kept }), None);
+    assert_eq!(Blocks::new(grant(), Ram(0)).resume(&mut { kept }), None);
+}
+
+#[test]
+fn nothing_is_kept_of_a_block_that_is_used_up() {
+    let mut blocks = Blocks::new(grant(), Ram(1)).with_block_s(1);
+    let clock = ManualClock::at_unix_ms(1_730_000_100_000);
+    let ids = Ids::new(blocks.begin(None).unwrap(), &clock, Plain).unwrap();
+    ids.generate().unwrap();
+    let mut registers = EMPTY_REGISTERS;
+    for _ in 0..2 {
+        // The second time it is sealed already.
+        ids.retain(&mut registers);
+        assert_eq!(registers.words, EMPTY);
+    }
+    assert_eq!(blocks.resume(&mut registers), None);
+}
+
+/// A generator that issued nothing keeps all of its block.
+#[test]
+fn an_unused_block_is_kept_whole() {
+    let mut blocks = Blocks::new(grant(), Ram(1));
+    let clock = ManualClock::unknown();
+    let ids = Ids::new(blocks.begin(None).unwrap(), &clock, Plain).unwrap();
+    let mut registers = EMPTY_REGISTERS;
+    ids.retain(&mut registers);
+    assert_eq!(bounds(blocks.resume(&mut registers)), Some((100, 160)));
+}
+
+/// Appendix B.4 of RFC 3720 has these of 32 bytes.
+#[test]
+fn the_check_is_the_published_one() {
+    assert_eq!(crc32c(&[0; 8]), 0x8a91_36aa);
+    assert_eq!(crc32c(&[u32::MAX; 8]), 0x62a8_ab43);
+    let rising: [u32; 8] = core::array::from_fn(|at| {
+        let first = u8::try_from(4 * at).unwrap();
+        u32::from_le_bytes([0, 1, 2, 3].map(|byte| first + byte))
+    });
+    assert_eq!(crc32c(&rising), 0x46dd_794e);
+}
+
+#[test]
+fn neither_blank_nor_zeroed_words_pass_the_check() {
+    for words in [EMPTY, [u32::MAX; 5]] {
+        assert_eq!(decode(words), None);
+    }
+}
+
+/// By how much the check differs from the right one when one bit of five words is wrong.
+fn differences() -> impl Iterator<Item = u32> {
+    let of_words = (0..128).map(|bit| {
+        let mut words = [0; 4];
+        words[bit / 32] = 1 << (bit % 32);
+        crc32c(&words) ^ crc32c(&[0; 4])
+    });
+    of_words.chain((0..32).map(|bit| 1 << bit))
+}
+
+/// The check is linear: wrong bits are noticed unless their differences cancel out. No two sets of up to three are
+/// equal, so up to six are noticed; and so is any odd number, as each difference has an odd number of ones.
+#[test]
+#[cfg_attr(miri, ignore = "arithmetic, a million times over")]
+fn seven_wrong_bits_are_noticed() {
+    let one: Vec<_> = differences().collect();
+    assert!(
+        one.iter()
+            .all(|difference| difference.count_ones() % 2 == 1)
+    );
+    let mut sets = one.clone();
+    for (at, first) in one.iter().enumerate() {
+        for (next, second) in one.iter().enumerate().skip(at + 1) {
+            sets.push(first ^ second);
+            sets.extend(one[next + 1..].iter().map(|third| first ^ second ^ third));
+        }
+    }
+    sets.push(0);
+    let all = sets.len();
+    sets.sort_unstable();
+    sets.dedup();
+    assert_eq!(sets.len(), all);
+}
