@@ -43,7 +43,7 @@ fn generator<L: Layout, C: Clock>(
     let start = L::SPEC.tick_at(now).expect("it is after the epoch");
     let lease =
         Lease::new(L::default(), 42, start, start + 1_000_000).expect("the lease is of the layout");
-    let generator = Generator::new(lease, clock, permutation);
+    let generator = Generator::<_, AtomicU64, _, _>::new(lease, clock, permutation);
     generator
         .expect("the word is wide enough")
         .with_tolerance(u32::MAX)
