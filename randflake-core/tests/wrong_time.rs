@@ -92,7 +92,7 @@ impl<'a> Device<'a> {
             }
         }
         let lease = self.blocks.begin(self.time.now())?;
-        let ids = Generator::new(lease, self.time, Plain).unwrap();
+        let ids = Ids::new(lease, self.time, Plain).unwrap();
         let ids = self.ids.insert(ids.with_tolerance(TOLERANCE_S));
         Ok(ids.generate().unwrap())
     }
