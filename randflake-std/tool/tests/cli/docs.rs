@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 35] = [
+const COMMANDS: [&str; 36] = [
     "keygen",
     "generate",
     "explain",
@@ -33,6 +33,7 @@ const COMMANDS: [&str; 35] = [
     "lease device",
     "lease provision",
     "lease line",
+    "lease check",
     "doctor",
     "serve",
     "token",

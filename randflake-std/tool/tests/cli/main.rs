@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+mod check;
+mod device;
 mod docs;
 mod doctor;
 mod explain;

@@ -5,12 +5,13 @@ use std::fs;
 use std::path::Path;
 
 use ihex::{Reader, Record};
-use randflake_std::randflake_core::{HorizonRecord, Lease, Randflake};
+use randflake_std::randflake_core::{Lease, Randflake};
 
+use crate::device::Flash;
 use crate::user::{KEY, User};
 
 const BASE: &[&str] = &["lease", "provision", "--page-size", "4096"];
-const PAGES: usize = 2 * 4096;
+const PAGES: usize = 3 * 4096;
 const KEYED: [&str; 3] = ["--with-key", "--key-file", "devices.key"];
 
 /// An image, and what a device finds in it.
@@ -49,11 +50,11 @@ fn bytes(memory: &BTreeMap<u32, u8>, at: u32, len: usize) -> Vec<u8> {
     found
 }
 
-fn horizon(pages: &[u8]) -> u32 {
-    let words =
-        [&pages[..4], &pages[4..8]].map(|word| u32::from_le_bytes(word.try_into().unwrap()));
-    assert!(pages[8..].iter().all(|byte| *byte == 0xff), "erased");
-    HorizonRecord::from_words(words).unwrap().unix_s()
+/// The horizon that a device opens whose flash was used before.
+fn horizon<const SLOT: usize>(memory: &BTreeMap<u32, u8>, at: u32) -> u32 {
+    let mut flash = Flash::used(at, 3, 4096);
+    flash.program(memory);
+    flash.open::<SLOT>().unix_s()
 }
 
 #[test]
@@ -61,41 +62,55 @@ fn the_pages_of_a_horizon_are_what_a_device_opens() {
     let user = User::new();
     let run = |more: &[&str]| user.run(&[BASE, more].concat());
     let out = user.argument("horizon.bin");
-    let from = ["--from", "2026-11-22T09:30:00Z", "--horizon-at", "0"];
-    let said = run(&[&from[..], &["--format", "bin", "--out", &out]].concat()).ok();
+    let from = ["--from", "2026-11-22T09:30:00Z", "--horizon-at"];
+    let said = run(&[&from[..], &["0", "--format", "bin", "--out", &out]].concat()).ok();
     assert_eq!(
         said,
         "no id will be of a time before 2026-11-22T09:30:00Z\n"
     );
-    let pages = fs::read(&out).unwrap();
-    assert_eq!((pages.len(), horizon(&pages)), (PAGES, 1_795_339_800));
+    let pages: BTreeMap<_, _> = (0..).zip(fs::read(&out).unwrap()).collect();
+    assert_eq!(pages.len(), PAGES);
+    assert_eq!(horizon::<8>(&pages, 0), 1_795_339_800);
 
-    // At an address, with every page: an older record in one of them would win.
+    // At an address.
     let out = user.argument("horizon.hex");
-    let at = [
-        "--from",
-        "2026-11-22T09:30:00Z",
-        "--horizon-at",
-        "0x1000f000",
-    ];
-    run(&[&at[..], &["--out", &out]].concat()).ok();
+    run(&[&from[..], &["0x1000f000", "--out", &out]].concat()).ok();
     let memory = memory_of(&out);
-    assert_eq!(memory.len(), PAGES);
-    assert_eq!(bytes(&memory, 0x1000_f000, PAGES), pages);
+    assert!(memory.values().eq(pages.values()));
+    assert_eq!(horizon::<8>(&memory, 0x1000_f000), 1_795_339_800);
 
-    // Twice, for flash whose words are written once.
-    let out = user.argument("twice.hex");
-    let twice = ["--write-once", "--slot-size", "16", "--out", &out];
-    run(&[&at[..], &twice].concat()).ok();
+    // Slots of flash with ECC, and another number of pages.
+    let out = user.argument("slots.hex");
+    let slots = ["0", "--slot-size", "32", "--pages", "5", "--out", &out];
+    run(&[&from[..], &slots].concat()).ok();
     let memory = memory_of(&out);
-    let slot = bytes(&memory, 0x1000_f000, 16);
-    assert_eq!(slot[..], [&pages[..8], &[0xff; 8]].concat());
-    assert_eq!(bytes(&memory, 0x1000_f010, 16), slot);
+    assert_eq!(memory.len(), 5 * 4096);
+    assert_eq!(horizon::<32>(&memory, 0), 1_795_339_800);
 
     // From now on, unless a date is given.
     let out = user.argument("now.hex");
     run(&["--horizon-at", "0", "--out", &out]).ok();
-    assert!(horizon(&bytes(&memory_of(&out), 0, 8)) > 1_795_339_800);
+    assert!(horizon::<8>(&memory_of(&out), 0) > 1_795_339_800);
+}
+
+/// A device that comes back has records that are higher than those of its new grant.
+#[test]
+fn no_page_keeps_an_older_record() {
+    let user = User::new();
+    let mut flash = Flash::used(0, 3, 4096);
+    for (out, from) in [("2035.hex", "2035-11-22"), ("2026.hex", "2026-11-22")] {
+        let out = user.argument(out);
+        let provision = ["--horizon-at", "0", "--from", from, "--out", &out];
+        user.run(&[BASE, &provision].concat()).ok();
+        flash.program(&memory_of(&out));
+        // Into the second page.
+        let mut log = flash.open::<8>();
+        let begins = log.unix_s();
+        log.raise(&mut flash, begins + 60).unwrap();
+        assert_ne!(log.kept_page(), 0);
+        assert_eq!(flash.open::<8>().unix_s(), begins + 60);
+    }
+    assert!(flash.open::<8>().unix_s() < 2_000_000_000);
 }
 
 #[test]
@@ -116,12 +131,7 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
         "--out",
         &out,
     ];
-    fs::write(user.path("devices.key"), KEY).unwrap();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(user.path("devices.key"), fs::Permissions::from_mode(0o600)).unwrap();
-    }
+    user.write_key("devices.key", KEY);
     user.run(&[BASE, &grant, &KEYED].concat()).ok();
     let memory = memory_of(&out);
     assert_eq!(memory.len(), PAGES + 32);
@@ -137,7 +147,7 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
     assert_eq!(word(3), u32::MAX);
     let key = u128::from_be_bytes(record[16..].try_into().unwrap());
     assert_eq!(format!("{key:032x}"), KEY);
-    assert_eq!(horizon(&bytes(&memory, 0x101f_e000, 8)), 1_795_305_600);
+    assert_eq!(horizon::<8>(&memory, 0x101f_e000), 1_795_305_600);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
@@ -191,7 +201,11 @@ const REFUSED: &[(&[&str], &str)] = &[
     ),
     (
         &["--horizon-at", "0", "--slot-size", "12"],
-        "--slot-size 12 does not go into --page-size 4096",
+        "8, 16, 32, 64, 128 or 256 is allowed",
+    ),
+    (
+        &["--horizon-at", "0", "--pages", "2"],
+        "3 to 256 are allowed",
     ),
     (
         &["--horizon-at", "0", "--from", "tomorrow"],
@@ -283,6 +297,12 @@ fn what_makes_no_image_is_said_and_nothing_is_written() {
         assert!(refused.stderr.contains(*said), "{said}: {}", refused.stderr);
         assert!(!user.path("no.hex").exists());
     }
+    let small = "lease provision --page-size 64 --slot-size 32 --horizon-at 0 --out no.hex";
+    let said = user.run(&small.split(' ').collect::<Vec<_>>()).fails(2);
+    assert!(
+        said.contains("--slot-size 32 does not go into --page-size 64 at least four times"),
+        "{said}"
+    );
 }
 
 /// A device that is provisioned once more still refuses the tickets that it has had.

@@ -30,6 +30,18 @@ impl User {
         self.path(name).to_str().unwrap().to_owned()
     }
 
+    /// Writes a secret that only its owner may read.
+    pub(crate) fn write_key(&self, name: &str, key: &str) {
+        let path = self.path(name);
+        std::fs::write(&path, key).unwrap();
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let private = std::fs::Permissions::from_mode(0o600);
+            std::fs::set_permissions(path, private).unwrap();
+        }
+    }
+
     /// A file in the default state directory.
     pub(crate) fn state(&self, name: &str) -> PathBuf {
         self.path("state/randflake").join(name)

@@ -4,31 +4,19 @@ use core::time::Duration;
 
 use randflake_std::date::utc;
 use randflake_std::lease::KeyCheck;
-use randflake_std::randflake_core::{HorizonRecord, LayoutSpec, Lease};
+use randflake_std::randflake_core::{LayoutSpec, Lease};
 
 use super::image::FlashImage;
+use super::region::{RegionArgs, first_horizon};
 use crate::date;
 use crate::failure::Failure;
-use crate::number::{address, within};
+use crate::number::address;
 use crate::secret::SecretArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct FactoryArgs {
-    /// Where the pages of the horizon begin: a number, or 0x and hex digits
-    #[arg(long, value_name = "ADDRESS", value_parser = address)]
-    horizon_at: u32,
-    /// How many bytes the flash erases at once: a power of two
-    #[arg(long, value_name = "BYTES", value_parser = power_of_two)]
-    page_size: u32,
-    /// How many pages the horizon has, all of which are written
-    #[arg(long, value_name = "N", default_value = "2", value_parser = within::<u32>(2..=256))]
-    pages: u32,
-    /// The horizon is a `WriteOnceHorizon`, for flash with ECC or encryption: the record stands there twice
-    #[arg(long)]
-    write_once: bool,
-    /// How many bytes a record takes, `SLOT` of `NorHorizon` and `WriteOnceHorizon`
-    #[arg(long, value_name = "BYTES", default_value = "8", value_parser = within::<u32>(8..=1_024))]
-    slot_size: u32,
+    #[command(flatten)]
+    region: RegionArgs,
     /// When a device's first id may be made: a date, or a date and time, in UTC [default: now]
     #[arg(long, value_name = "DATE", value_parser = date)]
     from: Option<Duration>,
@@ -49,12 +37,6 @@ pub(super) struct FactoryArgs {
 fn date(text: &str) -> Result<Duration, String> {
     let unix_ms = date::unix_ms(text).map(Duration::from_millis);
     unix_ms.ok_or_else(|| "a date such as 2036-11-22 or 2036-11-22T09:30:00Z is allowed".to_owned())
-}
-
-fn power_of_two(text: &str) -> Result<u32, String> {
-    let size = address(text).ok().filter(|size| size.is_power_of_two());
-    let size = size.filter(|size| (32..=1 << 20).contains(size));
-    size.ok_or_else(|| "a power of two from 32 to 1048576 is allowed".to_owned())
 }
 
 /// How many bytes a grant takes, with the room for a key.
@@ -120,47 +102,10 @@ impl FactoryArgs {
         if let Some((place, grant, key)) = grant {
             image.add("the grant", place.at, grant_bytes(grant, key)?)?;
         }
-        image.add("the horizon", self.horizon_at, self.pages(begins)?)?;
+        let pages = self.region.provisioned(first_horizon(begins)?)?;
+        image.add("the horizon", self.region.horizon_at, pages)?;
         Ok(image)
     }
-
-    /// All pages of the horizon: one that keeps an older record would win over this one.
-    fn pages(&self, begins: Duration) -> Result<Vec<u8>, Failure> {
-        // The limits of `NorHorizon`, which refuses other sizes when the firmware is compiled.
-        if !self.page_size.is_multiple_of(self.slot_size) || self.page_size < 4 * self.slot_size {
-            return Err(Failure::usage(format!(
-                "--slot-size {} does not go into --page-size {} at least four times",
-                self.slot_size, self.page_size
-            )));
-        }
-        if !self.horizon_at.is_multiple_of(self.page_size) {
-            return Err(Failure::usage(format!(
-                "--horizon-at {:#x} is not where a page of {} bytes begins",
-                self.horizon_at, self.page_size
-            )));
-        }
-        let record = horizon(begins)?.to_bytes();
-        let mut slot = vec![0xff; self.slot_size as usize];
-        slot[..record.len()].copy_from_slice(&record);
-        // `WriteOnceHorizon` counts a page only when its second slot shows the record, too.
-        let mut pages = slot.repeat(1 + usize::from(self.write_once));
-        pages.resize(self.pages as usize * self.page_size as usize, 0xff);
-        Ok(pages)
-    }
-}
-
-/// The first horizon: the first whole second, rounded up.
-pub(super) fn horizon(begins: Duration) -> Result<HorizonRecord, Failure> {
-    // Rounded up: an earlier second may have been used under another grant.
-    let seconds = begins.as_secs() + u64::from(begins.subsec_nanos() > 0);
-    let seconds = u32::try_from(seconds).ok().and_then(HorizonRecord::new);
-    seconds.ok_or_else(|| {
-        Failure::usage(format!(
-            "the first id would be of {}: from 1970-01-01 to {} is allowed",
-            utc(begins),
-            utc(Duration::from_secs(HorizonRecord::MAX_UNIX_S.into()))
-        ))
-    })
 }
 
 /// The grant of a node id between two times, of which the layout must have all.

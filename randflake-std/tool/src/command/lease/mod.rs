@@ -2,9 +2,10 @@
 //!
 //! Shared by them: `snapshot` what a store says now, `document` the leases that a program keeps, `confirm` a question, `image`
 //! the memory of a device, `factory` what is written there, `ledger` which device has which node id, `dump`
-//! what a file says of a memory.
+//! what a file says of a memory, `region` the pages of a horizon there.
 
 mod acquire;
+mod check;
 mod confirm;
 mod device;
 mod document;
@@ -19,6 +20,7 @@ mod list;
 mod namespaces;
 mod provision;
 mod quarantine;
+mod region;
 mod release;
 mod renew;
 mod snapshot;
@@ -60,6 +62,7 @@ enum LeaseCommand {
     Device(device::LeaseDeviceArgs),
     Provision(provision::LeaseProvisionArgs),
     Line(line::LeaseLineArgs),
+    Check(check::LeaseCheckArgs),
 }
 
 impl LeaseCommandArgs {
@@ -79,6 +82,7 @@ impl LeaseCommandArgs {
             LeaseCommand::Device(args) => args.run(),
             LeaseCommand::Provision(args) => args.run(),
             LeaseCommand::Line(args) => args.run(),
+            LeaseCommand::Check(args) => args.run(),
         }
     }
 }

@@ -8,9 +8,10 @@ use randflake_std::lease::Token;
 use randflake_std::private_file;
 use randflake_std::randflake_core::{LayoutSpec, Lease};
 
-use super::factory::{DeviceKey, FactoryArgs, GrantPlace, grant, horizon};
+use super::factory::{DeviceKey, FactoryArgs, GrantPlace, grant};
 use super::image::ImageFormat;
 use super::ledger::Ledger;
+use super::region::first_horizon;
 use super::ticket::device_id;
 use crate::failure::Failure;
 use crate::output::print_line;
@@ -107,7 +108,8 @@ impl LeaseProvisionArgs {
         }
         private_file::write_new(&self.out, &file)
             .map_err(|error| Failure::of_new_file(&self.out, &error))?;
-        let first = Duration::from_secs(horizon(begins(lease.as_ref(), from))?.unix_s().into());
+        let first = first_horizon(begins(lease.as_ref(), from))?;
+        let first = Duration::from_secs(first.unix_s().into());
         match lease {
             Some(lease) => print_line(format_args!(
                 "node id {} until {}; no id will be of a time before {}",
