@@ -162,6 +162,30 @@ fn w10_a_setting_that_loses_leases_is_refused_in_open_sessions() {
     }
 }
 
+/// After a failover only a new connection leads to the new primary, as the server's name does then.
+#[test]
+fn w10_a_connection_to_a_read_only_server_is_not_kept() {
+    let server = Database::of(MariadbServer::start());
+    let (mut store, grant) = server.holder();
+    let mut client = server.client();
+    let mut connections = || {
+        let question =
+            "SELECT CAST(variable_value AS UNSIGNED) FROM information_schema.global_status
+            WHERE variable_name = 'Connections'";
+        client.query_first::<u64>(question).unwrap().unwrap()
+    };
+    server.do_all(&["SET GLOBAL read_only = 1"]);
+    let before = connections();
+    for _ in 0..2 {
+        let refused = acquire(&mut store, 1).unwrap_err();
+        assert!(refused.to_string().contains("read-only"), "{refused}");
+    }
+    // A second one for the first acquire, which had one, and one for the next.
+    assert_eq!(connections() - before, 2);
+    server.do_all(&["SET GLOBAL read_only = 0"]);
+    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+}
+
 #[test]
 fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
     let server = Database::new();

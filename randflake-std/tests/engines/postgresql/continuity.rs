@@ -83,6 +83,19 @@ fn w10_a_holder_of_a_dropped_schema_makes_it_anew_in_quarantine() {
     is_quarantined(&mut open(&server));
 }
 
+/// Nobody has to act: the holder makes another row.
+#[test]
+fn w10_a_store_whose_row_was_deleted_begins_in_quarantine() {
+    let server = PostgresServer::start();
+    let mut holder = open(&server);
+    let grants = acquire(&mut holder, 1).unwrap();
+    execute(&server, "DELETE FROM randflake.store");
+    is_quarantined(&mut holder);
+    // The store still knows its lease.
+    assert!(holder.renew(&grants, 300).unwrap().ends[0].is_ok());
+    is_quarantined(&mut open(&server));
+}
+
 #[test]
 fn w10_a_dump_restored_in_place_begins_in_quarantine() {
     let server = PostgresServer::start();

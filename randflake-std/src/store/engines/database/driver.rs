@@ -125,7 +125,7 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
         statement: &'static str,
     ) -> Result<[String; N], DatabaseFailure> {
         let row = self.ask(statement, &[]).await?.unwrap_or_default();
-        Ok(row.try_into().map_err(|_| emptied())?)
+        row.try_into().map_err(|_| emptied())
     }
 
     /// Reads the texts of some keys and the state of the server, in one round trip. No state if the tables have no row.
@@ -158,9 +158,10 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     }
 }
 
-/// The tables have no row.
-pub(in crate::store) fn emptied() -> EngineError {
-    EngineError::unavailable("the tables of the lease store were emptied meanwhile")
+/// The tables have no row. A new connection puts one there, with another number, from which a quarantine follows.
+pub(in crate::store) fn emptied() -> DatabaseFailure {
+    let why = "the tables of the lease store were emptied meanwhile";
+    DatabaseFailure::of_the_connection(EngineError::unavailable(why))
 }
 
 /// The setting by which a server mends pages that a crash has torn.

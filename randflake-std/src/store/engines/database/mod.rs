@@ -221,7 +221,7 @@ async fn set_up<S: DatabaseSession>(
         session.make().await?;
         // Another user may have been quicker, and `make` keeps what is there: so it is checked too.
         if !is_made(session).await? {
-            return Err(emptied().into());
+            return Err(emptied());
         }
     }
     session.enter().await

@@ -151,8 +151,11 @@ impl database::DatabaseSession for MysqlSession {
         let read_only = columns.as_mut().and_then(Vec::pop);
         // A statement that only reads would succeed on a replica, with old leases.
         if read_only.is_some_and(|value| value != "0" && value != "OFF") {
+            // Of the connection: after a failover, the server's name may lead a new one to the new primary.
             let why = "the server is read-only, as replicas are, and cannot grant anything";
-            return Err(EngineError::unavailable(why).into());
+            return Err(DatabaseFailure::of_the_connection(
+                EngineError::unavailable(why),
+            ));
         }
         // The statement compares the session itself, and answers 1 or 0.
         // A pooler gives each statement another session: the variable of this one is missing there.

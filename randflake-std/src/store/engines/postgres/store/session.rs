@@ -245,7 +245,7 @@ impl PostgresSession {
         let mut rows = self
             .execute(&name, statement, &[&kinds, &firsts, &lasts, &most])
             .await?;
-        Ok(rows.pop().ok_or_else(emptied)?)
+        rows.pop().ok_or_else(emptied)
     }
 
     /// Executes a statement on the namespace in one round trip; another one before its first use, so that the server
