@@ -116,7 +116,9 @@ pub(super) fn read(name: &str, keys: &[Keys], most: Option<usize>) -> Vec<Sql> {
         let values = [kind.into(), first, last].map(SqlValue::Number);
         Sql::new("kind = ? AND number BETWEEN ? AND ?", &values)
     };
-    let statements = keys.chunks(ROWS).map(|keys| {
+    // A limit is one of each range.
+    let ranges = most.map_or(ROWS, |_| 1);
+    let statements = keys.chunks(ranges).map(|keys| {
         Sql::new(
             "SELECT kind, number, value FROM randflake_record WHERE namespace = ? AND (",
             &[SqlValue::Text(name)],
@@ -243,4 +245,22 @@ fn insert<'a>(
             .then(&Sql::joined(rows, ","))
             .with(or, &[])
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_is_of_each_range() {
+        let keys = [Keys::Nodes(0..=9), Keys::Hints(0..=9)];
+        let limited = read("orders", &keys, Some(3));
+        assert_eq!(limited.len(), keys.len());
+        for statement in limited {
+            let statement = statement.as_ref();
+            assert!(statement.ends_with("LIMIT 3"), "{statement}");
+            assert!(!statement.contains(" OR "), "{statement}");
+        }
+        assert_eq!(read("orders", &keys, None).len(), 1);
+    }
 }
