@@ -4,6 +4,7 @@
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::fs;
 use std::sync::Arc;
 
 use harness::certificates::{Authority, HOST};
@@ -108,6 +109,33 @@ fn who_encrypts_reads_the_files_that_are_named() {
     ] {
         let file = "sslrootcert=/nowhere/a%20b";
         refused(&format!("{url}{file}"), "/nowhere/a b cannot be used");
+    }
+}
+
+/// Before any client gets to see them, one of which panics. No server is asked.
+#[test]
+fn a_key_that_does_not_fit_its_certificate_is_refused() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let folder = tempfile::tempdir().unwrap();
+    let damaged = folder.path().join("key.pem");
+    let text = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n";
+    fs::write(&damaged, text).unwrap();
+    let (root, certificate) = (authority.file(), authority.client().certificate);
+    for url in [
+        "rediss://127.0.0.1:1?",
+        "etcds://127.0.0.1:1?",
+        "postgres://me@127.0.0.1:1/ids?sslmode=verify-full&",
+        "mysql://127.0.0.1:1/ids?sslmode=require&",
+    ] {
+        for key in [&damaged, &other.client().key] {
+            let files = format!(
+                "sslrootcert={}&sslcert={}&sslkey={}",
+                root.display(),
+                certificate.display(),
+                key.display()
+            );
+            refused(&format!("{url}{files}"), "sslcert and sslkey");
+        }
     }
 }
 

@@ -4,9 +4,11 @@ use core::fmt::Display;
 use std::path::Path;
 
 #[cfg(any(feature = "redis", feature = "mysql"))]
-use rustls::crypto::{CryptoProvider, ring};
+use rustls::crypto::CryptoProvider;
+use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
 
 use super::Files;
 use crate::vocabulary::EngineError;
@@ -56,7 +58,12 @@ impl Files {
         };
         let read = PrivateKeyDer::from_pem_file(key);
         let read = read.map_err(|error| unusable(key, "a private key", error))?;
-        Ok(Some((certificates(certificate)?, read)))
+        let certificates = certificates(certificate)?;
+        // Before a client does, one of which panics where the two do not fit.
+        let provider = ring::default_provider();
+        CertifiedKey::from_der(certificates.clone(), read.clone_key(), &provider)
+            .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?;
+        Ok(Some((certificates, read)))
     }
 
     /// The client's certificates and key, as PEM.

@@ -37,7 +37,8 @@ fn client(files: &Files) -> Result<Option<ClientCert>, EngineError> {
         .iter()
         .map(|certificate| Certificate::from_der(certificate).to_owned())
         .collect();
-    let key = PrivateKey::from_pem(&key).map_err(EngineError::unavailable)?;
+    let key = PrivateKey::from_pem(&key)
+        .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?;
     Ok(Some(ClientCert::new_with_certs(&certificates, key)))
 }
 
