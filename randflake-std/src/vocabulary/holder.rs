@@ -59,7 +59,7 @@ impl Record {
         // From the right: a host's name may contain slashes, the other two parts do not.
         let (_random, process, host) = (parts.next()?, parts.next()?, parts.next()?);
         let process = process.parse::<u32>().ok()?;
-        if host == host_name() {
+        if is_this_host(host, &host_name()) {
             is_running(process)
         } else {
             None
@@ -83,7 +83,12 @@ fn is_running(_: u32) -> Option<bool> {
     None
 }
 
-#[cfg(target_os = "linux")]
+/// Whether a name is this machine's. One that every machine without a name has tells nothing.
+fn is_this_host(name: &str, own: &str) -> bool {
+    name == own && !["", "localhost"].contains(&name)
+}
+
+#[cfg(unix)]
 pub(crate) fn host_name() -> String {
     rustix::system::uname()
         .nodename()
@@ -91,12 +96,9 @@ pub(crate) fn host_name() -> String {
         .into_owned()
 }
 
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(unix))]
 pub(crate) fn host_name() -> String {
-    let name = ["HOSTNAME", "COMPUTERNAME"]
-        .into_iter()
-        .find_map(|name| std::env::var(name).ok());
-    name.unwrap_or_else(|| "localhost".to_owned())
+    std::env::var("COMPUTERNAME").unwrap_or_else(|_| "localhost".to_owned())
 }
 
 #[cfg(all(test, unix))]
@@ -138,6 +140,14 @@ mod tests {
             &format!("{}/0/0", host_name()),
         ] {
             assert_eq!(is_running(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_many_machines_have_is_none() {
+        assert!(is_this_host("web-1", "web-1"));
+        for (name, own) in [("web-1", "web-2"), ("localhost", "localhost"), ("", "")] {
+            assert!(!is_this_host(name, own), "{name:?}");
         }
     }
 }
