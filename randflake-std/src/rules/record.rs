@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{Form, HistoryLink};
 use crate::vocabulary::Terms;
-use crate::vocabulary::{Grant, LastWrite, PresentedGrant, QuarantineCause, Token};
+use crate::vocabulary::{Grant, LastWrite, PresentedGrant, QuarantineCause, StoreError, Token};
 
 /// Stored record of a namespace.
 #[derive(Clone, Debug)]
@@ -49,6 +49,15 @@ impl NamespaceRecord {
     /// Begin of a tick of its layout, as time since the Unix epoch.
     pub(crate) fn unix(&self, tick: u64) -> Duration {
         Duration::from_millis(self.terms.spec.unix_ms(tick))
+    }
+
+    /// Refuses a namespace that was dropped and not reopened.
+    pub(crate) fn check_dropped(&self) -> Result<(), StoreError> {
+        if self.reason.is_dropped {
+            let until = self.unix(self.quarantine);
+            return Err(StoreError::Dropped { until });
+        }
+        Ok(())
     }
 
     /// The record with a quarantine at least until a time, because a lease that it knows nothing of may be in use until

@@ -5,9 +5,7 @@ use super::records::Records;
 use super::{LeaseStore, Reading};
 use crate::rules::device::decide;
 use crate::rules::{Before, DeviceRecord, Entry, Form, Key, Keys};
-#[cfg(doc)]
-use crate::vocabulary::StoreError;
-use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError};
+use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
 
 impl LeaseStore {
     /// Reads or writes the record of a device that gets its leases by tickets: whose it is, and the counter of its last
@@ -61,14 +59,15 @@ impl Records {
         &self,
         device_id: u64,
         mut reading: Reading,
-    ) -> Result<(String, Option<DeviceRecord>), EngineError> {
+    ) -> Result<(String, Option<DeviceRecord>), StoreError> {
         let name = self.namespace.name();
         let Some(namespace) = reading.texts.remove(&Key::Namespace) else {
             let what = format!("there is no namespace {name:?} yet");
-            return Err(self.refused(&what, "create it first, with `randflake lease init`"));
+            let refused = self.refused(&what, "create it first, with `randflake lease init`");
+            return Err(refused.into());
         };
-        // Whoever may not read the namespace's record writes nothing in it.
-        self.namespace_of(&namespace)?;
+        // Whoever may not read the namespace's record writes nothing in it; and a drop has removed all devices.
+        self.namespace_of(&namespace)?.check_dropped()?;
         let record = reading.texts.get(&Key::Device(device_id)).map(|text| {
             DeviceRecord::from_text(text, self.knows)
                 .map_err(|why| self.refused(&format!("device {device_id:016x}"), &why))

@@ -93,8 +93,12 @@ impl LeaseStore {
             };
             // Also before a refusal: a quarantine that was just written is known from now on.
             let record = change.namespace_after.or(change.namespace_before);
-            // The time that the rules have looked at, not that of the write: the clock may have leapt in between.
-            self.answered(record, view.now, exchange, compared);
+            // A plain refusal has no record: what is known stays as it is, unless the store's clock stepped.
+            let is_known = self.step(view.now, &exchange).is_none();
+            if record.is_some() || answer.is_ok() || !is_known {
+                // The time that the rules have looked at, not that of the write: the clock may have leapt in between.
+                self.answered(record, view.now, exchange, compared);
+            }
             return Ok(Done {
                 answer: answer?,
                 now,
@@ -141,9 +145,12 @@ impl LeaseStore {
         }
     }
 
+    fn step(&self, now: Duration, exchange: &Exchange) -> Option<i64> {
+        self.estimate.as_ref()?.step(now, exchange)
+    }
+
     fn note_step(&self, now: Duration, exchange: &Exchange) {
-        let step = self.estimate.as_ref().and_then(|it| it.step(now, exchange));
-        if let Some(by_ms) = step {
+        if let Some(by_ms) = self.step(now, exchange) {
             events::clock_stepped(self.namespace.name(), by_ms);
         }
     }

@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use randflake_std::lease::{AcquireRequest, LeaseStore, Namespace, NodeIds, StoreError, Token};
+use randflake_std::lease::{
+    AcquireRequest, DeviceError, DeviceRequest, LeaseStore, Namespace, NodeIds, StoreError, Token,
+};
 use randflake_std::rules::{Key, Loss};
 use randflake_std::{Layout, Randflake, Snowflake};
 
@@ -93,4 +95,27 @@ fn holders_of_before_do_not_close_what_was_opened_again() {
         map.state().now += LONG;
         acquire(&mut holder, TTL).unwrap();
     }
+}
+
+#[test]
+fn no_device_is_registered_before_the_namespace_is_opened_again() {
+    let map = Map::default();
+    map.state().now = Duration::from_secs(1_800_000_000);
+    let mut store = map.open(&Namespace::new("meters", Randflake).unwrap());
+    let register = DeviceRequest::Register {
+        owner: Some("a"),
+        reported: Some(0),
+    };
+    store.create_namespace().unwrap();
+    store.drop_namespace().unwrap();
+    for asked in [&register, &DeviceRequest::Look] {
+        let refused = store.device(7, asked).unwrap_err();
+        assert!(
+            matches!(refused, DeviceError::Store(StoreError::Dropped { .. })),
+            "{refused:?}"
+        );
+    }
+    assert!(!map.state().texts.contains_key(&Key::Device(7)));
+    store.reopen_namespace().unwrap();
+    store.device(7, &register).unwrap();
 }

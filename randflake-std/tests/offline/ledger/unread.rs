@@ -148,3 +148,14 @@ fn a_lease_that_vanished_is_noticed() {
     assert_eq!(end.unwrap(), Err(Loss::Forgotten));
     assert_eq!(asked, [1, 2]);
 }
+
+#[test]
+fn a_refusal_leaves_what_is_known_of_the_clock() {
+    let mut world = World::new();
+    world.pass(Duration::from_secs(20));
+    let refused = world.store.reopen_namespace();
+    assert!(matches!(refused, Err(StoreError::Invalid(_))));
+    let (end, asked) = world.renew();
+    assert!(end.unwrap().is_ok());
+    assert_eq!(asked, [0, 1]);
+}

@@ -1,0 +1,247 @@
+//! Everything that may happen to two processes and their node ids, in any order.
+
+mod events;
+
+use stateright::{Model, Property};
+
+use crate::holder::{Process, SeenName};
+use crate::operation::Asked;
+use crate::records::Store;
+use crate::rules::{Clocks, Loss, Rules};
+use crate::{HOLDERS, MAX_LOSSES};
+
+pub(crate) const NO_ID_REPEATS: &str = "no id repeats";
+pub(crate) const ONE_ID_AFTER_A_LOSS: &str = "an id is issued after the store lost its leases";
+pub(crate) const A_COPY_IS_TOLD: &str = "a copy learns that its lease is contested";
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) struct World {
+    store: Store,
+    processes: [Process; HOLDERS],
+    /// How many acquires were begun: each has a token of its own.
+    acquires: u8,
+    /// The raw ids issued, as bits; and those of a lease that two processes had unknowingly.
+    issued: u128,
+    shared: u128,
+    /// Those of such a lease since it was copied.
+    since_copied: u128,
+    repeated: bool,
+    /// The token of the lease that was copied, which happens once.
+    copied: Option<u8>,
+    /// The store has forgotten leases, and nobody knows.
+    unnoticed: bool,
+    issued_after_loss: bool,
+    /// What the machines' clocks show, where they agree.
+    time: u8,
+}
+
+/// Clocks have no state, but for the machines' where they agree: whoever reads one gets any tick. To pause is to do
+/// nothing meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Reads the store and sends what the rules say, for the first time or again.
+    Acquire {
+        holder: usize,
+        offered: u8,
+        now: u8,
+    },
+    Renew {
+        holder: usize,
+        now: u8,
+    },
+    /// No clock plays a part.
+    Release(usize),
+    /// The store gets what was sent. Its answer arrives at once, when the holder's clock shows this; or later.
+    Commit {
+        holder: usize,
+        answered: Option<u8>,
+    },
+    /// The store gets what nobody waits for any more.
+    CommitLate(usize),
+    /// No answer arrives in time.
+    GiveUp(usize),
+    Receive {
+        holder: usize,
+        now: u8,
+    },
+    Take {
+        holder: usize,
+        now: u8,
+    },
+    Crash(usize),
+    /// The other process becomes a copy of this one.
+    Copy(usize),
+    /// An operator opens a dropped namespace again.
+    Reopen {
+        now: u8,
+    },
+    Lose(Loss),
+    Replicate,
+    PassTime,
+}
+
+impl Model for Rules {
+    type State = World;
+    type Action = Action;
+
+    fn init_states(&self) -> Vec<World> {
+        let store = Store::at_begin(self.begin, self.terms[0]);
+        let mark = store.records.name.filter(|name| name.mark().is_some());
+        let seen = mark.map(|mark| SeenName {
+            version: mark.version(),
+            at: self.begin.time(),
+            mark: mark.mark(),
+        });
+        let process = Process {
+            seen,
+            ..Process::default()
+        };
+        let time = if self.has_any_clocks() {
+            0
+        } else {
+            self.begin.time()
+        };
+        vec![World {
+            store,
+            time,
+            processes: [process; HOLDERS],
+            ..World::default()
+        }]
+    }
+
+    fn actions(&self, world: &World, actions: &mut Vec<Action>) {
+        if world.repeated {
+            return; // What comes after is of no interest.
+        }
+        for holder in 0..HOLDERS {
+            world.actions_of(holder, *self, actions);
+        }
+        let name = world.store.records.name;
+        if name.is_some_and(|name| name.mark().is_some()) {
+            let reopen = |now| Action::Reopen { now };
+            actions.extend(world.readings(*self).map(reopen));
+        }
+        if world.store.losses < MAX_LOSSES {
+            actions.extend(self.losses.iter().map(|loss| Action::Lose(*loss)));
+            if self.losses != [Loss::Flush] && !self.losses.is_empty() {
+                actions.push(Action::Replicate);
+            }
+        }
+        if let Clocks::MachinesAgree(last) = self.clocks
+            && world.time < last
+        {
+            actions.push(Action::PassTime);
+        }
+    }
+
+    fn next_state(&self, before: &World, action: Action) -> Option<World> {
+        let mut world = *before;
+        world.apply(action, *self);
+        (world != *before).then_some(world)
+    }
+
+    fn properties(&self) -> Vec<Property<Self>> {
+        vec![
+            Property::always(NO_ID_REPEATS, |_, world: &World| !world.repeated),
+            // Else the model could hold because nothing happens in it.
+            Property::sometimes(ONE_ID_AFTER_A_LOSS, |_, world: &World| {
+                world.issued_after_loss
+            }),
+            Property::sometimes(A_COPY_IS_TOLD, |_, world: &World| {
+                let leases = world.store.records.leases;
+                leases.iter().flatten().any(|lease| lease.contested)
+            }),
+        ]
+    }
+}
+
+impl World {
+    fn actions_of(&self, holder: usize, rules: Rules, actions: &mut Vec<Action>) {
+        let state = &self.processes[holder];
+        if state.late.is_some() {
+            actions.push(Action::CommitLate(holder));
+        }
+        match state.flight {
+            Some(flight) => {
+                // Only a renewal looks at the holder's clock, and only if it is past the end.
+                let end = state.holding.map_or(0, |holding| holding.grant.end);
+                let readings = [0, end].into_iter().take(1 + usize::from(flight.renews()));
+                for now in readings {
+                    actions.push(if flight.done {
+                        Action::Receive { holder, now }
+                    } else {
+                        Action::Commit {
+                            holder,
+                            answered: Some(now),
+                        }
+                    });
+                }
+                if rules.faults && !flight.done {
+                    actions.push(Action::Commit {
+                        holder,
+                        answered: None,
+                    });
+                }
+            }
+            None => self.operations_of(holder, rules, actions),
+        }
+        if let Some(holding) = state.holding {
+            let at = |now| Action::Take { holder, now };
+            actions.extend((holding.grant.start..holding.grant.end).map(at));
+        }
+        if state.holding.is_none() && state.asked.is_none() {
+            return;
+        }
+        let other = &self.processes[1 - holder];
+        if rules.copies && self.copied.is_none() && other.holding.is_none() && other.asked.is_none()
+        {
+            actions.push(Action::Copy(holder));
+        }
+        if rules.faults {
+            actions.push(Action::Crash(holder));
+            if state.flight.is_some() {
+                actions.push(Action::GiveUp(holder));
+            }
+        }
+    }
+
+    fn operations_of(&self, holder: usize, rules: Rules, actions: &mut Vec<Action>) {
+        let state = &self.processes[holder];
+        if matches!(
+            (state.asked, state.holding),
+            (Some(Asked::Release(_)), _) | (None, Some(_))
+        ) {
+            actions.push(Action::Release(holder));
+        }
+        for now in self.readings(rules) {
+            match (state.asked, state.holding) {
+                (None, Some(_)) => actions.push(Action::Renew { holder, now }),
+                (Some(Asked::Acquire { .. }), _) | (None, None) => {
+                    let may_begin = state.asked.is_some() || self.acquires < rules.acquires;
+                    // What is granted while nobody knows of the loss cannot be told from what was forgotten. But who has
+                    // seen a later record knows.
+                    let knows = !self.unnoticed || state.is_witness(self.store.records.name);
+                    if may_begin && knows {
+                        let offer = |offered| Action::Acquire {
+                            holder,
+                            offered,
+                            now,
+                        };
+                        actions.extend((0..rules.node_ids).map(offer));
+                    }
+                }
+                (Some(Asked::Renew | Asked::Release(_)), _) => {}
+            }
+        }
+    }
+
+    /// What the store's clock may show.
+    fn readings(&self, rules: Rules) -> impl Iterator<Item = u8> + use<> {
+        let (any, near) = match rules.clocks {
+            Clocks::Any(readings) => (readings, 0..0),
+            // What is further off is refused alike.
+            Clocks::MachinesAgree(_) => (&[][..], self.time.saturating_sub(2)..self.time + 2),
+        };
+        any.iter().copied().chain(near)
+    }
+}
