@@ -77,10 +77,10 @@ impl Key {
 /// Half of all device numbers.
 const HALF: u64 = 1 << 63;
 
-/// Set of keys to read or to remove: one key or a range.
+/// Set of keys to read: one key or a range of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// A single key to read.
+    /// A single key.
     One(Key),
     /// Records of a range of node ids.
     Nodes(RangeInclusive<u32>),
@@ -88,8 +88,6 @@ pub enum Keys {
     Hints(RangeInclusive<u32>),
     /// Earlier leases of a node id, at a range of places.
     History(u32, RangeInclusive<u16>),
-    /// Everything but the record of the namespace and its counter: only to remove it.
-    Contents,
 }
 
 impl Keys {
@@ -104,18 +102,57 @@ impl Keys {
                 let key = |place| Key::History(*node_id, place);
                 (key(*places.start()), key(*places.end()))
             }
-            // In SQL, claims lie in between by their number. They are kept under the empty name, so
-            // a drop removes none of them.
-            Self::Contents => (Key::Node(0), Key::Device(u64::MAX)),
         }
     }
 
-    /// Every key of a set of one kind: [`Contents`](Self::Contents) has too many to be counted.
+    /// Every key of the set.
     pub fn each(&self) -> impl Iterator<Item = Key> + use<> {
         let (first, last) = self.bounds();
         let ((kind, first), (_, last)) = (first.numbers(), last.numbers());
         // By numbers, since a range never spans two kinds.
         (first..=last).filter_map(move |number| Key::of_numbers(kind, number))
+    }
+}
+
+/// What to remove of a namespace: it may be more than one transaction takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Removal<'a> {
+    /// Everything but the record of the namespace and its counter, if that record is this text.
+    Contents(&'a str),
+    /// Earlier leases of a node id, at a range of places. No rule reads them, so nothing is compared.
+    History(u32, RangeInclusive<u16>),
+}
+
+impl Removal<'_> {
+    /// Text of [`Key::Namespace`] without which nothing is removed.
+    #[must_use]
+    pub fn guard(&self) -> Option<&str> {
+        match self {
+            Self::Contents(guard) => Some(guard),
+            Self::History(..) => None,
+        }
+    }
+
+    /// First and last key that is removed.
+    #[must_use]
+    pub fn bounds(&self) -> (Key, Key) {
+        match self {
+            // Claims lie in between. They are kept under the empty name, so a drop removes none of them.
+            Self::Contents(_) => (Key::Node(0), Key::Device(u64::MAX)),
+            Self::History(node_id, places) => Keys::History(*node_id, places.clone()).bounds(),
+        }
+    }
+
+    /// First and last kind, and first and last number of each, for tables: see [`Key::numbers`].
+    #[must_use]
+    pub fn kinds_and_numbers(&self) -> ([u8; 2], [u64; 2]) {
+        let (first, last) = self.bounds();
+        let ((low_kind, first), (high_kind, last)) = (first.numbers(), last.numbers());
+        let numbers = match self {
+            Self::Contents(_) => [0, HALF - 1],
+            Self::History(..) => [first, last],
+        };
+        ([low_kind, high_kind], numbers)
     }
 }
 

@@ -4,7 +4,7 @@ use core::fmt::{self, Debug, Formatter};
 use std::collections::BTreeMap;
 
 use super::{Ask, Engine, LeaseStore, Profile, Reading};
-use crate::rules::{Committed, Keys, Write};
+use crate::rules::{Committed, Removal, Write};
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// A store that is opened when it is first used, and after a failure by the next use.
@@ -84,7 +84,7 @@ impl Engine for Deferred {
         Err(not_open())
     }
 
-    fn remove(&mut self, _: &Keys, _: Option<&str>) -> Result<(), EngineError> {
+    fn remove(&mut self, _: &Removal<'_>) -> Result<(), EngineError> {
         Err(not_open())
     }
 }

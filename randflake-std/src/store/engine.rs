@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::LeaseStore;
-use crate::rules::{Committed, Continuity, Key, Keys, Write, history};
+use crate::rules::{Committed, Continuity, Key, Keys, Removal, Write, history};
 use crate::vocabulary::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 
 /// Where the records of one namespace are kept: texts of one line under [`Key`]s. It decides nothing, and reads none of
@@ -68,13 +68,12 @@ pub trait Engine: Send + Debug {
         only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError>;
 
-    /// Removes what is there under some keys, if the text of [`Key::Namespace`] is `guard`, or whatever it is. They may be
-    /// more than one transaction takes.
+    /// Removes what is there of a [`Removal`]; nothing if its guard does not hold.
     ///
     /// # Errors
     ///
     /// As for `write`.
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError>;
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError>;
 
     /// Nothing follows from the last read.
     fn abandon(&mut self) {}

@@ -7,7 +7,8 @@ use super::{Ask, Reading};
 use crate::rules::history;
 use crate::rules::search::freed;
 use crate::rules::{
-    Before, Change, Committed, Entry, Key, Keys, NamespaceRecord, NodeRecord, SecretClaim, Write,
+    Before, Change, Committed, Entry, Key, Keys, NamespaceRecord, NodeRecord, Removal, SecretClaim,
+    Write,
 };
 use crate::vocabulary::{EngineError, StoreError};
 
@@ -23,8 +24,7 @@ impl Records {
     pub(super) fn commit(&mut self, change: &Change) -> Result<Committed, EngineError> {
         let before = change.namespace_before.as_ref();
         let after = change.namespace_after.as_ref();
-        // The order matters: an engine whose transactions are small (etcd) writes those at the end,
-        // which are the history and hints, by themselves.
+        // In this order: databases have statements of their own for one update and what is put beside it.
         let mut entries = vec![Entry {
             key: Key::Namespace,
             // Also if it stays: a drop, an upgrade or a quarantine since the read makes this stale.
@@ -140,6 +140,6 @@ impl Records {
 
     /// Removes everything but the namespace's record and counter, if that record is this text.
     pub(super) fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
-        self.engine().remove(&Keys::Contents, Some(namespace))
+        self.engine().remove(&Removal::Contents(namespace))
     }
 }

@@ -15,6 +15,7 @@ mod presented;
 pub(crate) mod referee;
 mod trouble;
 mod versions;
+mod writes;
 
 use core::time::Duration;
 
@@ -36,6 +37,7 @@ pub(crate) use past::*;
 pub(crate) use presented::*;
 pub(crate) use trouble::*;
 pub(crate) use versions::*;
+pub(crate) use writes::*;
 
 /// A store that starts empty, and its clients.
 pub(crate) trait Backend {
@@ -141,6 +143,7 @@ macro_rules! contract {
             a_released_lease_of_a_device_is_free,
             a_device_has_an_owner_and_a_counter,
             a_new_device_is_registered_once,
+            a_large_write_is_all_or_nothing,
         }
     };
     ($backend:expr; $($name:ident,)*) => {

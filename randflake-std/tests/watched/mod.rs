@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use randflake_std::lease::{EngineError, Finding, LeaseStore, StoreError};
-use randflake_std::rules::{Committed, Keys, Write};
+use randflake_std::rules::{Committed, Removal, Write};
 use randflake_std::store::{Ask, Engine, Profile, Reading};
 
 /// What a test looks at.
@@ -82,8 +82,8 @@ impl<W: Watcher> Engine for Watched<W> {
         self.engine.namespaces(only)
     }
 
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
-        self.engine.remove(keys, guard)
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
+        self.engine.remove(removal)
     }
 
     fn abandon(&mut self) {

@@ -1,6 +1,5 @@
 //! Reads and writes of any database, as the rules ask for them.
 
-use core::slice;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use super::values::{count, time};
 use super::{
     Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, SqlValue, emptied, pooled,
 };
-use crate::rules::{Committed, Continuity, Keys, Write};
+use crate::rules::{Committed, Continuity, Keys, Removal, Write};
 use crate::store::engines::ExistingEngine;
 use crate::store::url::Location;
 use crate::store::{Ask, Engine, Profile, Reading};
@@ -66,22 +65,18 @@ impl<D: Driver> Engine for Database<D> {
         self.names(only)
     }
 
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
         /// How many texts a namespace may have: its node ids, and some of their history.
         // At 0.1 ms for each text it is 20 s, the `statement_timeout` of PostgreSQL's sessions.
         const MANY: usize = 200_000;
-        let (first, last) = keys.bounds();
-        let ((low_kind, mut from), (high_kind, mut to)) = (first.numbers(), last.numbers());
-        // Of several kinds it is all: each kind has its own numbers, and the statement bounds kind
-        // and number separately.
-        let texts = if low_kind < high_kind {
-            (from, to) = (0, i64::MAX.cast_unsigned());
-            MANY
-        } else {
-            count(slice::from_ref(keys))
+        let texts = match removal {
+            Removal::Contents(_) => MANY,
+            Removal::History(_, places) => places.len(),
         };
+        let ([low_kind, high_kind], [from, to]) = removal.kinds_and_numbers();
         // An empty guard compares nothing: no record is an empty text.
-        let (name, guard) = (self.namespace.clone(), guard.unwrap_or_default().to_owned());
+        let guard = removal.guard().unwrap_or_default().to_owned();
+        let name = self.namespace.clone();
         self.run(texts, false, async move |session| {
             let numbers = [low_kind.into(), high_kind.into(), from, to].map(SqlValue::Number);
             let [name, guard] = [&name, &guard].map(|text| SqlValue::Text(text));

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use randflake_core::Clock;
 
 use crate::clock::ExactSystemClock;
-use crate::rules::{Committed, Continuity, Key, Keys, Write, read_clock};
+use crate::rules::{Committed, Continuity, Key, Keys, Removal, Write, read_clock};
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
@@ -266,11 +266,12 @@ impl Engine for Memory {
         Ok(Some(names.collect()))
     }
 
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
         let mut state = self.begin()?;
         let there = state.texts.get(&self.key(Key::Namespace));
+        let guard = removal.guard();
         if guard.is_none_or(|guard| there.is_some_and(|there| there == guard)) {
-            let (first, last) = keys.bounds();
+            let (first, last) = removal.bounds();
             let range = self.key(first)..=self.key(last);
             state.texts.retain(|key, _| !range.contains(key));
         }

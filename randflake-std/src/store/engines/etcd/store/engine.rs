@@ -11,13 +11,15 @@ use serde_json::{Value, json};
 use super::client::{EtcdClient, not_understood};
 use super::keys::Prefix;
 use super::transaction::{Kv, OPERATIONS, Range, Transaction, TransactionOutcome};
-use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
+use crate::rules::{
+    Before, Committed, Continuity, Entry, Key, Keys, Removal, VERSION, Write, read_clock,
+};
 use crate::store::url::Location;
 use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
-/// Node ids of one write: with the namespace's key and the setbacks they leave a fifth of a transaction for hints. Earlier
-/// leases, of which an acquire may keep one for each node id, are written before it.
+/// Node ids of one write. With the namespace's key and the setbacks they leave a fifth of a transaction's operations, in
+/// parts of which all is put: an acquire may also keep an earlier lease for each node id.
 const MAX_BATCH: usize = 100;
 /// How often a setback is counted anew because others were faster.
 const TRIES: usize = 100;
@@ -167,22 +169,12 @@ impl Engine for Etcd {
         let (cluster, setbacks) = write.fingerprint.split_once(':').unwrap_or_default();
         // The key is there from the first setback on.
         let counted = Some(setbacks.to_owned()).filter(|count| count != "0");
-        // Those that do not fit are earlier leases and hints: see `MAX_BATCH`.
-        let fitting = write.entries.len().min(OPERATIONS - 1);
-        let (entries, others) = write.entries.split_at(fitting);
-        let is_past = |entry: &Entry| matches!(entry.key, Key::History(..));
-        let (past, hints) = others.split_at(others.iter().take_while(|it| is_past(it)).count());
-        // First: without the leases that follow on them they say nothing; the other way round there would be a gap.
-        for past in past.chunks(OPERATIONS) {
-            // They have no condition: the place is that of the lease which the transaction replaces.
-            self.client.write(&self.transaction(past))?;
-        }
-        let mut transaction = self.transaction(entries);
+        let mut transaction = self.transaction(&write.entries);
         transaction.compare(&self.prefix.setbacks(), &Before::read(counted));
         // One member may write it and not answer; then another is asked. No other write has the same text for these.
         let is_unique =
             |entry: &&Entry| matches!(entry.key, Key::Node(_) | Key::Counter | Key::Device(_));
-        let last = entries.iter().rfind(is_unique);
+        let last = write.entries.iter().rfind(is_unique);
         let last = last.and_then(|last| Some((self.prefix.key(last.key), last.after.clone()?)));
         if let Some((key, _)) = &last {
             transaction.or_read(key);
@@ -198,7 +190,7 @@ impl Engine for Etcd {
         if !is_written {
             return Ok(Committed::Stale);
         }
-        let is_put = entries.iter().any(|entry| entry.after.is_some());
+        let is_put = write.entries.iter().any(|entry| entry.after.is_some());
         // A transaction that puts nothing leaves the revision as it was.
         let revision = self.revision.saturating_add(is_put.into());
         if header.cluster_id != cluster || header.revision < revision {
@@ -209,13 +201,7 @@ impl Engine for Etcd {
             ));
         }
         self.revision = header.revision;
-        let now = self.now()?;
-        for hints in hints.chunks(OPERATIONS) {
-            let hints = self.transaction(hints);
-            // A lost one costs a wait.
-            _ = self.client.write(&hints);
-        }
-        Ok(Committed::Done { now })
+        Ok(Committed::Done { now: self.now()? })
     }
 
     fn namespaces(
@@ -261,17 +247,20 @@ impl Engine for Etcd {
         Ok(Some(texts))
     }
 
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
         let mut write = Transaction::default();
-        let before = guard.map_or(Before::Anything, |guard| Before::Text(guard.to_owned()));
-        write.compare(&self.prefix.key(Key::Namespace), &before);
-        match keys {
-            Keys::Contents => {
+        match removal {
+            Removal::Contents(guard) => {
+                let guard = Before::Text((*guard).to_owned());
+                write.compare(&self.prefix.key(Key::Namespace), &guard);
                 for range in self.prefix.contents() {
                     write.delete(&range);
                 }
             }
-            keys => _ = write.delete(&self.prefix.range(keys)),
+            Removal::History(node_id, places) => {
+                let keys = Keys::History(*node_id, places.clone());
+                write.delete(&self.prefix.range(&keys));
+            }
         }
         // Refused means that the guard does not hold: nothing is to be removed.
         self.client.write(&write)?;

@@ -74,7 +74,7 @@ impl Prefix {
         Range::new(self.key(first), self.key(last))
     }
 
-    /// The ranges of [`Keys::Contents`].
+    /// The ranges of [`Removal::Contents`](crate::rules::Removal::Contents).
     pub(super) fn contents(&self) -> [Range; 4] {
         let [node, hint] = [Key::Node, Key::Hint].map(|key| (key(0), key(u32::MAX)));
         let past = (Key::History(0, 0), Key::History(u32::MAX, u16::MAX));

@@ -125,7 +125,7 @@ impl EtcdClient {
     ) -> Result<(Header, TransactionOutcome), EngineError> {
         let body = json!({
             "compare": write.compares,
-            "success": write.puts,
+            "success": parts(&write.puts, write.compares.len()),
             "failure": write.if_refused,
         });
         let answer = self.call("kv/txn", &body)?;
@@ -137,6 +137,21 @@ impl EtcdClient {
         let read = kvs(&answer, write.if_refused.len()).ok_or_else(not_understood)?;
         Ok((header, TransactionOutcome::Refused(read)))
     }
+}
+
+/// Requests as they are, or if they are more than a transaction takes, in transactions within it, which have no conditions
+/// of their own. For each of them etcd subtracts what is around it from what it takes: the comparisons, or the parts if these
+/// are more.
+fn parts(requests: &[Value], compares: usize) -> Vec<Value> {
+    const PARTS: usize = OPERATIONS / 4;
+    if requests.len() <= OPERATIONS {
+        return requests.to_vec();
+    }
+    let size = OPERATIONS.saturating_sub(compares.max(PARTS)).max(1);
+    let parts = requests.chunks(size);
+    parts
+        .map(|part| json!({"request_txn": {"success": part}}))
+        .collect()
 }
 
 fn header(answer: &Value) -> Option<Header> {

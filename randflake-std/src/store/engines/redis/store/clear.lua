@@ -1,13 +1,13 @@
--- Removes the fields of a namespace's hash but for some, if its record still is what it was read as, or whatever it is.
+-- Removes the fields of a namespace's hash but for some, if its record still is what it was read as.
 --
--- ARGV: the record or nothing; then the fields that stay, of which the first has the record.
+-- ARGV: the record; then the fields that stay, of which the first has the record.
 local HASH = KEYS[1]
 
 -- Also where nothing is removed: a right that is missing is told before anything is written (from Redis 7 on).
 if redis.acl_check_cmd and not redis.acl_check_cmd('DEL', HASH) then
     return redis.error_reply("NOPERM no permissions to run the 'del' command")
 end
-if ARGV[1] ~= '' and redis.call('HMGET', HASH, ARGV[2])[1] ~= ARGV[1] then
+if redis.call('HMGET', HASH, ARGV[2])[1] ~= ARGV[1] then
     return
 end
 local fields, kept = {unpack(ARGV, 2)}, {}

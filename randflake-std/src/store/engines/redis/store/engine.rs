@@ -12,7 +12,7 @@ use redis::{RedisResult, Script, Value, from_redis_value};
 use super::connection::{Connection, RedisSession};
 use super::process::{REPLACING, RedisProcess, SECTIONS, field};
 use super::{diagnosis, rights};
-use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Write, read_clock};
+use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Removal, Write, read_clock};
 use crate::store::engines::shown;
 use crate::store::url::Location;
 use crate::store::{Ask, Engine, NAMES_LISTED, Profile, Reading};
@@ -284,20 +284,23 @@ impl Engine for Redis {
         Ok(Some(texts))
     }
 
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
-        // Places of a history are few; the rest of a namespace has any number of fields.
-        if *keys != Keys::Contents {
-            // No guard: only earlier leases are removed so, and no rule reads them.
-            let mut delete = redis::cmd("HDEL");
-            delete.arg(&self.hash);
-            delete.arg(keys.each().map(name).collect::<Vec<_>>());
-            return self
-                .connection
-                .run(|open| delete.query::<()>(&mut open.redis));
-        }
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
+        let guard = match removal {
+            Removal::Contents(guard) => guard,
+            // Places of a history are few; the rest of a namespace has any number of fields.
+            Removal::History(node_id, places) => {
+                let keys = Keys::History(*node_id, places.clone());
+                let mut delete = redis::cmd("HDEL");
+                delete.arg(&self.hash);
+                delete.arg(keys.each().map(name).collect::<Vec<_>>());
+                return self
+                    .connection
+                    .run(|open| delete.query::<()>(&mut open.redis));
+            }
+        };
         let script = Script::new(include_str!("clear.lua"));
         let mut call = script.key(&self.hash);
-        call.arg(guard.unwrap_or_default());
+        call.arg(guard);
         for kept in [name(Key::Namespace), name(Key::Counter), PROMOTED.into()] {
             call.arg(kept);
         }

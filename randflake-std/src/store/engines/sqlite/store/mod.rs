@@ -21,7 +21,7 @@ use self::continuity::Mark;
 use self::place::SqlitePath;
 use self::session::{PATIENCE, SqliteSession};
 use crate::clock::ExactSystemClock;
-use crate::rules::{Committed, Keys, Write, read_clock};
+use crate::rules::{Committed, Removal, Write, read_clock};
 use crate::store::engines::Opening;
 use crate::store::volume;
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
@@ -293,9 +293,9 @@ impl Engine for Sqlite {
         self.at(session.namespaces(only)).map(Some)
     }
 
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
         let session = self.session()?;
-        self.at(session.remove(&self.namespace, keys, guard))?;
+        self.at(session.remove(&self.namespace, removal))?;
         // No lease is granted: the latest end stays as it was.
         let committed = session.commit(0, &mut self.seen);
         self.at(committed)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::params;
 
 use super::session::SqliteSession;
-use crate::rules::{Entry, Key, Keys};
+use crate::rules::{Entry, Key, Keys, Removal};
 use crate::store::NAMES_LISTED;
 
 /// What was read in this transaction, and is still so.
@@ -80,26 +80,18 @@ impl SqliteSession {
         names.collect()
     }
 
-    /// Removes what is there under some keys, if the namespace's text is the guard.
-    pub(super) fn remove(
-        &self,
-        name: &str,
-        keys: &Keys,
-        guard: Option<&str>,
-    ) -> rusqlite::Result<()> {
+    /// Removes what is there of a removal, if its guard holds.
+    pub(super) fn remove(&self, name: &str, removal: &Removal<'_>) -> rusqlite::Result<()> {
         let sql = "DELETE FROM record WHERE namespace = ?1
                        AND kind BETWEEN ?2 AND ?3 AND number BETWEEN ?4 AND ?5
                        AND (?6 IS NULL OR EXISTS (
                            SELECT * FROM record WHERE namespace = ?1 AND kind = ?7 AND value = ?6
                        ))";
-        let (first, last) = keys.bounds();
-        let ((low_kind, mut from), (high_kind, mut to)) = (numbers(first), numbers(last));
-        // Of several kinds it is all: each kind has its own numbers, and the statement bounds kind
-        // and number separately.
-        if low_kind < high_kind {
-            (from, to) = (0, i64::MAX);
-        }
-        let (namespace, _) = numbers(Key::Namespace);
+        let ([low_kind, high_kind], numbers) = removal.kinds_and_numbers();
+        // Below 2^63.
+        let [from, to] = numbers.map(u64::cast_signed);
+        let (namespace, _) = Key::Namespace.numbers();
+        let guard = removal.guard();
         let values = params![name, low_kind, high_kind, from, to, guard, namespace];
         self.connection.execute(sql, values).map(drop)
     }
