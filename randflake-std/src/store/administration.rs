@@ -123,9 +123,14 @@ impl LeaseStore {
     pub fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         self.ready()?;
         let mut findings = self.records.engine().diagnose()?;
-        let state = self.look()?;
-        let left = state.quarantine_left();
-        findings.push(Finding::quarantine(state.quarantined(), left));
+        findings.push(match self.look() {
+            Ok(state) => Finding::quarantine(state.quarantined(), state.quarantine_left()),
+            // A setting by which nothing may be granted. The findings before say which, and what to do.
+            Err(StoreError::Unusable(why)) => {
+                Finding::wrong("quarantine", "not known", why.to_string())
+            }
+            Err(error) => return Err(error),
+        });
         Ok(findings)
     }
 

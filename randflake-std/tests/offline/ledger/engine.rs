@@ -4,8 +4,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use randflake_std::lease::{EngineError, LeaseStore, Namespace};
-use randflake_std::rules::{Committed, Continuity, Key, Keys, Write};
+use randflake_std::lease::{EngineError, Finding, LeaseStore, Namespace};
+use randflake_std::rules::{Committed, Continuity, Key, Keys, Removal, Write};
 use randflake_std::store::{Ask, Engine, Profile, Reading};
 
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,10 @@ pub(crate) struct State {
     pub(crate) claims_asked: usize,
     /// But for claims.
     pub(crate) fails_to_write: bool,
+    /// Whether nothing from a key on can be removed.
+    pub(crate) fails_to_remove_from: Option<Key>,
+    /// Setting by which the engine would lose what it answers.
+    pub(crate) fault: Option<String>,
 }
 
 impl Map {
@@ -83,6 +87,7 @@ impl Engine for Map {
             continuity: Continuity {
                 fingerprint: state.fingerprint.clone(),
                 is_absence_certain: true,
+                fault: state.fault.clone(),
                 ..Continuity::default()
             },
             texts,
@@ -107,6 +112,12 @@ impl Engine for Map {
         Ok(Committed::Done { now: state.now })
     }
 
+    fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
+        let fault = self.state().fault.clone();
+        let wrong = fault.map(|fault| Finding::wrong("setting", "off", fault));
+        Ok(Vec::from_iter(wrong))
+    }
+
     fn namespaces(
         &mut self,
         _: Option<&str>,
@@ -114,10 +125,14 @@ impl Engine for Map {
         unreachable!("no test here lists namespaces")
     }
 
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
-        let (first, last) = keys.bounds();
-        let texts = &mut self.state().texts;
-        let namespace = texts.get(&Key::Namespace);
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
+        let (first, last) = removal.bounds();
+        let mut state = self.state();
+        if state.fails_to_remove_from.is_some_and(|from| first >= from) {
+            return Err(EngineError::unavailable("it was told to fail"));
+        }
+        let texts = &mut state.texts;
+        let (namespace, guard) = (texts.get(&Key::Namespace), removal.guard());
         if guard.is_none_or(|guard| namespace.is_some_and(|namespace| namespace == guard)) {
             texts.retain(|key, _| !(first..=last).contains(key));
         }

@@ -7,6 +7,7 @@
 )]
 
 mod claims;
+mod diagnosis;
 mod drift;
 mod drops;
 mod engine;
