@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use randflake_core::{AnyLayout, Permutation};
+use randflake_core::{AnyLayout, LayoutSpec, Permutation};
 
 use super::demand::Demand;
 use super::elastic::NodeIdCount;
@@ -19,7 +19,6 @@ use super::store_client::StoreClient;
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
 use crate::clock::wall_exact;
 use crate::observability::metrics;
-use crate::store::forecast;
 use crate::vocabulary::{Grant, Loss, NodeIds, StoreError};
 
 /// The first pause after a failure; it doubles with each further one.
@@ -164,9 +163,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         }
         metrics::leases(namespace, live.len());
         let spec = self.client.store.namespace().spec();
-        let end = forecast::last_date(spec, Duration::ZERO).over_at;
-        let ids_per_second = forecast::capacity(spec, live.len());
-        metrics::limits(namespace, ids_per_second, end.unwrap_or_default());
+        let last = Duration::from_millis(spec.unix_ms(spec.max_tick()));
+        let end = last + Duration::from_millis(spec.tick_ms());
+        metrics::limits(namespace, capacity(spec, live.len()), end);
         self.shared.tally.report(namespace);
     }
 
@@ -322,6 +321,16 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         }
         self.client.release(&grants)
     }
+}
+
+/// How many ids a second leases of so many node ids allow.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a metric needs no more than 52 bits"
+)]
+fn capacity(spec: LayoutSpec, leases: usize) -> f64 {
+    let per_tick = f64::from(spec.max_sequence()) + 1.0;
+    per_tick * leases as f64 * 1_000.0 / spec.tick_ms() as f64
 }
 
 /// Pause after a failed call of the store: what it said, or doubled, and at most a sixth of the TTL.

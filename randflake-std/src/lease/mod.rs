@@ -11,9 +11,7 @@
 
 pub use crate::store::engines::*;
 pub use crate::store::{DeviceLease, DeviceLeaseError};
-pub use crate::store::{
-    LeaseStore, Occupancy, deferred, find, forecast, namespaces, occupancy, open,
-};
+pub use crate::store::{LeaseStore, Occupancy, deferred, find, namespaces, occupancy, open};
 pub use crate::store::{StoreUrl, stored};
 pub use crate::vocabulary::KeyCheck;
 pub use crate::vocabulary::holder::holder_of_process;

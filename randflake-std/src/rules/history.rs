@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{Before, Entry, Key, NodeChange, NodeRecord, StoreTime};
-use crate::vocabulary::{HISTORY_KEPT, NodeHistory, PastLease, Record, UnknownCause};
+use crate::vocabulary::{HISTORY_KEPT, PastLease, Record};
 
 /// Number of places in the history of a node id: then the latest lease overwrites the oldest.
 pub(crate) const KEPT: u64 = 1 << u16::BITS;
@@ -69,12 +69,6 @@ pub(crate) fn entry(change: &NodeChange) -> Option<Entry> {
         before: Before::Anything,
         after: Some(former.to_text()),
     })
-}
-
-/// History of which nothing but the latest lease was read.
-pub(crate) fn only(latest: &NodeRecord) -> NodeHistory {
-    let cut = (latest.past.count > 0).then_some(UnknownCause::Replaced);
-    NodeHistory::new([latest.clone()], cut)
 }
 
 /// Whether the lease before this one is old enough to be removed.

@@ -1,7 +1,6 @@
 //! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
 
 mod administration;
-mod bisection;
 mod blind_renewal;
 mod catalog;
 mod clock_estimate;
@@ -17,7 +16,6 @@ mod device;
 mod encryption;
 mod engine;
 pub(crate) mod engines;
-pub mod forecast;
 mod fresh;
 mod leases;
 mod listing;

@@ -4,20 +4,89 @@ use std::collections::BTreeMap;
 
 use super::{Ask, Records};
 use crate::rules::history::{hash, is_over, key, place};
-use crate::rules::{HistoryLink, Keys, NodeRecord, StoreTime};
-use crate::vocabulary::{EngineError, Gap, HISTORY_KEPT, NodeHistory, UnknownCause};
+use crate::rules::{HistoryLink, Key, Keys, NodeRecord, Removal, StoreTime};
+use crate::vocabulary::{EngineError, Gap, HISTORY_KEPT, MAX_SKEW, NodeHistory, UnknownCause};
 
-/// Leases that are read together.
+/// Leases that are read, or removed, together.
 const READ_AT_ONCE: u64 = 256;
 /// Leases of a node id between two looks for those that were kept long enough.
 const PRUNED_EVERY: u64 = 64;
-/// Places that are emptied together.
-const PRUNED_AT_ONCE: u64 = 1_024;
 
 impl Records {
-    /// The leases of a node id that are kept, from the oldest one to this one; and where one of them should be there
-    /// and is not, or is another. Each is compared with the hash in the one after it.
+    /// The leases of a node id that are kept; with a tick, at least those that tell who had the node id then.
     pub(super) fn history_of(
+        &mut self,
+        node_id: u32,
+        at: Option<u64>,
+        now: StoreTime,
+    ) -> Result<NodeHistory, EngineError> {
+        let latest = self.latest(node_id)?;
+        let latest = latest.as_ref();
+        let mut history = match (latest, at) {
+            (Some(latest), Some(tick)) => match self.around(latest, tick, now)? {
+                Some(found) => found,
+                None => self.chain(latest, now)?,
+            },
+            (Some(latest), None) => self.chain(latest, now)?,
+            (None, _) => NodeHistory::default(),
+        };
+        // A history without its latest lease must not answer that nobody held the node id.
+        if let Some(kept) = self.kept_behind(node_id, latest)? {
+            let spec = self.namespace.spec();
+            let ahead = spec.tick_at(now.unix + MAX_SKEW).unwrap_or(now.tick) + 1;
+            let kept = NodeRecord::from_text(node_id, &kept, self.knows);
+            history.lose_latest(node_id, kept.ok().map(|kept| kept.start), ahead);
+        }
+        Ok(history)
+    }
+
+    /// The last lease that begins at or before a tick, and the one after it, by bisection: counts and starts both grow.
+    /// `None` if they are not as they should be, or another one has misled it: the [`chain`](Self::chain) says where.
+    fn around(
+        &mut self,
+        latest: &NodeRecord,
+        tick: u64,
+        now: StoreTime,
+    ) -> Result<Option<NodeHistory>, EngineError> {
+        let node_id = latest.node_id;
+        if latest.start <= tick {
+            // Leases of a node id are disjoint, so none before it covers the tick.
+            return Ok(Some(NodeHistory::new([latest.clone()], None)));
+        }
+        let oldest = latest.past.count.saturating_sub(self.profile.history);
+        let (mut low, mut next, mut former) = (oldest, latest.clone(), None);
+        while low < next.past.count {
+            let middle = low.midpoint(next.past.count);
+            let text = self.text_of(node_id, middle)?.unwrap_or_default();
+            let record = NodeRecord::from_text(node_id, &text, self.knows).ok();
+            match record.filter(|record| record.past.count == middle) {
+                Some(record) if record.start > tick => next = record,
+                // One that is missing was removed with all before it, as a rule.
+                record => {
+                    low = middle + 1;
+                    former = record.map(|record| (record, hash(node_id, &text)));
+                }
+            }
+        }
+        let tick_ms = self.namespace.spec().tick_ms();
+        Ok(match former {
+            _ if next.past.count == 0 => Some(NodeHistory::new([next], None)),
+            Some((former, hash)) if hash == next.past.hash => {
+                Some(NodeHistory::new([former, next], None))
+            }
+            None if is_over(&next, now, tick_ms) => {
+                Some(NodeHistory::new([next], Some(UnknownCause::Old)))
+            }
+            None if next.past.count == oldest => {
+                Some(NodeHistory::new([next], Some(UnknownCause::Replaced)))
+            }
+            _ => None,
+        })
+    }
+
+    /// The latest lease and all that it follows on, from the oldest one that is kept; and where one of them should be there
+    /// and is not, or is another. Each is compared with the hash in the one after it.
+    pub(super) fn chain(
         &mut self,
         latest: &NodeRecord,
         now: StoreTime,
@@ -26,15 +95,12 @@ impl Records {
         let tick_ms = self.namespace.spec().tick_ms();
         let oldest = latest.past.count.saturating_sub(self.profile.history);
         let mut texts = BTreeMap::new();
-        let mut found: Vec<NodeRecord> = Vec::new();
+        let mut found = vec![latest.clone()];
+        let mut gap = None;
         loop {
-            let next = found.last().unwrap_or(latest);
-            let Some(count) = next
-                .past
-                .count
-                .checked_sub(1)
-                .filter(|count| *count >= oldest)
-            else {
+            let next = &found[found.len() - 1];
+            let count = next.past.count.checked_sub(1);
+            let Some(count) = count.filter(|count| *count >= oldest) else {
                 break;
             };
             let key = key(node_id, count);
@@ -42,32 +108,29 @@ impl Records {
                 // Those of one read have places that follow on each other.
                 // Aligned, and the number of places is a multiple: a range never wraps around.
                 let first = (count - count % READ_AT_ONCE).max(oldest);
-                let keys = Keys::History(node_id, place(first)..=place(count));
-                texts = self.engine().read(&Ask::texts(&[keys]))?.texts;
+                texts = self.past_texts(node_id, first, count)?;
             }
-            let record = match texts.get(&key) {
+            match texts.get(&key) {
                 Some(text) if hash(node_id, text) == next.past.hash => {
-                    self.node_of(node_id, text)?
+                    found.push(self.node_of(node_id, text)?);
                 }
                 // Old enough for `prune`: it is not missing, but removed.
                 None if is_over(next, now, tick_ms) => break,
                 there => {
-                    let is_changed = there.is_some();
-                    let gap = Gap {
+                    gap = Some(Gap {
                         node_id,
                         before: next.start,
                         fencing_token: next.fencing_token,
-                        is_changed,
-                    };
-                    found.reverse();
-                    found.push(latest.clone());
-                    return Ok(NodeHistory::behind_gap(found, gap));
+                        is_changed: there.is_some(),
+                    });
+                    break;
                 }
-            };
-            found.push(record);
+            }
         }
         found.reverse();
-        found.push(latest.clone());
+        if let Some(gap) = gap {
+            return Ok(NodeHistory::behind_gap(found, gap));
+        }
         let cut = match found[0].past.count {
             0 => None,
             count if count > oldest => Some(UnknownCause::Old),
@@ -76,23 +139,24 @@ impl Records {
         Ok(NodeHistory::new(found, cut))
     }
 
-    /// Whether a lease is kept where the one after the latest would be: later ones were, and their record is gone.
-    pub(super) fn is_latest_lost(
+    /// The lease that is kept where the one after the latest would be: later ones were, and their record is gone.
+    fn kept_behind(
         &mut self,
         node_id: u32,
         latest: Option<&NodeRecord>,
-    ) -> Result<bool, EngineError> {
+    ) -> Result<Option<String>, EngineError> {
         let count = latest.map_or(0, |latest| latest.past.count);
         if count >= self.profile.history {
-            return Ok(false); // An earlier one has that place.
+            return Ok(None); // An earlier one has that place.
         }
-        if self.text_of(node_id, count)?.is_none() {
-            return Ok(false);
-        }
+        let Some(kept) = self.text_of(node_id, count)? else {
+            return Ok(None);
+        };
         // Or it was replaced since it was read.
         // An acquire in between puts a lease there, and raises the count of the record.
         let again = self.latest(node_id)?;
-        Ok(again.map(|again| again.past.count) == latest.map(|latest| latest.past.count))
+        let is_same = again.map(|again| again.past.count) == latest.map(|latest| latest.past.count);
+        Ok(Some(kept).filter(|_| is_same))
     }
 
     /// Now and then, removes leases that ended long ago before one that was just granted. What fails is done by a later
@@ -111,33 +175,57 @@ impl Records {
         let tick_ms = self.namespace.spec().tick_ms();
         let kept = u64::try_from(HISTORY_KEPT.as_millis()).unwrap_or(u64::MAX) / tick_ms;
         let from = granted.start.saturating_sub(kept);
-        // The first one that is to be kept: all later ones are.
         let oldest = count.saturating_sub(self.profile.history);
-        let (mut gone, mut stays) = (oldest, count);
-        while gone < stays {
-            let middle = gone.midpoint(stays);
+        // Ends are in the order of counts. The last one that was read and is over: all before it are.
+        let mut last = None;
+        let (mut low, mut high) = (oldest, count);
+        while low < high {
+            let middle = low.midpoint(high);
             match self.text_of(node_id, middle)? {
-                Some(text) if self.node_of(node_id, &text)?.end >= from => stays = middle,
-                // A text that is missing counts as removed.
-                _ => gone = middle + 1,
+                Some(text) if self.node_of(node_id, &text)?.end >= from => high = middle,
+                there => {
+                    // One that is missing counts as over, but proves nothing of those before it.
+                    last = there.map(|_| middle).or(last);
+                    low = middle + 1;
+                }
             }
         }
+        let Some(last) = last else {
+            return Ok(());
+        };
         // Those before the oldest one have given their places to the latest ones.
-        while gone > oldest {
-            let last = gone - 1;
-            if self.text_of(node_id, last)?.is_none() {
+        let mut first = last;
+        while first > oldest {
+            let begin = ((first - 1) - (first - 1) % READ_AT_ONCE).max(oldest);
+            // A few may be missing, but so many only where an earlier look has removed them.
+            if self.past_texts(node_id, begin, first - 1)?.is_empty() {
                 break;
             }
-            gone = (last - last % PRUNED_AT_ONCE).max(oldest);
-            let keys = Keys::History(node_id, place(gone)..=place(last));
-            self.engine().remove(&keys, None)?;
+            first = begin;
+        }
+        // The oldest ones first: if it fails, those that are left have none before them.
+        while first <= last {
+            let end = (first - first % READ_AT_ONCE + READ_AT_ONCE - 1).min(last);
+            let places = place(first)..=place(end);
+            self.engine().remove(&Removal::History(node_id, places))?;
+            first = end + 1;
         }
         Ok(())
     }
 
+    /// Earlier leases from one count to another, whose places follow on each other.
+    fn past_texts(
+        &mut self,
+        node_id: u32,
+        first: u64,
+        last: u64,
+    ) -> Result<BTreeMap<Key, String>, EngineError> {
+        let keys = Keys::History(node_id, place(first)..=place(last));
+        Ok(self.engine().read(&Ask::texts(&[keys]))?.texts)
+    }
+
     fn text_of(&mut self, node_id: u32, count: u64) -> Result<Option<String>, EngineError> {
-        let key = key(node_id, count);
-        let mut texts = self.engine().read(&Ask::texts(&[Keys::One(key)]))?.texts;
-        Ok(texts.remove(&key))
+        let texts = self.past_texts(node_id, count, count)?;
+        Ok(texts.into_values().next())
     }
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use super::LeaseStore;
 use crate::rules::{StoreTime, Wanted};
-use crate::vocabulary::{EngineError, Explained, History, Record, StoreError};
+use crate::vocabulary::{EngineError, Explained, History, NodeHistory, Record, StoreError};
 
 impl LeaseStore {
     /// Returns every record in order of node ids, including leases that have expired.
@@ -41,48 +41,30 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
     pub fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         let state = self.look()?;
-        let mut history = state.history();
-        let read = self.read_history(&mut history, node_ids, state.now);
+        let read = self.read_histories(node_ids, state.now);
         self.records.engine().abandon();
-        read?;
+        let mut history = state.history();
+        for (node_id, leases) in read? {
+            history.add(node_id, leases);
+        }
         Ok(history)
     }
 
     /// Returns who held a node id at a tick of the layout. Reads a few records however long the history is: of 65,536
-    /// leases 64, in four reads.
+    /// leases some twenty, one after the other.
     ///
-    /// Of the hashes it checks that of the lease it finds, and those of the others it reads;
-    /// [`history`](Self::history) checks all. `Nobody` is said only where the leases before and after the tick are there,
-    /// or where none was before.
+    /// Of the hashes it checks that of the lease it finds; [`history`](Self::history) checks all. `Nobody` is said only
+    /// where the leases before and after the tick are there, or where none was before. Where one is missing or changed, it
+    /// reads all of them.
     ///
     /// # Errors
     ///
     /// As for [`history`](Self::history).
     pub fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
         let state = self.look()?;
-        let leases = self.records.history_at(node_id, tick, state.now);
+        let leases = self.records.history_of(node_id, Some(tick), state.now);
         self.records.engine().abandon();
         Ok(state.history().explained(&leases?, tick))
-    }
-
-    /// Returns how many node ids were leased at a time, as time since the Unix epoch; none if the history does not reach
-    /// back so far. Reads a few records of each node id, as [`explain`](Self::explain).
-    ///
-    /// # Errors
-    ///
-    /// As for [`history`](Self::history).
-    pub fn live_at(&mut self, unix: Duration) -> Result<Option<u64>, StoreError> {
-        let state = self.look()?;
-        let tick = state.record.terms.spec.tick_at(unix);
-        let mut history = state.history();
-        // Before reading a record of each node id for nothing.
-        let Some(tick) = tick.filter(|tick| !history.begins_after(*tick)) else {
-            return Ok(None);
-        };
-        let read = self.read_history_at(&mut history, tick, state.now);
-        self.records.engine().abandon();
-        read?;
-        Ok(history.live_at(unix))
     }
 
     /// The store's clock, as time since the Unix epoch.
@@ -97,37 +79,19 @@ impl LeaseStore {
         Ok(view.now)
     }
 
-    /// Adds all leases of some node ids to a history.
-    fn read_history(
+    /// The leases of some node ids.
+    fn read_histories(
         &mut self,
-        history: &mut History,
         node_ids: RangeInclusive<u32>,
         now: StoreTime,
-    ) -> Result<(), EngineError> {
-        let one = Some(*node_ids.start()).filter(|first| first == node_ids.end());
-        let latest = self.records.list(node_ids, usize::MAX)?;
-        for latest in &latest {
-            history.add(latest.node_id, self.records.history_of(latest, now)?);
+    ) -> Result<Vec<(u32, NodeHistory)>, EngineError> {
+        // Whether the latest lease is gone is asked for one node id: of all that would be a read for each.
+        let first = *node_ids.start();
+        if first == *node_ids.end() {
+            return Ok(vec![(first, self.records.history_of(first, None, now)?)]);
         }
-        // Of all node ids that would be a read for each.
-        if let Some(node_id) = one
-            && self.records.is_latest_lost(node_id, latest.first())?
-        {
-            history.lose_latest(node_id, now.tick);
-        }
-        Ok(())
-    }
-
-    /// Adds the leases around a tick, of all node ids.
-    fn read_history_at(
-        &mut self,
-        history: &mut History,
-        tick: u64,
-        now: StoreTime,
-    ) -> Result<(), EngineError> {
-        for latest in self.records.list(0..=u32::MAX, usize::MAX)? {
-            history.add(latest.node_id, self.records.around(&latest, tick, now)?);
-        }
-        Ok(())
+        let latest = self.records.list(node_ids, usize::MAX)?.into_iter();
+        let leases = latest.map(|latest| Ok((latest.node_id, self.records.chain(&latest, now)?)));
+        leases.collect()
     }
 }

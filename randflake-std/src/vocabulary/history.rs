@@ -29,7 +29,8 @@ pub struct History {
 pub(crate) struct NodeHistory {
     /// Leases in the order of their starts.
     leases: Vec<PastLease>,
-    gap: Option<Gap>,
+    /// Where leases are missing or changed: before the first one of those that were read, and behind the last one.
+    gaps: Vec<Gap>,
     /// Why the leases before the first one are not there; none if there were none.
     cut: Option<UnknownCause>,
 }
@@ -155,7 +156,7 @@ impl NodeHistory {
     ) -> Self {
         Self {
             leases: leases.into_iter().map(Into::into).collect(),
-            gap: None,
+            gaps: Vec::new(),
             cut,
         }
     }
@@ -166,19 +167,20 @@ impl NodeHistory {
         gap: Gap,
     ) -> Self {
         Self {
-            gap: Some(gap),
+            gaps: vec![gap],
             ..Self::new(leases, Some(UnknownCause::Gap))
         }
     }
 
-    /// Leases that followed on those that are known are gone, but for what they had replaced.
-    pub(crate) fn lose_latest(&mut self, node_id: u32, now: u64) {
+    /// Notes that a lease is kept which the latest one does not follow on: the record of the node id was removed or set
+    /// back. `kept` is its start, if it can be read; `ahead` is a tick that has not come by any clock.
+    pub(crate) fn lose_latest(&mut self, node_id: u32, kept: Option<u64>, ahead: u64) {
+        // Leased anew since: what is gone came before. Otherwise it came after all that is known.
         let first = self.leases.first().map(|first| first.record.grant);
-        // An earlier gap says more: what is before it is unknown anyway.
-        self.gap.get_or_insert(Gap {
+        let first = first.filter(|first| kept.is_some_and(|kept| kept < first.start));
+        self.gaps.push(Gap {
             node_id,
-            // No lease is left: the gap is ahead of the clock, so nothing up to now is known.
-            before: first.map_or(now + 1, |first| first.start),
+            before: first.map_or(ahead, |first| first.start),
             fencing_token: first.map_or(0, |first| first.fencing_token),
             is_changed: false,
         });
@@ -199,9 +201,13 @@ impl NodeHistory {
         if is_ahead {
             return Explanation::Ahead;
         }
+        // A gap hides the ticks before it, back to a lease that is known.
+        let next = self.leases.get(later).map(|next| next.record.grant.start);
+        let is_hiding = |gap: &&Gap| next.is_none_or(|next| gap.before <= next);
+        let gap = self.gaps.iter().filter(is_hiding).map(|gap| gap.before);
         // The first lease tells when the one before it ended: in between the node id was free.
-        let (begin, cause) = match (self.gap, self.leases.first()) {
-            (Some(gap), _) => (gap.before, UnknownCause::Gap),
+        let (begin, cause) = match (gap.max(), self.leases.first()) {
+            (Some(before), _) => (before, UnknownCause::Gap),
             (None, Some(first)) => (first.follows, self.cut.unwrap_or(UnknownCause::Forgotten)),
             (None, None) => (0, UnknownCause::Forgotten),
         };
@@ -233,18 +239,8 @@ impl History {
 
     /// Adds what is known of a node id.
     pub(crate) fn add(&mut self, node_id: u32, leases: NodeHistory) {
-        self.gaps.extend(leases.gap);
+        self.gaps.extend(&leases.gaps);
         self.node_ids.insert(node_id, leases);
-    }
-
-    /// Notes that the latest lease of a node id is gone.
-    pub(crate) fn lose_latest(&mut self, node_id: u32, now: u64) {
-        let leases = self.node_ids.entry(node_id).or_default();
-        // Else its gap is in the list already.
-        if leases.gap.is_none() {
-            leases.lose_latest(node_id, now);
-            self.gaps.extend(leases.gap);
-        }
     }
 
     /// Who held a node id at a tick of the layout, as far as the history of that node id was asked for.
@@ -266,14 +262,9 @@ impl History {
     pub(crate) fn explained(&self, leases: &NodeHistory, tick: u64) -> Explained {
         Explained {
             explanation: self.explain_by(leases, tick),
-            gap: leases.gap,
+            gap: leases.gaps.first().copied(),
             now: self.now,
         }
-    }
-
-    /// Whether nothing is known of a tick, whatever the node id.
-    pub(crate) fn begins_after(&self, tick: u64) -> bool {
-        tick < self.known_from
     }
 
     /// How many node ids were leased at a time, as time since the Unix epoch; none if the history does not reach back so

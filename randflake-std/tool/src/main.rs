@@ -17,6 +17,7 @@ mod failure;
 mod form;
 mod hardening;
 mod layout;
+mod limits;
 mod max_ttl;
 mod mistake;
 mod number;

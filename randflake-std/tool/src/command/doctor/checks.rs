@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{
-    AcquireRequest, Finding, KeyCheck, LeaseStore, Namespace, NodeIds, Occupancy, StoreError,
-    Token, forecast,
+    AcquireRequest, Finding, KeyCheck, LeaseStore, Namespace, NodeIds, Occupancy, StoreError, Token,
 };
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{DEFAULT_TTL, private_file};
@@ -17,6 +16,7 @@ use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
 use crate::command::lease::Snapshot;
 use crate::date::now;
 use crate::failure::Failure;
+use crate::limits;
 use crate::secret::{SecretArgs, SecretSource, no_secret};
 use crate::state_directory;
 use crate::store::LeaseArgs;
@@ -25,7 +25,7 @@ use crate::store::LeaseArgs;
 pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
     let mut findings = vec![
         CheckResult::new("clock", clock(store.layout().spec())),
-        CheckResult::of_store(forecast::last_date(store.layout().spec(), now()).finding),
+        CheckResult::of_store(limits::last_date(store.layout().spec(), now())),
         CheckResult::new("directory", directory()),
         CheckResult::new("secret", secret_source(secret, store)),
     ];
@@ -222,7 +222,7 @@ fn skew(store: &mut LeaseStore) -> Result<Finding, Failure> {
     Ok(Finding {
         name: SKEW,
         value: format!("{ms} ms {side} this machine's"),
-        ..forecast::clock_skew(&[(before, skew)]).finding
+        ..limits::clock_skew(skew)
     })
 }
 
@@ -255,17 +255,11 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, Failure> {
     ))
 }
 
-/// Counts the leased node ids, and says when they are used up if they go on to grow.
+/// Counts the leased node ids.
 fn occupancy(store: &mut LeaseStore) -> Result<Finding, Failure> {
-    /// Most records for which the growth is read: the history of more takes long.
-    const FEW: usize = 1_000;
-    let snapshot = Snapshot::take(store)?;
-    let occupancy = Occupancy {
-        live: snapshot.live().count() as u64,
-        total: store.namespace().node_ids(),
-    };
-    let growth = (snapshot.records().len() <= FEW).then(|| forecast::Growth::of(store));
-    Ok(forecast::node_ids(occupancy, growth.transpose()?.flatten()).finding)
+    let live = Snapshot::take(store)?.live().count() as u64;
+    let total = store.namespace().node_ids();
+    Ok(limits::node_ids(Occupancy { live, total }))
 }
 
 fn ms(span: Duration) -> f64 {

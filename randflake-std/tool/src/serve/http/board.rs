@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex as StdMutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use metrics::gauge;
@@ -10,12 +10,12 @@ use randflake_std::lease::{LeaseStore, Occupancy, Quarantine, StoreError};
 use serde::Serialize;
 use tokio::sync::Mutex;
 
-use super::forecasts::{ShownForecast, Trends};
+use super::forecasts::ShownForecast;
 use super::status::{NodeIdCounts, NodeIdState};
 use super::whole_ms;
 use crate::command::lease::Snapshot;
 use crate::date;
-use crate::serve::lock::lock;
+use crate::limits;
 use crate::serve::service::Service;
 use crate::serve::service::served_namespace::ServedNamespace;
 
@@ -50,13 +50,8 @@ pub(super) struct NodeMap {
     cells: String,
 }
 
-/// The last status of a namespace, and what the next look needs.
-#[derive(Default)]
-struct CachedBoard {
-    board: Option<(Instant, Result<StatusBoard, String>)>,
-    // A lock of threads, since it is taken in the thread that works with the store.
-    trends: Arc<StdMutex<Trends>>,
-}
+/// The last status of a namespace, and when it was taken.
+type CachedBoard = Option<(Instant, Result<StatusBoard, String>)>;
 
 /// The boards of all namespaces.
 pub(super) struct Boards(HashMap<String, Arc<Mutex<CachedBoard>>>);
@@ -74,7 +69,7 @@ impl Boards {
         // Held while the store is asked: who comes meanwhile waits for that answer, and a page that many look at costs one
         // read of all leases.
         let mut kept = Arc::clone(kept).lock_owned().await;
-        if let Some((taken, board)) = &kept.board
+        if let Some((taken, board)) = &*kept
             && taken.elapsed() < KEPT
         {
             return board.clone();
@@ -83,14 +78,13 @@ impl Boards {
         // A task of its own, with the lock: who waits no longer, as a scrape of a slow store, does not end the read, and must
         // not let the next one begin another.
         let reading = tokio::spawn(async move {
-            let trends = Arc::clone(&kept.trends);
-            let take =
-                move |store: &mut LeaseStore| Ok(StatusBoard::take(store, &mut lock(&trends))?);
             // The server's own read: it takes no turn of the token that happened to come first.
-            let taken = space.read_store(None, take).await;
+            let taken = space
+                .read_store(None, |store| Ok(StatusBoard::take(store)?))
+                .await;
             let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
             // A failure, too: while the store is away, not every look may wait for it.
-            kept.board = Some((Instant::now(), board.clone()));
+            *kept = Some((Instant::now(), board.clone()));
             board
         });
         let stopping = |_| Err("the server is stopping".to_owned());
@@ -99,7 +93,7 @@ impl Boards {
 }
 
 impl StatusBoard {
-    fn take(store: &mut LeaseStore, trends: &mut Trends) -> Result<Self, StoreError> {
+    fn take(store: &mut LeaseStore) -> Result<Self, StoreError> {
         // The store's clock is read at some time between the two: half of the way is the best guess.
         let before = here();
         let theirs = store.now()?;
@@ -112,9 +106,11 @@ impl StatusBoard {
         let quarantine = store.quarantined()?;
         note_quarantine(store.namespace().name(), quarantine.as_ref());
         let skew_ms = ms(theirs).saturating_sub(middle);
-        let records = snapshot.records().len();
-        let seen = (theirs, seconds(skew_ms));
-        let forecasts = trends.look(store, Occupancy { live, total }, records, seen)?;
+        let forecasts = [
+            limits::last_date(store.namespace().spec(), theirs),
+            limits::clock_skew(seconds(skew_ms)),
+            limits::node_ids(Occupancy { live, total }),
+        ];
         Ok(Self {
             counts,
             map,
@@ -124,7 +120,7 @@ impl StatusBoard {
                 until_unix_ms: whole_ms(quarantine.until),
                 text: quarantine.to_string(),
             }),
-            forecasts,
+            forecasts: forecasts.map(ShownForecast::from).to_vec(),
         })
     }
 }
@@ -193,7 +189,7 @@ fn draw(snapshot: &Snapshot, total: u64) -> (NodeIdCounts, NodeMap) {
 #[cfg(test)]
 mod tests {
     use core::sync::atomic::{AtomicU32, Ordering};
-    use std::sync::mpsc;
+    use std::sync::{Mutex as StdMutex, mpsc};
 
     use randflake_std::lease::{MemoryStore, Namespace};
     use randflake_std::randflake_core::Layout as _;
@@ -202,6 +198,7 @@ mod tests {
 
     use super::*;
     use crate::serve::access::Access;
+    use crate::serve::lock::lock;
     use crate::serve::log::RequestLog;
     use crate::serve::service::served_namespace::Configured;
 
