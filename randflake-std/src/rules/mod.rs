@@ -10,6 +10,7 @@
 
 mod acquire;
 mod base36;
+mod caller;
 mod change;
 mod claim;
 pub(crate) mod counter;
@@ -30,14 +31,15 @@ mod upgrade;
 mod view;
 
 pub use acquire::{Acquire, acquire};
+pub(crate) use caller::LEAP;
+pub use caller::{Caller, ClockWindow};
 pub use change::{Change, Committed, Decision, NodeChange};
 pub use claim::SecretClaim;
 pub use counter::{CounterRecord, CounterView};
 pub use device::DeviceRecord;
 pub use history::HistoryLink;
-pub use keys::{Before, Entry, Key, Keys, Write};
-pub(crate) use namespace_state::LEAP;
-pub use namespace_state::{Caller, ClockWindow, NamespaceState};
+pub use keys::{Before, Entry, Key, Keys, Removal, Write};
+pub use namespace_state::NamespaceState;
 pub use observed::Observed;
 pub use quarantine::{
     create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,

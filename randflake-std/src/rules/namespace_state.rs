@@ -2,78 +2,11 @@
 
 use core::time::Duration;
 
-use super::{Change, Form, NamespaceRecord, Observed, QuarantineReason, StoreTime, Versions, View};
+use super::{
+    Caller, Change, Form, NamespaceRecord, Observed, QuarantineReason, StoreTime, Versions, View,
+};
 use crate::date::span;
-use crate::vocabulary::Terms;
-use crate::vocabulary::{History, MAX_SKEW, Quarantine, QuarantineCause, StoreError};
-
-/// The client of an operation: its terms, what it has observed, and its fresh random numbers.
-#[derive(Clone, Copy, Debug)]
-pub struct Caller<'a> {
-    /// Terms that the client expects of the namespace.
-    pub terms: &'a Terms,
-    /// What this process has observed of the namespace.
-    pub seen: &'a Observed,
-    /// Interval in which the store clock must be; none in simulations.
-    pub clock: Option<ClockWindow>,
-    /// Two numbers that nobody else has, not even a copy of this process: for the origin of a record, and for the
-    /// nonce of a write.
-    pub fresh: (u64, u64),
-    /// The highest version of records that they know.
-    pub knows: u8,
-}
-
-/// Deviation of a store clock between two answers that does not count as a leap: what a slewed clock, and two clocks
-/// that drift, do between two renewals.
-pub(crate) const LEAP: Duration = Duration::from_secs(1);
-
-/// Interval in which the clock of a store must be.
-#[derive(Clone, Copy, Debug)]
-pub struct ClockWindow {
-    /// Earliest time that is allowed.
-    pub least: Duration,
-    /// Latest time that is allowed.
-    pub most: Duration,
-}
-
-impl ClockWindow {
-    /// Window by the clock of this machine, read before and after the request, in either order: however long the
-    /// request took, the store clock was read in between.
-    #[must_use]
-    pub fn of_machine(before: Duration, after: Duration) -> Self {
-        Self {
-            least: before.min(after).saturating_sub(MAX_SKEW),
-            most: before.max(after).saturating_add(MAX_SKEW),
-        }
-    }
-
-    /// Window by the last answer of the store, carried on by a monotonic clock to before and after the read.
-    #[must_use]
-    pub fn of_store(before: Duration, after: Duration) -> Self {
-        Self {
-            least: before.saturating_sub(LEAP),
-            most: after + LEAP,
-        }
-    }
-
-    /// Whether a time of the store is within the window.
-    pub(crate) fn allows(&self, store: Duration) -> bool {
-        (self.least..=self.most).contains(&store)
-    }
-
-    /// Refuses a store clock outside the window: one that is ahead would grant far into the future, one that is
-    /// behind would end a quarantine too early.
-    fn check(&self, store: Duration) -> Result<(), StoreError> {
-        if !self.allows(store) {
-            let middle = (self.least + self.most) / 2;
-            return Err(StoreError::ClockSkew {
-                store,
-                here: middle,
-            });
-        }
-        Ok(())
-    }
-}
+use crate::vocabulary::{History, MAX_SKEW, Quarantine, QuarantineCause, StoreError, Terms};
 
 /// State of a namespace at one moment, with the change that follows from it.
 #[derive(Clone, Debug)]
@@ -230,14 +163,9 @@ impl NamespaceState {
 
     /// Refuses a namespace that was dropped and not reopened.
     pub(super) fn check_dropped(&self) -> Result<(), StoreError> {
-        let dropped = self.before.as_ref();
-        match dropped.filter(|record| record.reason.is_dropped) {
-            None => Ok(()),
-            Some(dropped) => {
-                let until = dropped.unix(dropped.quarantine);
-                Err(StoreError::Dropped { until })
-            }
-        }
+        self.before
+            .as_ref()
+            .map_or(Ok(()), NamespaceRecord::check_dropped)
     }
 
     /// Refuses other terms. A key check that was unknown becomes known.

@@ -20,7 +20,7 @@ use crate::vocabulary::EngineError;
 
 /// What a file is, by its first bytes and for people.
 #[derive(Debug)]
-pub(super) struct Kind {
+pub(super) struct FileKind {
     pub(super) magic: [u8; 16],
     pub(super) name: &'static str,
 }
@@ -42,7 +42,7 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
 pub(super) struct LockedFile {
     file: File,
     path: PathBuf,
-    kind: &'static Kind,
+    kind: &'static FileKind,
     version: Version,
     fork_guard: ForkGuard,
 }
@@ -54,7 +54,7 @@ impl LockedFile {
     /// again: at random intervals that do not grow, or some of many processes would starve.
     pub(super) fn wait(
         path: &Path,
-        kind: &'static Kind,
+        kind: &'static FileKind,
         patience: Duration,
     ) -> Result<Option<Self>, EngineError> {
         let begun = Instant::now();
@@ -140,7 +140,7 @@ impl Drop for LockedFile {
 }
 
 /// How often a file was written and its text, without the lock; nothing if it is not there.
-pub(super) fn look(path: &Path, kind: &Kind) -> Result<(u64, String), EngineError> {
+pub(super) fn look(path: &Path, kind: &FileKind) -> Result<(u64, String), EngineError> {
     // Without a lock, one version may be half written. Then the other one is whole.
     let version = match private_file::look(path)?.map(|_| File::open(path)) {
         Some(Ok(file)) => read(&file, path, kind)?,
@@ -152,7 +152,7 @@ pub(super) fn look(path: &Path, kind: &Kind) -> Result<(u64, String), EngineErro
     Ok((version.writes, version.text))
 }
 
-fn read(file: &File, path: &Path, kind: &Kind) -> Result<Version, EngineError> {
+fn read(file: &File, path: &Path, kind: &FileKind) -> Result<Version, EngineError> {
     let bytes = bytes_of(file).map_err(|error| FileRefusal::io(path, error))?;
     let versions = bytes.chunks(LEN);
     let versions = versions.filter_map(|bytes| Version::from_bytes(bytes, kind.magic));

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::Kind;
+use super::VolumeKind;
 
 const TMPFS: u64 = 0x0102_1994;
 const RAMFS: u64 = 0x8584_58f6;
@@ -32,7 +32,7 @@ const SHARED: [(u64, &str); 18] = [
     (0x6573_5546, "FUSE, as GlusterFS, virtiofs and sshfs are"),
 ];
 
-pub(super) fn kind(path: &Path) -> Kind {
+pub(super) fn kind(path: &Path) -> VolumeKind {
     // The directory's: the file itself may not be there yet.
     let found = path
         .parent()
@@ -41,17 +41,17 @@ pub(super) fn kind(path: &Path) -> Kind {
     #[expect(clippy::cast_sign_loss, reason = "a bit pattern")]
     let magic = found.map(|found| found.f_type as u64 & 0xffff_ffff);
     // No answer is no finding: `diagnose` must not fail for it.
-    magic.map_or(Kind::Other, kind_of)
+    magic.map_or(VolumeKind::Other, kind_of)
 }
 
-fn kind_of(magic: u64) -> Kind {
+fn kind_of(magic: u64) -> VolumeKind {
     let shared = SHARED.iter().find(|(shared, _)| *shared == magic);
     match (magic, shared) {
-        (TMPFS | RAMFS, _) => Kind::Memory,
+        (TMPFS | RAMFS, _) => VolumeKind::Memory,
         // Where containers keep what they write; it goes with the container.
-        (OVERLAYFS, _) => Kind::Container,
-        (_, Some((_, name))) => Kind::Shared(name),
-        _ => Kind::Other,
+        (OVERLAYFS, _) => VolumeKind::Container,
+        (_, Some((_, name))) => VolumeKind::Shared(name),
+        _ => VolumeKind::Other,
     }
 }
 
@@ -62,15 +62,18 @@ mod tests {
     #[test]
     fn file_systems_that_machines_share_are_named() {
         let name = |magic| match kind_of(magic) {
-            Kind::Shared(name) => name,
+            VolumeKind::Shared(name) => name,
             _ => "",
         };
         assert_eq!(name(0x00c3_6400), "CephFS");
         assert_eq!(name(0x0102_1997), "9p");
         assert!(name(0x6573_5546).contains("virtiofs"));
         // ext4
-        assert!(matches!(kind_of(0xef53), Kind::Other));
-        assert!(matches!(kind(Path::new("/proc/self/nothing")), Kind::Other));
+        assert!(matches!(kind_of(0xef53), VolumeKind::Other));
+        assert!(matches!(
+            kind(Path::new("/proc/self/nothing")),
+            VolumeKind::Other
+        ));
         // Each number once.
         let mut numbers = SHARED.map(|(magic, _)| magic);
         numbers.sort_unstable();

@@ -14,7 +14,7 @@ mod other;
 use other as os;
 
 /// What is known of a volume.
-enum Kind {
+enum VolumeKind {
     /// It is in memory.
     Memory,
     /// It is a container's own layer.
@@ -29,9 +29,9 @@ enum Kind {
 pub(super) fn finding(path: &Path, vanishes: &str) -> Finding {
     let name = "volume";
     match os::kind(path) {
-        Kind::Memory => Finding::caution(name, "in memory", vanishes),
-        Kind::Container => Finding::caution(name, "a container's own layer", vanishes),
-        Kind::Shared(kind) => {
+        VolumeKind::Memory => Finding::caution(name, "in memory", vanishes),
+        VolumeKind::Container => Finding::caution(name, "a container's own layer", vanishes),
+        VolumeKind::Shared(kind) => {
             let sentence = "its locks may not hold between machines, and then two grant the same ids: use a disk of this \
                             machine, or a lease store on a server";
             Finding::caution(
@@ -40,6 +40,6 @@ pub(super) fn finding(path: &Path, vanishes: &str) -> Finding {
                 sentence,
             )
         }
-        Kind::Other => Finding::fine(name, "a disk, or not known"),
+        VolumeKind::Other => Finding::fine(name, "a disk, or not known"),
     }
 }

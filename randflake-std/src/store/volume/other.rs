@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Kind;
+use super::VolumeKind;
 
-pub(super) fn kind(_: &Path) -> Kind {
-    Kind::Other
+pub(super) fn kind(_: &Path) -> VolumeKind {
+    VolumeKind::Other
 }

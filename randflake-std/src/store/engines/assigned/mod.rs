@@ -21,8 +21,8 @@ pub(in crate::store) use self::url::ENGINE;
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::private_file;
-use crate::rules::{Committed, Continuity, Entry, Key, Keys, VERSION, Write, read_clock};
-use crate::store::locked::{self, Kind, LockedFile};
+use crate::rules::{Committed, Continuity, Entry, Key, Keys, Removal, VERSION, Write, read_clock};
+use crate::store::locked::{self, FileKind, LockedFile};
 use crate::store::volume;
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
@@ -30,7 +30,7 @@ use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
                         meanwhile repeats ids; mount a persistent volume";
 
-const FILE: Kind = Kind {
+const FILE: FileKind = FileKind {
     magic: *b"randflake node\x1a\n",
     name: "the file of an assigned node id",
 };
@@ -326,11 +326,14 @@ impl Engine for StaticFile {
         Ok(Some(BTreeMap::from_iter(record.map(|text| (name, text)))))
     }
 
-    /// It keeps no history.
-    fn remove(&mut self, keys: &Keys, guard: Option<&str>) -> Result<(), EngineError> {
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
+        // It keeps no history.
+        let Removal::Contents(guard) = removal else {
+            return Ok(());
+        };
         let (file, mut content) = self.locked()?;
-        let there = content.texts.get(&Key::Namespace).map(String::as_str);
-        if *keys == Keys::Contents && there == guard {
+        let there = content.texts.get(&Key::Namespace);
+        if there.is_some_and(|there| there == guard) {
             content.texts.retain(|key, _| *key == Key::Namespace);
             file.write(content.to_text(), true)?;
         }

@@ -11,7 +11,7 @@ use super::place::SqlitePath;
 use super::records::Known;
 use super::schema;
 use crate::date::span;
-use crate::store::locked::{Kind, LockedFile};
+use crate::store::locked::{FileKind, LockedFile};
 use crate::vocabulary::EngineError;
 
 /// How long to wait for others at most, for the lock and then for other programs that work on the database, such as the
@@ -19,7 +19,7 @@ use crate::vocabulary::EngineError;
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The file beside the database: a lock around each operation, and a [`Mark`] outside of the database.
-const LOCK: Kind = Kind {
+const LOCK: FileKind = FileKind {
     magic: *b"randflake lock\x1a\n",
     name: "the lock file of a lease store",
 };
