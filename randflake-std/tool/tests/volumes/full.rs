@@ -7,17 +7,24 @@ use std::thread;
 use std::time::Instant;
 
 use harness::disk::Disk;
-use randflake_std::lease::{SqliteStore, StoreError};
+use randflake_std::lease::{Grant, LeaseStore, SqliteStore, StoreError};
 
-use crate::{acquire, namespace};
+use crate::{acquire_for, namespace};
 
+/// No lease ends meanwhile, however slow the disk is: its node id would be granted again.
+const TTL: u64 = 24 * 3_600;
 const PATIENCE: Duration = Duration::from_secs(60);
+
+fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
+    acquire_for(store, TTL)
+}
 
 #[test]
 fn a_full_disk_loses_no_lease() {
     let disk = Disk::new(8);
     let path = disk.path().join("leases.db");
-    let mut store = SqliteStore::open(&path, &namespace("orders")).unwrap();
+    let namespace = namespace("orders").with_max_ttl(Duration::from_secs(TTL));
+    let mut store = SqliteStore::open(&path, &namespace).unwrap();
     let mut granted = vec![acquire(&mut store).unwrap()];
     let ballast = disk.path().join("ballast");
     let mut file = OpenOptions::new()
@@ -49,6 +56,6 @@ fn a_full_disk_loses_no_lease() {
         let listed = store.list().unwrap();
         let kept: Vec<_> = listed.into_iter().map(|record| record.grant).collect();
         assert_eq!(kept, granted);
-        store = SqliteStore::open(&path, &namespace("orders")).unwrap();
+        store = SqliteStore::open(&path, &namespace).unwrap();
     }
 }

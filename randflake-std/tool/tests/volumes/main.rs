@@ -31,11 +31,15 @@ fn namespace(name: &str) -> Namespace {
 }
 
 fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
+    acquire_for(store, TTL)
+}
+
+fn acquire_for(store: &mut LeaseStore, ttl: u64) -> Result<Grant, StoreError> {
     let acquired = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
         nodes: NodeIds::Any(1),
-        ttl: TTL,
+        ttl,
     })?;
     Ok(acquired.grants[0])
 }
