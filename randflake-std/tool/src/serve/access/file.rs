@@ -14,6 +14,7 @@ use randflake_std::date::utc;
 use randflake_std::rules::newer;
 
 use super::quota::{PerQuota, QuotaKind};
+use super::secret::is_token;
 use super::{Hash, Pattern, Principal, Scope};
 use crate::serve::key_values::KeyValues;
 
@@ -72,6 +73,13 @@ impl Tokens {
             if line.starts_with("version=") {
                 check_version(line, index == 0).map_err(wrong)?;
                 continue;
+            }
+            if line.split_ascii_whitespace().any(is_token) {
+                return Err(wrong(
+                    "a token itself stands there, and the file has its SHA-256 alone: make another one with `randflake token \
+                     new --file`, which writes the line, and remove this one"
+                        .to_owned(),
+                ));
             }
             tokens
                 .add(line.parse().map_err(wrong)?, before)
@@ -287,6 +295,10 @@ mod tests {
             (
                 format!("# ours\nversion=2\n{good}"),
                 "line 2: a newer randflake made it (version 2; this one knows 1): update this one",
+            ),
+            (
+                format!("{good}\nrft_{HASH}"),
+                "line 2: a token itself stands there",
             ),
             (
                 "version=one".to_owned(),

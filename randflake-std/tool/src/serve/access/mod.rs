@@ -56,8 +56,23 @@ impl Access {
 
     /// Reads the tokens of a file.
     pub(crate) fn from_file(path: PathBuf) -> Result<Self, Failure> {
+        // A common mistake, and the message must not repeat it.
+        if path.to_str().is_some_and(secret::is_token) {
+            return Err(Failure::usage(
+                "--tokens takes the name of a file, not a token: `randflake token new --file FILE` makes a token and its \
+                 line; replace the one that was typed, which others may have seen",
+            ));
+        }
+        let is_there = path.exists();
         let file = Watched::new(path);
-        let text = file.read("the tokens").map_err(Failure::failed)?;
+        let text = file.read("the tokens").map_err(|problem| {
+            let advice = if is_there {
+                ""
+            } else {
+                "; `randflake token new --file FILE` makes it"
+            };
+            Failure::failed(problem + advice)
+        })?;
         let tokens = Tokens::parse(&text, &Tokens::default());
         let tokens = tokens.map_err(|problem| file.wrong(&problem))?;
         Ok(Self {

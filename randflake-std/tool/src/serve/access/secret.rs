@@ -35,6 +35,11 @@ impl TokenSecret {
     }
 }
 
+/// Whether a text is a token, in the place of something that is not secret.
+pub(super) fn is_token(text: &str) -> bool {
+    text.starts_with(PREFIX)
+}
+
 /// The SHA-256 of a token. A slow hash protects passwords, which are guessed; of 256 random bits nobody guesses one,
 /// and each request would pay for it.
 #[derive(Clone, Copy, PartialEq, Eq, core::hash::Hash)]
