@@ -1,6 +1,7 @@
 //! The secret of ids: where it comes from, and how the first one is made.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -145,25 +146,13 @@ impl SecretSource {
             }
             // The default file is made by the first `generate`, so its absence is no error; a named one's is.
             (Err(error), Self::Default(_)) if is_not_found(&error) => Ok(None),
-            // `--key-file` with the secret itself: a common mistake, and the message must not repeat it.
-            (Err(error), Self::Given(path)) if is_not_found(&error) && is_a_secret(path) => {
-                Err(Failure::usage(format!(
-                    "--key-file takes the name of a file, not the secret itself: set {VARIABLE} to it, and remove \
-                     it from the shell's history"
-                )))
-            }
             // The variable's text was given by the caller, so a wrong one is a usage error; a file's was found.
             (Err(error), Self::Variable) => Err(Failure::usage(format!(
                 "{VARIABLE}: {error}; `randflake keygen` makes one"
             ))),
-            (
-                Err(error @ SecretError::Hex { .. }),
-                Self::Given(path) | Self::Credential(path) | Self::Default(path),
-            ) => Err(Failure::failed(format!(
-                "secret file {}: {error}",
-                path.display()
-            ))),
-            (Err(error), _) => Err(Failure::failed(error)),
+            (Err(error), Self::Given(path) | Self::Credential(path) | Self::Default(path)) => {
+                Err(unread(path, &error))
+            }
         }
     }
 
@@ -207,9 +196,25 @@ pub(crate) fn from_file(path: &Path) -> Result<Secret, SecretError> {
     Ok(secret)
 }
 
-fn is_a_secret(path: &Path) -> bool {
-    path.to_str()
-        .is_some_and(|path| Secret::from_hex(path).is_ok())
+/// The failure of a file of a secret.
+pub(crate) fn unread(path: &Path, error: &SecretError) -> Failure {
+    let name = path.file_name().and_then(OsStr::to_str);
+    match error {
+        SecretError::Hex { .. } => {
+            Failure::failed(format!("secret file {}: {error}", path.display()))
+        }
+        // The secret itself in the place of its file: a common mistake, and the message must not repeat it.
+        _ if is_not_found(error) && name.is_some_and(|name| Secret::from_hex(name).is_ok()) => {
+            Failure::usage(format!(
+                "the name of a secret's file is asked for, not the secret itself: write it to a file of mode 0600, or set \
+                 {VARIABLE} to it, and remove it from the shell's history"
+            ))
+        }
+        _ if is_not_found(error) => Failure::failed(format!(
+            "{error}: is the path right, and its volume mounted? `randflake keygen --out FILE` makes a first one"
+        )),
+        _ => Failure::failed(error),
+    }
 }
 
 fn is_not_found(error: &SecretError) -> bool {

@@ -3,14 +3,14 @@
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{self, Path, PathBuf};
 
 use randflake_std::lease::{self, LeaseStore, Namespace, NamespaceList, StoreError, StoreUrl};
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::segment;
 use randflake_std::{Randflake, private_file};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::layout::{LayoutArgs, LayoutChoice};
 use crate::max_ttl::{self, NamedTtl};
 use crate::state_directory;
@@ -187,6 +187,29 @@ impl StoreArgs {
         default_url()
     }
 
+    /// What opens the store, as often as it is called. It says when that makes the file of a path that was given: at a mistyped
+    /// one, or where a volume was forgotten, the store knows nothing of the leases of another.
+    fn opening(
+        &self,
+        open: fn(&str, &Namespace) -> Result<LeaseStore, StoreError>,
+    ) -> Result<impl Fn(&Namespace) -> Result<LeaseStore, StoreError> + Send + Sync + use<>, Failure>
+    {
+        // Read once: a file of the URL that is replaced while a command waits does not move it to another store.
+        let url = self.url_to_open()?;
+        let given = self.given_url()?.is_some().then(|| self.shown_url());
+        let given = given.transpose()?.unwrap_or_default();
+        Ok(move |namespace: &Namespace| {
+            let path = given.strip_prefix("sqlite:");
+            let made = path.filter(|path| !Path::new(path).exists());
+            let store = open(&url, namespace)?;
+            if let Some(path) = made {
+                let path = path::absolute(path).unwrap_or_else(|_| path.into());
+                say(&format!("made a new lease store in {}", path.display()));
+            }
+            Ok(store)
+        })
+    }
+
     /// The URL that was given, or that is in the file.
     fn given_url(&self) -> Result<Option<String>, Failure> {
         let Some(path) = &self.store_file else {
@@ -270,7 +293,7 @@ impl StoreArgs {
     }
 
     pub(crate) fn open(&self, namespace: &Namespace) -> Result<LeaseStore, Failure> {
-        Ok(lease::open(&self.url_to_open()?, namespace)?)
+        Ok(self.opening(lease::open)?(namespace)?)
     }
 
     fn missing(&self, name: &str) -> Failure {
@@ -339,10 +362,8 @@ impl StoreArgs {
         &self,
         namespace: Namespace,
     ) -> Result<impl Fn() -> Result<LeaseStore, StoreError> + Send + Sync + use<>, Failure> {
-        let url = self.url_to_open()?;
-        // The URL was read once: a file that is replaced while a command waits does not move it to
-        // another store.
-        Ok(move || lease::open(&url, &namespace))
+        let open = self.opening(lease::open)?;
+        Ok(move || open(&namespace))
     }
 }
 
@@ -361,8 +382,8 @@ impl StoreArgs {
     pub(crate) fn counter_opener(
         &self,
     ) -> Result<impl Fn() -> Result<LeaseStore, StoreError> + use<>, Failure> {
-        let (url, namespace) = (self.url_to_open()?, self.counter_namespace()?);
-        Ok(move || segment::open(&url, &namespace))
+        let (open, namespace) = (self.opening(segment::open)?, self.counter_namespace()?);
+        Ok(move || open(&namespace))
     }
 }
 

@@ -92,7 +92,7 @@ impl GenerateArgs {
         // Node ids are checked before a secret or a store is made: a mistyped one leaves nothing
         // behind.
         let node_id = layout.node_id(self.node_id.as_deref())?;
-        // Before a secret is made for a layout that cannot issue.
+        // As a layout that cannot issue, and a namespace or a TTL that is refused.
         layout.has_time_left()?;
         // A handle renews after a third of the TTL, which must be a tick at least.
         let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));

@@ -106,7 +106,8 @@ fn describe(health: &Health) -> (IncidentState, String) {
     }
 }
 
-fn remedy(error: &StoreError) -> &'static str {
+/// What an operator does about an error, or need not do.
+pub(super) fn remedy(error: &StoreError) -> &'static str {
     match error {
         StoreError::Quarantined { .. } => "wait: it ends by itself",
         StoreError::Exhausted { .. } => "see `randflake lease list` for who holds them",

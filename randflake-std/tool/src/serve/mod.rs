@@ -22,8 +22,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Subcommand;
+use randflake_std::Secret;
 use randflake_std::lease::KeyCheck;
-use randflake_std::{DEFAULT_TTL, Secret};
 
 use self::listen::ConnectionLimits;
 use self::listen::address::ListenAddress;
@@ -147,7 +147,7 @@ impl ServeArgs {
         let is_one = self.namespaces.is_assigned()?;
         Ok(Leasing {
             node_ids: if is_one { 1..=1 } else { self.node_ids.clone() },
-            ttl: self.ttl.unwrap_or(DEFAULT_TTL),
+            ttl: self.ttl,
             holder: self.holder.clone(),
         })
     }

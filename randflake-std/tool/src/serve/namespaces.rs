@@ -36,8 +36,9 @@ impl NamespaceArgs {
             let layout = self.store.layout();
             // At the start, not at the first id: a layout past its last date never issues again.
             layout.has_time_left()?;
-            let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
+            // Before a secret is made: a name that is not allowed leaves nothing behind.
             let namespace = self.store.namespace()?;
+            let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
             let open = Box::new(self.store.opener(namespace.clone())?);
             return Ok(vec![ServedNamespace::new(Configured {
                 namespace,
@@ -46,7 +47,15 @@ impl NamespaceArgs {
             })]);
         };
         let failed = |problem: String| Failure::failed(format!("{}: {problem}", path.display()));
-        let (text, _) = watched::read(path, "the namespaces").map_err(Failure::failed)?;
+        let is_there = path.exists();
+        let (text, _) = watched::read(path, "the namespaces").map_err(|problem| {
+            let advice = if is_there {
+                ""
+            } else {
+                "; a file with a line for each, name=NAME key-file=FILE, is asked for: a single one is named by --namespace"
+            };
+            Failure::failed(problem + advice)
+        })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut spaces: Vec<ServedNamespace> = Vec::new();
         for (number, line) in lines(&text) {
@@ -107,13 +116,14 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
     layout.has_time_left()?;
     let cipher = match (key, layout.is_encrypted()) {
         (Some(file), true) => {
-            let secret = secret::from_file(&folder.join(file)).map_err(Failure::failed)?;
+            let file = folder.join(file);
+            let secret = secret::from_file(&file).map_err(|error| secret::unread(&file, &error))?;
             Some(secret.cipher())
         }
         (None, false) => None,
         (None, true) => {
             return Err(Failure::failed(
-                "key-file is missing: ids of this layout are encrypted",
+                "key-file is missing: ids of this layout are encrypted; `randflake keygen --out FILE` makes a secret",
             ));
         }
         (Some(_), false) => {

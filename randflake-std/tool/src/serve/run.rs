@@ -1,9 +1,12 @@
 //! The life of the server: start, reloads, end.
 
 use core::time::Duration;
+use std::path::Path;
 use std::sync::Arc;
 
+use randflake_std::DEFAULT_TTL;
 use randflake_std::date::span;
+use randflake_std::lease::{StoreError, StoreErrorKind};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -76,10 +79,17 @@ impl ServeArgs {
     /// Of two servers on two machines neither would see the other's leases.
     fn warn_of_local_leases(&self) -> Result<(), Failure> {
         if self.namespaces.is_local()? {
+            let url = self.namespaces.shown_url()?;
+            let path = url.strip_prefix("sqlite:");
+            // Each start of a container without a volume says it.
+            let new = if path.is_some_and(|path| !Path::new(path).exists()) {
+                ", a new file (if there was one before: is its volume mounted?)"
+            } else {
+                ""
+            };
             say(&format!(
-                "the leases are kept on this machine, in {}: a server on another machine under the same secret would \
-                 issue equal ids, unless both are given one --store such as redis://HOST, or different node ids with static:",
-                self.namespaces.shown_url()?
+                "the leases are kept on this machine, in {url}{new}: a server on another machine under the same secret would \
+                 issue equal ids, unless both are given one --store such as redis://HOST, or different node ids with static:"
             ));
         }
         Ok(())
@@ -111,7 +121,7 @@ impl ServeArgs {
         // Before the leases are there: health checks are answered while the store is waited for.
         let mut listening = self.listen(sockets, tls.as_ref(), service, &stopping)?;
         if !self.namespaces.is_local()? {
-            warn_of_short_ttl(service, leasing.ttl);
+            warn_of_short_ttl(service, leasing.ttl.unwrap_or(DEFAULT_TTL));
         }
         let mut starting = start(service, &leasing);
         tokio::spawn(system::watchdog());
@@ -246,8 +256,13 @@ fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), Failure>> {
         let (space, leasing) = (Arc::clone(space), leasing.clone());
         starting.spawn(async move {
             let name = space.name().to_owned();
-            let tell = move |error: &_, _| {
-                let message = format!("namespace {name:?} waits for its store: {error}");
+            let tell = move |error: &StoreError, _| {
+                let mut message = format!("namespace {name:?} waits for its store: {error}");
+                // A quarantine says what to do itself.
+                if error.kind() != StoreErrorKind::Quarantined {
+                    message += "; ";
+                    message += incidents::remedy(error);
+                }
                 system::status(&message);
                 say(&message);
             };

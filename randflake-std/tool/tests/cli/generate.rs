@@ -201,13 +201,13 @@ fn stores_and_namespaces_are_taken_from_options_and_variables() {
     let store = |name: &str| format!("sqlite:{}", user.argument(name));
     let (a, b) = (store("a.db"), store("b.db"));
     user.run_keyed(&["generate", "--store", &a, "--namespace", "orders"])
-        .ok();
+        .ok_in_new_store();
     let variables = [
         ("RANDFLAKE_KEY", KEY),
         ("RANDFLAKE_STORE", b.as_str()),
         ("RANDFLAKE_NAMESPACE", "bills"),
     ];
-    user.run_in(&variables, &["generate"]).ok();
+    user.run_in(&variables, &["generate"]).ok_in_new_store();
     assert!(
         user.path("a.db").exists() && user.path("b.db").exists() && !user.path("state").exists()
     );

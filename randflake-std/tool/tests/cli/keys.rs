@@ -170,7 +170,7 @@ fn without_a_home_it_says_what_to_give() {
         said.starts_with("there is no home directory: set XDG_STATE_HOME"),
         "{said}"
     );
-    run(&["generate", "--store", "sqlite:leases.db"]).ok();
+    run(&["generate", "--store", "sqlite:leases.db"]).ok_in_new_store();
     run(&["inspect", "3vgoe12ccb8gh"]).ok();
 }
 
@@ -315,7 +315,8 @@ fn a_wrong_secret_is_refused_without_being_shown() {
         .fails(1);
     assert_eq!(
         said,
-        "secret file nowhere: No such file or directory (os error 2)"
+        "secret file nowhere: No such file or directory (os error 2): is the path right, and its volume mounted? \
+         `randflake keygen --out FILE` makes a first one"
     );
 }
 

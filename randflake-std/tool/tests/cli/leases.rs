@@ -319,7 +319,8 @@ fn the_url_of_the_store_is_read_from_a_file() {
     let place = user.path("other.db");
     fs::write(file, format!("\nsqlite:{}\n", place.display())).unwrap();
     fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
-    user.run_keyed(&["generate", "--store-file", file]).ok();
+    user.run_keyed(&["generate", "--store-file", file])
+        .ok_in_new_store();
     assert!(place.exists() && !user.state("leases.db").exists());
     let listed = user.run_in(
         &[("RANDFLAKE_STORE_FILE", file)],

@@ -59,7 +59,8 @@ fn it_is_40_years_at_most_wherever_it_is_said() {
         let said = user.run_in(variables, &init).fails(2);
         assert!(said.contains("up to 14610 days"), "{said}");
     }
-    user.run(&["lease", "init", "--yes", "--store", &most]).ok();
+    user.run(&["lease", "init", "--yes", "--store", &most])
+        .ok_in_new_store();
 }
 
 #[test]

@@ -223,11 +223,21 @@ fn a_secret_in_place_of_a_file_s_name_is_not_shown() {
     let said = user.run(&["generate", "--key-file", KEY]).fails(2);
     assert!(
         said.starts_with(
-            "--key-file takes the name of a file, not the secret itself: set RANDFLAKE_KEY to it"
+            "the name of a secret's file is asked for, not the secret itself: write it to a file of mode 0600, or set \
+             RANDFLAKE_KEY to it"
         ),
         "{said}"
     );
     assert!(!said.contains(KEY));
+}
+
+#[test]
+fn what_is_refused_at_once_makes_no_secret() {
+    let user = User::new();
+    for mistake in ["--namespace Orders", "--ttl 5m", "--node-id -1"] {
+        user.run(&words(&format!("generate {mistake}"))).fails(2);
+        assert!(!user.path("state").exists(), "{mistake}");
+    }
 }
 
 /// A named pipe would be waited for, and a device has no end.

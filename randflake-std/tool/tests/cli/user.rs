@@ -184,6 +184,15 @@ impl Answer {
         self.stdout
     }
 
+    /// What it printed; it succeeded, and said only that it made a store where none was.
+    #[track_caller]
+    pub(crate) fn ok_in_new_store(mut self) -> String {
+        let said = core::mem::take(&mut self.stderr);
+        let path = said.strip_prefix("randflake: made a new lease store in /");
+        assert!(path.is_some(), "{said}");
+        self.ok()
+    }
+
     /// What it said in its one line; it failed with this status.
     #[track_caller]
     pub(crate) fn fails(self, status: i32) -> String {

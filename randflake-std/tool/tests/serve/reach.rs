@@ -1,6 +1,7 @@
 //! What is refused before anything is served.
 
 use std::fs::{self, Permissions};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::server::{Home, Server};
@@ -40,6 +41,10 @@ fn wrong_settings_are_told() {
     home.write("no-key", "name=a\n");
     home.write("bare", "rft_0123\n");
     home.write("empty", "# nothing\n");
+    home.write("words", "name: a\n");
+    let secret = "0123456789abcdef0123456789abcdef";
+    home.write("secret", &format!("name=a key-file={secret}\n"));
+    home.write("no-file", "name=a key-file=nowhere\n");
     home.write("longest", "name=a key-file=key max-ttl=1h\n");
     home.write("longest-of-words", "name=a key-file=key max-ttl=long\n");
     home.write("open", "");
@@ -49,6 +54,8 @@ fn wrong_settings_are_told() {
     home.write("shared/tokens", "");
     fs::set_permissions(shared, Permissions::from_mode(0o777)).unwrap();
     let local = ["--resp", "127.0.0.1:0"];
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().to_string();
     for (arguments, status, problem) in [
         (
             &[][..],
@@ -65,7 +72,16 @@ fn wrong_settings_are_told() {
             1,
             "systemd has passed no socket named resp",
         ),
-        (&["--tokens", "missing"], 1, "the tokens, missing: "),
+        (
+            &["--tokens", "missing"],
+            1,
+            "; `randflake token new --file FILE` makes it",
+        ),
+        (
+            &["--tokens", "rft_0123"],
+            2,
+            "--tokens takes the name of a file, not a token",
+        ),
         (
             &["--tokens", "open"],
             1,
@@ -77,11 +93,31 @@ fn wrong_settings_are_told() {
             1,
             "the namespaces, open has mode 0666, so that others may write there",
         ),
-        (&["--namespaces", "missing"], 1, "the namespaces, missing: "),
+        (
+            &["--namespaces", "missing"],
+            1,
+            "a single one is named by --namespace",
+        ),
+        (
+            &["--namespaces", "words"],
+            1,
+            "words: line 1: a line has words NAME=VALUE",
+        ),
+        (
+            &["--namespaces", "secret"],
+            1,
+            "secret: line 1: the name of a secret's file is asked for",
+        ),
+        (
+            &["--namespaces", "no-file"],
+            1,
+            "nowhere: No such file or directory (os error 2): is the path right, and its volume mounted?",
+        ),
+        (&["--namespace", "Orders"], 2, "a-z, 0-9, '-' and '_'"),
         (
             &["--tokens", "bare"],
             1,
-            "bare: line 1: a line has words NAME=VALUE",
+            "bare: line 1: a token itself stands there, and the file has its SHA-256 alone",
         ),
         (
             &["--namespaces", "twice"],
@@ -117,6 +153,7 @@ fn wrong_settings_are_told() {
         ),
         (&["--node-ids", "8..=1"], 2, "a number from 1 on is allowed"),
         (&["--idle", "0"], 2, "more than 0 is allowed"),
+        (&["--resp", &taken], 1, "another program listens there"),
     ] {
         let needs_address = !arguments.is_empty() && arguments[0] != "--resp";
         let all = if needs_address {
@@ -128,8 +165,16 @@ fn wrong_settings_are_told() {
         assert_eq!(ended, status, "{arguments:?}: {told}");
         assert!(told.contains(problem), "{arguments:?}: {told}");
         // A secret that stands in the wrong place is not repeated.
-        assert!(!told.contains("rft_"), "{told}");
+        assert!(!told.contains("rft_") && !told.contains(secret), "{told}");
     }
+    // No secret was made for what was refused.
+    assert!(!home.path("state/randflake/key").exists());
+    let keyed = [&local[..], &["--key-file", "key", "--ttl", "2s"]].concat();
+    let (ended, told) = refused(&home, &keyed);
+    assert!(
+        ended == 2 && told.contains("too short: at least 3s"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -149,6 +194,10 @@ fn a_namespace_that_cannot_be_served_is_named() {
         told.contains("namespace \"b\": the namespace has other terms"),
         "{told}"
     );
+    // Only where it was made, as at each start of a container without a volume.
+    let new = "leases.db, a new file (if there was one before: is its volume mounted?)";
+    server.home().wait_for(new);
+    assert!(!told.contains(new), "{told}");
     // Once, not for each of them.
     let local = "the leases are kept on this machine, in sqlite:/";
     assert_eq!(told.matches(local).count(), 1, "{told}");

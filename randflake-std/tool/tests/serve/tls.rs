@@ -61,6 +61,18 @@ fn connections_are_encrypted_and_certificates_are_read_again() {
     server.home().write("server.pem", "nothing");
     server.signal(libc::SIGHUP);
     server.home().wait_for("the certificates stay as they were");
+    let certificate = first.server().certificate;
+    for (place, problem) in [
+        (
+            "server.pem",
+            "the private key of --tls-key is not this certificate's: give both of one pair",
+        ),
+        ("server.key", "it has no private key in PEM"),
+    ] {
+        fs::copy(&certificate, server.home().path(place)).unwrap();
+        server.signal(libc::SIGHUP);
+        server.home().wait_for(problem);
+    }
     assert_eq!(ask(&server, &second, None, &["PING"]), "PONG");
 }
 

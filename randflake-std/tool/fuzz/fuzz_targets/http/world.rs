@@ -45,7 +45,7 @@ impl World {
         let service = Arc::new(Service::new(spaces, access(), RequestLog::default()));
         let leasing = Leasing {
             node_ids: 16..=16,
-            ttl: randflake_std::DEFAULT_TTL,
+            ttl: None,
             holder: None,
         };
         for space in service.spaces() {

@@ -3,6 +3,7 @@
 use core::net::SocketAddr;
 use core::str::FromStr;
 use std::env;
+use std::io::ErrorKind;
 use std::net::{TcpListener, ToSocketAddrs};
 
 use listenfd::ListenFd;
@@ -59,8 +60,21 @@ impl Passed {
     ) -> Result<TcpListener, Failure> {
         let failed = |problem: String| Failure::failed(format!("--{name}: {problem}"));
         match address {
-            ListenAddress::At(address) => TcpListener::bind(address)
-                .map_err(|error| failed(format!("{address} cannot be listened to: {error}"))),
+            ListenAddress::At(address) => TcpListener::bind(address).map_err(|error| {
+                let advice = match error.kind() {
+                    ErrorKind::AddrInUse => {
+                        "; another program listens there: end it, or take another port"
+                    }
+                    ErrorKind::AddrNotAvailable => {
+                        "; take an address of this machine, or 0.0.0.0 for all"
+                    }
+                    ErrorKind::PermissionDenied => {
+                        "; take a port from 1024 on, or a socket of systemd's"
+                    }
+                    _ => "",
+                };
+                failed(format!("{address} cannot be listened to: {error}{advice}"))
+            }),
             ListenAddress::Passed => {
                 // The variable names the sockets in their order, so the place of a name is that of
                 // its socket.

@@ -11,7 +11,7 @@ use randflake_std::date::utc;
 use rustls::client::verify_server_cert_signed_by_trust_anchor;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::default_provider;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
@@ -151,7 +151,12 @@ fn configure(
     let text = key.read("the private key").map_err(Failure::failed)?;
     key.warn_if_readable("the private key");
     let private = PrivateKeyDer::from_pem_slice(text.as_bytes())
-        .map_err(|error| key.wrong(&format!("no private key in PEM: {error}")))?;
+        .map_err(|error| match error {
+            pem::Error::NoItemsFound => key.wrong(
+                "it has no private key in PEM (-----BEGIN PRIVATE KEY-----): was another file given to --tls-key?",
+            ),
+            error => key.wrong(&format!("no private key in PEM: {error}")),
+        })?;
     // A provider of its own: the process-wide one is for whoever embeds the library to choose.
     let provider = Arc::new(default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
@@ -164,9 +169,13 @@ fn configure(
     };
     let config = builder.with_single_cert(chain, private);
     let config = config.map_err(|error| {
-        certificate.wrong(&format!(
-            "the certificate and its private key cannot be used: {error}"
-        ))
+        certificate.wrong(&match error {
+            Error::InconsistentKeys(_) => {
+                "the private key of --tls-key is not this certificate's: give both of one pair"
+                    .to_owned()
+            }
+            error => format!("the certificate and its private key cannot be used: {error}"),
+        })
     })?;
     Ok(TlsState {
         acceptor: TlsAcceptor::from(Arc::new(config)),

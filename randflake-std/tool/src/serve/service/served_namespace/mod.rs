@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
 use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
-use randflake_std::{BuildError, Builder, GenerateError, Handle, Health, Id, NodeIdCount};
+use randflake_std::{
+    BuildError, Builder, DEFAULT_TTL, GenerateError, Handle, Health, Id, NodeIdCount,
+};
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
@@ -55,7 +57,8 @@ pub(crate) struct ServedNamespace {
 #[derive(Clone, Debug)]
 pub(crate) struct Leasing {
     pub(crate) node_ids: RangeInclusive<u32>,
-    pub(crate) ttl: Duration,
+    /// Unless it is given, as long as usual, or as three ticks if those are longer.
+    pub(crate) ttl: Option<Duration>,
     pub(crate) holder: Option<String>,
 }
 
@@ -173,7 +176,7 @@ impl ServedNamespace {
         let shortest = Duration::from_millis(self.namespace.spec().tick_ms().saturating_mul(3));
         let builder = Builder::new(self.namespace.spec(), cipher, store)
             .node_ids(node_ids)
-            .ttl(leasing.ttl.max(shortest))
+            .ttl(leasing.ttl.unwrap_or(DEFAULT_TTL.max(shortest)))
             .wait(FOREVER)
             .on_wait(move |error, limit| {
                 *lock(&waiting.waiting) = Some(NotReady::of_store(error));
