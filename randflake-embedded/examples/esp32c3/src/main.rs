@@ -30,17 +30,17 @@ use randflake_embedded::randflake_core::{
     Randflake as Layout, Sparx64OnTheFly, Ticket, TicketCounter, TicketReader, TimeBounds,
     UnixClock,
 };
-use randflake_embedded::{NorHorizon, PortableWord, Prefetch, Taker};
+use randflake_embedded::{FlashHorizon, PortableWord, Prefetch, Taker};
 use static_cell::StaticCell;
 
 esp_bootloader_esp_idf::esp_app_desc!();
 
 /// The partition `ids`: the key of the ids and that of the tickets, written where the device was made; then the
 /// horizon; then the counter of tickets.
-const IDS: u32 = 0x3f_b000;
+const IDS: u32 = 0x3f_9000;
 const PAGE: u32 = FlashStorage::SECTOR_SIZE;
 const HORIZON: u32 = IDS + PAGE;
-const COUNTER: u32 = HORIZON + 2 * PAGE;
+const COUNTER: u32 = HORIZON + 3 * PAGE;
 
 /// The time since boot, which counts 64 bits.
 struct Uptime;
@@ -68,9 +68,9 @@ fn main() -> ! {
     assert!(keys.iter().all(|key| *key != [0xff; 16]));
     let [key, ticket_key] = keys;
     let flash = Shared::<NoopRawMutex, _>::new(RefCell::new(flash));
-    let part = |from| BlockingPartition::new(&flash, from, 2 * PAGE);
-    let horizon = NorHorizon::<_>::open(part(HORIZON)).unwrap();
-    let mut counter = TicketCounter::new(NorHorizon::<_>::open(part(COUNTER)).unwrap());
+    let part = |from| BlockingPartition::new(&flash, from, 3 * PAGE);
+    let horizon = FlashHorizon::<_>::open(part(HORIZON)).unwrap();
+    let mut counter = TicketCounter::new(FlashHorizon::<_>::open(part(COUNTER)).unwrap());
 
     let mac = efuse::base_mac_address();
     let device = mac

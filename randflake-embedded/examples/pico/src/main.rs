@@ -6,7 +6,7 @@
 //! | word | `LocalWord<u32>` in a mutex of critical sections, which main and the interrupt lock for one id |
 //! | node id | from the factory, with the key in a page of flash |
 //! | clock | starts at the horizon, and counts the chip's microseconds |
-//! | horizon | the last two pages of flash; a block a minute |
+//! | horizon | the last three pages of flash; a block a minute |
 #![no_std]
 #![no_main]
 
@@ -26,7 +26,7 @@ use randflake_embedded::randflake_core::{
     Blocks, Clock, DEFAULT_BLOCK_S, Generator, HorizonError, HorizonStore, Id, Lease, LocalWord,
     Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock, Uptime,
 };
-use randflake_embedded::{CriticalSectionWord, FlashPart, NorHorizon, id_string};
+use randflake_embedded::{CriticalSectionWord, FlashHorizon, FlashPart, id_string};
 use static_cell::StaticCell;
 
 /// A tick of the counter is a microsecond; a tick of the ids is a second.
@@ -43,10 +43,10 @@ static IDS: Mutex<RefCell<Option<Ids>>> = Mutex::new(RefCell::new(None));
 static SAMPLES: Mutex<RefCell<Option<Producer<'static, Option<Id>>>>> =
     Mutex::new(RefCell::new(None));
 
-/// The last three pages of the flash, which `memory.x` leaves out.
+/// The last four pages of the flash, which `memory.x` leaves out.
 const FLASH_SIZE: usize = 2 * 1024 * 1024;
 const PAGE: u32 = ERASE_SIZE as u32;
-const HORIZON: Range<u32> = FLASH_SIZE as u32 - 2 * PAGE..FLASH_SIZE as u32;
+const HORIZON: Range<u32> = FLASH_SIZE as u32 - 3 * PAGE..FLASH_SIZE as u32;
 const FACTORY: u32 = HORIZON.start - PAGE;
 
 /// A wrong time puts ids ahead by at most the largest step and a block. When it is corrected, there are ids all the
@@ -61,9 +61,9 @@ fn main() -> ! {
     let mut tx = UartTx::new_blocking(p.UART0, p.PIN_0, Default::default());
     let mut flash = MyFlash::new_blocking(p.FLASH);
     let Some((grant, key)) = factory(&mut flash) else {
-        stop(&mut tx, "no grant: this device must be provisioned");
+        stop(&mut tx, "this device is not provisioned");
     };
-    let horizon = NorHorizon::<_>::open(FlashPart::new(flash, HORIZON).unwrap()).unwrap();
+    let horizon = FlashHorizon::<_>::open(FlashPart::new(flash, HORIZON).unwrap()).unwrap();
 
     let floor = Duration::from_secs(horizon.unix_s().into());
     let bounds = TimeBounds::from_horizon(floor).within(&grant);
@@ -110,7 +110,7 @@ impl<H: HorizonStore> Issuer<H> {
     fn begin(&mut self) -> Option<Id> {
         match self.blocks.begin(TIME.now()) {
             Ok(lease) => {
-                let ids = Generator::new(lease, &TIME, self.key.clone()).ok()?;
+                let ids = Ids::new(lease, &TIME, self.key.clone()).ok()?;
                 let ids = ids.with_tolerance(TOLERANCE_S);
                 critical_section::with(|cs| IDS.replace(cs, Some(ids)));
                 generate()
@@ -147,14 +147,14 @@ fn stop(tx: &mut Tx, why: &str) -> ! {
 /// 0  node id | 4  first tick | 8  first tick after the grant | 16..32  key        little-endian
 /// ```
 ///
-/// In a device that was not programmed they are all ones, which is no grant.
+/// In a device that was not provisioned they are all ones.
 fn factory(flash: &mut MyFlash) -> Option<(Lease<Layout>, Sparx64OnTheFly)> {
     let mut words = [[0; 4]; 8];
     let bytes = words.as_flattened_mut();
     flash.blocking_read(FACTORY, bytes).ok()?;
-    let number = |at: usize| u32::from_le_bytes(words[at]);
-    let grant = Lease::new(Layout, number(0), number(1).into(), number(2).into()).ok()?;
-    let key = words[4..].as_flattened().try_into().ok()?;
+    let [node_id, start, end, _, key @ ..] = words;
+    let grant = Lease::from_words(Layout, [node_id, start, end].map(u32::from_le_bytes)).ok()?;
+    let key = key.as_flattened().first_chunk()?;
     Some((grant, Sparx64OnTheFly::new(key)))
 }
 

@@ -6,7 +6,7 @@
 //! | word | none: a lane belongs to its core, 65,536 ids a second each; only the clock is shared, which both cores lock |
 //! | node id | by ticket, for the device whose number the flash chip has |
 //! | clock | begins where the ticket's lease does, or at the horizon |
-//! | horizon | in two pages of flash, and the counter of the last ticket in two more; core 1 waits while they change |
+//! | horizon | in three pages of flash, and the counter of the last ticket in three more; core 1 waits while they change |
 //!
 //! A device whose horizon is lost stops and says so: it is provisioned anew, and gets a new lease.
 #![no_std]
@@ -35,7 +35,7 @@ use randflake_embedded::randflake_core::{
     Randflake as Layout, Sparx64OnTheFly, Ticket, TicketCounter, TicketReader, TimeBounds,
     UnixClock,
 };
-use randflake_embedded::{CriticalSectionWord, EmbassyUptime, NorHorizon, id_string};
+use randflake_embedded::{CriticalSectionWord, EmbassyUptime, FlashHorizon, id_string};
 use static_cell::{ConstStaticCell, StaticCell};
 
 bind_interrupts!(struct Irqs {
@@ -43,11 +43,11 @@ bind_interrupts!(struct Irqs {
     DMA_IRQ_0 => dma::InterruptHandler<DMA_CH0>, dma::InterruptHandler<DMA_CH1>;
 });
 
-/// The last five pages of the flash, which `memory.x` leaves out.
+/// The last seven pages of the flash, which `memory.x` leaves out.
 const FLASH_SIZE: usize = 2 * 1024 * 1024;
 const PAGE: u32 = ERASE_SIZE as u32;
-const HORIZON: u32 = FLASH_SIZE as u32 - 2 * PAGE;
-const COUNTER: u32 = HORIZON - 2 * PAGE;
+const HORIZON: u32 = FLASH_SIZE as u32 - 3 * PAGE;
+const COUNTER: u32 = HORIZON - 3 * PAGE;
 /// Written where the device was made: the key of the ids, then that of the tickets.
 const KEYS: u32 = COUNTER - PAGE;
 
@@ -81,9 +81,9 @@ fn main() -> ! {
     let [key, ticket_key] = keys;
 
     let flash = SHARED_FLASH.init(Mutex::new(RefCell::new(flash)));
-    let part = |from| Part::new(flash, from, 2 * PAGE);
-    let horizon = NorHorizon::<_>::open(part(HORIZON)).unwrap();
-    let counter = TicketCounter::new(NorHorizon::<_>::open(part(COUNTER)).unwrap());
+    let part = |from| Part::new(flash, from, 3 * PAGE);
+    let horizon = FlashHorizon::<_>::open(part(HORIZON)).unwrap();
+    let counter = TicketCounter::new(FlashHorizon::<_>::open(part(COUNTER)).unwrap());
 
     let time = &TIME;
     let tickets = Tickets {
@@ -120,7 +120,7 @@ fn main() -> ! {
 struct Tickets {
     device: u64,
     key: [u8; 16],
-    counter: TicketCounter<NorHorizon<Part>>,
+    counter: TicketCounter<FlashHorizon<Part>>,
     /// Where the horizon was at the boot.
     floor: Duration,
     time: &'static Time,
@@ -158,7 +158,7 @@ async fn listen(mut rx: UartRx<'static, Async>, mut tickets: Tickets) {
 async fn issue(
     mut tx: UartTx<'static, Async>,
     device: u64,
-    mut horizon: NorHorizon<Part>,
+    mut horizon: FlashHorizon<Part>,
     time: &'static Time,
     key: &'static Sparx64OnTheFly,
 ) {

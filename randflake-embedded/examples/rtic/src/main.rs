@@ -5,7 +5,7 @@
 //! | word | `LocalWord<u32>`: the generator is a shared resource, which RTIC locks for one id, masking only this task |
 //! | node id | from the factory, with the key in the chip's memory that is programmed once |
 //! | clock | starts at the horizon, and counts the microseconds of a timer |
-//! | horizon | the last two sectors of flash; a block of ten minutes when an id is needed |
+//! | horizon | the last three sectors of flash; a block of ten minutes when an id is needed |
 #![no_std]
 #![no_main]
 
@@ -23,7 +23,7 @@ mod app {
         Blocks, Clock, Generator, HorizonStore, Id, Lease, LocalWord, Randflake as Layout,
         Sparx64OnTheFly, TimeBounds, UnixClock, Uptime,
     };
-    use randflake_embedded::{FlashPart, NorHorizon};
+    use randflake_embedded::{FlashHorizon, FlashPart};
     use stm32f4xx_hal::flash::{FlashExt, LockedFlash, UnlockedFlash};
     use stm32f4xx_hal::gpio::{Edge, Input, PA0};
     use stm32f4xx_hal::pac::{self, TIM2, USART1};
@@ -33,13 +33,13 @@ mod app {
 
     type Time = UnixClock<Uptime<1_000_000, fn() -> u32, AtomicU32>, AtomicU32>;
     type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly, u32>;
-    type Horizon = NorHorizon<FlashPart<UnlockedFlash<'static>>>;
+    type Horizon = FlashHorizon<FlashPart<UnlockedFlash<'static>>>;
 
     static TIME: Time = UnixClock::new(Uptime::since_zero(microseconds));
 
     /// Sectors 6 and 7, of 128 KiB each, counted from the flash's beginning; `memory.x` leaves them out.
-    const HORIZON: Range<u32> = 256 * 1024..512 * 1024;
-    /// An erase stops the program for a second or two: once in 16,384 slots, so a long block makes it rare.
+    const HORIZON: Range<u32> = 128 * 1024..512 * 1024;
+    /// An erase stops the program for a second or two, with the first block after each boot.
     const BLOCK_S: u32 = 600;
     const TOLERANCE_S: u32 = TimeBounds::DEFAULT_MAX_STEP.as_secs() as u32 + BLOCK_S;
 
@@ -118,7 +118,7 @@ mod app {
             let Some(id) = known else {
                 match cx.local.blocks.begin(now) {
                     Ok(lease) => {
-                        let ids = Generator::new(lease, &TIME, cx.local.key.clone()).unwrap();
+                        let ids = Ids::new(lease, &TIME, cx.local.key.clone()).unwrap();
                         let ids = ids.with_tolerance(TOLERANCE_S);
                         // The pulse that needed the block gets its first id.
                         send(cx.local.tx, ids.generate().ok());
@@ -139,14 +139,16 @@ mod app {
         }
     }
 
-    /// As in the example `stm32f411`: node id, first tick, first tick after the grant, and from byte 16 the key.
+    /// As in the example `stm32f411`: node id, first tick, first tick after the grant, and from byte 16 the key. A device
+    /// that was not provisioned halts.
     fn factory() -> (Lease<Layout>, Sparx64OnTheFly) {
         const ONCE: *const [[u8; 4]; 8] = core::ptr::with_exposed_provenance(0x1fff_7800);
         // SAFETY: memory of the chip that holds plain bytes, and does not change.
         let words = unsafe { ONCE.read() };
-        let number = |at: usize| u32::from_le_bytes(words[at]);
-        let grant = Lease::new(Layout, number(0), number(1).into(), number(2).into()).unwrap();
-        let key = words[4..].as_flattened().try_into().unwrap();
+        let [node_id, start, end, _, key @ ..] = words;
+        let words = [node_id, start, end].map(u32::from_le_bytes);
+        let grant = Lease::from_words(Layout, words).unwrap();
+        let key = key.as_flattened().first_chunk().unwrap();
         (grant, Sparx64OnTheFly::new(key))
     }
 
