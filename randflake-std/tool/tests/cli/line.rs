@@ -150,6 +150,20 @@ fn a_table_is_run_twice_without_harm() {
     assert_eq!(is_new(&second), [false; 2]);
     let again = ["d0e5", "d0e6"].map(|device| fs::read(line.image("images", device)).unwrap());
     assert!(images == again, "an image was written a second time");
+    let text = {
+        let mut command = vec!["lease".to_owned(), "line".to_owned()];
+        command.push(line.user.argument("devices.csv"));
+        command.extend(line.arguments("images", "line.db"));
+        command.retain(|argument| argument != "--json");
+        line.user.run(&command).ok()
+    };
+    let image = line.image("images", "d0e5").display().to_string();
+    assert!(
+        text.contains(&format!(
+            "until 2034-11-22T00:00:00Z, {image}, made before\n"
+        )),
+        "{text}"
+    );
     // More devices in the same table.
     let third = line.make("device\nd0e5\nd0e6\nd0e7\n");
     assert_eq!(is_new(&third), [false, false, true]);
@@ -346,6 +360,45 @@ fn a_run_that_was_cut_goes_on_with_the_same_node_id() {
     let said = refusals(&line.run("device\nd0e9\n", "images", "line.db"), 1);
     assert!(said.contains("made before"), "{said}");
     assert!(!begun("d0e9").exists() && !line.image("images", "d0e9").exists());
+}
+
+/// A run is killed at whatever it does, again and again.
+#[test]
+fn a_line_that_is_killed_ends_with_one_node_id_for_each_device() {
+    use std::io::{BufRead, BufReader};
+
+    const DEVICES: usize = 40;
+    let line = Line::new();
+    let devices: Vec<_> = (0..DEVICES).map(|device| format!("{device:x}")).collect();
+    let table = format!("device\n{}\n", devices.join("\n"));
+    fs::write(line.user.path("devices.csv"), &table).unwrap();
+    let mut command = vec!["lease".to_owned(), "line".to_owned()];
+    command.push(line.user.argument("devices.csv"));
+    command.extend(line.arguments("images", "line.db"));
+    for killed_after in (0..DEVICES).step_by(3) {
+        let mut child = line.user.start(&command);
+        let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(answers.by_ref().take(killed_after).count(), killed_after);
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let made = line.make(&table);
+    assert_eq!(node_ids(&made).len(), DEVICES);
+    let list = [
+        "lease",
+        "list",
+        "--all",
+        "--json",
+        "--store",
+        &line.store("line.db"),
+    ];
+    let leases = objects(&line.user.run(&list).ok());
+    assert_eq!(leases.len(), DEVICES, "a device has two node ids");
+    assert_eq!(
+        names(&line.user.path("images")).len(),
+        DEVICES + 1,
+        "only images and the lock"
+    );
 }
 
 #[test]

@@ -37,9 +37,9 @@ use crate::store::LeaseArgs;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --device d0e5 --out d0e5.hex
-  randflake lease provision --horizon-at 0x101fe000 --page-size 4096 --node-id 42 \\
-    --until 2036-11-22 --grant-at 0x101fd000 --with-key --key-file devices.key --out 42.hex
+  randflake lease provision --horizon-at 0x101fc000 --page-size 4096 --device d0e5 --out d0e5.hex
+  randflake lease provision --horizon-at 0x101fc000 --page-size 4096 --node-id 42 \\
+    --until 2036-11-22 --grant-at 0x101fb000 --with-key --key-file devices.key --out 42.hex
   randflake lease provision --horizon-at 0 --page-size 4096 --format bin --out horizon.bin")]
 pub(crate) struct LeaseProvisionArgs {
     #[command(flatten)]
