@@ -30,6 +30,24 @@ pub(crate) struct SecretArgs {
     key_file: Option<PathBuf>,
 }
 
+/// A secret that is only ever the named one: that of devices is not that of the user.
+#[derive(Debug, clap::Args)]
+pub(crate) struct KeyFileArgs {
+    /// File of the devices' secret, 32 hex digits, which only its owner may read
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+}
+
+impl KeyFileArgs {
+    /// The secret, or `None` if no file is named.
+    pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
+        match &self.key_file {
+            Some(path) => SecretSource::Given(path.clone()).read(),
+            None => Ok(None),
+        }
+    }
+}
+
 /// Environment variable of the key of tickets.
 pub(crate) const TICKET_VARIABLE: &str = "RANDFLAKE_TICKET_KEY";
 

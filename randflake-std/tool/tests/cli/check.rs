@@ -153,6 +153,22 @@ fn a_torn_record_is_counted_and_harmless() {
     assert_eq!(after["trusted"], true);
 }
 
+/// The device takes the page for one that was tried, and falls back to the one before.
+#[test]
+fn a_page_that_lost_its_seal_is_not_trusted() {
+    let mut device = Device::new();
+    device.run_until(BEGAN + 3_600);
+    let log = device.flash.open::<16>();
+    let seal = log.kept_page() as usize + 16;
+    device.flash.bytes[seal..seal + 16].fill(0);
+    assert!(device.flash.open::<16>().unix_s() < log.unix_s());
+    let said = device.problem("");
+    assert!(
+        said.contains("a record shows 2026-11-22T01:00:00Z, and the device opens 2026-11-22T00:"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_a_device_would_refuse_is_not_trusted() {
     let mut device = Device::new();

@@ -29,7 +29,8 @@ impl Line {
     fn init(&self, ledger: &str) {
         let store = self.store(ledger);
         let init = ["lease", "init", "--max-ttl", "3660d", "--store", &store];
-        self.user.run(&init).ok();
+        let answer = self.user.run(&init);
+        assert_eq!(answer.status, Some(0), "{answer:?}");
     }
 
     fn store(&self, ledger: &str) -> String {
@@ -501,6 +502,13 @@ fn a_wrong_table_is_said_with_its_line() {
         let told = line.run(table, "images", "line.db").fails(2);
         assert!(told.contains(said), "{table:?}: {told}");
     }
+    let said = line
+        .run(&"d0e5,".repeat(100_000), "images", "line.db")
+        .fails(1);
+    assert!(
+        said.contains("the table: a line of over 65536 bytes"),
+        "{said}"
+    );
     // As a spreadsheet writes it.
     assert_eq!(
         line.make("\u{feff}device,node_id\r\n\"d0e5\",\"17\"\r\n\r\n")

@@ -181,6 +181,7 @@ fn no_secret_is_taken_that_was_not_named() {
         let said = refused.fails(2);
         assert!(said.contains("with --key-file FILE"), "{said}");
     }
+    user.write_key("devices.key", KEY);
     let said = user.run(&[BASE, &grant, &KEYED[1..]].concat()).fails(2);
     assert!(said.contains("only --with-key"), "{said}");
     assert!(!user.path("42.hex").exists());

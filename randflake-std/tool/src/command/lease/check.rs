@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::layout::LayoutArgs;
 use crate::number::{address, within};
 use crate::output::print;
-use crate::secret::SecretArgs;
+use crate::secret::KeyFileArgs;
 
 /// Say what the memory of a device shows: grant, key, horizon and wear
 ///
@@ -56,7 +56,7 @@ pub(crate) struct LeaseCheckArgs {
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
-    secret: SecretArgs,
+    secret: KeyFileArgs,
 }
 
 /// What a dump shows.
@@ -104,13 +104,24 @@ impl LeaseCheckArgs {
         let mut problems = Vec::new();
         let horizon = self.region.open(&bytes);
         let horizon = horizon.map_err(|why| problems.push(why)).ok();
+        let highest = shown.iter().filter_map(|page| page.highest).max();
+        if let (Some(highest), Some(horizon)) = (highest.map(time), horizon)
+            && highest > horizon
+        {
+            problems.push(format!(
+                "a record shows {}, and the device opens {}: a page has lost its seal or its head, and ids in between would \
+                 be issued again; or --slot-size is not that of the firmware",
+                utc(highest),
+                utc(horizon)
+            ));
+        }
         let mut key_check = None;
         let mut grant = None;
         if let Some(at) = self.grant_at {
             let bytes = dump.bytes(at, GRANT_LEN)?;
             let (found, key) = self.granted(&bytes, horizon, &mut problems)?;
             (grant, key_check) = (found, key);
-        } else if self.secret.is_given() {
+        } else if self.secret.read()?.is_some() {
             return Err(Failure::usage(
                 "--key-file: the key is beside the grant, --grant-at ADDRESS",
             ));
@@ -170,7 +181,9 @@ impl LeaseCheckArgs {
             .last_chunk()
             .filter(|key: &&[u8; 16]| **key != [0xff; 16]);
         let check = key.map(|key| KeyCheck::of(&Sparx64::new(key)));
-        if self.secret.is_given() && check != Some(KeyCheck::of(&self.secret.read()?.cipher())) {
+        let named = self.secret.read()?;
+        let named = named.map(|secret| KeyCheck::of(&secret.cipher()));
+        if named.is_some() && check != named {
             problems.push("the key is not that of --key-file".to_owned());
         }
         let shown = check.map(|check| match check {

@@ -11,7 +11,7 @@ use super::region::{RegionArgs, first_horizon};
 use crate::date;
 use crate::failure::Failure;
 use crate::number::address;
-use crate::secret::SecretArgs;
+use crate::secret::KeyFileArgs;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct FactoryArgs {
@@ -30,7 +30,7 @@ pub(super) struct FactoryArgs {
     #[arg(long, requires = "grant_at")]
     with_key: bool,
     #[command(flatten)]
-    secret: SecretArgs,
+    secret: KeyFileArgs,
 }
 
 /// Parses a date in UTC as Unix time.
@@ -70,19 +70,18 @@ impl FactoryArgs {
 
     /// The secret that is written beside each grant, if one is.
     pub(super) fn key(&self) -> Result<Option<DeviceKey>, Failure> {
-        match (self.with_key, self.secret.is_given()) {
-            (false, false) => Ok(None),
+        match (self.with_key, self.secret.read()?) {
+            (false, None) => Ok(None),
             // The secret of the user or of the environment is that of servers, as a rule: a device that is opened would
             // give it away.
-            (true, false) => Err(Failure::usage(
+            (true, None) => Err(Failure::usage(
                 "--with-key: say which secret goes into the devices, with --key-file FILE; `randflake keygen --out \
                  devices.key` makes one for all devices of a product, apart from that of the servers",
             )),
-            (false, true) => Err(Failure::usage(
+            (false, Some(_)) => Err(Failure::usage(
                 "--key-file: only --with-key writes a secret into a device",
             )),
-            (true, true) => {
-                let secret = self.secret.read()?;
+            (true, Some(secret)) => {
                 let key = u128::from_str_radix(&secret.to_hex(), 16).map_err(Failure::failed)?;
                 Ok(Some(DeviceKey {
                     bytes: key.to_be_bytes(),

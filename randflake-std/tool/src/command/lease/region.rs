@@ -101,7 +101,9 @@ impl RegionArgs {
             _ => HorizonLog::<8>::open(&mut flash).map(|log| log.unix_s()),
         };
         match opened {
-            Ok(0) => Err("the horizon is lost: no page shows one, so the device issues nothing".to_owned()),
+            Ok(0) => Err("the horizon is lost: no page shows one, so the device issues nothing; or --horizon-at, --page-size, --pages and \
+                 --slot-size are not those of the firmware"
+                .to_owned()),
             Ok(unix_s) => Ok(Duration::from_secs(unix_s.into())),
             Err(FlashHorizonError::Version(0)) => Err(
                 "the horizon was written before formats had versions, or with another --slot-size: a device of this version \

@@ -15,6 +15,9 @@ use crate::number::within;
 const COLUMNS: &str = "the first line has the names of the columns, separated by commas: device, and node_id if node \
                        ids were chosen elsewhere";
 
+/// Longest line, in bytes.
+const LONGEST_LINE: usize = 64 << 10;
+
 /// A device to provision.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeviceRow {
@@ -32,7 +35,7 @@ impl Display for DeviceRow {
 
 /// The rows of a table, read when they are asked for.
 pub(super) struct Table {
-    reader: Reader<Box<dyn Read>>,
+    reader: Reader<LimitedLines>,
     device: usize,
     node_id: Option<usize>,
     record: StringRecord,
@@ -48,6 +51,7 @@ impl Table {
             let file = File::open(path);
             Box::new(file.map_err(|error| Failure::failed(format!("{}: {error}", path.display())))?)
         };
+        let input = LimitedLines { input, line: 0 };
         let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(input);
         let names = reader.headers().map_err(|error| wrong(&error))?;
         let column = |name| names.iter().position(|column| column == name);
@@ -105,6 +109,30 @@ impl Table {
             device,
             node_id,
         }))
+    }
+}
+
+/// Input whose lines have a limit: a file that was named by mistake is not read whole.
+struct LimitedLines {
+    input: Box<dyn Read>,
+    /// Length of the line that is being read.
+    line: usize,
+}
+
+impl Read for LimitedLines {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        let bytes = buffer.get(..read).unwrap_or_default();
+        self.line = match bytes.iter().rposition(|byte| *byte == b'\n') {
+            Some(end) => read - end,
+            None => self.line + read,
+        };
+        if self.line > LONGEST_LINE {
+            return Err(io::Error::other(format!(
+                "a line of over {LONGEST_LINE} bytes: is it a table of devices?"
+            )));
+        }
+        Ok(read)
     }
 }
 
