@@ -132,14 +132,6 @@ impl LeaseArgs {
         }
     }
 
-    /// Opens the namespace as the list of which device has which node id. The longest TTL, which is as long as grants, is
-    /// the stored one; another layout is refused by the store.
-    pub(crate) fn open_ledger(&self) -> Result<LeaseStore, Failure> {
-        let namespace = self.namespace()?;
-        let stored = self.store.ledger(namespace.name())?;
-        self.store.open(&namespace.with_max_ttl(stored.max_ttl()))
-    }
-
     /// Whether the namespace is there; `None` if there is no store.
     pub(crate) fn is_there(&self) -> Result<Option<bool>, Failure> {
         // `find` returns `None` for a missing namespace and for a missing store alike; the list of names tells them apart.
@@ -273,25 +265,6 @@ impl StoreArgs {
         }
     }
 
-    /// Opens the namespace that the options name as the list of which device has which node id.
-    pub(crate) fn open_ledger(&self) -> Result<LeaseStore, Failure> {
-        self.open(&self.ledger(self.namespace_name())?)
-    }
-
-    /// The namespace of such a list. It is never made on the way: a new one in place of one that is lost would give node ids
-    /// a second time.
-    fn ledger(&self, name: &str) -> Result<Namespace, Failure> {
-        match self.find(name)? {
-            Some(namespace) => Ok(namespace),
-            None => Err(Failure::failed(format!(
-                "there is no namespace {name:?} in {}. If devices were given node ids in one, find that store, or restore it: \
-                 a new one would give them a second time. If this line is new, make its namespace once: randflake lease \
-                 init --namespace NAME --max-ttl 3660d --no-wait",
-                self.shown_url()?
-            ))),
-        }
-    }
-
     pub(crate) fn open(&self, namespace: &Namespace) -> Result<LeaseStore, Failure> {
         Ok(self.opening(lease::open)?(namespace)?)
     }
@@ -327,7 +300,7 @@ fn some(names: &[String]) -> String {
 
 /// Namespaces as the options describe them.
 impl StoreArgs {
-    fn namespace_name(&self) -> &str {
+    pub(crate) fn namespace_name(&self) -> &str {
         // Commands that read the layout from the store cannot derive the name from it.
         self.namespace.as_deref().unwrap_or("default")
     }

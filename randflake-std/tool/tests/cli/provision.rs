@@ -8,7 +8,7 @@ use ihex::{Reader, Record};
 use randflake_std::randflake_core::{Lease, Randflake};
 
 use crate::device::Flash;
-use crate::user::{KEY, User};
+use crate::user::{KEY, User, words};
 
 const BASE: &[&str] = &["lease", "provision", "--page-size", "4096"];
 const PAGES: usize = 3 * 4096;
@@ -298,12 +298,20 @@ fn what_makes_no_image_is_said_and_nothing_is_written() {
         assert!(refused.stderr.contains(*said), "{said}: {}", refused.stderr);
         assert!(!user.path("no.hex").exists());
     }
-    let small = "lease provision --page-size 64 --slot-size 32 --horizon-at 0 --out no.hex";
-    let said = user.run(&small.split(' ').collect::<Vec<_>>()).fails(2);
-    assert!(
-        said.contains("--slot-size 32 does not go into --page-size 64 at least four times"),
-        "{said}"
-    );
+    for (sizes, said) in [
+        (
+            "--page-size 64 --slot-size 32",
+            "--slot-size 32 does not go into --page-size 64 at least four times",
+        ),
+        (
+            "--page-size 1048576 --pages 17",
+            "--pages 17 of --page-size 1048576: up to 16777216 bytes",
+        ),
+    ] {
+        let line = format!("lease provision {sizes} --horizon-at 0 --out no.hex");
+        let told = user.run(&words(&line)).fails(2);
+        assert!(told.contains(said), "{told}");
+    }
 }
 
 /// A device that is provisioned once more still refuses the tickets that it has had.

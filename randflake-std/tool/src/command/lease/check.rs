@@ -99,7 +99,7 @@ struct PageReport {
 impl LeaseCheckArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let dump = Dump::read(&self.image, self.image_at.unwrap_or(self.region.horizon_at))?;
-        let bytes = dump.bytes(self.region.horizon_at, self.region.len())?;
+        let bytes = dump.bytes(self.region.horizon_at, self.region.len()?)?;
         let shown = self.region.survey(&bytes)?;
         let mut problems = Vec::new();
         let horizon = self.region.open(&bytes);

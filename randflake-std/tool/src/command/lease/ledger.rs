@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{
-    AcquireRequest, DeviceError, DeviceRequest, Grant, KeyCheck, LeaseStore, NodeIds,
+    AcquireRequest, DeviceError, DeviceRequest, Grant, KeyCheck, LeaseStore, Namespace, NodeIds,
     QuarantineCause, StoreError, Token,
 };
 use randflake_std::randflake_core::LayoutSpec;
@@ -13,6 +13,7 @@ use randflake_std::randflake_core::LayoutSpec;
 use crate::date;
 use crate::failure::Failure;
 use crate::output::visible;
+use crate::store::{LeaseArgs, StoreArgs};
 
 /// How the leases of devices are named, here and in [`DeviceLease`](randflake_std::lease::DeviceLease).
 fn holder(device: u64) -> String {
@@ -26,8 +27,22 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// The ledger, for devices that have the key of this check value, if that is known.
-    pub(super) fn new(mut store: LeaseStore, key: Option<KeyCheck>) -> Self {
+    /// Opens the namespace that the options name, for devices that have the key of this check value, if that is known.
+    pub(super) fn open(args: &StoreArgs, key: Option<KeyCheck>) -> Result<Self, Failure> {
+        let store = args.open(&stored(args, args.namespace_name())?)?;
+        Ok(Self::of(store, key))
+    }
+
+    /// Opens the namespace of a layout that the options name. The longest TTL, which is as long as grants, is the stored
+    /// one; another layout is refused by the store.
+    pub(super) fn open_of_layout(args: &LeaseArgs, key: Option<KeyCheck>) -> Result<Self, Failure> {
+        let namespace = args.namespace()?;
+        let longest = stored(args.store(), namespace.name())?.max_ttl();
+        let store = args.store().open(&namespace.with_max_ttl(longest))?;
+        Ok(Self::of(store, key))
+    }
+
+    fn of(mut store: LeaseStore, key: Option<KeyCheck>) -> Self {
         // A station with another key file is refused by the store, as a server would be.
         if let Some(key) = key {
             store.seal(key);
@@ -136,6 +151,20 @@ impl Ledger {
             ..*grant
         };
         Ok(self.store.release(&[unused])?)
+    }
+}
+
+/// The namespace as it is stored. It is never made on the way: a new one in place of one that is lost would give node ids a
+/// second time.
+fn stored(args: &StoreArgs, name: &str) -> Result<Namespace, Failure> {
+    match args.find(name)? {
+        Some(namespace) => Ok(namespace),
+        None => Err(Failure::failed(format!(
+            "there is no namespace {name:?} in {}. If devices were given node ids in one, find that store, or restore it: a \
+             new one would give them a second time. If this line is new, make its namespace once: randflake lease init \
+             --namespace NAME --max-ttl 3660d --no-wait",
+            args.shown_url()?
+        ))),
     }
 }
 

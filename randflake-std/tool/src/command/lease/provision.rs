@@ -137,8 +137,7 @@ impl LeaseProvisionArgs {
     }
 
     fn ledger(&self, key: Option<&DeviceKey>) -> Result<Ledger, Failure> {
-        let store = self.store.open_ledger()?;
-        Ok(Ledger::new(store, key.map(|key| key.check)))
+        Ledger::open_of_layout(&self.store, key.map(|key| key.check))
     }
 
     /// Registers the device.

@@ -10,6 +10,9 @@ use randflake_std::randflake_core::{
 use crate::failure::Failure;
 use crate::number::{address, within};
 
+/// Most bytes of all pages: no device has as many, and all of them are in memory here.
+const MOST_BYTES: usize = 16 << 20;
+
 #[derive(Debug, clap::Args)]
 pub(super) struct RegionArgs {
     /// Where the pages of the horizon begin: a number, or 0x and hex digits
@@ -40,8 +43,15 @@ fn slot_size(text: &str) -> Result<u32, String> {
 
 impl RegionArgs {
     /// How many bytes all pages have.
-    pub(super) fn len(&self) -> usize {
-        self.pages as usize * self.page_size as usize
+    pub(super) fn len(&self) -> Result<usize, Failure> {
+        let bytes = self.geometry()?.bytes() as usize;
+        if bytes > MOST_BYTES {
+            return Err(Failure::usage(format!(
+                "--pages {} of --page-size {}: up to {MOST_BYTES} bytes are allowed together",
+                self.pages, self.page_size
+            )));
+        }
+        Ok(bytes)
     }
 
     pub(super) fn pages(&self) -> u32 {
@@ -73,7 +83,7 @@ impl RegionArgs {
     pub(super) fn provisioned(&self, first: HorizonRecord) -> Result<Vec<u8>, Failure> {
         let written = self.geometry()?.provisioned(first);
         // All of them: a page that keeps an older record would win over this one.
-        let mut bytes = vec![0xff; self.len()];
+        let mut bytes = vec![0xff; self.len()?];
         for (at, record) in written {
             bytes[at as usize..][..record.len()].copy_from_slice(&record);
         }

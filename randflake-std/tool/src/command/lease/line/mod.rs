@@ -104,7 +104,7 @@ impl LeaseLineArgs {
         };
         let key = self.factory.key()?;
         let mut table = Table::open(&self.table)?;
-        let mut ledger = Ledger::new(self.store.open_ledger()?, key.as_ref().map(|key| key.check));
+        let mut ledger = Ledger::open(&self.store, key.as_ref().map(|key| key.check))?;
         // A wrong address is refused before any node id is leased.
         let sample = grant(ledger.spec(), 0, self.factory.from(), place.until)?;
         self.factory
