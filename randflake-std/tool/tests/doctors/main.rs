@@ -9,6 +9,7 @@
 )]
 
 mod declared;
+mod line;
 mod planted;
 #[expect(dead_code, reason = "other tests do more with the tool")]
 #[path = "../cli/user.rs"]

@@ -1,0 +1,113 @@
+//! `lease line` with a ledger on a server, as several stations share it.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::thread;
+
+use harness::etcd::EtcdCluster;
+use harness::mariadb::MariadbServer;
+use harness::postgres::PostgresServer;
+use harness::redis::RedisServer;
+
+use crate::user::{Answer, User, objects, words};
+
+const STATIONS: usize = 3;
+const DEVICES: usize = 16;
+
+/// A station with the whole table.
+fn run(station: &User, url: &str) -> Answer {
+    let rows: Vec<_> = (0..DEVICES).map(|device| format!("{device:x}")).collect();
+    fs::write(
+        station.path("devices.csv"),
+        format!("device\n{}\n", rows.join("\n")),
+    )
+    .unwrap();
+    let line = "lease line devices.csv --out-dir images --page-size 4096 --horizon-at 0x8000 --grant-at 0x7000 --until \
+                2034-11-22 --json --store";
+    station.run(&[&words(line)[..], &[url]].concat())
+}
+
+/// Stations at once make each device once; and where the server lost its data, nothing is made.
+fn a_ledger_is_shared(url: &str, forget: impl FnOnce()) {
+    let init = "lease init --yes --no-wait --max-ttl 3660d --store";
+    let init = || User::new().run(&[&words(init)[..], &[url]].concat());
+    assert_eq!(init().status, Some(0));
+    let stations: Vec<_> = (0..STATIONS).map(|_| User::new()).collect();
+    let made: Vec<_> = thread::scope(|scope| {
+        let runs: Vec<_> = stations
+            .iter()
+            .map(|station| scope.spawn(|| run(station, url)))
+            .collect();
+        let answers = runs.into_iter().map(|run| run.join().unwrap());
+        answers.flat_map(|answer| objects(&answer.stdout)).collect()
+    });
+    for field in ["device", "node_id"] {
+        let given: BTreeSet<_> = made.iter().map(|made| made[field].to_string()).collect();
+        assert_eq!(
+            (made.len(), given.len()),
+            (DEVICES, DEVICES),
+            "{field}: {made:?}"
+        );
+    }
+    let leases = User::new()
+        .run(&["lease", "list", "--json", "--store", url])
+        .ok();
+    assert_eq!(
+        objects(&leases).len(),
+        DEVICES,
+        "node ids of devices that others made are given back"
+    );
+
+    forget();
+    let said = run(&User::new(), url).fails(1);
+    assert!(
+        said.contains("a new one would give them a second time"),
+        "{said}"
+    );
+    // Declared new by mistake: a station has images that it does not know.
+    assert_eq!(init().status, Some(0));
+    let images = |station: &&User| fs::read_dir(station.path("images")).unwrap().count();
+    let busiest = stations.iter().max_by_key(images).unwrap();
+    let said = run(busiest, url).fails(1);
+    assert!(said.contains("which the ledger does not know"), "{said}");
+}
+
+#[test]
+fn on_redis() {
+    let redis = RedisServer::start();
+    a_ledger_is_shared(&redis.url(), || {
+        assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
+    });
+}
+
+#[test]
+fn on_postgresql() {
+    let server = PostgresServer::start();
+    a_ledger_is_shared(&server.url("postgres"), || {
+        let mut client = server.client("postgres");
+        client
+            .batch_execute("DROP SCHEMA randflake CASCADE")
+            .unwrap();
+    });
+}
+
+#[test]
+fn on_mariadb() {
+    let server = MariadbServer::start();
+    let mut client = server.client(None);
+    client.query_drop("CREATE DATABASE line").unwrap();
+    a_ledger_is_shared(&server.url("line"), || {
+        client.query_drop("DROP DATABASE line").unwrap();
+        client.query_drop("CREATE DATABASE line").unwrap();
+    });
+}
+
+#[test]
+fn on_etcd() {
+    let cluster = EtcdCluster::start(1);
+    a_ledger_is_shared(&cluster.url(), || {
+        // All keys: from the first possible one on.
+        let all = r#"{"key":"AA==","range_end":"AA=="}"#;
+        cluster.members[0].post("kv/deleterange", all);
+    });
+}
