@@ -23,12 +23,10 @@ fn main() {
             writeln!(texts, "Status({number}) => c{text:?},").unwrap();
         }
     }
-    let [size, align] = ["RF_SIZE", "RF_ALIGN"].map(|name| defined(&header, name));
-    writeln!(
-        code,
-        "pub(crate) const SIZE: usize = {size};\npub(crate) const ALIGN: usize = {align};"
-    )
-    .unwrap();
+    for name in ["SIZE", "ALIGN", "FLASH_SIZE"] {
+        let number = defined(&header, &format!("RF_{name}"));
+        writeln!(code, "pub(crate) const {name}: usize = {number};").unwrap();
+    }
     writeln!(
         code,
         "pub(crate) fn text_of(status: Status) -> &'static CStr {{\n\

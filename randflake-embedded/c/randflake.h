@@ -83,7 +83,11 @@ enum {
     /** the ticket's counter is above 1073741823 */
     RF_TICKET_COUNTER = 21,
     /** the device is not provisioned: the memory of its grant is blank */
-    RF_NOT_PROVISIONED = 22
+    RF_NOT_PROVISIONED = 22,
+    /** the flash is not of 3 to 1024 pages, of up to 1 MiB and at least 4 slots, and slots of 8, 16 or 32 bytes */
+    RF_FLASH_PAGES = 23,
+    /** the flash was written by a library with another format: nothing was changed */
+    RF_FLASH_FORMAT = 24
 };
 
 /** Describes a status in English, as a constant string; "unknown status" for a number that is none. */
@@ -128,9 +132,11 @@ typedef struct rf_config {
 #if UINTPTR_MAX > 0xffffffffu
 #define RF_SIZE 256
 #define RF_ALIGN 128
+#define RF_FLASH_SIZE 80
 #else
 #define RF_SIZE 80
 #define RF_ALIGN 8
+#define RF_FLASH_SIZE 56
 #endif
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define RF_ALIGNED alignas(RF_ALIGN)
@@ -227,6 +233,49 @@ void rf_write_record(uint32_t unix_s, uint8_t record[RF_RECORD_SIZE]);
 
 /** Returns the horizon of a record, or 0 if it is none. */
 uint32_t rf_read_record(const uint8_t record[RF_RECORD_SIZE]);
+
+/** Raw flash memory that keeps the horizon: pages for this log alone, at least three, which it writes in turn.
+ *
+ * No id comes twice while fewer than three raises in a row were cut or failed, wherever. Fill in all but `content`, which
+ * is private and must be zero, call rf_flash_open, and give rf_config
+ *
+ *     .read_horizon = rf_flash_horizon, .raise_horizon = rf_flash_raise, .user = &flash
+ *
+ * (`uptime_s` gets the same pointer). */
+typedef struct rf_flash {
+    /** Bytes that are erased at once: at least 4 slots, at most 1 MiB. */
+    uint32_t page_size;
+    /** 3 to 1024. */
+    uint32_t pages;
+    /** 8, 16 or 32: what is programmed at once and only once, between two erases. */
+    uint32_t slot_size;
+    /** Each returns 0 when it is done, and another value when it failed: also a read of a word that a power cut has torn,
+     * where the part answers with a fault. `at` counts from the start of the log's pages; `len` is `slot_size`; `to` and
+     * `from` are aligned to 8 bytes. */
+    int32_t (*read)(void *context, uint32_t at, uint8_t *to, uint32_t len);
+    int32_t (*program)(void *context, uint32_t at, const uint8_t *from, uint32_t len);
+    /** Erases the page that begins at `at` to 0xff. */
+    int32_t (*erase)(void *context, uint32_t at);
+    /** Passed to the three. */
+    void *context;
+    uint32_t content[7];
+} rf_flash;
+
+RF_ASSERT(sizeof(rf_flash) == RF_FLASH_SIZE, size_of_rf_flash);
+
+/** Reads the log. Writes nothing. Call it at each start, before rf_init or rf_provision.
+ *
+ * Errors: RF_NULL, RF_FLASH_PAGES; RF_FLASH_FORMAT; RF_HORIZON_STORE when a read failed and no record is readable. */
+rf_status rf_flash_open(rf_flash *flash);
+
+/** The horizon of an rf_flash, or 0 before rf_flash_open and where no record is. */
+uint32_t rf_flash_horizon(void *flash);
+
+/** Raises the horizon of an rf_flash. The first call of a start erases a page, which stops a program that runs in the
+ * same flash: milliseconds, or a second on some parts.
+ *
+ * Errors: RF_HORIZON_STORE, try again; RF_NULL before rf_flash_open. */
+int32_t rf_flash_raise(void *flash, uint32_t unix_s);
 
 /** What an id holds. */
 typedef struct rf_parts {

@@ -7,6 +7,7 @@
 mod block;
 mod clock;
 mod config;
+mod flash;
 mod gate;
 mod horizon;
 mod init;

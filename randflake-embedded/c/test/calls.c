@@ -341,10 +341,10 @@ static void errors(void) {
     EXPECT(same(unknown, "unknown status"));
     EXPECT(same(rf_error_text(RF_OK), "no error"));
     EXPECT(same(rf_error_text(RF_NODE_ID), "the node id is above 131071"));
-    for (rf_status status = RF_OK; status <= RF_NOT_PROVISIONED; ++status) {
+    for (rf_status status = RF_OK; status <= RF_FLASH_FORMAT; ++status) {
         EXPECT(!same(rf_error_text(status), unknown));
     }
-    EXPECT(same(rf_error_text(RF_NOT_PROVISIONED + 1), unknown));
+    EXPECT(same(rf_error_text(RF_FLASH_FORMAT + 1), unknown));
     test("each_status_has_its_text");
 }
 

@@ -7,6 +7,7 @@ _Noreturn void run(void) {
     calls();
     vectors();
     tickets();
+    raw_flash(1);
 #endif
     preemption();
     finish();

@@ -16,6 +16,7 @@ int main(void) {
     calls();
     vectors();
     tickets();
+    raw_flash(20);
     threads();
     finish();
 }

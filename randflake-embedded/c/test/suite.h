@@ -26,6 +26,7 @@ _Noreturn void leave(bool failed);
 void calls(void);
 void vectors(void);
 void tickets(void);
+void raw_flash(uint32_t seeds);
 void threads(void);
 
 /* A device that is emulated in variables. */

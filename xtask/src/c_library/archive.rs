@@ -15,6 +15,17 @@ const OURS: [&str; 3] = ["rf_", "randflake", "sparx64"];
 /// What a program calls at least.
 const LEAST: [&str; 4] = ["rf_init", "rf_set_clock", "rf_renew", "rf_next"];
 
+/// The same with the horizon in raw flash.
+const WITH_FLASH: [&str; 7] = [
+    "rf_init",
+    "rf_set_clock",
+    "rf_renew",
+    "rf_next",
+    "rf_flash_open",
+    "rf_flash_horizon",
+    "rf_flash_raise",
+];
+
 /// Links all functions of the header, and `others`, as a program would that calls them; says what they take.
 pub(super) fn check(archive: &Path, target: &Target, others: &[&str]) -> Result<String, String> {
     let names = functions_of_header()?;
@@ -38,11 +49,12 @@ pub(super) fn check(archive: &Path, target: &Target, others: &[&str]) -> Result<
         Ok::<u64, String>(functions.iter().map(|(_, bytes)| bytes).sum())
     };
     Ok(format!(
-        "{}, bytes of code: rf_next {}, with {} {}, all of the header {}",
+        "{}, bytes of code: rf_next {}, with {} {}, in raw flash {}, all of the header {}",
         target.name,
         bytes(&["rf_next"])?,
         LEAST[..3].join(", "),
         bytes(&LEAST)?,
+        bytes(&WITH_FLASH)?,
         bytes(&all)?,
     ))
 }
