@@ -163,6 +163,22 @@ fn a_device_in_two_tables_gets_one_image() {
     // Once its image was taken away, too.
     fs::remove_file(line.image("images", "d0e5")).unwrap();
     refusals(&line.run("device\nd0e5\n", "images", "line.db"), 1);
+    // Registered for tickets.
+    let register = [
+        "lease",
+        "device",
+        "d0ea",
+        "--counter",
+        "0",
+        "--store",
+        &line.store("line.db"),
+    ];
+    line.user.run(&register).ok();
+    let said = refusals(&line.run("device\nd0ea\n", "images", "line.db"), 1);
+    assert!(
+        said.contains("it is registered already, by another run or for tickets"),
+        "{said}"
+    );
     // In one table.
     let said = line.run("device\nd0e8\nd0e9\n00D0E8\n", "images", "line.db");
     assert!(

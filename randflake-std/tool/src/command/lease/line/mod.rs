@@ -295,16 +295,22 @@ impl Run<'_> {
         })
     }
 
+    /// Why a device that the ledger has, and this folder not, gets no image here.
     fn made_elsewhere(&self, device: u64) -> String {
-        let lease = self.leases.get(&device).and_then(|grants| grants.last());
-        let has = lease.map_or_else(String::new, |lease| {
-            format!(", with node id {}", lease.node_id)
-        });
-        format!(
-            "its image was made before{has}, and is not in {}: take it from the folder of that run, or from the other \
-             station. Programmed a second time, it would make the same ids again: a device that lost its horizon, or \
-             whose image is lost, gets another node id by `randflake lease provision --device {device:016x}`",
-            self.folder.path().display()
-        )
+        let leases = self.leases.get(&device).into_iter().flatten();
+        match leases.last() {
+            Some(lease) => format!(
+                "its image was made before, with node id {}, and is not in {}: take it from the folder of that run, or from \
+                 the other station. Programmed a second time, it would make the same ids again: a device that lost its \
+                 horizon, or whose image is lost, gets another node id by `randflake lease provision --device {device:016x}`",
+                lease.node_id,
+                self.folder.path().display()
+            ),
+            // By `lease device`, for tickets; or another station has leased since this run began.
+            None => format!(
+                "it is registered already, by another run or for tickets: where it has no image, `randflake lease \
+                 provision --device {device:016x}` with a grant leases a node id for it"
+            ),
+        }
     }
 }
