@@ -94,15 +94,7 @@ impl Disk {
 
     /// Mounts what is left after a cut, once those who used it have ended.
     pub fn power_on(&self) {
-        let begun = Instant::now();
-        loop {
-            let unmounted = unmount(&self.path(), &[]);
-            if unmounted.status.success() {
-                break;
-            }
-            assert!(begun.elapsed() < PATIENCE, "{unmounted:?}");
-            thread::sleep(Duration::from_millis(10));
-        }
+        unmount_when_free(&self.path());
         self.mount();
     }
 }
@@ -111,6 +103,19 @@ impl Drop for Disk {
     fn drop(&mut self) {
         // `--lazy`: a test that failed may have left somebody.
         _ = unmount(&self.path(), &["--lazy"]);
+    }
+}
+
+/// Unmounts once nobody has a file open there: a process that another test forks has this one's, until it is another program.
+pub fn unmount_when_free(path: &Path) {
+    let begun = Instant::now();
+    loop {
+        let unmounted = unmount(path, &[]);
+        if unmounted.status.success() {
+            return;
+        }
+        assert!(begun.elapsed() < PATIENCE, "{unmounted:?}");
+        thread::sleep(Duration::from_millis(10));
     }
 }
 

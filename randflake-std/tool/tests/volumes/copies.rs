@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use harness::disk::{Disk, succeeds};
+use harness::disk::{Disk, succeeds, unmount_when_free};
 use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore, StoreError};
 
@@ -133,7 +133,7 @@ fn two_containers_of_one_image_are_quarantined() {
         .find(|finding| finding.name == "volume")
         .unwrap();
     assert_eq!(volume.value, "a container's own layer");
-    succeeds(Command::new("umount").arg(&built));
+    unmount_when_free(&built);
     let image = format!("{}:{}", disk.path().join("layer").display(), base.display());
     for name in ["first", "second"] {
         let path = container(name, &image, &format!("own-{name}")).join("leases.db");
