@@ -14,6 +14,11 @@ pub(crate) fn now() -> Duration {
     now.unwrap_or_default()
 }
 
+/// A time in whole milliseconds.
+pub(crate) fn whole_ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
 /// Unix milliseconds of `2024-12-09` or `2024-12-09T01:04:57Z`, in UTC.
 pub(crate) fn unix_ms(text: &str) -> Option<u64> {
     const DAY: usize = "2024-12-09".len();

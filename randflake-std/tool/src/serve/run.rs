@@ -287,7 +287,9 @@ fn reload(service: &Service, tls: Option<&Tls>, always: bool) {
             now => format!("the tokens were read again: {now}, before {before}"),
         }),
         Ok(false) => {}
-        Err(failure) => say(&format!("warning: the tokens stay as they were: {failure}")),
+        Err(failure) => say(&format!(
+            "warning: the tokens stay as they were, revoked ones too, until their file is right: {failure}"
+        )),
     }
     match tls.map(|tls| tls.reload(always)) {
         Some(Ok(true)) => say("new connections use the certificates that were read now"),

@@ -265,7 +265,7 @@ fn that_the_file_is_gone_is_said() {
     let server = Server::start_with(home, &["--tokens", "tokens"]);
     let path = server.home().path("tokens");
     fs::rename(&path, server.home().path("away")).unwrap();
-    let told = "warning: the tokens stay as they were: the tokens, tokens: ";
+    let told = "warning: the tokens stay as they were, revoked ones too, until their file is right: the tokens, tokens: ";
     server.home().wait_for(told);
     assert!(
         server

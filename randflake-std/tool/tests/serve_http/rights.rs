@@ -14,6 +14,19 @@ fn server() -> (Server, [String; 4]) {
 }
 
 #[test]
+fn a_token_of_namespaces_that_are_not_served_is_told_so() {
+    let (server, tokens) = Server::with_tokens(&[["shop", "ids", "orders"]]);
+    for (path, status, kind) in [
+        ("/v1/ids", 400, "invalid"),
+        ("/v1/ids?namespace=orders", 404, "unknown_namespace"),
+    ] {
+        let detail = server.get_as(&tokens[0], path).problem(status, kind);
+        let told = "none of those that the token \"shop\" may use is served here";
+        assert!(detail.contains(told), "{detail}");
+    }
+}
+
+#[test]
 fn a_token_gets_what_its_scopes_and_namespaces_have() {
     let (server, [ids, leases, inspect, admin]) = server();
     let paths = [

@@ -20,6 +20,7 @@ use randflake_std::{DEFAULT_TTL, MAX_TOLERANCE_MS};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::date::whole_ms;
 use crate::failure::Failure;
 use crate::output::stdout;
 use crate::store::StoreArgs;
@@ -149,7 +150,7 @@ impl LeaseDocument {
             namespace: namespace.name().to_owned(),
             holder,
             // With it a program without a right clock can tell how long the leases last.
-            now_unix_ms: super::snapshot::ms(now),
+            now_unix_ms: whole_ms(now),
             epoch_unix_ms: spec.epoch_unix_ms(),
             tick_ms: spec.tick_ms(),
             leases: leases.iter().map(entry).collect(),

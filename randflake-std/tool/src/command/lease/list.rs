@@ -8,7 +8,8 @@ use randflake_std::date::{span, utc};
 use randflake_std::lease::Record;
 use serde::Serialize;
 
-use super::snapshot::{Snapshot, ms};
+use super::snapshot::Snapshot;
+use crate::date::whole_ms;
 use crate::failure::{Failure, say};
 use crate::output::{stdout, visible};
 use crate::store::StoreArgs;
@@ -78,11 +79,11 @@ impl<'a> LeaseRow<'a> {
         Self {
             node: record.grant.node_id,
             live: snapshot.is_live(record),
-            start_unix_ms: ms(snapshot.start(record)),
-            end_unix_ms: ms(snapshot.end(record)),
+            start_unix_ms: whole_ms(snapshot.start(record)),
+            end_unix_ms: whole_ms(snapshot.end(record)),
             start_utc: utc(snapshot.start(record)),
             end_utc: utc(snapshot.end(record)),
-            remaining_ms: ms(snapshot.remaining(record)),
+            remaining_ms: whole_ms(snapshot.remaining(record)),
             fencing_token: record.grant.fencing_token,
             contested: record.contested,
             holder: &record.holder,

@@ -8,8 +8,9 @@ use randflake_std::date::{span, utc};
 use randflake_std::lease::{Namespace, NamespaceList, Quarantine};
 use serde::Serialize;
 
-use super::snapshot::{Snapshot, ms};
+use super::snapshot::Snapshot;
 use crate::command::equal_ids::{namespaces_with_equal_ids, quoted};
+use crate::date::whole_ms;
 use crate::failure::{Failure, say};
 use crate::layout::described;
 use crate::output::{stdout, visible};
@@ -107,8 +108,8 @@ impl LeaseNamespacesArgs {
             layout: described(&namespace),
             live: snapshot.live().count(),
             total: namespace.node_ids(),
-            longest_ttl_ms: ms(namespace.max_ttl()),
-            quarantine_until_unix_ms: quarantine.map(|Quarantine { until, .. }| ms(until)),
+            longest_ttl_ms: whole_ms(namespace.max_ttl()),
+            quarantine_until_unix_ms: quarantine.map(|Quarantine { until, .. }| whole_ms(until)),
             equal_ids_with: equal.into_iter().map(str::to_owned).collect(),
         }))
     }

@@ -94,8 +94,3 @@ impl Snapshot {
         self.end(record).saturating_sub(self.now)
     }
 }
-
-/// Converts a duration to whole milliseconds.
-pub(crate) fn ms(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}

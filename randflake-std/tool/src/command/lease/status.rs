@@ -6,7 +6,8 @@ use core::time::Duration;
 use randflake_std::date::{span, utc};
 use serde::Serialize;
 
-use super::snapshot::{Snapshot, ms};
+use super::snapshot::Snapshot;
+use crate::date::whole_ms;
 use crate::failure::Failure;
 use crate::layout::described;
 use crate::output::{print, visible};
@@ -51,10 +52,10 @@ impl LeaseStatusArgs {
             version: store.version()?,
             live: snapshot.live().count(),
             total: store.namespace().node_ids(),
-            soonest_end_unix_ms: soonest.map(ms),
+            soonest_end_unix_ms: soonest.map(whole_ms),
             // By the store's clock: the reader's may differ.
-            soonest_end_in_ms: soonest.map(|end| ms(end.saturating_sub(snapshot.now()))),
-            quarantine_until_unix_ms: quarantine.map(|quarantine| ms(quarantine.until)),
+            soonest_end_in_ms: soonest.map(|end| whole_ms(end.saturating_sub(snapshot.now()))),
+            quarantine_until_unix_ms: quarantine.map(|quarantine| whole_ms(quarantine.until)),
             quarantine: quarantine.map(|quarantine| quarantine.to_string()),
         };
         print(&status, self.json)

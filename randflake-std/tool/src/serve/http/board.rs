@@ -12,9 +12,9 @@ use tokio::sync::Mutex;
 
 use super::forecasts::ShownForecast;
 use super::status::{NodeIdCounts, NodeIdState};
-use super::whole_ms;
 use crate::command::lease::Snapshot;
 use crate::date;
+use crate::date::whole_ms;
 use crate::limits;
 use crate::serve::service::Service;
 use crate::serve::service::served_namespace::ServedNamespace;

@@ -9,6 +9,7 @@ use super::body::{Json, MAX_LEN, json};
 use super::request::ApiRequest;
 use super::status::NodeIdState;
 use crate::command::lease::{LeaseDocument, LeaseRow};
+use crate::date::whole_ms;
 use crate::serve::access::Weight;
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{AcquireParameters, LeaseQuery, MAX_LEASES};
@@ -95,7 +96,7 @@ pub(super) async fn list(request: ApiRequest) -> Result<Response, Refusal> {
     });
     let page = LeasePage {
         namespace,
-        now_unix_ms: super::whole_ms(snapshot.now()),
+        now_unix_ms: whole_ms(snapshot.now()),
         leases: leases.collect(),
         next: listed.next,
     };

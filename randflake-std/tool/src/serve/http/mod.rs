@@ -194,10 +194,6 @@ impl Http {
     }
 }
 
-fn whole_ms(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
 impl Protocol for Http {
     const COST: usize = COST;
 

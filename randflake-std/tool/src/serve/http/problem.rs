@@ -5,6 +5,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
+use crate::date::whole_ms;
 use crate::output::visible;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
 
@@ -28,7 +29,7 @@ impl IntoResponse for Refusal {
             status: kind.http(),
             // It may have names of a client's document, as they stand there.
             detail: &visible(&self.message),
-            retry_in_ms: retry_in.map(super::whole_ms),
+            retry_in_ms: retry_in.map(whole_ms),
         };
         // It has strings and numbers only.
         let body = serde_json::to_vec(&document).unwrap_or_default();
@@ -40,7 +41,7 @@ impl IntoResponse for Refusal {
         headers.insert(CONTENT_TYPE, constant("application/problem+json"));
         headers.insert(CACHE_CONTROL, constant("no-store"));
         if let Some(wait) = retry_in {
-            let seconds = super::whole_ms(wait).div_ceil(1_000);
+            let seconds = whole_ms(wait).div_ceil(1_000);
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         // RFC 6750: who has sent no token is not told that it was wrong.

@@ -50,13 +50,13 @@ impl ApiRequest {
         if let Some(name) = self.query.text("namespace") {
             return Ok(name);
         }
-        let spaces = self.app.service.spaces().map(|space| space.name());
-        let seen: Vec<_> = spaces.filter(|name| self.principal.sees(name)).collect();
-        match seen[..] {
-            [only] => Ok(only),
+        let service = &self.app.service;
+        let mut spaces = service.spaces_of(&self.principal);
+        match (spaces.next(), spaces.next()) {
+            (Some(only), None) => Ok(only.name()),
             _ => Err(Refusal::invalid(format!(
-                "the parameter namespace is missing: served: {}",
-                seen.join(", ")
+                "the parameter namespace is missing: {}",
+                service.served(&self.principal)
             ))),
         }
     }

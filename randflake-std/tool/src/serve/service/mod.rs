@@ -116,14 +116,24 @@ impl Service {
         // Rights first: whether there is a namespace is told only to those who may use one of that name.
         principal.check(scope, name)?;
         self.spaces.get(name).ok_or_else(|| {
-            let names = self.spaces.keys().map(String::as_str);
-            let names: Vec<_> = names.filter(|name| principal.sees(name)).collect();
-            let message = format!(
-                "there is no namespace {name:?}: served: {}",
-                names.join(", ")
-            );
+            let message = format!("there is no namespace {name:?}: {}", self.served(principal));
             Refusal::new(RefusalKind::UnknownNamespace, message)
         })
+    }
+
+    /// Says which namespaces there are for a client.
+    pub(crate) fn served(&self, principal: &Principal) -> String {
+        let names: Vec<_> = self
+            .spaces_of(principal)
+            .map(|space| space.name())
+            .collect();
+        match *names {
+            [] => format!(
+                "none of those that the token {:?} may use is served here",
+                principal.name()
+            ),
+            _ => format!("served: {}", names.join(", ")),
+        }
     }
 
     /// Fills a buffer with new ids, within a time: all of it, or none is answered.
