@@ -14,7 +14,6 @@ use super::look_again::LookAgain;
 use super::phase::Wake;
 use super::scale::Scale;
 use super::shared::SharedHandle;
-use super::slots::Slot;
 use super::store_client::StoreClient;
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
 use crate::clock::wall_exact;
@@ -154,7 +153,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let namespace = self.client.namespace();
         let slots = self.shared.slots.read();
         let held = self.holdings.iter().filter(|holding| holding.held);
-        let issuers = held.filter_map(|holding| slots.get(holding.slot)?.get());
+        let issuers = held.filter_map(|holding| slots.value(holding.slot));
         let remaining = issuers.map(Issuer::remaining);
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
         // Without a live lease it stays as it was: alerts compare it with the time of the scrape.
@@ -187,7 +186,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let slots = self.shared.slots.read();
         let mut losses = Vec::new();
         for holding in self.holdings.iter_mut().filter(|holding| holding.held) {
-            let issuer = slots.get(holding.slot).and_then(Slot::get);
+            let issuer = slots.value(holding.slot);
             if let Some(issuer) = issuer.filter(|issuer| !issuer.is_of(generation)) {
                 self.shared.lose(issuer);
                 holding.lost(Loss::Contested, self.client.namespace());
@@ -231,7 +230,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let held = self.holdings.iter_mut().filter(|holding| holding.held);
         // By position: `ends` has the order of `grants`, and that is the one of `holdings`.
         for (holding, end) in held.zip(renewed.ends) {
-            let Some(issuer) = slots.get(holding.slot).and_then(Slot::get) else {
+            let Some(issuer) = slots.value(holding.slot) else {
                 continue;
             };
             let end = match end {
@@ -278,7 +277,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let mut to_release = Vec::new();
         let ending = self.holdings.iter_mut().filter(|holding| holding.ending);
         for (holding, (grant, issuer)) in ending.zip(acquired) {
-            let former = slots.get(holding.slot).and_then(Slot::get);
+            let former = slots.value(holding.slot);
             // The new one is in place before the former one is sealed, so that no caller finds the slot sealed in between.
             self.shared.slots.replace(holding.slot, issuer);
             to_release.extend(former.and_then(|former| holding.retire(&self.shared, former)));
@@ -311,7 +310,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let slots = self.shared.slots.read();
         // All are sealed before the first is released: the store grants a released node id at once.
         let retired = self.holdings.iter().filter_map(|holding| {
-            let issuer = slots.get(holding.slot)?.get()?;
+            let issuer = slots.value(holding.slot)?;
             holding.retire(&self.shared, issuer)
         });
         let grants: Vec<Grant> = retired.collect();

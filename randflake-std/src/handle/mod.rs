@@ -38,7 +38,6 @@ use id_wait::IdWait;
 pub use losses::Losses;
 use phase::HandlePhase;
 use shared::SharedHandle;
-use slots::Slot;
 
 use crate::vocabulary::StoreError;
 
@@ -191,7 +190,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
             };
         }
         let slots = shared.slots.read();
-        let issuers = slots.iter().filter_map(Slot::get);
+        let issuers = slots.values();
         let phase = shared.phase.lock();
         LeaseStatus {
             // The longest: as long as one lease is live, ids are issued.
@@ -250,7 +249,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
         }
         let slots = shared.slots.read();
         let generation = shared.generation.now();
-        let issuers = slots.iter().filter_map(Slot::get);
+        let issuers = slots.values();
         // A lease from before a copy has time left, but issues nothing any more.
         let current = issuers.filter(|issuer| issuer.is_of(generation));
         let remaining = current.map(issuer::Issuer::remaining).max();

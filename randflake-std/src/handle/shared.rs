@@ -11,7 +11,7 @@ use super::demand::Demand;
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
 use super::phase::PhaseCell;
-use super::slots::{Slot, Slots};
+use super::slots::Slots;
 use crate::clock::{AnchoredClock, MonotonicTime, is_coarse};
 use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
@@ -134,7 +134,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         let first = tick.and_then(|tick| {
             self.blocks.refill(tick, |thread_block| {
                 let slots = self.slots.read();
-                let issuer = slots.get(self.last_used())?.get()?;
+                let issuer = slots.value(self.last_used())?;
                 // Before anything is taken: what is sealed or copied meanwhile is dropped.
                 let stamp = self.stamp();
                 if !issuer.is_of(stamp.generation) {
@@ -249,7 +249,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     /// Whether some lease was requested in another generation than this.
     fn has_other_than(&self, generation: u64) -> bool {
         let slots = self.slots.read();
-        let mut issuers = slots.iter().filter_map(Slot::get);
+        let mut issuers = slots.values();
         issuers.any(|issuer| !issuer.is_of(generation))
     }
 
@@ -333,7 +333,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             return Ok(());
         }
         // The keeper has sealed them, unless a panic in the store has ended it.
-        for issuer in self.slots.read().iter().filter_map(Slot::get) {
+        for issuer in self.slots.read().values() {
             self.seal(issuer);
         }
         self.phase.lock().release_error.take().map_or(Ok(()), Err)

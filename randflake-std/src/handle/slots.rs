@@ -18,9 +18,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[derive(Debug)]
 pub(super) struct Slots<T> {
     /// Slots that keep former values until the end, or none.
-    lasting: Box<[Slot<T>]>,
+    lasting: Box<[SlotCell<T>]>,
     /// Slots whose readers are counted, or none.
-    changing: Box<[Slot<T>]>,
+    changing: Box<[SlotCell<T>]>,
     /// Number of threads that are reading the changing slots.
     readers: AtomicUsize,
     /// Former values, each from `Box::into_raw` and listed once.
@@ -29,7 +29,7 @@ pub(super) struct Slots<T> {
 
 /// A slot. A reference to it gives the right to read it: see [`Slots::read`].
 #[derive(Debug)]
-pub(super) struct Slot<T>(AtomicPtr<T>);
+pub(super) struct SlotCell<T>(AtomicPtr<T>);
 
 // SAFETY: they own their values as a `Vec<Box<T>>` would; the lock guards the list.
 unsafe impl<T: Send + Sync> Send for Slots<T> {}
@@ -39,18 +39,25 @@ unsafe impl<T: Send + Sync> Sync for Slots<T> {}
 impl<T> Slots<T> {
     /// Creates a slot per value. Former values are kept until the end.
     pub(super) fn lasting(values: Vec<T>) -> Self {
-        Self::new(values.into_iter().map(Slot::new).collect(), Box::default())
+        Self::new(
+            values.into_iter().map(SlotCell::new).collect(),
+            Box::default(),
+        )
     }
 
     /// Creates `count` slots, the first ones with values. Former values are freed by [`reclaim`](Slots::reclaim).
     pub(super) fn changing(values: Vec<T>, count: usize) -> Self {
-        let vacant = core::iter::repeat_with(Slot::vacant);
+        let vacant = core::iter::repeat_with(SlotCell::vacant);
         // All at once, a pointer each: readers follow the slice without a lock, so it cannot grow.
-        let slots = values.into_iter().map(Slot::new).chain(vacant).take(count);
+        let slots = values
+            .into_iter()
+            .map(SlotCell::new)
+            .chain(vacant)
+            .take(count);
         Self::new(Box::default(), slots.collect())
     }
 
-    fn new(lasting: Box<[Slot<T>]>, changing: Box<[Slot<T>]>) -> Self {
+    fn new(lasting: Box<[SlotCell<T>]>, changing: Box<[SlotCell<T>]>) -> Self {
         Self {
             lasting,
             changing,
@@ -71,7 +78,7 @@ impl<T> Slots<T> {
     }
 
     #[inline]
-    fn all(&self) -> &[Slot<T>] {
+    fn all(&self) -> &[SlotCell<T>] {
         if self.counts() {
             &self.changing
         } else {
@@ -140,7 +147,7 @@ fn free<T>(values: impl Iterator<Item = NonNull<T>>) {
     }
 }
 
-impl<T> Slot<T> {
+impl<T> SlotCell<T> {
     fn new(value: T) -> Self {
         Self(AtomicPtr::new(Box::into_raw(Box::new(value))))
     }
@@ -174,8 +181,21 @@ impl<T> Drop for Slots<T> {
 #[derive(Debug)]
 pub(super) struct SlotsReader<'a, T>(&'a Slots<T>);
 
+impl<T> SlotsReader<'_, T> {
+    /// The value of a slot; `None` if that is vacant.
+    #[inline]
+    pub(super) fn value(&self, index: usize) -> Option<&T> {
+        self.get(index)?.get()
+    }
+
+    /// The values in use.
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> + Clone {
+        self.iter().filter_map(SlotCell::get)
+    }
+}
+
 impl<T> Deref for SlotsReader<'_, T> {
-    type Target = [Slot<T>];
+    type Target = [SlotCell<T>];
 
     #[inline]
     fn deref(&self) -> &Self::Target {

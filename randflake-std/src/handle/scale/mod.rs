@@ -14,7 +14,6 @@ use super::demand::Demand;
 use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
 use super::holding::Holding;
 use super::keeper::{LeaseKeeper, failure_pause};
-use super::slots::Slot;
 use crate::clock::is_coarse;
 use crate::observability::{events, metrics};
 use crate::vocabulary::{NodeIds, StoreError};
@@ -159,7 +158,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let slots = self.shared.slots.read();
         let (mut active, mut used) = (0, 0);
         for holding in &mut self.holdings {
-            let issuer = slots.get(holding.slot).and_then(Slot::get);
+            let issuer = slots.value(holding.slot);
             let Some(position) = issuer.and_then(|issuer| issuer.sequencer.position()) else {
                 continue;
             };
@@ -253,7 +252,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             .split_off(usize::try_from(kept).unwrap_or(usize::MAX));
         let slots = self.shared.slots.read();
         let retire = |holding: &Holding| {
-            let issuer = slots.get(holding.slot)?.get()?;
+            let issuer = slots.value(holding.slot)?;
             let grant = holding.retire(&self.shared, issuer);
             // After the seal, so that a caller who still has the issuer is refused by it.
             self.shared.slots.vacate(holding.slot);
