@@ -80,7 +80,7 @@ const HALF: u64 = 1 << 63;
 /// Set of keys to read: one key or a range of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Keys {
-    /// A single key.
+    /// One key, of any kind.
     One(Key),
     /// Records of a range of node ids.
     Nodes(RangeInclusive<u32>),

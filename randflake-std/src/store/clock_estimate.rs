@@ -12,7 +12,7 @@ use randflake_core::Clock;
 use crate::clock::MonotonicTime;
 use crate::rules::{ClockWindow, LEAP};
 
-/// This machine's clocks.
+/// Wall clock and monotonic clock of this machine.
 #[derive(Clone, Default)]
 pub(crate) struct Machine {
     /// The clock that the store's is compared with; `None` if the store has no clock of its own.

@@ -159,6 +159,8 @@ fn debug_of_every_error_is_its_sentence_its_causes_and_its_variant() {
         let path = path.split('<').next().unwrap();
         names.remove(path.rsplit("::").next().unwrap());
     }
+    // Of firmware, where sentences take room: its `Debug` is derived.
+    names.remove("FlashHorizonError");
     assert!(names.is_empty(), "not looked at: {names:?}");
 }
 

@@ -20,7 +20,7 @@ pub(super) use self::driver::{
     DatabaseSession, Driver, ServerState, TextsByKey, emptied, whole_pages,
 };
 pub(super) use self::failure::{DatabaseFailure, Sort, pooled};
-use self::runtime::{Blocking, ended};
+use self::runtime::{StoreRuntime, ended};
 use self::values::check_version;
 pub(super) use self::values::{SingleUpdate, SqlValue, TABLES, expected, key, window};
 use crate::store::url::Location;
@@ -38,7 +38,7 @@ pub(in crate::store) struct Database<D: Driver> {
     /// Driver and session; none during an operation.
     // Before the runtime, which its socket belongs to.
     client: Option<DatabaseClient<D>>,
-    runtime: Blocking,
+    runtime: StoreRuntime,
     place: String,
     namespace: String,
     has_own_clock: bool,
@@ -68,7 +68,7 @@ impl<D: Driver> Database<D> {
         };
         Ok(Self {
             client: Some(client),
-            runtime: Blocking::new()?,
+            runtime: StoreRuntime::new()?,
             place: format!("{} at {}", D::PLACE, location.address),
             namespace: namespace.name().to_owned(),
             has_own_clock,
@@ -132,7 +132,7 @@ impl<D: Driver> Database<D> {
         work: impl AsyncFnOnce(&mut DatabaseClient<D>) -> Result<T, DatabaseFailure> + Send + 'static,
     ) -> Result<T, EngineError> {
         if self.runtime.is_inherited() {
-            let runtime = Blocking::new()?;
+            let runtime = StoreRuntime::new()?;
             if let Some(client) = &mut self.client {
                 // To drop it would say goodbye on the parent's connection.
                 mem::forget(client.session.take());

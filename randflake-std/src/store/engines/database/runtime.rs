@@ -15,7 +15,7 @@ use crate::vocabulary::EngineError;
 type Job = Box<dyn FnOnce() + Send>;
 
 /// A runtime of one store's own, without threads: it runs while somebody waits in a call.
-pub(super) struct Blocking {
+pub(super) struct StoreRuntime {
     runtime: Option<Arc<Runtime>>,
     /// The thread that waits for callers within a runtime, once there was one.
     helper: Option<Sender<Job>>,
@@ -23,7 +23,7 @@ pub(super) struct Blocking {
     process: u32,
 }
 
-impl Blocking {
+impl StoreRuntime {
     pub(super) fn new() -> Result<Self, EngineError> {
         let runtime = runtime::Builder::new_current_thread()
             // Time too: the limits of operations are timers of this runtime.
@@ -91,7 +91,7 @@ pub(super) fn ended() -> EngineError {
     EngineError::unavailable("the thread of the store has ended")
 }
 
-impl Drop for Blocking {
+impl Drop for StoreRuntime {
     fn drop(&mut self) {
         let (runtime, helper) = (self.runtime.take(), self.helper.take());
         if self.is_inherited() {
@@ -104,9 +104,9 @@ impl Drop for Blocking {
     }
 }
 
-impl Debug for Blocking {
+impl Debug for StoreRuntime {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("Blocking")
+        f.write_str("StoreRuntime")
     }
 }
 
@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn one_thread_waits_for_all_callers_within_a_runtime() {
         let outer = runtime::Builder::new_multi_thread().build().unwrap();
-        let waiting = |blocking: &mut Blocking| {
+        let waiting = |blocking: &mut StoreRuntime| {
             let waits = |runtime: &Runtime| runtime.block_on(async { thread::current().id() });
             blocking.wait(waits).unwrap()
         };
-        let mut blocking = Blocking::new().unwrap();
+        let mut blocking = StoreRuntime::new().unwrap();
         assert_eq!(waiting(&mut blocking), thread::current().id());
         let ids = outer.block_on(async move {
             let (mut blocking, first) = tokio::task::spawn_blocking(move || {

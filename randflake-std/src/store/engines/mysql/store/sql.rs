@@ -31,7 +31,7 @@ impl Sql {
         self
     }
 
-    /// Appends another part.
+    /// Appends another part of a statement.
     pub(super) fn then(mut self, part: &Self) -> Self {
         self.0.push_str(&part.0);
         self
