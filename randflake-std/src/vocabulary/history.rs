@@ -267,24 +267,6 @@ impl History {
         }
     }
 
-    /// How many node ids were leased at a time, as time since the Unix epoch; none if the history does not reach back so
-    /// far.
-    #[must_use]
-    pub fn live_at(&self, unix: Duration) -> Option<u64> {
-        let tick = self.spec.tick_at(unix)?;
-        let mut live = 0;
-        for node_id in self.node_ids.keys() {
-            match self.explain(*node_id, tick) {
-                Explanation::Held(_) => live += 1,
-                Explanation::Nobody | Explanation::Ahead => {}
-                // One node id that is unknown would make the count too low.
-                Explanation::Unknown { .. } => return None,
-            }
-        }
-        // A node id without a record counts as free, which is certain only since `known_from`.
-        (self.known_from <= tick).then_some(live)
-    }
-
     /// The leases in the order of node ids and starts.
     pub fn leases(&self) -> impl Iterator<Item = &PastLease> {
         self.node_ids.values().flat_map(|it| &it.leases)

@@ -83,7 +83,6 @@ pub(crate) fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
     // The store's other node ids have no part in it.
     let all = patiently(|| store.history(0..=u32::MAX)).unwrap();
     assert_eq!(all.leases().count(), 3);
-    assert_eq!(all.live_at(all.now()), Some(1));
     assert_eq!(all.explain(NODE + 1, second.start), Explanation::Nobody);
 }
 
