@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{MORE_TARGETS, NAME, PACKAGES, Package, Refusal, said};
+use super::{MORE_TARGETS, NAME, PACKAGES, Package, Refusal, copy, said};
 use crate::c_library::build::{EXAMPLE, clang_target, linker, machine, scripts};
 use crate::c_library::{out, test_folder};
 use crate::cargo::program;
@@ -60,11 +60,11 @@ pub(crate) fn run(report: &mut Report, clang: &Path) {
             continue;
         }
         (package.check)(report, &customer);
-        for target in package.targets() {
-            customer.link_and_run(report, package, target);
-        }
         for refusal in package.refused {
             customer.see_refusal(report, package, refusal);
+        }
+        for target in package.targets() {
+            customer.link_and_run(report, package, target);
         }
     }
 }
@@ -112,10 +112,25 @@ impl Customer<'_> {
         command
     }
 
+    /// Takes the archives of all other targets out of the package: a linker may take one for another without a word.
+    fn leave_only(&self, target: &Target) -> Result<(), String> {
+        let (there, all) = (self.package().join("lib"), self.scratch.join("lib"));
+        if all.is_dir() {
+            fs::remove_dir_all(&there).map_err(said(&there))?;
+        } else {
+            fs::rename(&there, &all).map_err(said(&there))?;
+        }
+        let archive = Path::new(target.name).join("librandflake.a");
+        copy(&all.join(&archive), &there.join(&archive))
+    }
+
     fn link_and_run(&self, report: &mut Report, package: &Package, target: &Target) {
         let what = format!("{}, {}", package.name, target.name);
         let build = self.build((package.choice)(target), clang_target(target), target);
-        let steps = match (package.build)(&build) {
+        let steps = match self
+            .leave_only(target)
+            .and_then(|()| (package.build)(&build))
+        {
             Ok(steps) => steps,
             Err(error) => {
                 report.verdict(&what, Err(error));
