@@ -205,7 +205,15 @@ impl StoreArgs {
     /// The URL that was given, or that is in the file.
     fn given_url(&self) -> Result<Option<String>, Failure> {
         let Some(path) = &self.store_file else {
-            return Ok(self.store.clone().map(|GivenUrl(url)| url));
+            let url = self.store.clone().map(|GivenUrl(url)| url);
+            // Such as from a line `RANDFLAKE_STORE=$STORE` where nothing has set the latter.
+            if url.as_deref() == Some("") {
+                return Err(Failure::usage(
+                    "--store or RANDFLAKE_STORE is given, and empty: give the URL of the store, or leave it out for the file in \
+                     the state directory",
+                ));
+            }
+            return Ok(url);
         };
         let wrong = |problem: &str| Failure::failed(format!("{}: {problem}", path.display()));
         let opened = private_file::open_key(path);

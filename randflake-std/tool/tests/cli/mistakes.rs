@@ -238,6 +238,13 @@ fn what_is_refused_at_once_makes_no_secret() {
         user.run(&words(&format!("generate {mistake}"))).fails(2);
         assert!(!user.path("state").exists(), "{mistake}");
     }
+    let empty = [("RANDFLAKE_STORE", "")];
+    let said = user.run_in(&empty, &["generate"]).fails(2);
+    assert!(
+        said.contains("RANDFLAKE_STORE is given, and empty"),
+        "{said}"
+    );
+    assert!(!user.path("state").exists());
 }
 
 /// A named pipe would be waited for, and a device has no end.

@@ -34,10 +34,27 @@ pub(super) fn expiry(text: &str) -> Result<Expiry, String> {
     if text == "never" {
         return Ok(Expiry::Never);
     }
-    if let Some(unix_ms) = date::unix_ms(text) {
-        return Ok(Expiry::At(Duration::from_millis(unix_ms)));
+    if let Some(unix) = date::unix_ms(text).map(Duration::from_millis) {
+        // A slip in the year: the token would be refused from the first request on.
+        if unix <= date::now() {
+            return Err("it is over already: a later date is allowed".to_owned());
+        }
+        return Ok(Expiry::At(unix));
     }
     date::duration(text).map(Expiry::In).map_err(|_| {
         "a date such as 2026-12-31, a time such as 90d from now, or never are allowed".to_owned()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_does_not_expire_before_it_is_made() {
+        assert!(expiry("2020-01-01").unwrap_err().contains("a later date"));
+        for later in ["2999-12-31", "90d", "never"] {
+            expiry(later).unwrap();
+        }
+    }
 }
