@@ -50,7 +50,7 @@ pub(crate) fn run(report: &mut Report) {
         return;
     }
     on_this_machine(report);
-    let clang = report.tool(&CLANG, "the C library on microcontrollers");
+    let clang = report.tool(&CLANG, "the C library on microcontrollers and its packages");
     let gcc = report.tool(&GCC, "the C library's header, by gcc");
     if let (Some(clang), Some(gcc)) = (&clang, &gcc) {
         header::check(report, [clang, gcc]);
