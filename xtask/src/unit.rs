@@ -1,6 +1,7 @@
 //! `unit`: the tests of each crate with all features, examples in the docs among them, those of the tasks, and each case
 //! of the benchmarks once.
 
+use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::cargo::cargo;
@@ -26,9 +27,11 @@ pub(crate) fn tests(report: &mut Report, left_out: &[&str]) {
         ("examples in docs".to_owned(), host(&["--doc"])),
         ("xtask".to_owned(), cargo(&["test", "--package", "xtask"])),
     ];
+    // `--test NAME` is the program of that name in each crate: the first group has them all.
+    let mut taken = BTreeSet::new();
     for library in published() {
         let mut programs = library.test_programs();
-        programs.retain(|name| !left_out.contains(&name.as_str()));
+        programs.retain(|name| !left_out.contains(&&**name) && taken.insert(name.clone()));
         let mut tests = host(&["--no-fail-fast"]);
         tests.args(programs.iter().flat_map(|name| ["--test", name]));
         // Without a name cargo would run all that there is.
