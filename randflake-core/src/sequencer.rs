@@ -334,7 +334,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     fn terms(&self, tolerance: u32) -> StepTerms<W::Value> {
         StepTerms {
             start: self.start(),
-            length: self.length.load(),
+            // Relaxed: a length that was extended meanwhile only refuses what the next call may issue.
+            length: self.length.load_relaxed(),
             tolerance,
             sequence_bits: self.spec().sequence_bits(),
         }

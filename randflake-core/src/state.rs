@@ -56,19 +56,17 @@ pub(crate) fn step<V: Word>(
     // own. So the tolerance is used only by a burst or a clock that stepped back.
     let last = V::saturate(last);
     if elapsed > last {
-        // The word stands at the first position of the very next tick: the tick before was used up, and the clock has not
-        // stepped back. Anything further ahead is a clock that is behind.
-        let is_first = next == elapsed.shl(terms.sequence_bits);
-        return Err(if is_first && elapsed.previous() == Some(last) {
+        // The last position issued is of the clock's tick, which is used up. Otherwise the clock is behind.
+        let is_used_up = next
+            .previous()
+            .is_some_and(|issued| issued.shr(terms.sequence_bits) == last);
+        return Err(if is_used_up {
             StepRefusal::SequenceExhausted
         } else {
             StepRefusal::ClockBehind
         });
     }
     if elapsed < current {
-        // The processor foresees that the clock still shows the word's tick, and need not have read it to go
-        // on.
-        seldom();
         elapsed = current;
         position = current.shl(terms.sequence_bits);
     }
@@ -92,11 +90,6 @@ fn last_tick<V>(spec: LayoutSpec, now: Duration, terms: &StepTerms<V>) -> Option
     // issues from its first tick.
     last.checked_sub(terms.start)
 }
-
-/// Marks a branch as unlikely: a path that calls a cold function is compiled out of the way.
-#[cold]
-#[inline]
-const fn seldom() {}
 
 /// The most ticks that a lease may have: the position after the lease fits the word, and is not all
 /// ones, which mean "sealed". It is 0 when one tick's sequences are too many for the word.

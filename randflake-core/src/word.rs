@@ -107,6 +107,12 @@ pub trait AtomicWord {
     /// Reads the value with at least acquire ordering.
     fn load(&self) -> Self::Value;
 
+    /// Reads the value with at least relaxed ordering: for a number that says nothing of other memory.
+    #[inline]
+    fn load_relaxed(&self) -> Self::Value {
+        self.load()
+    }
+
     /// Sets the word to `new` if it equals `current`, and returns whether it did.
     fn compare_exchange(&self, current: Self::Value, new: Self::Value) -> bool;
 }
@@ -196,6 +202,11 @@ macro_rules! native {
             // extending the lease, is visible to whoever sees the word that follows.
             fn load(&self) -> $value {
                 self.load(Ordering::Acquire)
+            }
+
+            #[inline]
+            fn load_relaxed(&self) -> $value {
+                self.load(Ordering::Relaxed)
             }
 
             #[inline]

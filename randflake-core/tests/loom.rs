@@ -50,6 +50,10 @@ impl AtomicWord for LoomWord {
         self.0.load(Ordering::Acquire)
     }
 
+    fn load_relaxed(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         self.0
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)

@@ -52,6 +52,11 @@ impl AtomicWord for PortableWord {
     }
 
     #[inline]
+    fn load_relaxed(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    #[inline]
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         self.0
             // Relaxed on failure: the caller loads again before it retries.

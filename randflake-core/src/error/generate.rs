@@ -76,7 +76,7 @@ impl GenerateError {
     /// Returns the kind of the error, in one byte.
     ///
     /// On a microcontroller `generate().map_err(GenerateError::kind)` removes the code that computes milliseconds:
-    /// 116 of 512 bytes on a Cortex-M0.
+    /// 116 of 500 bytes on a Cortex-M0.
     ///
     /// ```
     /// use randflake_core::{Generator, GenerateError, GenerateErrorKind, Lease, LocalWord, ManualClock, Randflake, Sparx64};

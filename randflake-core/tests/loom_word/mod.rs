@@ -17,6 +17,10 @@ impl AtomicWord for LoomWord {
         self.0.load(Ordering::Acquire)
     }
 
+    fn load_relaxed(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     fn compare_exchange(&self, current: u64, new: u64) -> bool {
         self.0
             .compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)

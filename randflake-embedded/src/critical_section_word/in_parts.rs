@@ -19,6 +19,11 @@ impl SharedCell {
     }
 
     #[inline]
+    pub(super) fn load_relaxed(&self) -> u32 {
+        self.load()
+    }
+
+    #[inline]
     pub(super) fn get(&self, cs: CriticalSection<'_>) -> u32 {
         self.0.borrow(cs).get()
     }

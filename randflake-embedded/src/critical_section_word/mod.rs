@@ -59,6 +59,11 @@ impl AtomicWord for CriticalSectionWord {
     }
 
     #[inline]
+    fn load_relaxed(&self) -> u32 {
+        self.0.load_relaxed()
+    }
+
+    #[inline]
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         critical_section::with(|cs| {
             // One step for interrupts, and for other cores as far as the program's critical section locks them.

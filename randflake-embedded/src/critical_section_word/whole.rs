@@ -17,6 +17,11 @@ impl SharedCell {
         self.0.load(Ordering::Acquire)
     }
 
+    #[inline]
+    pub(super) fn load_relaxed(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     // Relaxed is enough inside a critical section: entering and leaving it orders the accesses around it.
 
     #[inline]
