@@ -15,19 +15,16 @@ are named at the end. Benchmarks are left to `cargo xtask lint`. CRATE is `core`
 dependencies are then built with its features alone, once more at the first time.
 ";
 
-/// Test programs and tests that compute for seconds: searches over random histories, and power cuts at every write. A
+/// Test programs and tests that compute for seconds: searches over random histories, and a model of flash. A
 /// namespace that is nearly full is looked at in memory alone.
 const SEARCHES: &[&str] = &[
-    "power_cuts",
+    "flash_model",
     "random_histories",
     "no_tick_is_granted_twice_among_copies",
     "the_last_65536_leases_stay_until_they_are_old",
     "contract_sqlite::a_nearly_full_namespace_works_as_an_empty_one",
     "unread::a_nearly_full_namespace_works_as_an_empty_one",
     "up_to_99_percent_an_acquire_rarely_takes_a_third_read",
-    "nor_forgets_after_a_failure_and_a_retry",
-    "nor_forgets_after_cuts_alone_where_an_erase_programs_first",
-    "write_once_forgets_after_three_cuts_in_three_pages",
 ];
 
 pub(crate) fn main(mut typed: Arguments) -> ExitResult {

@@ -12,7 +12,7 @@ pub(crate) fn main(typed: Arguments) -> ExitResult {
             "test",
             "--release",
             "--package=randflake-embedded",
-            "--test=power_cuts",
+            "--test=flash_model",
         ];
         let mut command = cargo(&arguments);
         report.tests("model", command.env("RANDFLAKE_HORIZON_LONG", "1"));

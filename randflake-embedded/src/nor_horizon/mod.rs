@@ -170,7 +170,7 @@ const fn geometry(slot: usize, read: usize, write: usize, erase: usize) -> Geome
         erase.is_power_of_two() && erase as u64 <= 1 << 30,
         "a page of the flash is a power of two, at most 2^30 bytes"
     );
-    // As many kinds of slot as the model in `tests/power_cuts` tells apart: fewer were never searched.
+    // As many kinds of slot as the model in `tests` tells apart: fewer were never searched.
     assert!(
         erase.is_multiple_of(slot) && erase >= slot.saturating_mul(4),
         "a page of the flash holds at least 4 slots"

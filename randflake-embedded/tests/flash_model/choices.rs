@@ -1,6 +1,9 @@
 //! All that may happen in a run, one run after the other.
 
 use core::cell::RefCell;
+use core::hash::Hasher as _;
+
+use super::mixer::Mixer;
 
 /// A run asks at each turn which way to go. The first run takes the first way everywhere; each next run another way at
 /// the last turn that has one left.
@@ -36,6 +39,16 @@ impl Choices {
             "a run depends on more than its choices"
         );
         way
+    }
+
+    /// The ways taken so far in this run, as a number.
+    pub(crate) fn place(&self) -> u64 {
+        let path = self.0.borrow();
+        let mut hasher = Mixer::default();
+        for (way, _) in &path.turns[..path.at] {
+            hasher.write_usize(*way);
+        }
+        hasher.finish()
     }
 
     /// The ways taken so far in this run.

@@ -2,9 +2,10 @@
 
 use core::fmt::Debug;
 
+use crate::ring::{Flaws, Ring};
 use embedded_storage_async::nor_flash::MultiwriteNorFlash;
 use randflake_core::AsyncHorizonStore;
-use randflake_embedded::{NorHorizon, WriteOnceHorizon};
+use randflake_embedded::FlashHorizon;
 
 /// A way to keep a horizon in a flash; `None` when it does not know it.
 pub(crate) trait Design {
@@ -13,22 +14,39 @@ pub(crate) trait Design {
     ) -> impl Future<Output = Option<impl AsyncHorizonStore + Debug>>;
 }
 
-pub(crate) struct Nor;
+pub(crate) struct Ours;
 
-impl Design for Nor {
+impl Design for Ours {
     async fn open<F: MultiwriteNorFlash + Debug, const SLOT: usize>(
         flash: F,
     ) -> Option<impl AsyncHorizonStore + Debug> {
-        NorHorizon::<F, SLOT>::open_async(flash).await.ok()
+        FlashHorizon::<F, SLOT>::open_async(flash).await.ok()
     }
 }
 
-pub(crate) struct WriteOnce;
+/// A [`Ring`] with a flaw.
+macro_rules! rings {
+    ($($(#[$doc:meta])* $name:ident: $($flaw:ident)?;)*) => {$(
+        $(#[$doc])*
+        pub(crate) struct $name;
 
-impl Design for WriteOnce {
-    async fn open<F: MultiwriteNorFlash + Debug, const SLOT: usize>(
-        flash: F,
-    ) -> Option<impl AsyncHorizonStore + Debug> {
-        WriteOnceHorizon::<F, SLOT>::open_async(flash).await.ok()
-    }
+        impl Design for $name {
+            async fn open<F: MultiwriteNorFlash + Debug, const SLOT: usize>(
+                flash: F,
+            ) -> Option<impl AsyncHorizonStore + Debug> {
+                let flaws = Flaws { $($flaw: true,)? ..Flaws::default() };
+                Ring::<F, SLOT>::open(flash, flaws).await
+            }
+        }
+    )*};
+}
+
+rings! {
+    Sound: ;
+    LeavesUnsealed: leaves_unsealed;
+    HasNoSeals: has_no_seals;
+    ReadsNothingBack: reads_nothing_back;
+    TrustsBlank: trusts_blank;
+    RepairsSeal: repairs_seal;
+    MovesOn: moves_on;
 }

@@ -3,6 +3,8 @@
 //! What is run is the store itself, through its async form: a power cut and a dropped future are a future that nobody polls
 //! again. States are visited by the number of boots, so the first that is broken is reached by the fewest.
 
+use core::fmt::{self, Debug, Write as _};
+use core::hash::{Hash as _, Hasher as _};
 use core::pin::{Pin, pin};
 use core::task::{Context, Poll, Waker};
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -11,6 +13,7 @@ use randflake_core::AsyncHorizonStore;
 
 use super::designs::Design;
 use super::flash::{Flash, Lost, Run, SLOT, World};
+use super::mixer::{BuildMixer, Mixer};
 use super::slots::Slot;
 
 /// Between any two horizons of a state there is room for others.
@@ -37,6 +40,8 @@ pub(crate) enum Fault {
     Refused,
     /// A boot shows a horizon that nobody raised to.
     Invented,
+    /// A raise failed in which every operation succeeded; with a dead cell, two in a row.
+    Failed,
     /// A slot that may have been touched was programmed, on a part where each is programmed once.
     Overwritten,
 }
@@ -59,7 +64,7 @@ pub(crate) struct Seen {
 /// Goes through all that may happen to a design, from a device that has just been provisioned.
 pub(crate) fn explore<D: Design, const SLOTS: usize>(world: &World) -> Result<Seen, Broken> {
     let first = provisioned::<D, SLOTS>(world);
-    let mut known = HashSet::from([first.clone()]);
+    let mut known = HashSet::<_, BuildMixer>::from_iter([first.clone()]);
     let mut states = vec![Reached {
         state: first,
         from: 0,
@@ -70,10 +75,10 @@ pub(crate) fn explore<D: Design, const SLOTS: usize>(world: &World) -> Result<Se
     while let Some(Reached { state, .. }) = states.get(at) {
         let state = state.clone();
         let run = Run::new(world);
-        let mut opened = Opened::default();
+        let mut moments = Moments::default();
         loop {
             seen.boots += 1;
-            match boot::<D, SLOTS>(&state, &run, &mut opened) {
+            match boot::<D, SLOTS>(&state, &run, &mut moments) {
                 Ok(Some(next)) => {
                     if known.insert(next.clone()) {
                         states.push(Reached {
@@ -89,7 +94,7 @@ pub(crate) fn explore<D: Design, const SLOTS: usize>(world: &World) -> Result<Se
                     return Err(Broken { fault, story });
                 }
             }
-            seen.reads = seen.reads.max(run.reads.get());
+            seen.reads = seen.reads.max(run.reads_to_open.get());
             if !run.choices.next_run() {
                 break;
             }
@@ -122,7 +127,7 @@ fn story<D: Design, const SLOTS: usize>(
     let mut lines = Vec::new();
     for (number, (from, choices)) in boots.into_iter().rev().enumerate() {
         let run = Run::telling(world, choices);
-        let ended = boot::<D, SLOTS>(&states[from].state, &run, &mut Opened::default());
+        let ended = boot::<D, SLOTS>(&states[from].state, &run, &mut Moments::default());
         lines.push(format!("boot {}:", number + 1));
         lines.extend(run.story.take().into_iter().flatten());
         lines.extend(ended.err().map(|fault| format!("{fault:?}")));
@@ -133,11 +138,8 @@ fn story<D: Design, const SLOTS: usize>(
 /// What the store itself writes on blank flash, with nothing going wrong.
 fn provisioned<D: Design, const SLOTS: usize>(world: &World) -> State {
     let run = Run::new(world);
-    let mut flash = Flash::<SLOTS> {
-        slots: vec![Slot::BLANK; world.pages * SLOTS],
-        lost: None,
-        run: &run,
-    };
+    run.begin(&vec![Slot::BLANK; world.pages * SLOTS], None);
+    let mut flash = Flash::<SLOTS> { run: &run };
     poll(pin!(async {
         let mut store = D::open::<_, SLOT>(&mut flash)
             .await
@@ -150,7 +152,7 @@ fn provisioned<D: Design, const SLOTS: usize>(world: &World) -> State {
     }))
     .expect("the first choice is that nothing goes wrong");
     State {
-        slots: flash.slots,
+        slots: run.slots.take(),
         lost: None,
         lost_bits: world.lost_bits,
         promised: GAP,
@@ -158,26 +160,38 @@ fn provisioned<D: Design, const SLOTS: usize>(world: &World) -> State {
     }
 }
 
-/// What stores know that were opened in one state, and by which choices first: what comes after is the same for all who
-/// know the same.
-type Opened = HashMap<String, Vec<usize>>;
+/// Moments of the boots from one state, and the choices that first led there: what comes after is the same for all runs that
+/// meet at a moment, so only the first goes on.
+type Moments = HashMap<u64, u64, BuildMixer>;
+
+/// A moment, as a hash: what is in the flash and what the store knows, which is what its `Debug` form shows.
+fn moment(store: &impl Debug, run: &Run<'_>, counts: (u32, u32, u32, u32)) -> u64 {
+    struct Hashing(Mixer);
+    impl fmt::Write for Hashing {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut hasher = Hashing(Mixer::default());
+    let known = (&*run.slots.borrow(), run.lost.get(), run.failures.get());
+    (known, counts).hash(&mut hasher.0);
+    write!(hasher, "{store:?}").expect("a hasher takes everything");
+    hasher.0.finish()
+}
 
 /// From one loss of power to the next. `None` where it leads nowhere that another run does not.
 fn boot<D: Design, const SLOTS: usize>(
     before: &State,
     run: &Run<'_>,
-    opened: &mut Opened,
+    moments: &mut Moments,
 ) -> Result<Option<State>, Fault> {
-    run.begin();
     let mut state = before.clone();
     if state.lost_bits > 0 {
         lose(&mut state, run);
     }
-    let mut flash = Flash::<SLOTS> {
-        slots: core::mem::take(&mut state.slots),
-        lost: state.lost,
-        run,
-    };
+    run.begin(&state.slots, state.lost);
+    let mut flash = Flash::<SLOTS> { run };
     let known = before.horizons();
     {
         let opened_store = poll(pin!(D::open::<_, SLOT>(&mut flash))).flatten();
@@ -193,24 +207,30 @@ fn boot<D: Design, const SLOTS: usize>(
             _ if !known.contains(&shown) => return Err(Fault::Invented),
             _ => {}
         }
-        let taken = run.choices.taken();
-        let first = opened.entry(format!("{store:?}"));
-        if *first.or_insert_with(|| taken.clone()) != taken {
-            return Ok(None);
-        }
         run.failures.set(run.world.failures);
-        // So many that a page gets full, and the next is begun.
-        for raise in 0..=SLOTS {
+        run.reads_to_open.set(run.reads.get());
+        let mut failed = 0;
+        for raise in 0..run.world.raises {
+            let counts = (state.promised, state.unanswered, failed, raise);
+            let place = run.choices.place();
+            if *moments.entry(moment(&store, run, counts)).or_insert(place) != place {
+                return Ok(None);
+            }
             let ways = ways(store.unix_s(), &known, raise == 0);
             let Some(to) = ways.get(run.choices.one_of(ways.len() + 1)) else {
                 break;
             };
             run.tell(|| format!("is raised to {to}:"));
+            let failures = run.failures.get();
             let answer = poll(pin!(store.raise(*to)));
             if matches!(answer, Some(Ok(()))) {
-                (state.promised, state.unanswered) = (store.unix_s(), 0);
+                (state.promised, state.unanswered, failed) = (store.unix_s(), 0, 0);
             } else {
                 state.unanswered += 1;
+                failed += u32::from(!run.is_off.get() && run.failures.get() == failures);
+            }
+            if failed > u32::from(run.world.dead.is_some()) && !run.world.may_refuse {
+                return Err(Fault::Failed);
             }
             if run.was_overwritten.get() {
                 return Err(Fault::Overwritten);
@@ -223,7 +243,7 @@ fn boot<D: Design, const SLOTS: usize>(
             }
         }
     }
-    (state.slots, state.lost) = (flash.slots, flash.lost);
+    (state.slots, state.lost) = (run.slots.take(), run.lost.get());
     Ok(Some(state.in_small_numbers()))
 }
 

@@ -19,6 +19,8 @@ pub(crate) const SLOT: usize = 8;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct World {
     pub(crate) pages: usize,
+    /// How many raises a boot makes at most.
+    pub(crate) raises: u32,
     /// How many raises in a row are not answered at most.
     pub(crate) unanswered: u32,
     /// Whether an erase that is cut leaves ones torn too, as on parts that first program every cell to 0.
@@ -31,18 +33,20 @@ pub(crate) struct World {
     pub(crate) failures: u32,
     /// How many firm bits change while there is no power, in all boots together.
     pub(crate) lost_bits: u32,
-    /// Whether a boot that knows no horizon is none of the faults: it issues no ids.
+    /// Whether it is no fault to refuse, at a boot or at a raise: no ids are issued.
     pub(crate) may_refuse: bool,
-    /// A cell that has one value forever.
+    /// Cells that have one value forever.
     pub(crate) dead: Option<Dead>,
 }
 
-/// A dead cell: what a slot reads as in it, whatever was written.
+/// Dead cells of a slot: what it reads as in them, whatever was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dead {
     pub(crate) slot: usize,
-    pub(crate) bit: u32,
-    pub(crate) is_set: bool,
+    /// Those that cannot be written.
+    pub(crate) ones: u64,
+    /// Those that cannot be erased.
+    pub(crate) zeros: u64,
 }
 
 /// A bit of a firm record that has changed, as its place in [`BITS`].
@@ -108,6 +112,8 @@ impl Lost {
 pub(crate) struct Run<'a> {
     pub(crate) world: &'a World,
     pub(crate) choices: Choices,
+    pub(crate) slots: RefCell<Vec<Slot>>,
+    pub(crate) lost: Cell<Option<Lost>>,
     /// Whether the power was cut.
     pub(crate) is_off: Cell<bool>,
     /// How many more operations may fail. None while a store opens: there only torn slots do.
@@ -115,6 +121,8 @@ pub(crate) struct Run<'a> {
     /// Whether a slot was programmed that was not blank for certain.
     pub(crate) was_overwritten: Cell<bool>,
     pub(crate) reads: Cell<usize>,
+    /// How many reads the store took to open.
+    pub(crate) reads_to_open: Cell<usize>,
     /// What happened, for people; `None` where nobody reads it.
     pub(crate) story: RefCell<Option<Vec<String>>>,
 }
@@ -124,10 +132,13 @@ impl<'a> Run<'a> {
         Self {
             world,
             choices: Choices::default(),
+            slots: RefCell::default(),
+            lost: Cell::new(None),
             is_off: Cell::new(false),
             failures: Cell::new(0),
             was_overwritten: Cell::new(false),
             reads: Cell::new(0),
+            reads_to_open: Cell::new(0),
             story: RefCell::new(None),
         }
     }
@@ -142,7 +153,11 @@ impl<'a> Run<'a> {
     }
 
     /// Power comes back.
-    pub(crate) fn begin(&self) {
+    pub(crate) fn begin(&self, slots: &[Slot], lost: Option<Lost>) {
+        let mut held = self.slots.borrow_mut();
+        held.clear();
+        held.extend_from_slice(slots);
+        self.lost.set(lost);
         self.is_off.set(false);
         self.failures.set(0);
         self.reads.set(0);
@@ -167,8 +182,6 @@ impl<'a> Run<'a> {
 }
 
 pub(crate) struct Flash<'a, const SLOTS: usize> {
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) lost: Option<Lost>,
     pub(crate) run: &'a Run<'a>,
 }
 
@@ -243,11 +256,11 @@ impl<const SLOTS: usize> Flash<'_, SLOTS> {
     /// The bytes of one reading, with the cells that no longer follow what was written.
     fn bytes(&self, at: usize, reading: Content) -> [u8; SLOT] {
         let mut cells = u64::from_le_bytes(reading.to_bytes());
-        if let Some(lost) = self.lost.filter(|lost| lost.slot == at) {
+        if let Some(lost) = self.run.lost.get().filter(|lost| lost.slot == at) {
             cells ^= BITS[lost.kind].of(cells);
         }
         if let Some(dead) = self.run.world.dead.filter(|dead| dead.slot == at) {
-            cells = cells & !(1 << dead.bit) | u64::from(dead.is_set) << dead.bit;
+            cells = cells & !dead.zeros | dead.ones;
         }
         cells.to_le_bytes()
     }
@@ -282,22 +295,23 @@ impl<const SLOTS: usize> ReadNorFlash for Flash<'_, SLOTS> {
                 return pending().await;
             }
         }
-        let readings = self.slots[at].readings();
-        let is_torn = self.slots[at].torn != Torn::No;
+        let slot = run.slots.borrow()[at];
+        let readings = slot.readings();
+        let is_torn = slot.torn != Torn::No;
         let ways = readings.len() + usize::from(is_torn && run.world.unreadable);
         let way = if ways > 1 {
             run.choices.one_of(ways)
         } else {
             0
         };
-        let Some(reading) = readings.get(way) else {
+        let Some(reading) = readings.get(way).map(|reading| slot.read(*reading)) else {
             run.tell(|| format!("{}, torn, cannot be read", Self::name(at)));
             return Err(NorFlashErrorKind::Other);
         };
         if is_torn {
             run.tell(|| format!("{}, torn, reads as {reading:?}", Self::name(at)));
         }
-        bytes.copy_from_slice(&self.bytes(at, *reading));
+        bytes.copy_from_slice(&self.bytes(at, reading));
         Ok(())
     }
 
@@ -319,12 +333,14 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
             self.run
                 .tell(|| format!("erases page {}{}", page / SLOTS, end.name()));
             for at in page..page + SLOTS {
+                let slot = &mut self.run.slots.borrow_mut()[at];
                 if end.is_torn() {
-                    self.slots[at].tear_erase(self.run.world.both_ways);
+                    slot.tear_erase(self.run.world.both_ways);
                 } else {
-                    self.slots[at] = Slot::BLANK;
+                    *slot = Slot::BLANK;
                 }
-                self.lost = self.lost.filter(|lost| lost.slot != at);
+                let lost = self.run.lost.get().filter(|lost| lost.slot != at);
+                self.run.lost.set(lost);
             }
             if end != End::Done {
                 break;
@@ -339,13 +355,16 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
         let end = self.end();
         self.run
             .tell(|| format!("writes {written:?} to {}{}", Self::name(at), end.name()));
-        if self.run.world.write_once && self.slots[at] != Slot::BLANK {
-            self.run.was_overwritten.set(true);
-        }
-        if end.is_torn() {
-            self.slots[at].tear_write(written);
-        } else {
-            self.slots[at].write(written);
+        {
+            let slot = &mut self.run.slots.borrow_mut()[at];
+            if self.run.world.write_once && *slot != Slot::BLANK {
+                self.run.was_overwritten.set(true);
+            }
+            if end.is_torn() {
+                slot.tear_write(written);
+            } else {
+                slot.write(written);
+            }
         }
         Self::answer(end).await
     }

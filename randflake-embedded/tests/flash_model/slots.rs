@@ -6,7 +6,7 @@ use randflake_core::HorizonRecord;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Content {
     Blank,
-    Mark,
+    Seal,
     Record(u32),
     /// Neither blank nor a record.
     Noise,
@@ -16,7 +16,7 @@ impl Content {
     pub(crate) fn to_bytes(self) -> [u8; 8] {
         match self {
             Self::Blank => [0xff; 8],
-            Self::Mark => bytes(HorizonRecord::MARK),
+            Self::Seal => HorizonRecord::SEAL.to_bytes(),
             Self::Record(unix_s) => HorizonRecord::new(unix_s)
                 .expect("the model's horizons are small")
                 .to_bytes(),
@@ -26,18 +26,13 @@ impl Content {
 
     pub(crate) fn from_bytes(bytes: &[u8]) -> Self {
         let word = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().expect("a slot"));
-        let words = [word(0), word(4)];
-        match HorizonRecord::from_words(words) {
+        match HorizonRecord::from_words([word(0), word(4)]) {
+            Some(HorizonRecord::SEAL) => Self::Seal,
             Some(record) => Self::Record(record.unix_s()),
-            None if words == HorizonRecord::MARK => Self::Mark,
             None if bytes.iter().all(|byte| *byte == 0xff) => Self::Blank,
             None => Self::Noise,
         }
     }
-}
-
-fn bytes([first, second]: [u32; 2]) -> [u8; 8] {
-    (u64::from(first) | u64::from(second) << 32).to_le_bytes()
 }
 
 /// Cells that a cut left between 0 and 1, which may read as either at each read.
@@ -48,6 +43,14 @@ pub(crate) enum Torn {
     Zeros(Content),
     /// All that are not firmly 0, as after a cut erase that first programs every cell to 0. The content is the old one.
     All(Content),
+}
+
+/// One of the ways in which a slot may read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reading {
+    Firm,
+    Other,
+    Noise,
 }
 
 /// A slot. `firm` says which cells are 0 for certain.
@@ -65,19 +68,23 @@ impl Slot {
 
     /// Everything that a read may return, the firm content first. Between the two ends a torn slot reads as noise; a
     /// record by accident is left to the random model, which counts them.
-    pub(crate) fn readings(self) -> Vec<Content> {
-        let (Torn::Zeros(other) | Torn::All(other)) = self.torn else {
-            return vec![self.firm];
-        };
-        let mut readings = vec![self.firm];
-        // Once a record's zeros are firm, nothing else can be spelled over them.
-        if self.firm < Content::Record(0) && other != self.firm {
-            readings.push(other);
+    pub(crate) fn readings(self) -> &'static [Reading] {
+        match (self.torn, self.firm) {
+            (Torn::No, _) | (_, Content::Noise) => &[Reading::Firm],
+            (Torn::Zeros(other) | Torn::All(other), Content::Blank) if other != self.firm => {
+                &[Reading::Firm, Reading::Other, Reading::Noise]
+            }
+            // Where zeros are firm, nothing else can be spelled over them.
+            _ => &[Reading::Firm, Reading::Noise],
         }
-        if self.firm != Content::Noise {
-            readings.push(Content::Noise);
+    }
+
+    pub(crate) fn read(self, reading: Reading) -> Content {
+        match reading {
+            Reading::Firm => self.firm,
+            Reading::Other => self.other(),
+            Reading::Noise => Content::Noise,
         }
-        readings
     }
 
     /// The content that a cut write or erase may let reappear.
@@ -115,13 +122,14 @@ impl Slot {
     pub(crate) fn write(&mut self, written: Content) {
         let other = self.other();
         self.firm = match (self.firm, written) {
-            (Content::Record(held), Content::Record(new)) if held != new => Content::Noise,
-            (held, new) => held.max(new),
+            (held, new) if held == new => held,
+            (Content::Blank, new) => new,
+            (held, Content::Blank) => held,
+            _ => Content::Noise,
         };
         self.torn = match self.torn {
-            Torn::Zeros(_) if other > self.firm => Torn::Zeros(other),
             // The old record has firm zeros in its way where the new one differs.
-            Torn::All(_) if self.firm >= Content::Record(0) => Torn::All(self.firm),
+            Torn::All(_) if self.firm != Content::Blank => Torn::All(self.firm),
             Torn::All(_) => Torn::All(other),
             _ => Torn::No,
         };
