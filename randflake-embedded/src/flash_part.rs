@@ -6,7 +6,10 @@ use core::ops::Range;
 
 use embedded_storage::nor_flash::{
     ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
-    check_erase, check_read, check_write,
+};
+use embedded_storage_async::nor_flash::{
+    MultiwriteNorFlash as AsyncMultiwriteNorFlash, NorFlash as AsyncNorFlash,
+    ReadNorFlash as AsyncReadNorFlash,
 };
 
 /// Restricts a flash driver to a range of its addresses, checking bounds and alignment.
@@ -56,21 +59,78 @@ impl<F: NorFlash> FlashPart<F> {
     /// [`OutOfBounds`](FlashPartError::OutOfBounds) when the range ends before it begins or past the flash, and
     /// [`NotAligned`](FlashPartError::NotAligned).
     pub fn new(flash: F, range: Range<u32>) -> Result<Self, FlashPartError<F::Error>> {
-        // The check of an erase is the strictest: what passes it is aligned for reads and writes too.
-        check_erase(&flash, range.start, range.end)?;
-        Ok(Self {
-            flash,
-            base: range.start,
-            // Never negative: the check refuses a range that ends before it begins.
-            len: range.end.saturating_sub(range.start),
-        })
+        let capacity = flash.capacity();
+        Self::of(flash, capacity, F::ERASE_SIZE, range)
+    }
+}
+
+impl<F: AsyncNorFlash> FlashPart<F> {
+    /// Restricts an async driver (`embedded-storage-async`) to a range: see [`new`](Self::new).
+    ///
+    /// # Errors
+    ///
+    /// As for `new`.
+    pub fn new_async(flash: F, range: Range<u32>) -> Result<Self, FlashPartError<F::Error>> {
+        let capacity = flash.capacity();
+        Self::of(flash, capacity, F::ERASE_SIZE, range)
     }
 }
 
 impl<F> FlashPart<F> {
-    /// Converts an offset to an address of the driver. Offsets are checked first, so this does not overflow.
-    const fn place(&self, offset: u32) -> u32 {
-        self.base.saturating_add(offset)
+    fn of<E>(
+        flash: F,
+        capacity: usize,
+        erase_size: usize,
+        range: Range<u32>,
+    ) -> Result<Self, FlashPartError<E>> {
+        let whole = Self {
+            flash,
+            base: 0,
+            // Addresses have 32 bits in `embedded-storage`: what lies above cannot be reached.
+            len: u32::try_from(capacity).unwrap_or(u32::MAX),
+        };
+        let len = range.end.checked_sub(range.start);
+        let len = len.ok_or(FlashPartError::OutOfBounds)?;
+        let base = whole.place(erase_size, range.start, len)?;
+        Ok(Self { base, len, ..whole })
+    }
+
+    /// Checks a range against the part, not the whole flash, and converts its offset to an address of the driver.
+    fn place<E>(&self, align: usize, offset: u32, len: u32) -> Result<u32, FlashPartError<E>> {
+        if offset > self.len || len > self.len.saturating_sub(offset) {
+            return Err(FlashPartError::OutOfBounds);
+        }
+        let is_aligned = |at: u32| (at as usize).is_multiple_of(align);
+        if !is_aligned(offset) || !is_aligned(len) {
+            return Err(FlashPartError::NotAligned);
+        }
+        Ok(self.base.saturating_add(offset))
+    }
+
+    /// Checks the range of a slice.
+    fn place_of<E>(
+        &self,
+        align: usize,
+        offset: u32,
+        bytes: &[u8],
+    ) -> Result<u32, FlashPartError<E>> {
+        self.place(
+            align,
+            offset,
+            u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+        )
+    }
+
+    /// Checks a range to erase.
+    fn place_between<E>(
+        &self,
+        align: usize,
+        from: u32,
+        to: u32,
+    ) -> Result<Range<u32>, FlashPartError<E>> {
+        let len = to.checked_sub(from).ok_or(FlashPartError::OutOfBounds)?;
+        let from = self.place(align, from, len)?;
+        Ok(from..from.saturating_add(len))
     }
 }
 
@@ -82,9 +142,7 @@ impl<F: ReadNorFlash> ReadNorFlash for FlashPart<F> {
     const READ_SIZE: usize = F::READ_SIZE;
 
     fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
-        // Against the part, not the whole flash: the driver would allow addresses of the program.
-        check_read(self, offset, bytes.len())?;
-        let place = self.place(offset);
+        let place = self.place_of(F::READ_SIZE, offset, bytes)?;
         self.flash.read(place, bytes).map_err(FlashPartError::Flash)
     }
 
@@ -99,22 +157,54 @@ impl<F: NorFlash> NorFlash for FlashPart<F> {
     const ERASE_SIZE: usize = F::ERASE_SIZE;
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
-        check_erase(self, from, to)?;
-        let (from, to) = (self.place(from), self.place(to));
-        self.flash.erase(from, to).map_err(FlashPartError::Flash)
+        let place = self.place_between(F::ERASE_SIZE, from, to)?;
+        let erased = self.flash.erase(place.start, place.end);
+        erased.map_err(FlashPartError::Flash)
     }
 
     fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Self::Error> {
-        check_write(self, offset, bytes.len())?;
-        let place = self.place(offset);
+        let place = self.place_of(F::WRITE_SIZE, offset, bytes)?;
         self.flash
             .write(place, bytes)
             .map_err(FlashPartError::Flash)
     }
 }
 
-// Only where the driver has it: `NorHorizon` writes over slots, which flash with ECC forbids.
+// Only where the driver has it: flash with ECC forbids to write over words.
 impl<F: MultiwriteNorFlash> MultiwriteNorFlash for FlashPart<F> {}
+
+impl<F: AsyncReadNorFlash> AsyncReadNorFlash for FlashPart<F> {
+    const READ_SIZE: usize = F::READ_SIZE;
+
+    async fn read(&mut self, offset: u32, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        let place = self.place_of(F::READ_SIZE, offset, bytes)?;
+        let read = self.flash.read(place, bytes).await;
+        read.map_err(FlashPartError::Flash)
+    }
+
+    fn capacity(&self) -> usize {
+        self.len as usize
+    }
+}
+
+impl<F: AsyncNorFlash> AsyncNorFlash for FlashPart<F> {
+    const WRITE_SIZE: usize = F::WRITE_SIZE;
+    const ERASE_SIZE: usize = F::ERASE_SIZE;
+
+    async fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
+        let place = self.place_between(F::ERASE_SIZE, from, to)?;
+        let erased = self.flash.erase(place.start, place.end).await;
+        erased.map_err(FlashPartError::Flash)
+    }
+
+    async fn write(&mut self, offset: u32, bytes: &[u8]) -> Result<(), Self::Error> {
+        let place = self.place_of(F::WRITE_SIZE, offset, bytes)?;
+        let written = self.flash.write(place, bytes).await;
+        written.map_err(FlashPartError::Flash)
+    }
+}
+
+impl<F: AsyncMultiwriteNorFlash> AsyncMultiwriteNorFlash for FlashPart<F> {}
 
 /// Error of a [`FlashPart`]: its own check of a range, or the driver's error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,16 +217,6 @@ pub enum FlashPartError<E> {
     NotAligned,
     /// The driver failed with this error.
     Flash(E),
-}
-
-impl<E> From<NorFlashErrorKind> for FlashPartError<E> {
-    /// Converts the error of the `check_*` functions of `embedded-storage`, which return one of two kinds.
-    fn from(kind: NorFlashErrorKind) -> Self {
-        match kind {
-            NorFlashErrorKind::NotAligned => Self::NotAligned,
-            _ => Self::OutOfBounds,
-        }
-    }
 }
 
 impl<E: NorFlashError> NorFlashError for FlashPartError<E> {

@@ -11,7 +11,6 @@ mod flash_horizon;
 mod flash_part;
 #[cfg(feature = "heapless")]
 mod id_string;
-mod nor_horizon;
 #[cfg(feature = "portable-atomic")]
 mod portable_word;
 #[cfg(any(feature = "embassy-sync", feature = "heapless"))]
@@ -19,16 +18,14 @@ mod prefetch;
 #[cfg(feature = "rtcc")]
 mod rtc;
 mod wait;
-mod write_once_horizon;
 
 pub use critical_section_word::CriticalSectionWord;
 #[cfg(feature = "embassy-time")]
 pub use embassy_uptime::EmbassyUptime;
-pub use flash_horizon::FlashHorizon;
+pub use flash_horizon::{FlashHorizon, lifetime_s};
 pub use flash_part::{FlashPart, FlashPartError};
 #[cfg(feature = "heapless")]
 pub use id_string::id_string;
-pub use nor_horizon::{NorHorizon, NorHorizonError, lifetime_s};
 #[cfg(feature = "portable-atomic")]
 pub use portable_word::PortableWord;
 #[cfg(feature = "embassy-sync")]
@@ -48,4 +45,3 @@ pub use randflake_core::FlashHorizonError;
 #[cfg(feature = "rtcc")]
 pub use rtc::{RtcError, set_clock_from_rtc, set_rtc};
 pub use wait::{wait, wait_async};
-pub use write_once_horizon::{WriteOnceHorizon, write_once_lifetime_s};

@@ -1,20 +1,23 @@
 //! Horizons through drivers that are waited for leave the same in flash as through drivers that block.
 
 use core::future::{Future, poll_fn};
+use core::ops::Range;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 
 use embedded_storage::nor_flash as blocking;
 use embedded_storage_async::nor_flash as waiting;
 use randflake_core::{AsyncHorizonStore, Blocks, HorizonStore, Lease, Randflake};
-use randflake_embedded::{NorHorizon, WriteOnceHorizon};
+use randflake_embedded::{FlashHorizon, FlashPart, FlashPartError};
 
 const PAGE: usize = 64;
+/// The pages of the horizon.
+const PART: Range<u32> = 64..256;
 
 /// What both drivers change.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Memory {
-    bytes: [u8; 3 * PAGE],
+    bytes: [u8; 5 * PAGE],
     /// How many writes and erases are done before the driver fails.
     left: u32,
 }
@@ -31,7 +34,7 @@ impl blocking::NorFlashError for Failed {
 impl Memory {
     fn new() -> Self {
         Self {
-            bytes: [0xff; 3 * PAGE],
+            bytes: [0xff; 5 * PAGE],
             left: u32::MAX,
         }
     }
@@ -74,7 +77,7 @@ impl blocking::ReadNorFlash for Blocking<'_> {
     }
 
     fn capacity(&self) -> usize {
-        3 * PAGE
+        5 * PAGE
     }
 }
 
@@ -90,8 +93,6 @@ impl blocking::NorFlash for Blocking<'_> {
         self.0.change(at, bytes)
     }
 }
-
-impl blocking::MultiwriteNorFlash for Blocking<'_> {}
 
 /// What a driver waits for: it is pending once.
 async fn busy() {
@@ -118,7 +119,7 @@ impl waiting::ReadNorFlash for Waiting<'_> {
     }
 
     fn capacity(&self) -> usize {
-        3 * PAGE
+        5 * PAGE
     }
 }
 
@@ -136,8 +137,6 @@ impl waiting::NorFlash for Waiting<'_> {
         self.0.change(at, bytes)
     }
 }
-
-impl waiting::MultiwriteNorFlash for Waiting<'_> {}
 
 fn answer<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
@@ -173,10 +172,11 @@ fn both_leave_the_same(
 }
 
 #[test]
-fn nor_horizon() {
+fn a_log_in_flash() {
     both_leave_the_same(
         |memory, raises| {
-            let mut horizon = NorHorizon::<_>::open(Blocking(memory)).ok()?;
+            let mut horizon =
+                FlashHorizon::<_>::open(FlashPart::new(Blocking(memory), PART).ok()?).ok()?;
             for _ in 0..raises {
                 let to = HorizonStore::unix_s(&horizon) + 60;
                 HorizonStore::raise(&mut horizon, to).ok()?;
@@ -185,31 +185,8 @@ fn nor_horizon() {
         },
         |memory, raises| {
             answer(async {
-                let mut horizon = NorHorizon::<_>::open_async(Waiting(memory)).await.ok()?;
-                for _ in 0..raises {
-                    let to = AsyncHorizonStore::unix_s(&horizon) + 60;
-                    AsyncHorizonStore::raise(&mut horizon, to).await.ok()?;
-                }
-                Some(AsyncHorizonStore::unix_s(&horizon))
-            })
-        },
-    );
-}
-
-#[test]
-fn write_once_horizon() {
-    both_leave_the_same(
-        |memory, raises| {
-            let mut horizon = WriteOnceHorizon::<_>::open(Blocking(memory)).ok()?;
-            for _ in 0..raises {
-                let to = HorizonStore::unix_s(&horizon) + 60;
-                HorizonStore::raise(&mut horizon, to).ok()?;
-            }
-            Some(HorizonStore::unix_s(&horizon))
-        },
-        |memory, raises| {
-            answer(async {
-                let open = WriteOnceHorizon::<_>::open_async(Waiting(memory)).await;
+                let part = FlashPart::new_async(Waiting(memory), PART).ok()?;
+                let open = FlashHorizon::<_>::open_async(part).await;
                 let mut horizon = open.ok()?;
                 for _ in 0..raises {
                     let to = AsyncHorizonStore::unix_s(&horizon) + 60;
@@ -227,7 +204,8 @@ fn blocks_of_a_store_that_is_waited_for() {
     let mut memory = Memory::new();
     let mut used = 100;
     for boot in 0..10 {
-        let open = answer(WriteOnceHorizon::<_>::open_async(Waiting(&mut memory)));
+        let part = FlashPart::new_async(Waiting(&mut memory), PART).unwrap();
+        let open = answer(FlashHorizon::<_>::open_async(part));
         let mut blocks = Blocks::new(grant, open.unwrap());
         if boot == 0 {
             answer(blocks.provision_async()).unwrap();
@@ -237,4 +215,27 @@ fn blocks_of_a_store_that_is_waited_for() {
         used = lease.end();
     }
     assert!(used >= 700);
+    let outside = memory.bytes[..PAGE].iter().chain(&memory.bytes[4 * PAGE..]);
+    assert!(outside.into_iter().all(|byte| *byte == 0xff));
+}
+
+#[test]
+fn a_part_that_is_waited_for_has_bounds() {
+    let mut memory = Memory::new();
+    let refused = FlashPart::new_async(Waiting(&mut memory), 64..384).map(drop);
+    assert_eq!(refused, Err(FlashPartError::OutOfBounds));
+    let mut part = FlashPart::new_async(Waiting(&mut memory), PART).unwrap();
+    let read = answer(waiting::ReadNorFlash::read(&mut part, 185, &mut [0; 8]));
+    assert_eq!(read, Err(FlashPartError::OutOfBounds));
+    let written = answer(waiting::NorFlash::write(&mut part, 4, &[0; 8]));
+    assert_eq!(written, Err(FlashPartError::NotAligned));
+    assert_eq!(
+        answer(waiting::NorFlash::erase(&mut part, 0, 256)),
+        Err(FlashPartError::OutOfBounds)
+    );
+    assert_eq!(
+        answer(waiting::NorFlash::write(&mut part, 8, &[0; 8])),
+        Ok(())
+    );
+    assert_eq!(memory.bytes[72..80], [0; 8]);
 }

@@ -5,11 +5,12 @@
 use core::convert::Infallible;
 use core::time::Duration;
 
-use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
+use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
 use randflake_core::{
-    Blocks, HorizonError, HorizonRecord, HorizonStore, Layout, Lease, Randflake, TicketCounter,
+    Blocks, HorizonError, HorizonRecord, HorizonStore, Layout, Lease, LogGeometry, Randflake,
+    TicketCounter,
 };
-use randflake_embedded::NorHorizon;
+use randflake_embedded::FlashHorizon;
 
 /// Flash that reads and writes so many bytes at once, and erases a page.
 struct Ram<const WORD: usize, const PAGE: usize>(Vec<u8>);
@@ -47,29 +48,31 @@ impl<const WORD: usize, const PAGE: usize> NorFlash for Ram<WORD, PAGE> {
     }
 }
 
-impl<const WORD: usize, const PAGE: usize> MultiwriteNorFlash for Ram<WORD, PAGE> {}
-
 const FROM: u64 = 65_339_800;
 
 fn grant() -> Lease<Randflake> {
     Lease::new(Randflake, 42, FROM, FROM + 300_000_000).unwrap()
 }
 
-/// One record, and the rest erased.
-fn image(pages: usize) -> Vec<u8> {
+/// What a factory writes.
+fn image(geometry: LogGeometry) -> Vec<u8> {
     let begins = Duration::from_millis(Randflake::SPEC.unix_ms(FROM)).as_secs();
     let record = HorizonRecord::new(u32::try_from(begins).unwrap()).unwrap();
-    let mut image = vec![0xff; pages];
-    image[..8].copy_from_slice(&record.to_bytes());
+    let mut image = vec![0xff; geometry.bytes() as usize];
+    for (at, bytes) in geometry.provisioned(record) {
+        image[at as usize..][..8].copy_from_slice(&bytes);
+    }
     image
 }
 
 /// Boots with nothing but flash, each of which begins a block; no clock.
 fn boots<const WORD: usize, const PAGE: usize, const SLOT: usize>() {
-    let mut flash = Ram::<WORD, PAGE>(image(2 * PAGE));
+    let [page, slot] = [PAGE, SLOT].map(|bytes| u32::try_from(bytes).unwrap());
+    let geometry = LogGeometry::new(3, page, slot).unwrap();
+    let mut flash = Ram::<WORD, PAGE>(image(geometry));
     let mut end = FROM;
     for boot in 0..300 {
-        let horizon = NorHorizon::<_, SLOT>::open(&mut flash).unwrap();
+        let horizon = FlashHorizon::<_, SLOT>::open(&mut flash).unwrap();
         assert_ne!(horizon.unix_s(), 0);
         let lease = Blocks::new(grant(), horizon).begin(None).unwrap();
         assert!((end..end + 4).contains(&lease.start()), "{boot}");
@@ -77,7 +80,7 @@ fn boots<const WORD: usize, const PAGE: usize, const SLOT: usize>() {
     }
     // A programmer erased the pages, or a bootloader did: the grant is not used again.
     flash.0.fill(0xff);
-    let horizon = NorHorizon::<_, SLOT>::open(&mut flash).unwrap();
+    let horizon = FlashHorizon::<_, SLOT>::open(&mut flash).unwrap();
     let refused = Blocks::new(grant(), horizon).begin(None).unwrap_err();
     assert_eq!(refused, HorizonError::Lost);
 }
@@ -95,9 +98,9 @@ fn a_provisioned_device_issues_from_its_grant_until_its_flash_is_erased() {
 /// A ticket that was accepted before is told again, at each boot.
 #[test]
 fn a_counter_that_is_kept_already_stays() {
-    let mut flash = Ram::<4, 512>(vec![0xff; 1024]);
+    let mut flash = Ram::<4, 512>(vec![0xff; 3 * 512]);
     for boot in 0..100 {
-        let mut counter = TicketCounter::new(NorHorizon::<_>::open(&mut flash).unwrap());
+        let mut counter = TicketCounter::new(FlashHorizon::<_>::open(&mut flash).unwrap());
         counter.raise(7).unwrap();
         counter.raise(6).unwrap();
         assert_eq!(counter.last(), 7, "{boot}");

@@ -49,13 +49,20 @@ pub(crate) fn run(emulator: &Path, image: &Path) -> Result<usize, String> {
 fn used_flash() -> Vec<u8> {
     const EPOCH_UNIX_S: u32 = 1_730_000_000;
     let mut flash = Vec::with_capacity(FLASH_BYTES);
-    for horizon in (EPOCH_UNIX_S..).step_by(4).take(PAGE_BYTES / 8 - FREE) {
-        let record = horizon | horizon.count_ones() & 1;
-        flash.extend(record.to_le_bytes());
-        flash.extend((!(record | 2)).to_le_bytes());
+    for horizon in (EPOCH_UNIX_S..).step_by(4).take(PAGE_BYTES / 8 - 1 - FREE) {
+        flash.extend(record(horizon));
+        if horizon == EPOCH_UNIX_S {
+            // The seal of this version.
+            flash.extend(record(4));
+        }
     }
     flash.resize(FLASH_BYTES, 0xff);
     flash
+}
+
+fn record(horizon: u32) -> [u8; 8] {
+    let word = horizon | horizon.count_ones() & 1;
+    (u64::from(word) | u64::from(!word) << 32).to_le_bytes()
 }
 
 /// What a boot says until it is killed.

@@ -5,7 +5,7 @@
 /// Its contract:
 ///
 /// - When `raise` returns, the horizon is durable: a store that is opened later shows at least that.
-/// - It may be raised to the next multiple of 4 s; `unix_s` shows what it is.
+/// - It may be raised to the next multiple of 4 s, or a few of them higher after a failure; `unix_s` shows what it is.
 /// - After a `raise` that failed or was interrupted, the horizon in the medium is the old or the new one. `unix_s`
 ///   shows the old one, and `raise` may be retried.
 /// - A horizon never decreases: raising it to a lower one succeeds and changes nothing.

@@ -5,7 +5,8 @@ use crate::{HorizonError, HorizonStore, Ticket};
 /// Keeps the counter of the last ticket in a [`HorizonStore`] of its own, for
 /// [`TicketReader`](crate::TicketReader): both are numbers that only grow.
 ///
-/// A store may round up by some seconds; the counter is still kept exactly. If nothing is readable the counter is
+/// A store may round up to 4 s; the counter is still kept exactly. After a failure a store may go higher: then the reader
+/// refuses the next ticket or two, and the one who makes them raises the counter. If nothing is readable the counter is
 /// 0, as for a device that has accepted no ticket: an old ticket is then accepted once more, and the horizon
 /// decides whether it is used.
 ///

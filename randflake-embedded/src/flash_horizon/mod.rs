@@ -1,12 +1,14 @@
 //! The horizon in flash: `randflake-core` decides, this module does the I/O.
 
 mod driver;
+mod lifetime;
 
 use embedded_storage::nor_flash::NorFlash;
 use embedded_storage_async::nor_flash::NorFlash as AsyncNorFlash;
 use randflake_core::{AsyncHorizonStore, FlashHorizonError, HorizonLog, HorizonStore};
 
 use driver::{Awaited, Blocking};
+pub use lifetime::lifetime_s;
 
 /// A [`HorizonStore`] in flash, over the traits of `embedded-storage` or `embedded-storage-async`.
 ///
@@ -14,7 +16,7 @@ use driver::{Awaited, Blocking};
 /// STM32G0, G4, L4, WB, H7; encryption as in ESP32).
 ///
 /// It uses the whole flash of the driver, page after page: give it a partition, for instance a
-/// [`FlashPart`](crate::FlashPart), of three pages or more. A page is the driver's `ERASE_SIZE`. A
+/// [`FlashPart`](crate::FlashPart), of three pages or more (see [`lifetime_s`]). A page is the driver's `ERASE_SIZE`. A
 /// record has 8 bytes; for flash with larger words give the size: `FlashHorizon::<_, 16>::open`, and 32 for STM32H7.
 ///
 /// Each boot that raises the horizon begins a page, further raises of that boot are appended, and a boot that raises nothing

@@ -49,7 +49,7 @@ const GOALS: &[Goal] = &[
     goal("a block, keys on the fly, on M3 at `O3`: instructions", M3, "O3", "cipher_on_the_fly", Quantity::Instructions, 800),
     goal("a block, keys on the fly, on M0 at `O3`: instructions", M0, "O3", "cipher_on_the_fly", Quantity::Instructions, 1100),
     goal("the same at `Os`", M0, "Os", "cipher_on_the_fly", Quantity::Instructions, 1200),
-    goal("`NorHorizon` on M0 at `Os`: bytes of flash", M0, "Os", "horizon", Quantity::Flash, 256),
+    goal("`FlashHorizon` on M0 at `Os`: bytes of flash", M0, "Os", "horizon", Quantity::Flash, 480),
     goal("a WebAssembly module with an imported clock, at `Os`: bytes", wasm::TARGET, "Os", wasm::IMAGE, Quantity::Flash, wasm::MOST_BYTES),
     goal("a ticket decoded on M0 at `Os`: bytes of flash", M0, "Os", "ticket", Quantity::Flash, 3500),
 ];

@@ -180,16 +180,7 @@ macro_rules! calls {
                         break;
                     }
                 }
-                let mut page = 0;
-                while page < flash.capacity() {
-                    if page != self.kept {
-                        let head = Self::$see(flash, page, &mut None)$($wait)*;
-                        if page == next || head.is_none_or(|head| head >= record) {
-                            flash.erase(page)$($wait)*?;
-                        }
-                    }
-                    page = page.wrapping_add(flash.page_bytes());
-                }
+                flash.erase(next)$($wait)*?;
                 // From here on this page is touched, even if the future is dropped.
                 self.begun = next;
                 Self::$write(flash, next, record)$($wait)*?;
@@ -197,6 +188,15 @@ macro_rules! calls {
                 Self::$write(flash, seal, HorizonRecord::SEAL)$($wait)*?;
                 self.kept = next;
                 self.head = Some(record);
+                // Only now, as the new page is firm: an erase that is cut here tears nothing that is needed.
+                let mut page = 0;
+                while page < flash.capacity() {
+                    let head = Self::$see(flash, page, &mut None)$($wait)*;
+                    if page != next && head.is_none_or(|head| head >= record) {
+                        flash.erase(page)$($wait)*?;
+                    }
+                    page = page.wrapping_add(flash.page_bytes());
+                }
                 Ok(())
             }
 

@@ -14,9 +14,9 @@
 //! 2. A seal says that the head before it is firm. Of the sealed pages, that with the highest head is *kept*.
 //! 3. The horizon is the highest record seen anywhere: a head without a seal was tried, perhaps in the page that
 //!    replaced the last answered one.
-//! 4. That first raise also erases each page that showed no head. It is blank, or hides one that is higher than all
-//!    that were seen; if that showed later, it would pass for the newest.
-//! 5. Without an answer yet, no raise goes on behind a page whose erase failed, and none begins more than two pages.
+//! 4. Before it answers, a raise that began a page erases each other page that shows no head. It is blank, or hides one
+//!    that is higher than all that were seen; if that showed later, it would pass for the newest.
+//! 5. No raise goes on behind a page whose erase failed, and none begins more than two pages.
 //!
 //! The `DESIGN.md` of `randflake-embedded` says what that withstands, and why no rule is idle.
 

@@ -37,7 +37,7 @@ mod app {
 
     static TIME: Time = UnixClock::new(Uptime::since_zero(microseconds));
 
-    /// Sectors 6 and 7, of 128 KiB each, counted from the flash's beginning; `memory.x` leaves them out.
+    /// Sectors 5 to 7, of 128 KiB each, counted from the flash's beginning; `memory.x` leaves them out.
     const HORIZON: Range<u32> = 128 * 1024..512 * 1024;
     /// An erase stops the program for a second or two, with the first block after each boot.
     const BLOCK_S: u32 = 600;

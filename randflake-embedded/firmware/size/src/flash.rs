@@ -3,7 +3,7 @@
 use core::cell::UnsafeCell;
 
 use embedded_storage::nor_flash::{
-    ErrorType, MultiwriteNorFlash, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
+    ErrorType, NorFlash, NorFlashError, NorFlashErrorKind, ReadNorFlash,
 };
 use randflake_embedded::randflake_core::HorizonRecord;
 
@@ -65,7 +65,8 @@ impl Part {
     /// What a factory writes: if the image did, it would share code.
     pub fn provision(first: HorizonRecord) -> Result<(), Fault> {
         Self.erase(0, (PAGES * PAGE) as u32)?;
-        Self.write(0, &first.to_bytes())
+        Self.write(0, &first.to_bytes())?;
+        Self.write(8, &HorizonRecord::SEAL.to_bytes())
     }
 }
 
@@ -113,5 +114,3 @@ impl NorFlash for Part {
         done(flash_write(at, bytes))
     }
 }
-
-impl MultiwriteNorFlash for Part {}

@@ -7,8 +7,8 @@ use core::convert::Infallible;
 use core::ptr::with_exposed_provenance_mut;
 use core::time::Duration;
 
-use embedded_storage::nor_flash::{ErrorType, MultiwriteNorFlash, NorFlash, ReadNorFlash};
-use randflake_embedded::NorHorizon;
+use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
+use randflake_embedded::FlashHorizon;
 use randflake_embedded::randflake_core::{
     Blocks, Clock, Generator, Layout, Lease, LocalWord, Randflake as L, Sparx64OnTheFly,
 };
@@ -21,7 +21,7 @@ const IDS_IN_BLOCK: u32 = 4;
 #[entry]
 fn main() -> ! {
     let grant = Lease::new(L, 42, 1, 1 << 29).unwrap();
-    let Ok(store) = NorHorizon::<_>::open(Pflash);
+    let store = FlashHorizon::<_>::open(Pflash).unwrap();
     let mut blocks = Blocks::new(grant, store).with_block_s(1);
     println!("boot");
     loop {
@@ -48,7 +48,7 @@ impl Clock for Stuck {
     }
 }
 
-/// The first two sectors of the second flash: two chips of 16 bits side by side, with Intel's commands
+/// The first three sectors of the second flash: two chips of 16 bits side by side, with Intel's commands
 /// (`hw/block/pflash_cfi01.c` and `hw/riscv/virt.c` of QEMU).
 struct Pflash;
 
@@ -64,7 +64,7 @@ const READY: u32 = 0x0080_0080;
 /// Gives one command, and waits until both chips have done it.
 fn command(offset: u32, command: u32, data: u32) {
     let word = with_exposed_provenance_mut::<u32>(BASE + offset as usize);
-    // SAFETY: the offsets that `NorHorizon` gives are multiples of 4 within two sectors of the flash, which nobody
+    // SAFETY: the offsets that `FlashHorizon` gives are multiples of 4 within three sectors of the flash, which nobody
     // else uses.
     unsafe {
         word.write_volatile(command);
@@ -96,7 +96,7 @@ impl ReadNorFlash for Pflash {
     }
 
     fn capacity(&self) -> usize {
-        2 * SECTOR
+        3 * SECTOR
     }
 }
 
@@ -122,5 +122,3 @@ impl NorFlash for Pflash {
         Ok(())
     }
 }
-
-impl MultiwriteNorFlash for Pflash {}

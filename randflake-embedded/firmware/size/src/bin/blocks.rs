@@ -6,24 +6,24 @@ use core::hint::black_box;
 use core::time::Duration;
 
 use randflake_embedded::randflake_core::{Blocks, HorizonError, HorizonRecord, Lease, Randflake};
-use randflake_embedded::{NorHorizon, NorHorizonError};
+use randflake_embedded::{FlashHorizon, FlashHorizonError};
 use size::{Fault, Part};
 
-type Device = Blocks<Randflake, NorHorizon<Part>>;
+type Device = Blocks<Randflake, FlashHorizon<Part>>;
 
 #[unsafe(no_mangle)]
 #[inline(never)]
 fn probe(
     device: &mut Device,
     now: Option<Duration>,
-) -> Result<Lease<Randflake>, HorizonError<NorHorizonError<Fault>>> {
+) -> Result<Lease<Randflake>, HorizonError<FlashHorizonError<Fault>>> {
     device.begin(now)
 }
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn probe_open(grant: Lease<Randflake>) -> Result<Device, Fault> {
-    Ok(Device::new(grant, NorHorizon::open(Part)?))
+fn probe_open(grant: Lease<Randflake>) -> Result<Device, FlashHorizonError<Fault>> {
+    Ok(Device::new(grant, FlashHorizon::open(Part)?))
 }
 
 size::image!(Device, {
