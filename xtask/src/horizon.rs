@@ -1,5 +1,5 @@
-//! `horizon`: what the model of the horizon's flash is asked beyond `test`: each dead cell and each lost bit in
-//! longer boots. Optimised: the search is long.
+//! `horizon`: what the model of the horizon's flash is asked beyond `test`: more that goes wrong in longer boots, and ten
+//! million power cuts of devices that live by chance. Optimised: the search is long. What it finds is printed.
 
 use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::cargo;
@@ -13,6 +13,8 @@ pub(crate) fn main(typed: Arguments) -> ExitResult {
             "--release",
             "--package=randflake-embedded",
             "--test=flash_model",
+            "--",
+            "--nocapture",
         ];
         let mut command = cargo(&arguments);
         report.tests("model", command.env("RANDFLAKE_HORIZON_LONG", "1"));
