@@ -121,6 +121,17 @@ fn slots_that_cannot_be_read_lose_nothing() {
     });
 }
 
+#[test]
+fn one_bit_that_changes_loses_nothing() {
+    let (raises, unanswered) = if is_long() { (4, 2) } else { (2, 1) };
+    holds(&World {
+        raises,
+        unanswered,
+        lost_bits: 1,
+        ..WORLD
+    });
+}
+
 /// A bit of a record that cannot be written, one that cannot be erased, and a slot that is all dead, in each slot of a page: the
 /// ring has no first one.
 #[test]
