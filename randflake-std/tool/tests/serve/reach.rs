@@ -16,6 +16,11 @@ fn refused(home: &Home, arguments: &[&str]) -> (i32, String) {
     (output.status.code().unwrap(), told)
 }
 
+const LOCAL: [&str; 2] = ["--resp", "127.0.0.1:0"];
+
+/// A key in the place of its file's name.
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
+
 #[test]
 fn nothing_is_served_beyond_this_machine_without_tokens() {
     let home = Home::new();
@@ -33,148 +38,188 @@ fn nothing_is_served_beyond_this_machine_without_tokens() {
     }
 }
 
-#[test]
-fn wrong_settings_are_told() {
-    let home = Home::new();
-    home.ask(&["keygen", "--out", "key"]);
-    home.write("twice", "name=a key-file=key\nname=b key-file=key\n");
-    home.write("no-key", "name=a\n");
-    home.write("bare", "rft_0123\n");
-    home.write("empty", "# nothing\n");
-    home.write("words", "name: a\n");
-    let secret = "0123456789abcdef0123456789abcdef";
-    home.write("secret", &format!("name=a key-file={secret}\n"));
-    home.write("no-file", "name=a key-file=nowhere\n");
-    home.write("longest", "name=a key-file=key max-ttl=1h\n");
-    home.write("longest-of-words", "name=a key-file=key max-ttl=long\n");
-    home.write("open", "");
-    fs::set_permissions(home.path("open"), Permissions::from_mode(0o666)).unwrap();
-    let shared = home.path("shared");
-    fs::create_dir(&shared).unwrap();
-    home.write("shared/tokens", "");
-    fs::set_permissions(shared, Permissions::from_mode(0o777)).unwrap();
-    let local = ["--resp", "127.0.0.1:0"];
-    let other = TcpListener::bind("127.0.0.1:0").unwrap();
-    let taken = other.local_addr().unwrap().to_string();
-    for (arguments, status, problem) in [
-        (
-            &[][..],
-            2,
-            "give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both",
-        ),
-        (
-            &["--resp", "nowhere"],
-            2,
-            "an address and a port are allowed",
-        ),
-        (
-            &["--resp", "systemd"],
-            1,
-            "systemd has passed no socket named resp",
-        ),
-        (
-            &["--tokens", "missing"],
-            1,
-            "; `randflake token new --file FILE` makes it",
-        ),
-        (
-            &["--tokens", "rft_0123"],
-            2,
-            "--tokens takes the name of a file, not a token",
-        ),
-        (
-            &["--tokens", "open"],
-            1,
-            "the tokens, open has mode 0666, so that others may write there: remove that right (chmod go-w)",
-        ),
-        (&["--tokens", "shared/tokens"], 1, "shared has mode 0777"),
-        (
-            &["--namespaces", "open"],
-            1,
-            "the namespaces, open has mode 0666, so that others may write there",
-        ),
-        (
-            &["--namespaces", "missing"],
-            1,
-            "a single one is named by --namespace",
-        ),
-        (
-            &["--namespaces", "words"],
-            1,
-            "words: line 1: a line has words NAME=VALUE",
-        ),
-        (
-            &["--namespaces", "secret"],
-            1,
-            "secret: line 1: the name of a secret's file is asked for",
-        ),
-        (
-            &["--namespaces", "no-file"],
-            1,
-            "nowhere: No such file or directory (os error 2): is the path right, and its volume mounted?",
-        ),
-        (&["--namespace", "Orders"], 2, "a-z, 0-9, '-' and '_'"),
-        (
-            &["--tokens", "bare"],
-            1,
-            "bare: line 1: a token itself stands there, and the file has its SHA-256 alone",
-        ),
-        (
-            &["--namespaces", "twice"],
-            1,
-            "twice: line 2: the secret is that of namespace \"a\"",
-        ),
-        (
-            &["--namespaces", "no-key"],
-            1,
-            "no-key: line 1: key-file is missing",
-        ),
-        (&["--namespaces", "empty"], 1, "empty: it has no namespace"),
-        (
-            &["--namespaces", "longest", "--max-ttl", "5m"],
-            1,
-            "longest: line 1: the longest TTL is 1h by max-ttl of this line and 5m by --max-ttl",
-        ),
-        (
-            &["--namespaces", "longest-of-words"],
-            1,
-            "longest-of-words: line 1: max-ttl: a duration is allowed",
-        ),
-        (
-            &["--namespaces", "twice", "--namespace", "a"],
-            2,
-            "cannot be used with",
-        ),
-        (&["--tls-cert", "key"], 2, "--tls-key <FILE>"),
-        (
-            &["--tls-cert", "key", "--tls-key", "key"],
-            1,
-            "no certificate in PEM",
-        ),
-        (&["--node-ids", "8..=1"], 2, "a number from 1 on is allowed"),
-        (&["--idle", "0"], 2, "more than 0 is allowed"),
-        (&["--resp", &taken], 1, "another program listens there"),
-    ] {
+/// Arguments of `serve`, the exit status, and what its message says.
+type Refusal<'a> = (&'a [&'a str], i32, &'a str);
+
+/// Each is refused with its status and message, which repeats no secret of the files.
+fn are_told(home: &Home, refusals: &[Refusal<'_>]) {
+    for (arguments, status, problem) in refusals {
         let needs_address = !arguments.is_empty() && arguments[0] != "--resp";
         let all = if needs_address {
-            [&local, arguments].concat()
+            [&LOCAL, *arguments].concat()
         } else {
             arguments.to_vec()
         };
-        let (ended, told) = refused(&home, &all);
-        assert_eq!(ended, status, "{arguments:?}: {told}");
+        let (ended, told) = refused(home, &all);
+        assert_eq!(ended, *status, "{arguments:?}: {told}");
         assert!(told.contains(problem), "{arguments:?}: {told}");
-        // A secret that stands in the wrong place is not repeated.
-        assert!(!told.contains("rft_") && !told.contains(secret), "{told}");
+        assert!(!told.contains("rft_") && !told.contains(SECRET), "{told}");
     }
+}
+
+#[test]
+fn wrong_arguments_are_told() {
+    let home = Home::new();
+    home.ask(&["keygen", "--out", "key"]);
+    home.write("twice", "name=a key-file=key\nname=b key-file=key\n");
+    let other = TcpListener::bind("127.0.0.1:0").unwrap();
+    let taken = other.local_addr().unwrap().to_string();
+    are_told(
+        &home,
+        &[
+            (
+                &[],
+                2,
+                "give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both",
+            ),
+            (
+                &["--resp", "nowhere"],
+                2,
+                "an address and a port are allowed",
+            ),
+            (
+                &["--resp", "systemd"],
+                1,
+                "systemd has passed no socket named resp",
+            ),
+            (&["--namespace", "Orders"], 2, "a-z, 0-9, '-' and '_'"),
+            (&["--tls-cert", "key"], 2, "--tls-key <FILE>"),
+            (
+                &["--tls-cert", "key", "--tls-key", "key"],
+                1,
+                "no certificate in PEM",
+            ),
+            (&["--node-ids", "8..=1"], 2, "a number from 1 on is allowed"),
+            (&["--idle", "0"], 2, "more than 0 is allowed"),
+            (&["--resp", &taken], 1, "another program listens there"),
+        ],
+    );
     // No secret was made for what was refused.
     assert!(!home.path("state/randflake/key").exists());
-    let keyed = [&local[..], &["--key-file", "key", "--ttl", "2s"]].concat();
+    let keyed = [&LOCAL[..], &["--key-file", "key", "--ttl", "2s"]].concat();
     let (ended, told) = refused(&home, &keyed);
     assert!(
         ended == 2 && told.contains("too short: at least 3s"),
         "{told}"
     );
+}
+
+#[test]
+fn wrong_files_of_tokens_are_told() {
+    let home = Home::new();
+    home.write("bare", "rft_0123\n");
+    open_to_all(&home);
+    let shared = home.path("shared");
+    fs::create_dir(&shared).unwrap();
+    home.write("shared/tokens", "");
+    fs::set_permissions(shared, Permissions::from_mode(0o777)).unwrap();
+    are_told(
+        &home,
+        &[
+            (
+                &["--tokens", "missing"],
+                1,
+                "; `randflake token new --file FILE` makes it",
+            ),
+            (
+                &["--tokens", "rft_0123"],
+                2,
+                "--tokens takes the name of a file, not a token",
+            ),
+            (
+                &["--tokens", "open"],
+                1,
+                "the tokens, open has mode 0666, so that others may write there: remove that right (chmod go-w)",
+            ),
+            (&["--tokens", "shared/tokens"], 1, "shared has mode 0777"),
+            (
+                &["--tokens", "bare"],
+                1,
+                "bare: line 1: a token itself stands there, and the file has its SHA-256 alone",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn wrong_files_of_namespaces_are_told() {
+    let home = Home::new();
+    home.ask(&["keygen", "--out", "key"]);
+    open_to_all(&home);
+    for (name, text) in [
+        ("twice", "name=a key-file=key\nname=b key-file=key\n"),
+        ("no-key", "name=a\n"),
+        ("empty", "# nothing\n"),
+        ("words", "name: a\n"),
+        ("no-file", "name=a key-file=nowhere\n"),
+        ("longest", "name=a key-file=key max-ttl=1h\n"),
+        ("longest-of-words", "name=a key-file=key max-ttl=long\n"),
+        ("secret", &format!("name=a key-file={SECRET}\n")),
+    ] {
+        home.write(name, text);
+    }
+    are_told(
+        &home,
+        &[
+            (
+                &["--namespaces", "open"],
+                1,
+                "the namespaces, open has mode 0666, so that others may write there",
+            ),
+            (
+                &["--namespaces", "missing"],
+                1,
+                "a single one is named by --namespace",
+            ),
+            (
+                &["--namespaces", "words"],
+                1,
+                "words: line 1: a line has words NAME=VALUE",
+            ),
+            (
+                &["--namespaces", "secret"],
+                1,
+                "secret: line 1: the name of a secret's file is asked for",
+            ),
+            (
+                &["--namespaces", "no-file"],
+                1,
+                "nowhere: No such file or directory (os error 2): is the path right, and its volume mounted?",
+            ),
+            (
+                &["--namespaces", "twice"],
+                1,
+                "twice: line 2: the secret is that of namespace \"a\"",
+            ),
+            (
+                &["--namespaces", "no-key"],
+                1,
+                "no-key: line 1: key-file is missing",
+            ),
+            (&["--namespaces", "empty"], 1, "empty: it has no namespace"),
+            (
+                &["--namespaces", "longest", "--max-ttl", "5m"],
+                1,
+                "longest: line 1: the longest TTL is 1h by max-ttl of this line and 5m by --max-ttl",
+            ),
+            (
+                &["--namespaces", "longest-of-words"],
+                1,
+                "longest-of-words: line 1: max-ttl: a duration is allowed",
+            ),
+            (
+                &["--namespaces", "twice", "--namespace", "a"],
+                2,
+                "cannot be used with",
+            ),
+        ],
+    );
+}
+
+/// A file that others may write.
+fn open_to_all(home: &Home) {
+    home.write("open", "");
+    fs::set_permissions(home.path("open"), Permissions::from_mode(0o666)).unwrap();
 }
 
 #[test]
