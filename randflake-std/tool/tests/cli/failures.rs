@@ -199,7 +199,11 @@ fn a_wrong_variable_is_a_wrong_argument() {
             "",
             "RANDFLAKE_KEY: the secret has 0 characters: 32 hexadecimal digits are allowed; `randflake keygen` makes one",
         ),
-        ("RANDFLAKE_STORE", "", &refused("")),
+        (
+            "RANDFLAKE_STORE",
+            "",
+            "--store or RANDFLAKE_STORE is given, and empty: give the URL of the store, or leave it out for the file in the state directory",
+        ),
         (
             "RANDFLAKE_NAMESPACE",
             "",
