@@ -111,7 +111,7 @@ fn fills<const SLOT: usize>(pages: u32, page_bytes: u32) {
         let log = HorizonLog::<SLOT>::open(&mut flash).unwrap();
         assert_eq!(log.unix_s(), unix_s);
         assert!(
-            flash.reads <= pages * (2 + 2 * (slots - 1).ilog2() + 2),
+            flash.reads <= pages * 2 + 2 * slots.ilog2(),
             "{}",
             flash.reads
         );

@@ -123,7 +123,11 @@ impl HorizonRecord {
     #[inline]
     #[must_use]
     pub const fn version(self) -> u8 {
-        match self.word.get() / Self::UNIT {
+        Self::version_of(self.unix_s())
+    }
+
+    pub(super) const fn version_of(unix_s: u32) -> u8 {
+        match unix_s / Self::UNIT {
             #[expect(clippy::cast_possible_truncation, reason = "at most 255")]
             version @ ..=0xff => version as u8,
             _ => 0,
@@ -138,8 +142,7 @@ impl HorizonRecord {
     }
 }
 
-/// 1 if the number of ones is odd. Not inlined: some processors need a dozen instructions.
-#[inline(never)]
+/// 1 if the number of ones is odd.
 const fn parity(word: u32) -> u32 {
     let mut folded = word;
     let mut by = 16;

@@ -15,9 +15,9 @@ const fn page_bytes(erase_size: usize) -> u32 {
     erase_size as u32
 }
 
-/// Addresses have 32 bits in `embedded-storage`: what lies above cannot be reached.
+/// Addresses have 32 bits in `embedded-storage`: of what lies above, only whole pages are used.
 fn capacity(bytes: usize) -> u32 {
-    u32::try_from(bytes).unwrap_or(u32::MAX)
+    u32::try_from(bytes).unwrap_or(1 << 31)
 }
 
 impl<F: NorFlash> LogFlash for Blocking<'_, F> {
@@ -42,7 +42,7 @@ impl<F: NorFlash> LogFlash for Blocking<'_, F> {
     }
 
     fn erase(&mut self, page: u32) -> Result<(), F::Error> {
-        self.0.erase(page, page.saturating_add(self.page_bytes()))
+        self.0.erase(page, page.wrapping_add(self.page_bytes()))
     }
 }
 
@@ -66,7 +66,7 @@ impl<F: AsyncNorFlash> AsyncLogFlash for Awaited<'_, F> {
     }
 
     async fn erase(&mut self, page: u32) -> Result<(), F::Error> {
-        let end = page.saturating_add(self.page_bytes());
+        let end = page.wrapping_add(self.page_bytes());
         self.0.erase(page, end).await
     }
 }

@@ -12,8 +12,8 @@
 //!    and then the *seal*, each read back, and only then answers. A head is higher than all that was seen or tried. Later
 //!    records are appended; a page that failed is left, and the next one begun.
 //! 2. A seal says that the head before it is firm. Of the sealed pages, that with the highest head is *kept*.
-//! 3. The horizon is the highest record seen anywhere: a head without a seal was tried, perhaps in the page that
-//!    replaced the last answered one.
+//! 3. The horizon is the highest of all heads and of the records of the kept page: a head without a seal was tried,
+//!    perhaps in the page that replaced the last answered one. Records of other pages are below the kept head.
 //! 4. Before it answers, a raise that began a page erases each other page that shows no head. It is blank, or hides one
 //!    that is higher than all that were seen; if that showed later, it would pass for the newest.
 //! 5. No raise goes on behind a page whose erase failed, and none begins more than two pages.
@@ -30,29 +30,33 @@ pub use dump::{LogGeometry, LogPage};
 pub use error::FlashHorizonError;
 pub use flash::{AsyncLogFlash, LogFlash};
 
-use super::HorizonRecord;
-
 /// Longest time from a page's head to a record of it. A cell that reads falsely can raise the horizon by no more, unless
 /// in a head.
 const WINDOW_S: u32 = 1 << 20;
+
+/// Whether a record, 0 if none, belongs to the page of a head.
+fn is_within(record: u32, head: u32) -> bool {
+    record
+        .checked_sub(head)
+        .is_some_and(|ahead| ahead < WINDOW_S)
+}
 
 /// A horizon in pages of flash, without the flash. A record takes `SLOT` bytes, a power of two, at least 8.
 ///
 /// The state of `FlashHorizon` in `randflake-embedded`, which has the documentation for users, and of the C library.
 #[derive(Clone, Debug)]
 pub struct HorizonLog<const SLOT: usize = 8> {
-    /// The highest record that was read, or that was answered since.
-    horizon: Option<HorizonRecord>,
+    /// The highest horizon that was read, or that was answered since.
+    horizon: u32,
     /// The highest that was read or tried.
-    tried: Option<HorizonRecord>,
+    tried: u32,
     /// The page that is never erased: the highest at the boot, then that of the last answer.
     kept: u32,
-    /// The page that was erased last, at first the kept one.
-    begun: u32,
-    /// Head of the kept page, once this boot has written it.
-    head: Option<HorizonRecord>,
-    /// Where the next record goes, or 0 when a page must be begun.
-    free: u32,
+    /// Where the next record goes, if there is a `head`. Else the page that was erased last, at first the kept one: that
+    /// behind it is begun.
+    next: u32,
+    /// Head of the kept page, if this boot has answered from it and nothing failed since. Else 0: a page must be begun.
+    head: u32,
 }
 
 impl<const SLOT: usize> HorizonLog<SLOT> {
@@ -70,10 +74,7 @@ impl<const SLOT: usize> HorizonLog<SLOT> {
     #[inline]
     #[must_use]
     pub const fn unix_s(&self) -> u32 {
-        match self.horizon {
-            Some(record) => record.unix_s(),
-            None => 0,
-        }
+        self.horizon
     }
 
     /// Address of the page that holds the horizon.
