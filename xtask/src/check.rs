@@ -15,8 +15,8 @@ are named at the end. Benchmarks are left to `cargo xtask lint`. CRATE is `core`
 dependencies are then built with its features alone, once more at the first time.
 ";
 
-/// Test programs and tests that compute for seconds: searches over random histories, and a model of flash. A
-/// namespace that is nearly full is looked at in memory alone.
+/// Test programs and tests that compute for seconds: searches over random histories, ten years of a device, and a model of
+/// flash. A namespace that is nearly full is looked at in memory alone.
 const SEARCHES: &[&str] = &[
     "flash_model",
     "random_histories",
@@ -24,7 +24,10 @@ const SEARCHES: &[&str] = &[
     "the_last_65536_leases_stay_until_they_are_old",
     "contract_sqlite::a_nearly_full_namespace_works_as_an_empty_one",
     "unread::a_nearly_full_namespace_works_as_an_empty_one",
+    "free_node_ids_are_found",
     "up_to_99_percent_an_acquire_rarely_takes_a_third_read",
+    "a_block_that_is_retained_stays_within_itself_of_the_clock",
+    "a_block_chosen_by_the_wakes_stays_within_itself_of_the_clock",
 ];
 
 pub(crate) fn main(mut typed: Arguments) -> ExitResult {

@@ -52,7 +52,7 @@ fn host(arguments: &[&str]) -> Command {
     command
 }
 
-/// More than there are processors, for tests that wait.
+/// Many more than there are processors: most tests wait for leases to expire.
 pub(crate) fn in_threads(command: &mut Command) -> &mut Command {
-    command.env("RUST_TEST_THREADS", "8")
+    command.env("RUST_TEST_THREADS", "24")
 }
