@@ -183,7 +183,7 @@ impl Device {
             self.tally.accidents += 1;
             self.tried = blocks.store().unix_s();
         }
-        boot.may_fail.set(true);
+        boot.may_fail.set(self.in_a_row < UNANSWERED);
         for _ in 0..raises {
             boot.has_failed.set(false);
             let begun = poll(pin!(blocks.begin_async(None)));
