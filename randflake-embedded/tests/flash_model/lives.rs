@@ -91,8 +91,8 @@ pub(crate) fn live<D: Design, const SLOT: usize, const PAGE: usize>(
     let mut random = Random(seed);
     let bytes = pages as usize * PAGE;
     let habits = habits(&mut random, bytes);
-    // A record that has a dead cell and a lost bit is beyond what is promised; so is a bit of a slot behind its record.
-    let loses_bits = SLOT == 8 && habits.dead.is_none() && random.below(2) == 0;
+    // A record that has a dead cell and a lost bit is beyond what is promised.
+    let loses_bits = habits.dead.is_none() && random.below(2) == 0;
     let random = RefCell::new(random);
     let below = |bound| random.borrow_mut().below(bound);
     let mut device = Device {

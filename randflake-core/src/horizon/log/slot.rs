@@ -23,10 +23,10 @@ impl<const LEN: usize> Slot<LEN> {
     }
 }
 
-/// The record that a slot shows, if the rest of it is blank. In encrypted flash an erased slot may read as anything,
-/// even as a record.
+/// The record that a slot shows, if the rest of it is blank but for one bit, which may have changed. In encrypted flash an
+/// erased slot may read as anything, even as a record.
 pub(super) fn record(slot: &[u8]) -> Option<HorizonRecord> {
     let (record, rest) = slot.split_first_chunk()?;
     let record = HorizonRecord::from_bytes(*record);
-    record.filter(|_| rest.iter().all(|byte| *byte == 0xff))
+    record.filter(|_| rest.iter().map(|byte| byte.count_zeros()).sum::<u32>() <= 1)
 }
