@@ -38,7 +38,7 @@ pub(crate) struct Feature {
     pub(crate) name: String,
     /// A comment stands on the line above or behind it.
     pub(crate) explained: bool,
-    /// What it enables.
+    /// Other features and `dep:CRATE`s that it turns on.
     pub(crate) enables: Vec<String>,
 }
 

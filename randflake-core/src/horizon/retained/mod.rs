@@ -20,7 +20,7 @@ pub trait RetainedMemory {
     /// The words, or `None` unless the last reset was the end of a sleep.
     fn read(&self) -> Option<[u32; 5]>;
 
-    /// Replaces the words.
+    /// Replaces the words by these, durably enough for a sleep.
     fn write(&mut self, words: [u32; 5]);
 }
 

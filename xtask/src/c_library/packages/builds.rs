@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{MORE_TARGETS, NAME, PACKAGES, Package, Refusal, copy, said};
+use super::{MORE_TARGETS, NAME, PACKAGES, Package, RefusedTarget, copy, said};
 use crate::c_library::build::{EXAMPLE, clang_target, linker, machine, scripts};
 use crate::c_library::{out, test_folder};
 use crate::cargo::program;
@@ -92,12 +92,12 @@ pub(super) struct Build<'a> {
     /// How the compiler is.
     pub(super) options: &'a [&'a str],
     pub(super) target: &'a Target,
-    /// For its files.
+    /// A folder of its own for what the build writes.
     pub(super) folder: PathBuf,
 }
 
 impl Customer<'_> {
-    /// The package.
+    /// The folder of the unpacked package.
     pub(super) fn package(&self) -> PathBuf {
         self.unpacked.join(NAME)
     }
@@ -149,7 +149,7 @@ impl Customer<'_> {
     }
 
     /// The build stops, and names what there is no archive for.
-    fn see_refusal(&self, report: &mut Report, package: &Package, refusal: &Refusal) {
+    fn see_refusal(&self, report: &mut Report, package: &Package, refusal: &RefusedTarget) {
         let what = format!("{} without {}", package.name, refusal.named);
         // No program is linked, so any board does.
         let [target, ..] = qemu::TARGETS else { return };

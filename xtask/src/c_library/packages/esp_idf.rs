@@ -2,7 +2,7 @@
 //! system that the component calls. Its component manager is the real one.
 
 use super::builds::Customer;
-use super::{Package, Refusal};
+use super::{Package, RefusedTarget};
 use crate::report::Report;
 
 pub(super) const PACKAGE: Package = Package {
@@ -17,8 +17,8 @@ pub(super) const PACKAGE: Package = Package {
     refused: &[refusal("esp32"), refusal("esp32s3"), refusal("esp32p4")],
 };
 
-const fn refusal(chip: &'static str) -> Refusal {
-    Refusal {
+const fn refusal(chip: &'static str) -> RefusedTarget {
+    RefusedTarget {
         choice: chip,
         options: &[],
         named: chip,

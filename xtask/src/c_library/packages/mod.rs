@@ -52,11 +52,11 @@ struct Package {
     build: fn(&Build<'_>) -> Result<Steps, String>,
     /// Checks its manifest as its registry would.
     check: fn(&mut Report, &Customer<'_>),
-    refused: &'static [Refusal],
+    refused: &'static [RefusedTarget],
 }
 
 /// A processor without an archive.
-struct Refusal {
+struct RefusedTarget {
     choice: &'static str,
     options: &'static [&'static str],
     /// What the build says of it.

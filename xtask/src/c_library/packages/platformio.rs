@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::builds::{Build, Customer, Steps, compiler_options, linker_words, sources};
-use super::{Package, Refusal, copy, copy_all, said};
+use super::{Package, RefusedTarget, copy, copy_all, said};
 use crate::c_library::build::scripts;
 use crate::c_library::test_folder;
 use crate::report::Report;
@@ -33,8 +33,8 @@ pub(super) const PACKAGE: Package = Package {
     ],
 };
 
-const fn refusal(named: &'static str, options: &'static [&'static str]) -> Refusal {
-    Refusal {
+const fn refusal(named: &'static str, options: &'static [&'static str]) -> RefusedTarget {
+    RefusedTarget {
         choice: named,
         options,
         named,

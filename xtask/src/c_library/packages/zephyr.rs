@@ -2,7 +2,7 @@
 //! system that the module calls, and a script checks `module.yml` as Zephyr's `zephyr_module.py` does.
 
 use super::builds::Customer;
-use super::{Package, Refusal};
+use super::{Package, RefusedTarget};
 use crate::c_library::test_folder;
 use crate::qemu::Target;
 use crate::report::Report;
@@ -34,8 +34,8 @@ pub(super) const PACKAGE: Package = Package {
     ],
 };
 
-const fn refusal(named: &'static str, choice: &'static str) -> Refusal {
-    Refusal {
+const fn refusal(named: &'static str, choice: &'static str) -> RefusedTarget {
+    RefusedTarget {
         choice,
         options: &[],
         named,

@@ -61,7 +61,7 @@ pub(crate) struct LeaseCheckArgs {
 
 /// What a dump shows.
 #[derive(Debug, Serialize)]
-struct Report {
+struct DumpReport {
     trusted: bool,
     /// Why it may not be trusted.
     problems: Vec<String>,
@@ -135,7 +135,7 @@ impl LeaseCheckArgs {
                 self.cycles
             ));
         }
-        let report = Report {
+        let report = DumpReport {
             trusted: problems.is_empty(),
             horizon_utc: horizon.map(utc),
             grant: grant.map(|grant| GrantReport {
@@ -237,7 +237,7 @@ fn time(record: HorizonRecord) -> Duration {
     Duration::from_secs(record.unix_s().into())
 }
 
-impl Display for Report {
+impl Display for DumpReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let none = || "none".to_owned();
         let horizon = self.horizon_utc.clone().unwrap_or_else(none);

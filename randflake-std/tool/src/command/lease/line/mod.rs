@@ -15,7 +15,7 @@ use randflake_std::lease::Grant;
 use serde::Serialize;
 
 use self::folder::Folder;
-use self::table::{DeviceRow, Table};
+use self::table::{DeviceRow, DeviceTable};
 use super::dump::Dump;
 use super::factory::{DeviceKey, FactoryArgs, GRANT_LEN, GrantPlace, grant, read_grant};
 use super::image::ImageFormat;
@@ -103,14 +103,14 @@ impl LeaseLineArgs {
             ));
         };
         let key = self.factory.key()?;
-        let mut table = Table::open(&self.table)?;
+        let mut table = DeviceTable::open(&self.table)?;
         let mut ledger = Ledger::open(&self.store, key.as_ref().map(|key| key.check))?;
         // A wrong address is refused before any node id is leased.
         let sample = grant(ledger.spec(), 0, self.factory.from(), place.until)?;
         self.factory
             .image(Some((place, &sample, key.as_ref())), self.factory.from())?;
         let folder = Folder::open(&self.out_dir)?;
-        let mut run = Run {
+        let mut run = LineRun {
             factory: &self.factory,
             place,
             key,
@@ -148,7 +148,7 @@ impl LeaseLineArgs {
 }
 
 /// One run over a table.
-struct Run<'a> {
+struct LineRun<'a> {
     factory: &'a FactoryArgs,
     place: GrantPlace,
     key: Option<DeviceKey>,
@@ -158,7 +158,7 @@ struct Run<'a> {
     folder: Folder,
 }
 
-impl Run<'_> {
+impl LineRun<'_> {
     /// Refuses a ledger that does not know the images of this folder: an older copy would give their node ids once more.
     fn check_folder(&mut self) -> Result<(), Failure> {
         for device in self.folder.devices()? {

@@ -34,7 +34,7 @@ impl Display for DeviceRow {
 }
 
 /// The rows of a table, read when they are asked for.
-pub(super) struct Table {
+pub(super) struct DeviceTable {
     reader: Reader<LimitedLines>,
     device: usize,
     node_id: Option<usize>,
@@ -43,7 +43,7 @@ pub(super) struct Table {
     lines: BTreeMap<u64, u64>,
 }
 
-impl Table {
+impl DeviceTable {
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let input: Box<dyn Read> = if path == Path::new("-") {
             Box::new(io::stdin())
