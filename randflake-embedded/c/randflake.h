@@ -132,11 +132,11 @@ typedef struct rf_config {
 #if UINTPTR_MAX > 0xffffffffu
 #define RF_SIZE 256
 #define RF_ALIGN 128
-#define RF_FLASH_SIZE 80
+#define RF_FLASH_SIZE 72
 #else
 #define RF_SIZE 80
 #define RF_ALIGN 8
-#define RF_FLASH_SIZE 56
+#define RF_FLASH_SIZE 52
 #endif
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define RF_ALIGNED alignas(RF_ALIGN)
@@ -258,7 +258,7 @@ typedef struct rf_flash {
     int32_t (*erase)(void *context, uint32_t at);
     /** Passed to the three. */
     void *context;
-    uint32_t content[7];
+    uint32_t content[6];
 } rf_flash;
 
 RF_ASSERT(sizeof(rf_flash) == RF_FLASH_SIZE, size_of_rf_flash);

@@ -254,6 +254,25 @@ static void refused_sizes(void) {
     test("flash_of_another_size_or_format_is_refused");
 }
 
+/* Any one bit that changes, in a record or behind it. */
+static void changed_bits(void) {
+    for (uint32_t slot_size = 8; slot_size <= 32; slot_size <<= 1) {
+        provision(slot_size, 7);
+        describe();
+        EXPECT(rf_flash_open(&flash) == RF_OK);
+        uint32_t horizon = rf_flash_horizon(&flash);
+        EXPECT(horizon >= answered && answered > EPOCH);
+        for (uint32_t byte = 0; byte < ALL_SLOTS * slot_size; ++byte) {
+            for (uint32_t bit = 1; bit < 256; bit <<= 1) {
+                part.now[byte] ^= (uint8_t)bit;
+                EXPECT(rf_flash_open(&flash) == RF_OK && rf_flash_horizon(&flash) == horizon);
+                part.now[byte] ^= (uint8_t)bit;
+            }
+        }
+    }
+    test("a_bit_that_changes_does_not_lower_the_horizon");
+}
+
 static uint32_t uptime_s(void *user) {
     EXPECT(user == &flash);
     return 0;
@@ -297,6 +316,7 @@ static void device(void) {
 
 void raw_flash(uint32_t seeds) {
     refused_sizes();
+    changed_bits();
     device();
     planted();
     cuts(seeds);
