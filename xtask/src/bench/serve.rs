@@ -1,5 +1,7 @@
 //! `bench serve` and `bench memory`: `randflake serve` under load. Both are parts of the tool's benchmark `serve`.
 
+use std::process::Command;
+
 use super::criterion::keep;
 use super::text;
 use crate::apart::{self, Arguments};
@@ -17,15 +19,7 @@ pub(super) fn needs() -> Vec<Need> {
 pub(super) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
     let rounds = apart::number(&mut typed, "--rounds", 1..=100)?;
     apart::nothing_else(typed)?;
-    let mut measure = cargo(&[
-        "bench",
-        "--package",
-        "randflake",
-        "--bench",
-        "serve",
-        "--",
-        "rates",
-    ]);
+    let mut measure = load("rates");
     measure.args(
         rounds
             .iter()
@@ -43,15 +37,7 @@ pub(super) fn memory(report: &mut Report, mut typed: Arguments) -> Result<(), St
     let bursts = apart::number(&mut typed, "--bursts", 30..=100_000)?;
     let program = apart::path(&mut typed, "--program")?;
     apart::nothing_else(typed)?;
-    let mut measure = cargo(&[
-        "bench",
-        "--package",
-        "randflake",
-        "--bench",
-        "serve",
-        "--",
-        "memory",
-    ]);
+    let mut measure = load("memory");
     for (flag, value) in [
         ("--bursts", bursts.map(|bursts| bursts.to_string())),
         ("--program", program.map(|path| text(&path))),
@@ -62,6 +48,13 @@ pub(super) fn memory(report: &mut Report, mut typed: Arguments) -> Result<(), St
         report.check("memory of the server", &mut measure);
     }
     Ok(())
+}
+
+/// A part of the tool's benchmark.
+fn load(part: &str) -> Command {
+    let mut measure = cargo(&["bench", "--package", "randflake", "--bench", "serve"]);
+    measure.args(["--", part]);
+    measure
 }
 
 /// Of the part `serve`: a short form of both.
