@@ -63,7 +63,7 @@ impl FactoryArgs {
         Some(GrantPlace { at, until })
     }
 
-    /// When a device's first id may be made: never before now, since a device may have used the time before.
+    /// When a device's first id may be made: as `--from` says, also in the past, or now.
     pub(super) fn from(&self) -> Duration {
         self.from.unwrap_or_else(date::now)
     }

@@ -54,14 +54,17 @@ impl Ledger {
         self.store.namespace().spec()
     }
 
-    /// The leases of all devices, in the order in which they began.
+    /// The leases of all devices, in the order in which they began. One that was given back is empty, and no longer counts.
     pub(super) fn leases(&mut self) -> Result<BTreeMap<u64, Vec<Grant>>, Failure> {
         let mut leases: BTreeMap<_, Vec<Grant>> = BTreeMap::new();
         for record in self.store.list()? {
             let number = record.holder.strip_prefix("device/");
             let device = number.and_then(|number| u64::from_str_radix(number, 16).ok());
+            let is_empty = record.grant.start >= record.grant.end;
             // No other spelling: other holders may have names that look like it.
-            if let Some(device) = device.filter(|device| holder(*device) == record.holder) {
+            if let Some(device) = device.filter(|device| holder(*device) == record.holder)
+                && !is_empty
+            {
                 leases.entry(device).or_default().push(record.grant);
             }
         }
@@ -99,15 +102,40 @@ impl Ledger {
         Ok(())
     }
 
-    /// Leases a node id for a device until a time: this one, or any. `None` if another one has it. The token names the lease:
-    /// who finds it in the ledger after a failure knows that it is the one that was asked for.
+    /// Leases any node id for a device until a time. The token names the lease: who finds it in the ledger after a failure
+    /// knows that it is the one that was asked for.
     pub(super) fn lease(
         &mut self,
         device: u64,
         token: Token,
-        node_id: Option<u32>,
+        until: Duration,
+    ) -> Result<Grant, Failure> {
+        let leased = self.acquire(device, token, NodeIds::Any(1), until)?;
+        leased.map_err(refusal)
+    }
+
+    /// Leases this node id, as [`lease`](Self::lease) does; `None` if another one has it.
+    pub(super) fn lease_chosen(
+        &mut self,
+        device: u64,
+        token: Token,
+        node_id: u32,
         until: Duration,
     ) -> Result<Option<Grant>, Failure> {
+        match self.acquire(device, token, NodeIds::These(&[node_id]), until)? {
+            Err(StoreError::Exhausted { .. }) => Ok(None),
+            leased => leased.map(Some).map_err(refusal),
+        }
+    }
+
+    /// Asks the store for one node id.
+    fn acquire(
+        &mut self,
+        device: u64,
+        token: Token,
+        nodes: NodeIds<'_>,
+        until: Duration,
+    ) -> Result<Result<Grant, StoreError>, Failure> {
         let namespace = self.store.namespace();
         let (longest, ttl) = (namespace.max_ttl(), until.saturating_sub(date::now()));
         if ttl.is_zero() || ttl > longest {
@@ -122,26 +150,25 @@ impl Ledger {
         let request = AcquireRequest {
             token,
             holder: &holder(device),
-            nodes: match &node_id {
-                Some(node_id) => NodeIds::These(core::slice::from_ref(node_id)),
-                None => NodeIds::Any(1),
-            },
+            nodes,
             ttl: namespace.ticks(ttl),
         };
         match self.store.acquire(&request) {
-            Ok(acquired) => Ok(acquired.grants.first().copied()),
-            Err(StoreError::Exhausted { .. }) if node_id.is_some() => Ok(None),
-            Err(error) => Err(refusal(error)),
+            Ok(acquired) => match acquired.grants.first() {
+                Some(grant) => Ok(Ok(*grant)),
+                None => Err(Failure::failed("the store granted nothing")),
+            },
+            Err(error) => Ok(Err(error)),
         }
     }
 
-    /// Who has a node id.
-    pub(super) fn holder_of(&mut self, node_id: u32) -> Result<String, Failure> {
+    /// Who has a node id, if that is known.
+    pub(super) fn holder_of(&mut self, node_id: u32) -> Result<Option<String>, Failure> {
         let records = self.store.list_from(node_id, 1)?;
         let record = records
             .first()
             .filter(|record| record.grant.node_id == node_id);
-        Ok(record.map_or_else(String::new, |record| visible(&record.holder)))
+        Ok(record.map(|record| visible(&record.holder)))
     }
 
     /// Gives back a node id that no device has got.
@@ -190,5 +217,32 @@ fn refusal(error: StoreError) -> Failure {
             ))
         }
         error => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use randflake_std::lease::MemoryStore;
+    use randflake_std::{Randflake, SystemClock};
+
+    use super::*;
+
+    #[test]
+    fn a_lease_that_was_given_back_is_none() {
+        let year = Duration::from_secs(365 * 24 * 60 * 60);
+        let namespace = Namespace::new("meters", Randflake).unwrap();
+        let store = MemoryStore::new(namespace.with_max_ttl(year), Arc::new(SystemClock));
+        let mut ledger = Ledger::of(store.into(), None);
+        let mut lease = |token| {
+            let until = date::now() + year / 2;
+            ledger
+                .lease(7, Token::from_bytes([token; 16]), until)
+                .unwrap()
+        };
+        let (kept, returned) = (lease(1), lease(2));
+        ledger.give_back(&returned).unwrap();
+        assert_eq!(ledger.leases().unwrap(), [(7, vec![kept])].into());
     }
 }

@@ -91,8 +91,7 @@ impl LeaseProvisionArgs {
             (Some(device), Some(place)) => {
                 let mut ledger = self.ledger(key.as_ref())?;
                 let token = Token::random().map_err(Failure::failed)?;
-                let leased = ledger.lease(device, token, None, place.until)?;
-                let leased = leased.ok_or_else(|| Failure::failed("the store granted nothing"))?;
+                let leased = ledger.lease(device, token, place.until)?;
                 self.register(device, &mut ledger)?;
                 let from = from.max(unix(spec, leased.start));
                 lease = Some(grant(spec, leased.node_id, from, place.until)?);

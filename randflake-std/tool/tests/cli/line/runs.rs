@@ -53,13 +53,16 @@ fn a_run_that_was_cut_goes_on_with_the_same_node_id() {
     let made = line.make("device\nd0e5\n");
     let token = "000102030405060708090a0b0c0d0e0f";
 
-    // Cut in the first write: nothing was asked for yet.
-    fs::write(begun("d0e6"), "").unwrap();
-    assert_eq!(is_new(&line.make("device\nd0e6\n")), [true]);
+    // Cut in the first write: nothing was asked for yet, and beginnings of tokens may be equal.
+    for (device, written) in [("d0e3", ""), ("d0e4", "0"), ("d0e6", "0")] {
+        fs::write(begun(device), written).unwrap();
+    }
+    let cut = line.make("device\nd0e3\nd0e4\nd0e6\n");
+    assert_eq!((is_new(&cut), node_ids(&cut).len()), (vec![true; 3], 3));
     // Cut before the lease.
     fs::write(begun("d0e7"), format!("{token}\n")).unwrap();
     assert_eq!(is_new(&line.make("device\nd0e7\n")), [true]);
-    assert_eq!(leases().len(), 3, "one for each device");
+    assert_eq!(leases().len(), 5, "one for each device");
 
     // Cut before the image: its device is in the ledger, the token is that of its lease.
     let image = line.image("images", "d0e7");
@@ -69,7 +72,7 @@ fn a_run_that_was_cut_goes_on_with_the_same_node_id() {
     let again = line.make("device\nd0e5\nd0e7\n");
     assert_eq!(is_new(&again), [false, true]);
     assert_eq!(node_ids(&again[..1]), node_ids(&made));
-    assert_eq!(leases().len(), 3, "no second node id");
+    assert_eq!(leases().len(), 5, "no second node id");
     assert!(image.exists() && !begun("d0e7").exists());
     assert!(!line.user.path("images/.000000000000d0e7.draft").exists());
 
@@ -153,6 +156,13 @@ fn stations_at_once_give_each_device_one_image() {
     assert_eq!(node_ids(&made).len(), 12);
     let devices: BTreeSet<_> = made.iter().map(|it| it["device"].to_string()).collect();
     assert_eq!(devices.len(), 12);
+    // What a station has made it goes on to know, also where another one leased for the device in vain.
+    for (station, answer) in answers.iter().enumerate() {
+        let made = objects(&answer.stdout);
+        let again = objects(&run(station).stdout);
+        assert_eq!(node_ids(&again), node_ids(&made));
+        assert_eq!(is_new(&again), vec![false; made.len()]);
+    }
 }
 
 #[test]

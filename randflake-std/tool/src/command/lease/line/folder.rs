@@ -75,11 +75,10 @@ impl Folder {
         let path = self.begun_path(device);
         match fs::read_to_string(&path) {
             Ok(text) => {
-                let token = u128::from_str_radix(text.trim_end(), 16);
-                // Cut while it was written: no lease was asked for.
-                Ok(token
-                    .ok()
-                    .map(|token| Token::from_bytes(token.to_be_bytes())))
+                // Without its end it was cut while it was written: no lease was asked for.
+                let digits = text.strip_suffix('\n');
+                let token = digits.and_then(|digits| u128::from_str_radix(digits, 16).ok());
+                Ok(token.map(|token| Token::from_bytes(token.to_be_bytes())))
             }
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(&path, &error)),

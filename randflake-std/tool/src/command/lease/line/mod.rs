@@ -176,10 +176,10 @@ impl LineRun<'_> {
 
     fn provision(&mut self, row: &DeviceRow) -> Result<Outcome, Failure> {
         let device = row.device;
-        let is_known = self.ledger.knows(device)?;
         if self.folder.has_image(device) {
             return self.made_before(row);
         }
+        let is_known = self.ledger.knows(device)?;
         let begun = self.folder.begun(device)?;
         if is_known && begun.is_none() {
             return Ok(Outcome::Refused(self.made_elsewhere(device)));
@@ -200,12 +200,15 @@ impl LineRun<'_> {
             }
             None => {
                 let until = self.place.until;
-                match (
-                    self.ledger.lease(device, token, row.node_id, until)?,
-                    row.node_id,
-                ) {
-                    (Some(grant), _) => grant,
-                    (None, node_id) => return self.taken(device, node_id.unwrap_or_default()),
+                match row.node_id {
+                    None => self.ledger.lease(device, token, until)?,
+                    Some(node_id) => {
+                        let leased = self.ledger.lease_chosen(device, token, node_id, until)?;
+                        match leased {
+                            Some(grant) => grant,
+                            None => return self.taken(device, node_id),
+                        }
+                    }
                 }
             }
         };
@@ -230,9 +233,7 @@ impl LineRun<'_> {
     fn has_other_lease(&mut self, device: u64, ours: &Grant) -> Result<bool, Failure> {
         self.leases = self.ledger.leases()?;
         let leases = self.leases.get(&device).into_iter().flatten();
-        Ok(leases
-            .clone()
-            .any(|grant| grant.token != ours.token && grant.start < grant.end))
+        Ok(leases.clone().any(|grant| grant.token != ours.token))
     }
 
     fn write(&mut self, device: u64, lease: &Grant) -> Result<ProvisionedDevice, Failure> {
@@ -259,10 +260,14 @@ impl LineRun<'_> {
 
     fn taken(&mut self, device: u64, node_id: u32) -> Result<Outcome, Failure> {
         self.folder.give_up(device)?;
-        Ok(Outcome::Refused(format!(
-            "node id {node_id} is that of {}: each device has one that no other ever had",
-            self.ledger.holder_of(node_id)?
-        )))
+        Ok(Outcome::Refused(match self.ledger.holder_of(node_id)? {
+            Some(holder) => format!(
+                "node id {node_id} is that of {holder}: each device has one that no other ever had"
+            ),
+            None => format!(
+                "node id {node_id} cannot be leased, and the ledger does not say who has it: choose another one"
+            ),
+        }))
     }
 
     fn made_before(&self, row: &DeviceRow) -> Result<Outcome, Failure> {
