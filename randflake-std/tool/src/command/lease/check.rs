@@ -68,6 +68,9 @@ struct DumpReport {
     horizon_utc: Option<String>,
     grant: Option<GrantReport>,
     key_check: Option<String>,
+    /// Whether the grant and the key were looked for.
+    #[serde(skip)]
+    is_grant_read: bool,
     wear: Option<WearReport>,
     damaged: u32,
     pages: Vec<PageReport>,
@@ -144,6 +147,7 @@ impl LeaseCheckArgs {
                 end_utc: utc(unix(grant.layout(), grant.end())),
             }),
             key_check,
+            is_grant_read: self.grant_at.is_some(),
             wear,
             damaged: shown.iter().map(|page| page.damaged).sum(),
             pages: self.pages(&shown),
@@ -239,20 +243,25 @@ fn time(record: HorizonRecord) -> Duration {
 
 impl Display for DumpReport {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let none = || "none".to_owned();
-        let horizon = self.horizon_utc.clone().unwrap_or_else(none);
+        let horizon = self.horizon_utc.as_deref().unwrap_or("none");
         writeln!(f, "horizon  {horizon}")?;
+        let absent = if self.is_grant_read {
+            "none"
+        } else {
+            "not looked at, without --grant-at"
+        };
         match &self.grant {
             Some(grant) => writeln!(
                 f,
                 "grant    node id {}, from {} until {}",
                 grant.node_id, grant.start_utc, grant.end_utc
             )?,
-            None => writeln!(f, "grant    none")?,
+            None => writeln!(f, "grant    {absent}")?,
         }
-        let key = self.key_check.as_ref();
-        let key = key.map_or_else(none, |check| format!("check value {check}"));
-        writeln!(f, "key      {key}")?;
+        match &self.key_check {
+            Some(check) => writeln!(f, "key      check value {check}")?,
+            None => writeln!(f, "key      {absent}")?,
+        }
         match &self.wear {
             Some(wear) => writeln!(
                 f,
