@@ -159,7 +159,7 @@ impl StoreArgs {
 
     /// The URL to show: without user, password and options.
     pub(crate) fn shown_url(&self) -> Result<String, Failure> {
-        Ok(self.url()?.parse::<StoreUrl>()?.to_string())
+        shown(&self.url()?)
     }
 
     fn url(&self) -> Result<String, Failure> {
@@ -167,16 +167,6 @@ impl StoreArgs {
             Some(url) => Ok(url),
             None => default_url(),
         }
-    }
-
-    /// The URL of a store that may be made by opening it. The directory of the default one is made here; those of others are
-    /// not, as a mistyped path would make a second store that knows nothing of the first one's leases.
-    fn url_to_open(&self) -> Result<String, Failure> {
-        if let Some(url) = self.given_url()? {
-            return Ok(url);
-        }
-        state_directory::create(&state_directory::path()?)?;
-        default_url()
     }
 
     /// What opens the store, as often as it is called. It says when that makes the file of a path that was given: at a mistyped
@@ -187,11 +177,11 @@ impl StoreArgs {
     ) -> Result<impl Fn(&Namespace) -> Result<LeaseStore, StoreError> + Send + Sync + use<>, Failure>
     {
         // Read once: a file of the URL that is replaced while a command waits does not move it to another store.
-        let url = self.url_to_open()?;
-        let given = self.given_url()?.is_some().then(|| self.shown_url());
-        let given = given.transpose()?.unwrap_or_default();
+        let given = self.given_url()?;
+        let shown = given.as_deref().map(shown).transpose()?;
+        let url = given.map_or_else(made_default_url, Ok)?;
         Ok(move |namespace: &Namespace| {
-            let path = given.strip_prefix("sqlite:");
+            let path = shown.as_deref().and_then(|url| url.strip_prefix("sqlite:"));
             let made = path.filter(|path| !Path::new(path).exists());
             let store = open(&url, namespace)?;
             if let Some(path) = made {
@@ -231,6 +221,18 @@ impl StoreArgs {
             )),
         }
     }
+}
+
+/// A URL without user, password and options.
+fn shown(url: &str) -> Result<String, Failure> {
+    Ok(url.parse::<StoreUrl>()?.to_string())
+}
+
+/// The URL of a default store that may be made by opening it: its directory is made here. Those of other stores are not, as a
+/// mistyped path would make a second store that knows nothing of the first one's leases.
+fn made_default_url() -> Result<String, Failure> {
+    state_directory::create(&state_directory::path()?)?;
+    default_url()
 }
 
 fn default_url() -> Result<String, Failure> {
