@@ -107,7 +107,8 @@ fn wrong_arguments_are_told() {
 #[test]
 fn wrong_files_of_tokens_are_told() {
     let home = Home::new();
-    home.write("bare", "rft_0123\n");
+    let token = format!("rft_{}", "0123".repeat(16));
+    home.write("bare", &format!("{token}\n"));
     open_to_all(&home);
     let shared = home.path("shared");
     fs::create_dir(&shared).unwrap();
@@ -122,7 +123,7 @@ fn wrong_files_of_tokens_are_told() {
                 "; `randflake token new --file FILE` makes it",
             ),
             (
-                &["--tokens", "rft_0123"],
+                &["--tokens", &token],
                 2,
                 "--tokens takes the name of a file, not a token",
             ),

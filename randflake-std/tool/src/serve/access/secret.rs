@@ -35,9 +35,11 @@ impl TokenSecret {
     }
 }
 
-/// Whether a text is a token, in the place of something that is not secret.
+/// Whether a text is a token, in the place of something that is not secret. One that was not copied to its end is one, too;
+/// a file may have a name with the prefix.
 pub(super) fn is_token(text: &str) -> bool {
-    text.starts_with(PREFIX)
+    let digits = text.strip_prefix(PREFIX).unwrap_or_default();
+    digits.len() >= BYTES && digits.bytes().all(|digit| digit.is_ascii_hexdigit())
 }
 
 /// The SHA-256 of a token. A slow hash protects passwords, which are guessed; of 256 random bits nobody guesses one,
@@ -81,6 +83,15 @@ impl Debug for Hash {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_token_is_told_from_a_name() {
+        let token = TokenSecret::new().unwrap();
+        assert!(is_token(token.as_str()) && is_token(&token.as_str()[..60]));
+        for name in ["tokens", "rft_tokens", "rft_2026", "./rft_tokens"] {
+            assert!(!is_token(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_hash_is_read_as_it_is_written() {
