@@ -74,12 +74,12 @@ impl Boards {
         {
             return board.clone();
         }
-        let space = Arc::clone(space);
+        let asked = Arc::clone(space);
         // A task of its own, with the lock: who waits no longer, as a scrape of a slow store, does not end the read, and must
         // not let the next one begin another.
         let reading = tokio::spawn(async move {
             // The server's own read: it takes no turn of the token that happened to come first.
-            let taken = space
+            let taken = asked
                 .read_store(None, |store| Ok(StatusBoard::take(store)?))
                 .await;
             let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
@@ -87,8 +87,8 @@ impl Boards {
             *kept = Some((Instant::now(), board.clone()));
             board
         });
-        let stopping = |_| Err("the server is stopping".to_owned());
-        reading.await.unwrap_or_else(stopping)
+        let not_done = |ended| Err(space.not_done(ended).message);
+        reading.await.unwrap_or_else(not_done)
     }
 }
 

@@ -324,7 +324,7 @@ impl ServedNamespace {
     }
 
     /// Work that ended before its end: by a panic, or because the runtime is ending.
-    fn not_done(&self, ended: JoinError) -> Refusal {
+    pub(crate) fn not_done(&self, ended: JoinError) -> Refusal {
         let Ok(panic) = ended.try_into_panic() else {
             return stopping();
         };
