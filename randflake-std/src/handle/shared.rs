@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use randflake_core::internal::{Run, first_ready_within};
+use randflake_core::internal::Run;
 use randflake_core::{AnyLayout, Clock, Codec, GenerateError, Id, Permutation};
 
 use super::blocks::{Stamp, ThreadBlocks};
@@ -300,8 +300,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         mut ask: impl FnMut(&Issuer<L>, u32) -> Result<T, GenerateError>,
     ) -> Result<T, GenerateError> {
         let slots = self.slots.read();
-        first_ready_within(&slots, &self.cursor, self.tolerance, |slot, tolerance| {
-            let issuer = slot.get().filter(|issuer| issuer.is_of(generation));
+        slots.first_ready_within(&self.cursor, self.tolerance, |issuer, tolerance| {
+            let issuer = issuer.filter(|issuer| issuer.is_of(generation));
             let answer = ask(issuer.ok_or(GenerateError::Sealed)?, tolerance);
             if tolerance > 0 && answer.is_ok() {
                 // The id is borrowed from a later tick: this one is exhausted, though no call was

@@ -5,10 +5,12 @@
     reason = "readers follow a pointer that is freed when nobody can have it"
 )]
 
-use core::ops::Deref;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use randflake_core::internal::first_ready_within;
+use randflake_core::{AtomicWord, GenerateError};
 
 /// Current values, and former ones while a thread may still read them.
 ///
@@ -29,7 +31,7 @@ pub(super) struct Slots<T> {
 
 /// A slot. A reference to it gives the right to read it: see [`Slots::read`].
 #[derive(Debug)]
-pub(super) struct SlotCell<T>(AtomicPtr<T>);
+struct SlotCell<T>(AtomicPtr<T>);
 
 // SAFETY: they own their values as a `Vec<Box<T>>` would; the lock guards the list.
 unsafe impl<T: Send + Sync> Send for Slots<T> {}
@@ -158,7 +160,7 @@ impl<T> SlotCell<T> {
 
     /// The value in use; `None` if the slot is vacant.
     #[inline]
-    pub(super) fn get(&self) -> Option<&T> {
+    fn get(&self) -> Option<&T> {
         let current = self.0.load(Ordering::Acquire);
         // SAFETY: it is null or a box that is freed when the slots are dropped, which this borrow forbids, or by
         // `reclaim`, which the `SlotsReader` forbids that this borrow is of. Values are only ever borrowed shared.
@@ -185,21 +187,30 @@ impl<T> SlotsReader<'_, T> {
     /// The value of a slot; `None` if that is vacant.
     #[inline]
     pub(super) fn value(&self, index: usize) -> Option<&T> {
-        self.get(index)?.get()
+        self.0.all().get(index)?.get()
     }
 
     /// The values in use.
     pub(super) fn values(&self) -> impl Iterator<Item = &T> + Clone {
-        self.iter().filter_map(SlotCell::get)
+        self.0.all().iter().filter_map(SlotCell::get)
     }
-}
 
-impl<T> Deref for SlotsReader<'_, T> {
-    type Target = [SlotCell<T>];
+    /// Number of slots, also of vacant ones.
+    pub(super) fn count(&self) -> usize {
+        self.0.all().len()
+    }
 
+    /// Asks slot after slot as [`first_ready_within`] does; a vacant one is `None`.
     #[inline]
-    fn deref(&self) -> &Self::Target {
-        self.0.all()
+    pub(super) fn first_ready_within<W: AtomicWord, R>(
+        &self,
+        cursor: &W,
+        tolerance: u32,
+        mut ask: impl FnMut(Option<&T>, u32) -> Result<R, GenerateError>,
+    ) -> Result<R, GenerateError> {
+        first_ready_within(self.0.all(), cursor, tolerance, |slot, tolerance| {
+            ask(slot.get(), tolerance)
+        })
     }
 }
 
@@ -224,7 +235,7 @@ mod tests {
 
     fn read(slots: &Slots<Counted>) -> Option<u32> {
         let reading = slots.read();
-        let (a, b, _) = reading.first()?.get()?;
+        let (a, b, _) = reading.value(0)?;
         assert_eq!(a, b);
         Some(*a)
     }
@@ -262,17 +273,17 @@ mod tests {
         let counted = Arc::new(());
         let slots = Slots::changing(vec![(0, 0, Arc::clone(&counted))], 2);
         assert!(slots.get_lasting(0).is_none());
-        assert!(slots.read()[1].get().is_none());
+        assert!(slots.read().value(1).is_none());
         replaced_while_read(&slots, &counted);
         slots.reclaim();
         assert_eq!(Arc::strong_count(&counted), 2);
 
         let reading = slots.read();
-        let last = reading[0].get().unwrap();
+        let last = reading.value(0).unwrap();
         slots.vacate(0);
         slots.reclaim();
         assert_eq!(last.0, 19);
-        assert!(reading[0].get().is_none());
+        assert!(reading.value(0).is_none());
         drop(reading);
         slots.reclaim();
         assert_eq!(Arc::strong_count(&counted), 1);

@@ -226,7 +226,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     fn acquire_more(&mut self, count: u32) -> Result<(), StoreError> {
         let acquired = self.acquire(NodeIds::Any(count))?;
         let shared = &*self.shared;
-        let slots = 0..shared.slots.read().len();
+        let slots = 0..shared.slots.read().count();
         let is_vacant = |slot: &usize| self.holdings.iter().all(|holding| holding.slot != *slot);
         let vacant: Vec<_> = slots.filter(is_vacant).collect();
         for (slot, (grant, issuer)) in vacant.into_iter().zip(acquired) {
