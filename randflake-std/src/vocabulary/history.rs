@@ -97,7 +97,8 @@ pub enum UnknownCause {
 pub struct Explained {
     /// Holder of the node id at that tick.
     pub explanation: Explanation,
-    /// A lease of the node id that was removed or changed, if the search has met one.
+    /// A lease of the node id that was removed or changed, if the search has met one: the one for which the holder is
+    /// [unknown](UnknownCause::Gap), if that is why.
     pub gap: Option<Gap>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
@@ -260,9 +261,17 @@ impl History {
 
     /// The answer about one tick, from the leases of its node id around it.
     pub(crate) fn explained(&self, leases: &NodeHistory, tick: u64) -> Explained {
+        let explanation = self.explain_by(leases, tick);
+        let has_decided = |gap: &&Gap| match explanation {
+            Explanation::Unknown { known_from, cause } => {
+                cause == UnknownCause::Gap && gap.before == known_from
+            }
+            _ => false,
+        };
+        let gap = leases.gaps.iter().find(has_decided);
         Explained {
-            explanation: self.explain_by(leases, tick),
-            gap: leases.gaps.first().copied(),
+            gap: gap.or_else(|| leases.gaps.first()).copied(),
+            explanation,
             now: self.now,
         }
     }
@@ -288,5 +297,51 @@ impl History {
     #[must_use]
     pub fn time_of(&self, tick: u64) -> Duration {
         Duration::from_millis(self.spec.unix_ms(tick))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use randflake_core::{Layout as _, Randflake};
+
+    use super::*;
+    use crate::vocabulary::{Grant, Token};
+
+    #[test]
+    fn of_two_gaps_the_one_that_hides_the_holder_is_named() {
+        let grant = Grant {
+            node_id: 7,
+            start: 100,
+            end: 200,
+            fencing_token: 100,
+            token: Token::from_bytes([0; 16]),
+        };
+        let lease = PastLease {
+            record: Record {
+                grant,
+                contested: false,
+                holder: String::new(),
+                version: 1,
+            },
+            is_released: true,
+            follows: 90,
+        };
+        let before = Gap {
+            node_id: 7,
+            before: 100,
+            fencing_token: 100,
+            is_changed: true,
+        };
+        let mut leases = NodeHistory::behind_gap([lease], before);
+        leases.lose_latest(7, None, 1_000);
+        let now = Duration::from_millis(Randflake::SPEC.unix_ms(990));
+        let history = History::new(Randflake::SPEC, now, 0);
+        for (tick, known_from) in [(50, 100), (300, 1_000)] {
+            let explained = history.explained(&leases, tick);
+            let cause = UnknownCause::Gap;
+            let unknown = Explanation::Unknown { known_from, cause };
+            assert_eq!(explained.explanation, unknown);
+            assert_eq!(explained.gap.map(|gap| gap.before), Some(known_from));
+        }
     }
 }
