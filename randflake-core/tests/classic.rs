@@ -118,6 +118,9 @@ fn the_layouts_end_when_their_documentation_says() {
     assert_eq!(last(Mastodon::SPEC), (1 << 48) - 1);
     assert_eq!(last(Baidu::SPEC), 1_732_109_055_000); // 2024-11-20 13:24:15
     assert_eq!(Mastodon::SPEC.max_node_id(), 0);
+    // The last tick is a millisecond, and with Baidu's a second.
+    assert_eq!(Discord::SPEC.end_unix_ms(), last(Discord::SPEC) + 1);
+    assert_eq!(Baidu::SPEC.end_unix_ms(), last(Baidu::SPEC) + 1_000);
 }
 
 #[test]

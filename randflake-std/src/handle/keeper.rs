@@ -162,8 +162,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         }
         metrics::leases(namespace, live.len());
         let spec = self.client.store.namespace().spec();
-        let last = Duration::from_millis(spec.unix_ms(spec.max_tick()));
-        let end = last + Duration::from_millis(spec.tick_ms());
+        let end = Duration::from_millis(spec.end_unix_ms());
         metrics::limits(namespace, capacity(spec, live.len()), end);
         self.shared.tally.report(namespace);
     }

@@ -15,7 +15,7 @@ const AHEAD: Duration = Duration::from_secs(180 * DAY_S);
 pub(crate) fn last_date(spec: LayoutSpec, now: Duration) -> Finding {
     const NAME: &str = "last date";
     let last = Duration::from_millis(spec.unix_ms(spec.max_tick()));
-    let left = (last + Duration::from_millis(spec.tick_ms())).saturating_sub(now);
+    let left = Duration::from_millis(spec.end_unix_ms()).saturating_sub(now);
     let days = left.as_secs() / DAY_S;
     if left.is_zero() {
         let sentence = "no more ids can be made: choose a layout or an epoch with later times, in another namespace";
@@ -43,7 +43,7 @@ pub(crate) fn node_ids(occupancy: Occupancy) -> Finding {
         );
     }
     // From four fifths on.
-    if live >= total / 5 * 4 {
+    if live * 5 >= total * 4 {
         let sentence = "few are left: end processes, or take a layout with more node ids, in another namespace";
         return Finding::caution(NAME, value, sentence);
     }
@@ -109,5 +109,9 @@ mod tests {
         assert_eq!(leased(7).verdict, Verdict::Fine);
         assert!(is_caution(&leased(8)));
         assert!(is_wrong(&leased(10)));
+        // The least that a layout has, and of four three are not four fifths.
+        for (live, total) in [(0, 2), (1, 2), (3, 4)] {
+            assert_eq!(node_ids(Occupancy { live, total }).verdict, Verdict::Fine);
+        }
     }
 }

@@ -117,6 +117,12 @@ impl LayoutSpec {
             .saturating_add(self.fields.epoch_unix_ms)
     }
 
+    /// The Unix time in milliseconds at which the last tick ends: from then on there are no ids. Saturates.
+    #[must_use]
+    pub const fn end_unix_ms(&self) -> u64 {
+        self.unix_ms(self.max_tick().saturating_add(1))
+    }
+
     /// The first tick that begins at a whole second of Unix time or later.
     pub(crate) const fn tick_from(&self, unix_s: u32) -> u64 {
         let unix_s = unix_s as u64;

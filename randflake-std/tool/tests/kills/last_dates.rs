@@ -16,7 +16,7 @@ fn wall_clocks_180_days_before_each_last_date() {
     let library = program("RANDFLAKE_LIBFAKETIME");
     let home = tempfile::tempdir().unwrap();
     for (name, spec) in LAYOUTS {
-        let over_at = Duration::from_millis(spec.unix_ms(spec.max_tick()) + spec.tick_ms());
+        let over_at = Duration::from_millis(spec.end_unix_ms());
         for (at, verdict) in [
             (over_at.saturating_sub(AHEAD + DAY), "ok"),
             (over_at.saturating_sub(AHEAD.saturating_sub(DAY)), "caution"),
