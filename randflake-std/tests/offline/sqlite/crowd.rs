@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::sync::Barrier;
 use std::thread;
 
@@ -130,25 +130,25 @@ fn what_a_killed_process_was_granted_is_not_granted_again() {
 #[cfg(unix)]
 #[test]
 fn a_process_that_is_stopped_in_an_operation_is_named_as_the_reason() {
+    use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
+
     let place = Place::new();
     let mut store = place.open();
     let grant = acquire(&mut store).unwrap();
     let mut child = spawn(&place, 1_000_000);
-    let signal = |name: &str| {
-        let mut kill = Command::new("kill");
-        let status = kill.arg(name).arg(child.id().to_string()).status();
-        assert!(status.unwrap().success());
-    };
+    let process = Pid::from_child(&child);
     loop {
-        signal("-STOP");
+        kill_process(process, Signal::STOP).unwrap();
+        // It stops a while after the signal, and until then it may give the lock back.
+        waitpid(Some(process), WaitOptions::UNTRACED).unwrap();
         let lock = File::options().write(true).open(place.lock()).unwrap();
-        // It stops a moment after the signal.
-        thread::sleep(Duration::from_millis(20));
         if let Err(TryLockError::WouldBlock) = lock.try_lock() {
             break;
         }
         drop(lock);
-        signal("-CONT");
+        kill_process(process, Signal::CONT).unwrap();
+        // So that it gets on.
+        thread::sleep(Duration::from_millis(3));
     }
     let error = store.renew(&[grant], 12).unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error:?}");
@@ -157,7 +157,7 @@ fn a_process_that_is_stopped_in_an_operation_is_named_as_the_reason() {
         error.contains("have held the lock for 2s: if one of them is stopped"),
         "{error}"
     );
-    signal("-KILL");
+    child.kill().unwrap();
     child.wait().unwrap();
     let renewed = store.renew(&[grant], TTL).unwrap();
     assert!(renewed.ends[0].is_ok(), "{renewed:?}");

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use randflake_std::rules::{NodeRecord, VERSION};
+use serde_json::Value;
 
 use crate::user::{Answer, KEY, User, objects, words};
 
@@ -138,8 +139,11 @@ fn a_holder_s_name_cannot_forge_the_list() {
         .count();
     assert_eq!(list.lines().count(), rows + 1, "{list}");
     assert!(list.contains("x\\n7  "), "{list}");
+    // The last to end: the one that was released first lives to the end of its second.
     let live = objects(&user.run(&["lease", "list", "--json"]).ok());
-    let answer = user.run(&["lease", "release", &live[0]["node"].to_string()]);
+    let end = |lease: &&Value| lease["end_unix_ms"].as_u64();
+    let held = live.iter().max_by_key(end).unwrap();
+    let answer = user.run(&["lease", "release", &held["node"].to_string()]);
     assert!(answer.stderr.contains("is leased by x\\n7  "), "{answer:?}");
     for shown in [list, answer.fails(1)] {
         let is_visible =

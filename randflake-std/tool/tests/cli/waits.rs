@@ -103,10 +103,10 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
     let answer = user.run_keyed(&["generate", "--node-id", "7", "--wait", "200ms"]);
     assert_eq!(answer.status, Some(3));
     let lines: Vec<_> = answer.stderr.lines().collect();
-    let [waits, gave_up] = lines[..] else {
+    // On a machine under load the time may be over with the first try, which then waits for nothing.
+    let [.., gave_up] = lines[..] else {
         panic!("{lines:?}");
     };
-    assert!(waits.contains("waiting for at most "), "{waits}");
     assert!(
         gave_up.starts_with("randflake: gave up after "),
         "{gave_up}"
