@@ -10,6 +10,7 @@ mod documents;
 mod features;
 mod floors;
 mod lean_tool;
+mod links;
 mod manifest;
 mod packages;
 mod separate_tests;
@@ -66,6 +67,7 @@ pub(crate) fn run(report: &mut Report) {
         "`cargo randflake` compiles the crates that are listed",
         verdict(&lean_tool::check()),
     );
+    report.verdict("documents link to what is there", verdict(&links::check()));
     report.verdict(
         "packages hold what can be used outside of this repository",
         verdict(&packages::check()),
