@@ -68,7 +68,40 @@ fn one(report: &mut Report, library: &Library) {
 
 #[cfg(test)]
 mod tests {
-    use super::named;
+    use super::{SEARCHES, named};
+    use crate::cargo::root;
+    use crate::files;
+    use crate::matrix::published;
+    use std::fs;
+
+    /// A name of none would leave nothing out: its test would run at each edit, and nobody would see why that takes longer.
+    #[test]
+    fn each_search_is_a_program_or_a_test() {
+        let mut programs = Vec::new();
+        let mut code = String::new();
+        for library in published() {
+            programs.extend(library.test_programs());
+            for source in files::sources(&root().join(library.folder)).unwrap() {
+                code.push_str(&fs::read_to_string(source).unwrap());
+            }
+        }
+        let declares = |keyword: &str, name: &str| {
+            let mut lines = code.lines().filter_map(|line| {
+                let rest = line.trim().trim_start_matches("pub(crate) ");
+                rest.strip_prefix(keyword)
+            });
+            lines.any(|declared| declared.contains(name))
+        };
+        let is_there = |search: &str| {
+            let (module, test) = search.rsplit_once("::").unwrap_or(("", search));
+            programs.iter().any(|program| program == search)
+                || declares("fn ", test) && (module.is_empty() || declares("mod ", module))
+        };
+        for search in SEARCHES {
+            assert!(is_there(search), "{search}");
+        }
+        assert!(!is_there("free_node_ids_are_lost") && !is_there("lost::free_node_ids_are_found"));
+    }
 
     #[test]
     fn a_crate_goes_by_both_names() {

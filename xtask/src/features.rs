@@ -3,7 +3,7 @@
 //! integration alone would build its crates once more, so that is left to `msrv`. Without features also by the oldest Rust.
 //! A feature that only passes one of another crate here on changes nothing where it is passed on: it is left to that crate.
 
-use std::fs;
+use std::{fs, io};
 
 use crate::cargo::{cargo, root};
 use crate::files;
@@ -15,7 +15,10 @@ use crate::report::Report;
 pub(crate) fn run(report: &mut Report) {
     for library in published() {
         let mut sets = vec![String::new()];
-        sets.extend(own_features(library));
+        match own_features(library) {
+            Ok(features) => sets.extend(features),
+            Err(error) => _ = report.verdict(library.name, Err(error.to_string())),
+        }
         sets.extend(library.together.iter().copied().map(str::to_owned));
         for features in &sets {
             let what = if features.is_empty() {
@@ -37,14 +40,13 @@ pub(crate) fn run(report: &mut Report) {
 }
 
 /// Without those that enable features of crates here and nothing else, and that no source asks for.
-fn own_features(library: &Library) -> Vec<String> {
+fn own_features(library: &Library) -> io::Result<Vec<String>> {
     let manifest = library.manifest();
-    let sources = files::sources(&root().join(library.folder).join("src")).unwrap_or_default();
-    // A source that is not readable cannot be compiled either.
-    let code = sources
+    let sources = files::sources(&root().join(library.folder).join("src"))?;
+    let code: String = sources
         .iter()
-        .map(|path| fs::read_to_string(path).unwrap_or_default());
-    let code: String = code.collect();
+        .map(fs::read_to_string)
+        .collect::<Result<_, _>>()?;
     let is_passed_on = |name: &str| {
         let mut named = manifest
             .features
@@ -58,7 +60,7 @@ fn own_features(library: &Library) -> Vec<String> {
     };
     let mut features = library.features();
     features.retain(|name| !is_passed_on(name));
-    features
+    Ok(features)
 }
 
 #[cfg(test)]
@@ -67,7 +69,7 @@ mod tests {
 
     #[test]
     fn what_is_only_passed_on_is_left_to_its_crate() {
-        let of = |name: &str| own_features(published().find(|l| l.name == name).unwrap());
+        let of = |name: &str| own_features(published().find(|l| l.name == name).unwrap()).unwrap();
         let [std, tool] = ["randflake-std", "randflake"].map(of);
         let has = |features: &[String], name: &str| features.iter().any(|feature| feature == name);
         assert!(has(&std, "etcd") && !has(&tool, "etcd"));
