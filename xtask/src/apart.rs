@@ -57,8 +57,8 @@ pub(crate) const APART: &[Apart] = &[
     apart("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue (three minutes)\n\n\
         It brings qemu-system-x86_64 and a kernel, 100 MB.",
         &[("the machine's program without the machine, and what compares two copies", "faults")], copies::main),
-    apart("horizon", &[""], "the model of the horizon's flash, with each dead cell and lost bit (some minutes)",
-        &[("the model without these in long boots", "unit")], horizon::main),
+    apart("horizon", &[""], "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts",
+        &[("the same model with fewer in a row, and 50,000 cuts", "unit")], horizon::main),
     apart("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
         It needs root, and brings buildah.",
         &[("the same with the tests' own program and its libraries", "deploy")], image::main),

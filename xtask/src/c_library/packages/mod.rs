@@ -22,7 +22,7 @@ use crate::setup::Need;
 use crate::tools::{AR, QEMU_ARM};
 
 pub(crate) const HELP: &str = "a Zephyr module, an ESP-IDF component and a PlatformIO library of the C library\n\n\
-    All three unless said otherwise, in target/c/packages unless said otherwise.\n";
+    All three unless some are named, into target/c/packages unless `--out` names another folder.\n";
 
 /// The other calling convention, and the processors that Rust's firmware is not run on.
 const MORE_TARGETS: &[Target] = &[
