@@ -2,7 +2,9 @@
 //! a system call.
 
 use core::sync::atomic::{AtomicU32, Ordering};
-use std::sync::OnceLock;
+
+/// In place of the page, where there is none: always 0.
+static NO_PAGE: AtomicU32 = AtomicU32::new(0);
 
 /// Detects that this process is a forked child of the one that created the guard.
 #[derive(Debug)]
@@ -18,18 +20,17 @@ pub(crate) struct ForkGuard {
 
 impl ForkGuard {
     pub(crate) fn new() -> Self {
-        static PAGE: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
-        static NO_PAGE: AtomicU32 = AtomicU32::new(0);
         // A child inherits its ancestors' count, so its own number differs from all of theirs.
         static GENERATIONS: AtomicU32 = AtomicU32::new(0);
 
-        let Some(page) = *PAGE.get_or_init(wiped_page::map) else {
+        let page = wiped_page::shared();
+        if core::ptr::eq(page, &raw const NO_PAGE) {
             return Self {
-                page: &NO_PAGE,
+                page,
                 generation: 1,
                 process_id: Some(std::process::id()),
             };
-        };
+        }
         let fresh = GENERATIONS.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let generation = match page.compare_exchange(0, fresh, Ordering::Relaxed, Ordering::Relaxed)
         {
@@ -67,14 +68,31 @@ impl ForkGuard {
 )]
 mod wiped_page {
     use core::ptr;
-    use core::sync::atomic::AtomicU32;
+    use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
     use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous};
 
+    use super::NO_PAGE;
+
     const PAGE_SIZE: usize = 4096;
 
+    /// The page of this process, made at the first call; `NO_PAGE` if the kernel has no such.
+    pub(super) fn shared() -> &'static AtomicU32 {
+        static PAGE: AtomicPtr<AtomicU32> = AtomicPtr::new(ptr::null_mut());
+        // Nobody waits for another thread, as with a lock: in a child that was forked meanwhile, that thread does not exist.
+        let mut page = PAGE.load(Ordering::Acquire);
+        if page.is_null() {
+            let made = ptr::from_ref(map().unwrap_or(&NO_PAGE)).cast_mut();
+            // Of several first calls one gives its page to all; the others' stay unused.
+            let first = PAGE.compare_exchange(page, made, Ordering::AcqRel, Ordering::Acquire);
+            page = first.map_or_else(|other| other, |_| made);
+        }
+        // SAFETY: it is `NO_PAGE` or what `map` returned, both references for ever.
+        unsafe { &*page }
+    }
+
     /// A page of zeros that is one again in every forked child; `None` if the kernel has no such.
-    pub(super) fn map() -> Option<&'static AtomicU32> {
+    fn map() -> Option<&'static AtomicU32> {
         // SAFETY: a new private mapping at an address of the kernel's choice overlaps nothing.
         let page = unsafe {
             mmap_anonymous(
