@@ -36,7 +36,8 @@ pub(super) fn run(report: &mut Report) {
             match booted {
                 Ok(ended) if ended.status.success() => _ = report.verdict(what, Ok(())),
                 Ok(ended) if console.contains(FIT) => {
-                    _ = report.verdict(what, Err(ended.status.to_string()));
+                    let reason = reason(&console).map_or(ended.status.to_string(), str::to_owned);
+                    _ = report.verdict(what, Err(reason));
                 }
                 Ok(ended) => {
                     report.say(&String::from_utf8_lossy(&ended.stderr));
@@ -50,6 +51,13 @@ pub(super) fn run(report: &mut Report) {
         }
         Err(error) => _ = report.verdict(what, Err(error.to_string())),
     }
+}
+
+/// What `check.sh` says of its failure; `None` if it was ended by something else, such as the time limit.
+fn reason(console: &str) -> Option<&str> {
+    console
+        .lines()
+        .find_map(|line| line.strip_prefix("FAILED: "))
 }
 
 fn folder() -> io::Result<Scratch> {
@@ -75,4 +83,15 @@ fn commands(guide: &str) -> Option<&str> {
     let (_, section) = guide.split_once("\n## systemd\n")?;
     let (_, block) = section.split_once("```sh\n")?;
     Some(block.split_once("```")?.0)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_reason_of_a_failure_is_found() {
+        let console =
+            "ok: SubState is running\nFAILED: no answer (after the stop)\n[  OK  ] FAILED: no\n";
+        assert_eq!(super::reason(console), Some("no answer (after the stop)"));
+        assert_eq!(super::reason("services are confined\n"), None);
+    }
 }
