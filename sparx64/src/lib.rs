@@ -133,6 +133,26 @@ impl Sparx64 {
         apply::<Decrypt>(&self.schedule, block)
     }
 
+    /// The 50 round keys in the order of their use, for an implementation in another language.
+    ///
+    /// For each of 8 steps, three of the left branch and three of the right one; then two for the
+    /// whitening of both. Each has two words, which are added to those of its branch. Whoever has
+    /// them has the key: the caller must wipe every copy.
+    ///
+    /// ```
+    /// let key: [u8; 16] = core::array::from_fn(|i| i as u8);
+    /// let cipher = sparx64::Sparx64::new(&key);
+    /// let mut round_keys = cipher.round_keys();
+    /// // The first ones are the key itself.
+    /// assert_eq!(round_keys.next(), Some([0x0001, 0x0203]));
+    /// assert_eq!(round_keys.count(), 49);
+    /// ```
+    pub fn round_keys(&self) -> impl Iterator<Item = [u16; 2]> + use<'_> {
+        let Schedule { steps, whitening } = &self.schedule;
+        let of_steps = steps.as_flattened().as_flattened();
+        of_steps.iter().chain(whitening).copied()
+    }
+
     /// Encrypts each block of a slice, in place.
     ///
     /// The same blocks as one call of [`encrypt_u64`](Self::encrypt_u64) or

@@ -6,7 +6,7 @@ mod man;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease, segment,
+    compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease, segment, sql,
 };
 use crate::failure::Failure;
 use crate::serve;
@@ -56,6 +56,7 @@ enum Command {
     Convert(convert::ConvertArgs),
     Histogram(histogram::HistogramArgs),
     Segment(segment::SegmentArgs),
+    Sql(sql::SqlArgs),
     Lease(lease::LeaseCommandArgs),
     Doctor(doctor::DoctorArgs),
     // Flattened, so that a build without `serve` can replace both of its commands.
@@ -76,6 +77,7 @@ impl Cli {
             Command::Convert(args) => args.run(),
             Command::Histogram(args) => args.run(),
             Command::Segment(args) => args.run(),
+            Command::Sql(args) => args.run(),
             Command::Lease(args) => args.run(),
             Command::Doctor(args) => args.run(),
             Command::Serve(command) => command.run(),

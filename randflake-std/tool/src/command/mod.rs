@@ -20,3 +20,4 @@ pub(crate) mod keygen;
 pub(crate) mod lease;
 mod progress;
 pub(crate) mod segment;
+pub(crate) mod sql;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 38] = [
     "keygen",
     "generate",
     "explain",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 36] = [
     "segment status",
     "segment init",
     "segment resume",
+    "sql",
+    "sql postgres",
     "lease",
     "lease acquire",
     "lease renew",

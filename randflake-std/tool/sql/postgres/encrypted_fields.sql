@@ -1,0 +1,26 @@
+
+-- Fields of ids: whoever calls these needs the right to decrypt.
+
+CREATE FUNCTION {schema}.id_time(id bigint) RETURNS timestamptz
+LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$
+    SELECT {schema}.raw_time({schema}.decrypt(id))
+$$;
+
+CREATE FUNCTION {schema}.id_node(id bigint) RETURNS bigint
+LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$
+    SELECT {schema}.raw_node({schema}.decrypt(id))
+$$;
+
+CREATE FUNCTION {schema}.id_sequence(id bigint) RETURNS bigint
+LANGUAGE sql STABLE STRICT PARALLEL SAFE AS $$
+    SELECT {schema}.raw_sequence({schema}.decrypt(id))
+$$;
+
+-- One row for each id, in the order of the array; the key is looked up once.
+CREATE FUNCTION {schema}.id_fields_many(ids bigint[])
+RETURNS TABLE (id bigint, at timestamptz, node bigint, sequence bigint)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT given.id, {schema}.raw_time(raw), {schema}.raw_node(raw), {schema}.raw_sequence(raw)
+    FROM unnest(ids, {schema}.decrypt_many(ids)) WITH ORDINALITY AS given (id, raw, place)
+    ORDER BY place
+$$;

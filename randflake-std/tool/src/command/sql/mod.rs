@@ -1,0 +1,34 @@
+//! The command `randflake sql`: ids where the rows are.
+
+mod postgres;
+mod template;
+mod terms;
+
+use clap::Subcommand;
+
+use crate::failure::Failure;
+
+/// Read and make ids inside of a database, by functions of its own
+///
+/// Prints SQL for the layout of a namespace, never with a key in it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake sql postgres --namespace orders | psql")]
+pub(crate) struct SqlArgs {
+    #[command(subcommand)]
+    command: SqlCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SqlCommand {
+    Postgres(postgres::SqlPostgresArgs),
+}
+
+impl SqlArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        match &self.command {
+            SqlCommand::Postgres(args) => args.run(),
+        }
+    }
+}
