@@ -302,3 +302,17 @@ fn no_record_counts_far_above_its_head() {
     assert_eq!(log.kept_page(), 64, "begins a page");
     assert_eq!(horizon(&mut flash), 1_000 + (1 << 20));
 }
+
+/// A page whose head cannot be read has no horizon: neither its seal nor its records count as one.
+#[test]
+fn a_seal_is_no_horizon() {
+    let mut flash = Ram::new(3, 64);
+    flash.put(8, HorizonRecord::SEAL);
+    for slot in 2..8 {
+        flash.put(8 * slot as usize, record(1_730_000_000 + 60 * slot));
+        assert_eq!(horizon(&mut flash), 0, "lost, and not some seconds");
+    }
+    // But that of another page counts.
+    flash.put(64, record(1_730_000_004));
+    assert_eq!(horizon(&mut flash), 1_730_000_004);
+}

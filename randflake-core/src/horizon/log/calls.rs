@@ -56,7 +56,9 @@ macro_rules! calls {
                     log.horizon = log.horizon.max(head);
                     page = page.wrapping_add(page_bytes);
                 }
-                let head = highest << 1;
+                // Behind no head, 0, nothing is a record, least of all a seal. Behind others, this is as good as the head: both
+                // are a multiple of 4.
+                let before_head = (highest << 1).wrapping_sub(1);
                 // All slots up to the last record show one, and no later one was written, but for one that may be torn: so
                 // halving finds the last. In a page whose erase was cut it finds what it finds, and nothing depends on it.
                 let mut low = log.kept.wrapping_add(Self::SLOT_BYTES);
@@ -67,7 +69,7 @@ macro_rules! calls {
                     // Two slots, as one that has aged must not hide those behind it.
                     while at.wrapping_sub(log.kept) < page_bytes && at.wrapping_sub(slot) <= Self::SLOT_BYTES {
                         let record = Self::$see(flash, slot, &mut error)$($wait)*;
-                        if is_within(record, head) {
+                        if is_within(record, before_head) {
                             log.horizon = log.horizon.max(record);
                             low = at;
                             break;
