@@ -10,7 +10,7 @@ use randflake_core::{
     Blocks, HorizonError, HorizonRecord, HorizonStore, Layout, Lease, LogGeometry, Randflake,
     TicketCounter,
 };
-use randflake_embedded::FlashHorizon;
+use randflake_embedded::{FlashHorizon, FlashHorizonError};
 
 /// Flash that reads and writes so many bytes at once, and erases a page.
 struct Ram<const WORD: usize, const PAGE: usize>(Vec<u8>);
@@ -37,6 +37,7 @@ impl<const WORD: usize, const PAGE: usize> NorFlash for Ram<WORD, PAGE> {
     const ERASE_SIZE: usize = PAGE;
 
     fn erase(&mut self, from: u32, to: u32) -> Result<(), Infallible> {
+        assert_eq!(to as usize - from as usize, PAGE);
         self.0[from as usize..to as usize].fill(0xff);
         Ok(())
     }
@@ -105,4 +106,17 @@ fn a_counter_that_is_kept_already_stays() {
         counter.raise(6).unwrap();
         assert_eq!(counter.last(), 7, "{boot}");
     }
+}
+
+/// The first half of a fourth page belongs to nobody.
+#[test]
+fn a_page_that_is_there_in_part_is_not_used() {
+    let mut flash = Ram::<4, 512>(vec![0xff; 3 * 512 + 256]);
+    for boot in 1..9 {
+        let mut horizon = FlashHorizon::<_>::open(&mut flash).unwrap();
+        horizon.raise(1_730_000_000 + 60 * boot).unwrap();
+    }
+    assert_eq!(flash.0[3 * 512..], [0xff; 256]);
+    let short = FlashHorizon::<_>::open(Ram::<4, 512>(vec![0xff; 3 * 512 - 4])).err();
+    assert_eq!(short, Some(FlashHorizonError::TooSmall));
 }

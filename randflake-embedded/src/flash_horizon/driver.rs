@@ -15,9 +15,13 @@ const fn page_bytes(erase_size: usize) -> u32 {
     erase_size as u32
 }
 
-/// Addresses have 32 bits in `embedded-storage`: of what lies above, only whole pages are used.
-fn capacity(bytes: usize) -> u32 {
-    u32::try_from(bytes).unwrap_or(1 << 31)
+/// Bytes of the whole pages below 2^32: addresses have 32 bits in `embedded-storage`. A page that the driver has only a part
+/// of could never be erased, and no page behind it be begun.
+#[inline]
+fn capacity(bytes: usize, erase_size: usize) -> u32 {
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let rest = bytes.checked_rem(page_bytes(erase_size));
+    bytes.wrapping_sub(rest.unwrap_or(0))
 }
 
 impl<F: NorFlash> LogFlash for Blocking<'_, F> {
@@ -30,7 +34,7 @@ impl<F: NorFlash> LogFlash for Blocking<'_, F> {
 
     #[inline]
     fn capacity(&self) -> u32 {
-        capacity(self.0.capacity())
+        capacity(self.0.capacity(), F::ERASE_SIZE)
     }
 
     fn read(&mut self, at: u32, slot: &mut [u8]) -> Result<(), F::Error> {
@@ -54,7 +58,7 @@ impl<F: AsyncNorFlash> AsyncLogFlash for Awaited<'_, F> {
     }
 
     fn capacity(&self) -> u32 {
-        capacity(self.0.capacity())
+        capacity(self.0.capacity(), F::ERASE_SIZE)
     }
 
     async fn read(&mut self, at: u32, slot: &mut [u8]) -> Result<(), F::Error> {
