@@ -268,13 +268,13 @@ RF_ASSERT(sizeof(rf_flash) == RF_FLASH_SIZE, size_of_rf_flash);
  * Errors: RF_NULL, RF_FLASH_PAGES; RF_FLASH_FORMAT; RF_HORIZON_STORE when a read failed and no record is readable. */
 rf_status rf_flash_open(rf_flash *flash);
 
-/** The horizon of an rf_flash, or 0 before rf_flash_open and where no record is. */
+/** The horizon of an rf_flash, or 0 for NULL, before rf_flash_open, and where no record is. */
 uint32_t rf_flash_horizon(void *flash);
 
 /** Raises the horizon of an rf_flash. The first call of a start erases a page, which stops a program that runs in the
  * same flash: milliseconds, or a second on some parts.
  *
- * Errors: RF_HORIZON_STORE, try again; RF_NULL before rf_flash_open. */
+ * Errors: RF_HORIZON_STORE, try again; RF_NULL for NULL and before rf_flash_open. */
 int32_t rf_flash_raise(void *flash, uint32_t unix_s);
 
 /** What an id holds. */

@@ -62,27 +62,26 @@ fn open(flash: &mut Flash) -> Result<(), Status> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_flash_horizon(flash: &mut Flash) -> u32 {
-    if flash.state == OPEN {
-        // SAFETY: `rf_flash_open` has written it.
-        unsafe { flash.log.assume_init_ref() }.unix_s()
-    } else {
-        0
-    }
+extern "C" fn rf_flash_horizon(flash: Option<&mut Flash>) -> u32 {
+    opened(flash).map_or(0, |(_, log)| log.unix_s())
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_flash_raise(flash: &mut Flash, unix_s: u32) -> Status {
+extern "C" fn rf_flash_raise(flash: Option<&mut Flash>, unix_s: u32) -> Status {
     status::of(raise(flash, unix_s))
 }
 
-fn raise(flash: &mut Flash, unix_s: u32) -> Result<(), Status> {
-    if flash.state != OPEN {
-        return Err(status::NULL);
-    }
+fn raise(flash: Option<&mut Flash>, unix_s: u32) -> Result<(), Status> {
+    let (part, log) = opened(flash)?;
+    Ok(log.raise(&mut part.driver()?, unix_s)?)
+}
+
+/// The parts of an opened flash. None is missing where a program forgot `user`, by which the two callbacks get it.
+fn opened(flash: Option<&mut Flash>) -> Result<(&Part, &mut HorizonLog), Status> {
+    let flash = flash.filter(|flash| flash.state == OPEN);
+    let Flash { part, log, .. } = flash.ok_or(status::NULL)?;
     // SAFETY: `rf_flash_open` has written it.
-    let log = unsafe { flash.log.assume_init_mut() };
-    Ok(log.raise(&mut flash.part.driver()?, unix_s)?)
+    Ok((part, unsafe { log.assume_init_mut() }))
 }
 
 impl Part {
@@ -167,14 +166,16 @@ impl LogFlash for Driver<'_> {
         // SAFETY: the callback has written as many bytes, at most the buffer's.
         let slot = unsafe { slice::from_raw_parts(to.cast_const(), slot_size as usize) };
         let (first, rest) = slot.split_at_checked(RECORD_SIZE).ok_or(Failed)?;
-        // As the log does with longer slots: one bit may have changed.
-        let is_blank = rest
+        // One bit behind a record may have changed: it counts as one of the record's, so that what was just written is not
+        // found whole.
+        let changed = rest
             .iter()
-            .fold(0_u32, |bits, byte| bits.wrapping_add(byte.count_zeros()))
-            <= 1;
+            .fold(0_u32, |bits, byte| bits.wrapping_add(byte.count_zeros()));
+        let mut change = u8::from(changed == 1);
         for (to, from) in record.iter_mut().zip(first) {
             // What has more than a record is none.
-            *to = if is_blank { *from } else { u8::MAX };
+            *to = if changed > 1 { u8::MAX } else { *from ^ change };
+            change = 0;
         }
         Ok(())
     }

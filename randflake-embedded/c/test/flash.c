@@ -19,6 +19,8 @@ static struct {
     /* One of so many operations is reported as failed, done or not. */
     uint32_t fails_one_in;
     uint32_t seed;
+    /* A byte of which a bit reads as 0 forever; 0 for none. */
+    uint32_t dead;
 } part;
 
 static rf_flash flash;
@@ -48,6 +50,9 @@ static int32_t read(void *context, uint32_t at, uint8_t *to, uint32_t len) {
     uint32_t shown = part.torn[slot_at(at)] ? chance() & 3 : 0;
     for (uint32_t byte = 0; byte < len; ++byte) {
         to[byte] = shown == 0 ? part.now[at + byte] : shown == 1 ? part.before[at + byte] : (uint8_t)chance();
+    }
+    if (part.dead >= at && part.dead < at + len && part.dead != 0) {
+        to[part.dead - at] &= 0xfe;
     }
     return shown == 3 || part.off ? -1 : 0;
 }
@@ -232,7 +237,7 @@ static void refused_sizes(void) {
     static const uint32_t sizes[][3] = {{256, 2, 8}, {256, 1025, 8},     {24, 3, 8},  {256, 3, 4},
                                         {256, 3, 64}, {1 << 21, 3, 8}, {100, 3, 16}, {256, 0, 0}};
     provision(8, 1);
-    EXPECT(rf_flash_open(0) == RF_NULL);
+    EXPECT(rf_flash_open(0) == RF_NULL && rf_flash_horizon(0) == 0 && rf_flash_raise(0, EPOCH) == RF_NULL);
     for (uint32_t at = 0; at < sizeof sizes / sizeof *sizes; ++at) {
         flash.page_size = sizes[at][0];
         flash.pages = sizes[at][1];
@@ -271,6 +276,29 @@ static void changed_bits(void) {
         }
     }
     test("a_bit_that_changes_does_not_lower_the_horizon");
+}
+
+/* A record with a dead bit behind it would not withstand a changed one. */
+static void dead_bits(void) {
+    for (uint32_t byte = 16; byte < 3 * 16; byte += byte == 31 ? 9 : 1) {
+        if (byte % 16 < 8) {
+            continue;
+        }
+        provision(16, 9);
+        part.dead = SLOTS * 16 + byte;
+        falls = refusals = 0;
+        for (uint32_t count = 0; count < 4; ++count) {
+            start(NEVER, 0, 3);
+            for (uint32_t at = SLOTS * 16; at < 2 * SLOTS * 16; ++at) {
+                part.now[at] ^= 0x80;
+                EXPECT(rf_flash_open(&flash) == RF_OK && rf_flash_horizon(&flash) >= answered);
+                part.now[at] ^= 0x80;
+            }
+        }
+        EXPECT(falls == 0 && refusals == 0);
+        part.dead = 0;
+    }
+    test("a_dead_bit_behind_a_record_is_left");
 }
 
 static uint32_t uptime_s(void *user) {
@@ -317,6 +345,7 @@ static void device(void) {
 void raw_flash(uint32_t seeds) {
     refused_sizes();
     changed_bits();
+    dead_bits();
     device();
     planted();
     cuts(seeds);
