@@ -64,7 +64,7 @@ enum {
     RF_NODE_ID = 11,
     /** the grant is empty, begins before 2024-10-27 03:33:20 UTC or ends after 2058-11-05 17:10:23 UTC */
     RF_GRANT = 12,
-    /** a block has more than 32764 seconds */
+    /** a block has more than 32700 seconds */
     RF_BLOCK = 13,
     /** the text is not an id: 1 to 13 of 0-9 and a-v, without a leading 0, are allowed */
     RF_TEXT = 14,
@@ -109,7 +109,7 @@ typedef struct rf_config {
     const uint8_t *key;
     /** The device's alone, with one horizon. */
     rf_grant grant;
-    /** How far the horizon is raised at a time: 1 to 32764 seconds, 0 for 60.
+    /** How far the horizon is raised at a time: 1 to 32700 seconds, 0 for 60.
      *
      * A longer block writes flash memory less often, and skips more of the grant at each reset. */
     uint32_t block_s;
@@ -203,7 +203,7 @@ uint32_t rf_now(const rf_t *rf);
 
 /** Begins a block of the grant, or extends it when less than half of `block_s` is left. Each time it raises the horizon,
  * so call it where flash memory may be written, more often than each half of `block_s`. It returns at once when there
- * is nothing to do. After 32767 s (9.1 hours) a block ends and the next call begins another.
+ * is nothing to do. After 32700 s (9.1 hours) a block ends and the next call begins another.
  *
  * Errors: RF_CLOCK_UNKNOWN; RF_GRANT_USED, where ids are issued up to the end of the block in force; RF_HORIZON_LOST;
  * RF_HORIZON_STORE, try again; RF_BUSY, try again; RF_NULL before rf_init. */

@@ -45,8 +45,9 @@ pub(crate) struct Config {
 const EPOCH_UNIX_S: u64 = Randflake::SPEC.epoch_unix_ms() / 1_000;
 const _: () = assert!(Randflake::SPEC.tick_ms() == 1_000);
 
-/// Largest rounding of a horizon: a store may raise it to the next multiple of 4 s.
-const ROUNDED_S: u32 = 3;
+/// How far a store may raise a horizon above what it was told: to the next multiple of 4 s, and by 4 s for each of sixteen
+/// records that it failed to write before.
+const ROUNDED_S: u32 = 3 + 16 * 4;
 
 /// Longest block in seconds: a 32-bit word counts its positions, with the rounding.
 const MAX_BLOCK_S: u32 = ((u32::MAX - 1) >> Randflake::SPEC.sequence_bits()) - ROUNDED_S;

@@ -71,7 +71,7 @@ static void bad_configs(void) {
     init_with(RF_GRANT);
     config.grant.end_unix_s = EPOCH + (1u << 30) + 1;
     init_with(RF_GRANT);
-    config.block_s = 32765;
+    config.block_s = 32701;
     init_with(RF_BLOCK);
     device.horizon = 0;
     init_with(RF_HORIZON_LOST);
@@ -80,7 +80,7 @@ static void bad_configs(void) {
     config.grant.node_id = 131071;
     config.grant.start_unix_s = EPOCH;
     config.grant.end_unix_s = EPOCH + (1u << 30);
-    config.block_s = 32764;
+    config.block_s = 32700;
     EXPECT(rf_init(&rf, &config) == RF_OK);
     test("bad_configs_are_refused");
 }
@@ -89,7 +89,7 @@ static void provisioning(void) {
     forget();
     EXPECT(rf_provision(&config) == RF_PROVISIONED && device.raised == 0);
     device.horizon = 0;
-    config.block_s = 32765;
+    config.block_s = 32701;
     EXPECT(rf_provision(&config) == RF_BLOCK);
     config.block_s = 0;
     device.fails = true;

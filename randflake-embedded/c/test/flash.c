@@ -7,6 +7,7 @@
 #define RAISES 10
 #define STEP_S 60
 #define NEVER UINT32_MAX
+#define MAX_BLOCK_S 32700
 
 static struct {
     uint32_t slot_size;
@@ -342,11 +343,38 @@ static void device(void) {
     test("a_device_over_raw_flash_issues_no_id_twice");
 }
 
+/* Raises that failed leave the horizon higher than asked, and the longest block is longer by that. */
+static void long_block_after_failures(void) {
+    static rf_t rf;
+    struct device unused = {0};
+    rf_config config = config_of(&unused, 42, EPOCH, EPOCH + 100000);
+    config.uptime_s = uptime_s;
+    config.read_horizon = rf_flash_horizon;
+    config.raise_horizon = rf_flash_raise;
+    config.user = &flash;
+    config.block_s = MAX_BLOCK_S;
+    provision(8, 3);
+    describe();
+    EXPECT(rf_flash_open(&flash) == RF_OK && rf_init(&rf, &config) == RF_OK && rf_set_clock(&rf, 0, 0) == RF_OK);
+    /* All fail. */
+    part.fails_one_in = 1;
+    for (uint32_t count = 0; count < 8; ++count) {
+        EXPECT(rf_renew(&rf) == RF_HORIZON_STORE);
+    }
+    part.fails_one_in = 0;
+    uint32_t before = rf_flash_horizon(&flash);
+    EXPECT(rf_renew(&rf) == RF_OK && rf_flash_horizon(&flash) > before + MAX_BLOCK_S + 3);
+    uint64_t id;
+    EXPECT(rf_next(&rf, &id) == RF_OK);
+    test("the_longest_block_may_follow_failures");
+}
+
 void raw_flash(uint32_t seeds) {
     refused_sizes();
     changed_bits();
     dead_bits();
     device();
+    long_block_after_failures();
     planted();
     cuts(seeds);
     noise(seeds * 2000);

@@ -86,7 +86,7 @@ static void begin(void) {
     device.horizon = EPOCH;
     rf = zero;
     rf_config config = config_of(&device, 42, EPOCH, EPOCH + (1u << 30));
-    config.block_s = 32764;
+    config.block_s = 32700;
     EXPECT(rf_init(&rf, &config) == RF_OK);
     EXPECT(rf_set_clock(&rf, 0, 0) == RF_OK);
     EXPECT(rf_renew(&rf) == RF_OK);
