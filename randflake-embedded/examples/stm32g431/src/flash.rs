@@ -47,7 +47,10 @@ impl PageFlash {
             // SAFETY: the two keys unlock the control register (RM0440, 3.3.6).
             flash.keyr().write(|w| unsafe { w.bits(key) });
         }
-        Self(flash)
+        let flash = Self(flash);
+        // Errors of whatever ran before would refuse the first operation (RM0440, 3.3.7).
+        _ = flash.finish();
+        flash
     }
 
     /// Waits for the operation that has begun. The processor stands still meanwhile, if it runs from this flash.
