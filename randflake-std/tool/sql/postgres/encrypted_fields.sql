@@ -24,3 +24,10 @@ LANGUAGE sql STABLE PARALLEL SAFE AS $$
     FROM unnest(ids, {schema}.decrypt_many(ids)) WITH ORDINALITY AS given (id, raw, place)
     ORDER BY place
 $$;
+
+-- The id of a time, a node id and a sequence: needs the right to encrypt. For tests: it asks no store, so somebody else may
+-- issue the same id.
+CREATE FUNCTION {schema}.compose(at timestamptz, node bigint, sequence bigint) RETURNS bigint
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT {schema}.encrypt({schema}.compose_raw(at, node, sequence))
+$$;

@@ -24,3 +24,9 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     FROM unnest(ids) WITH ORDINALITY AS given (id, place)
     ORDER BY place
 $$;
+
+-- The id of a time, a node id and a sequence. For tests: it asks no store, so somebody else may issue the same id.
+CREATE FUNCTION {schema}.compose(at timestamptz, node bigint, sequence bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT {schema}.compose_raw(at, node, sequence)
+$$;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 38] = [
+const COMMANDS: [&str; 39] = [
     "keygen",
     "generate",
     "explain",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 38] = [
     "segment init",
     "segment resume",
     "sql",
+    "sql key",
     "sql postgres",
     "lease",
     "lease acquire",

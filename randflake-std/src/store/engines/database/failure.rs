@@ -82,7 +82,7 @@ impl DatabaseFailure {
         self.is_overtaken
     }
 
-    pub(super) fn at(self, place: &str) -> EngineError {
+    pub(in crate::store) fn at(self, place: &str) -> EngineError {
         self.error.at(place)
     }
 }

@@ -1,6 +1,9 @@
 //! The command `randflake sql`: ids where the rows are.
 
+mod expressions;
+mod key;
 mod postgres;
+mod schema;
 mod template;
 mod terms;
 
@@ -23,12 +26,14 @@ pub(crate) struct SqlArgs {
 #[derive(Debug, Subcommand)]
 enum SqlCommand {
     Postgres(postgres::SqlPostgresArgs),
+    Key(key::SqlKeyArgs),
 }
 
 impl SqlArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
             SqlCommand::Postgres(args) => args.run(),
+            SqlCommand::Key(args) => args.run(),
         }
     }
 }

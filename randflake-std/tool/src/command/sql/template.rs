@@ -2,11 +2,9 @@
 
 /// Fills the places, `{name}`, of a text.
 ///
-/// Only with what needs no quotes: names that were checked, and numbers and expressions of the layout.
-pub(super) fn fill(text: &str, values: &[(&str, &str)]) -> String {
-    let mut filled = text.to_owned();
-    for (name, value) in values {
-        filled = filled.replace(&format!("{{{name}}}"), value);
-    }
-    filled
+/// Only with what needs no quotes: names that were checked, and numbers, dates and expressions of the layout.
+pub(super) fn fill(text: &str, values: &[(&str, String)]) -> String {
+    let put =
+        |text: String, (name, value): &(&str, String)| text.replace(&format!("{{{name}}}"), value);
+    values.iter().fold(text.to_owned(), put)
 }

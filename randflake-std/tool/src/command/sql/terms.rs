@@ -1,4 +1,4 @@
-//! The namespace whose ids a database is to read: its name, its layout, and whether its ids are encrypted.
+//! The namespace whose ids a database is to read: its name and layout, and whether its ids are encrypted.
 
 use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::randflake_core::LayoutSpec;
@@ -21,11 +21,31 @@ pub(crate) struct TermsArgs {
 pub(crate) struct Terms {
     /// Letters, digits, `-` and `_`.
     pub(crate) namespace: String,
-    pub(crate) spec: LayoutSpec,
-    pub(crate) is_encrypted: bool,
+    pub(crate) contents: Contents,
+}
+
+#[derive(Debug)]
+pub(crate) enum Contents {
+    /// Ids of a layout, encrypted.
+    Encrypted(LayoutSpec),
+    /// Ids of a layout, in plain.
+    Plain(LayoutSpec),
+    /// An encrypted counter.
+    Counter,
+}
+
+impl Contents {
+    fn of(spec: LayoutSpec, is_encrypted: bool) -> Self {
+        if is_encrypted {
+            Self::Encrypted(spec)
+        } else {
+            Self::Plain(spec)
+        }
+    }
 }
 
 impl TermsArgs {
+    /// The namespace of a layout.
     pub(crate) fn read(&self) -> Result<Terms, Failure> {
         let name = self.store.namespace_name();
         if let Some(layout) = &self.layout {
@@ -33,21 +53,29 @@ impl TermsArgs {
             Namespace::new(name, layout.spec()).map_err(Failure::usage)?;
             return Ok(Terms {
                 namespace: name.to_owned(),
-                spec: layout.spec(),
-                is_encrypted: layout.is_encrypted(),
+                contents: Contents::of(layout.spec(), layout.is_encrypted()),
             });
         }
-        // Not the layout of most namespaces: SQL for another one would read times that never were.
+        // No default: SQL for another layout would read times that never were.
         let found = self.store.find(name)?.ok_or_else(|| {
             Failure::failed(format!(
                 "the store has no namespace {name:?}: name the store that has it with --store, or give its layout, \
                  such as --layout randflake"
             ))
         })?;
+        let is_encrypted = found.key_check() != Some(KeyCheck::Plain);
         Ok(Terms {
             namespace: name.to_owned(),
-            spec: found.spec(),
-            is_encrypted: found.key_check() != Some(KeyCheck::Plain),
+            contents: Contents::of(found.spec(), is_encrypted),
+        })
+    }
+
+    /// The namespace of a counter, which has no layout.
+    pub(crate) fn of_a_counter(&self) -> Result<Terms, Failure> {
+        let namespace = self.store.counter_namespace()?;
+        Ok(Terms {
+            namespace: namespace.name().to_owned(),
+            contents: Contents::Counter,
         })
     }
 }

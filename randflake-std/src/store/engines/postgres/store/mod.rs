@@ -12,17 +12,21 @@ mod tls;
 #[path = "tls/disabled.rs"]
 mod tls;
 
-use tokio_postgres::Config;
+use core::time::Duration;
+
+use tokio::runtime;
+use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::{Client, Config};
 
 use self::session::PostgresSession;
 use super::connect_timeout;
 use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
-use crate::store::engines::database::{Database, Driver};
+use crate::store::engines::database::{Database, DatabaseFailure, Driver};
 use crate::store::url::{Host, Location, StoreUrl};
-use crate::vocabulary::{Namespace, StoreError};
+use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
 ///
@@ -138,7 +142,34 @@ impl PostgresStore {
         store.check()?;
         Ok(store)
     }
+
+    /// Runs some work on a new connection to the database that a URL names, where no store needs to be.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] for the URL, [`StoreError::Unusable`] and [`StoreError::Unavailable`] for the server, and what
+    /// the work fails with.
+    #[doc(hidden)] // For the tool.
+    pub fn with_client<T>(
+        url: &str,
+        work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, StoreError> {
+        let location = StoreUrl::location_for(url, &super::ENGINE)?;
+        let postgres = Postgres::of(&location)?;
+        let place = format!("{} at {}", Postgres::PLACE, location.address);
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let done = runtime.map_err(EngineError::unavailable)?.block_on(async {
+            let (mut client, _) = timeout(CONNECT_LIMIT, session::connect(&postgres)).await??;
+            Ok::<_, DatabaseFailure>(timeout(WORK_LIMIT, work(&mut client)).await??)
+        });
+        Ok(done.map_err(|failure| failure.at(&place))?)
+    }
 }
+
+/// How long a server may take to accept a connection, for work that is not a store's.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How long such work may take, with a wait for the locks of others.
+const WORK_LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) const OPENING: Opening = Opening {
     open: PostgresStore::at,

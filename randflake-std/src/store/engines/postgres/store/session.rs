@@ -46,10 +46,7 @@ impl database::DatabaseSession for PostgresSession {
     const REMOVE: &'static str = REMOVE;
 
     async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, DatabaseFailure> {
-        let (client, driver) = match &postgres.files {
-            Some(files) => tls::connect(&postgres.config, files).await?,
-            None => connect_plainly(&postgres.config).await?,
-        };
+        let (client, driver) = connect(postgres).await?;
         Ok(Self {
             client,
             driver,
@@ -277,6 +274,16 @@ impl Drop for PostgresSession {
 }
 
 /// A client, and the task that moves its bytes.
+/// A connection, and the task that reads from it.
+pub(super) async fn connect(
+    postgres: &Postgres,
+) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
+    match &postgres.files {
+        Some(files) => tls::connect(&postgres.config, files).await,
+        None => Ok(connect_plainly(&postgres.config).await?),
+    }
+}
+
 async fn connect_plainly(config: &Config) -> Result<(Client, JoinHandle<()>), Error> {
     let (client, connection) = config.connect(NoTls).await?;
     Ok((client, tokio::spawn(async move { _ = connection.await })))

@@ -1,0 +1,1 @@
+SELECT about.namespace, {schema}.key_check() FROM {schema}.about() AS about

@@ -1,0 +1,147 @@
+//! The command `randflake sql key`.
+
+#[cfg(not(feature = "postgres"))]
+#[path = "no_postgres.rs"]
+mod postgres;
+#[cfg(feature = "postgres")]
+mod postgres;
+
+use core::fmt::{self, Debug, Formatter};
+
+use randflake_std::Sparx64;
+use randflake_std::lease::KeyCheck;
+use zeroize::Zeroizing;
+
+use super::schema::SchemaArgs;
+use crate::failure::Failure;
+use crate::output::print_line;
+use crate::secret::SecretArgs;
+
+/// Bring the key to a database, for the functions of `sql postgres`
+///
+/// It connects and copies the key into the table of the schema, so that it is in no statement, no log and no shell's
+/// history. Superusers of the database, physical backups and replicas have it then.
+///
+/// A schema has one key for ever: another one is refused, because ids made under the first could not be read any more. So is
+/// the key of another namespace's schema in the same database.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake sql key --namespace orders --database postgres://owner@db.internal/shop --key-file orders.key
+  randflake keygen --derive invoices | RANDFLAKE_KEY=$(cat) randflake sql key --namespace invoices")]
+pub(crate) struct SqlKeyArgs {
+    /// Where the schema is: postgres://USER@HOST/DATABASE, as the owner of the schema
+    ///
+    /// Options of the URL are those of --store postgres://, such as ?sslmode=verify-full. Every user of the machine can list
+    /// the arguments of processes: a URL with a password belongs into the environment.
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "RANDFLAKE_DATABASE",
+        hide_env_values = true
+    )]
+    database: DatabaseUrl,
+    /// Namespace of the ids
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "default",
+        env = "RANDFLAKE_NAMESPACE",
+        hide_env_values = true
+    )]
+    namespace: String,
+    /// Bring it even though a publication has the table: its subscribers get the key
+    ///
+    /// A publication FOR ALL TABLES has every table.
+    #[arg(long)]
+    published: bool,
+    #[command(flatten)]
+    schema: SchemaArgs,
+    #[command(flatten)]
+    secret: SecretArgs,
+}
+
+impl SqlKeyArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let target = Target {
+            url: &self.database.0,
+            namespace: &self.namespace,
+            schema: &self.schema.name(&self.namespace)?,
+            may_be_published: self.published,
+        };
+        let key = DatabaseKey::of(&self.secret.read()?.cipher());
+        let outcome = postgres::bring(&target, &key)?;
+        let (schema, check) = (target.schema, &key.check);
+        print_line(match outcome {
+            Outcome::Brought => format!("{schema} has the key of check value {check}"),
+            Outcome::WasThere => format!("{schema} had the key of check value {check} already"),
+        })
+    }
+}
+
+/// Where the key is to be.
+struct Target<'a> {
+    url: &'a str,
+    namespace: &'a str,
+    schema: &'a str,
+    may_be_published: bool,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug)]
+enum Outcome {
+    Brought,
+    WasThere,
+}
+
+/// The key as a database stores it.
+struct DatabaseKey {
+    /// Two for each round of both branches at once, and two of whitening: the first words, then the second ones. The left
+    /// branch's word is in the lower half, the right one's in the upper.
+    round_keys: Zeroizing<Vec<i64>>,
+    check: String,
+}
+
+impl DatabaseKey {
+    fn of(cipher: &Sparx64) -> Self {
+        /// Rounds of a branch between two linear layers.
+        const ROUNDS: usize = 3;
+        let all: Zeroizing<Vec<[u16; 2]>> = Zeroizing::new(cipher.round_keys().collect());
+        // With room for all, so that no part of it is left behind where it grew.
+        let mut round_keys = Zeroizing::new(Vec::with_capacity(all.len()));
+        let mut put = |left: [u16; 2], right: [u16; 2]| {
+            let both = left.iter().zip(right);
+            round_keys.extend(both.map(|(left, right)| i64::from(*left) | i64::from(right) << 32));
+        };
+        let (steps, whitening) = all.as_chunks::<{ 2 * ROUNDS }>();
+        for step in steps {
+            for round in 0..ROUNDS {
+                put(step[round], step[ROUNDS + round]);
+            }
+        }
+        if let [left, right] = *whitening {
+            put(left, right);
+        }
+        let check = match KeyCheck::of(cipher) {
+            KeyCheck::Key(check) => format!("{check:08x}"),
+            KeyCheck::Plain => String::new(),
+        };
+        Self { round_keys, check }
+    }
+}
+
+/// A URL that may have a password. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
+#[derive(Clone)]
+struct DatabaseUrl(String);
+
+impl From<String> for DatabaseUrl {
+    fn from(url: String) -> Self {
+        Self(url)
+    }
+}
+
+impl Debug for DatabaseUrl {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("DatabaseUrl(..)")
+    }
+}

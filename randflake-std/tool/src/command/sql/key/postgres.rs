@@ -1,0 +1,107 @@
+//! The key of a schema in PostgreSQL.
+
+use core::pin::pin;
+
+use randflake_std::lease::PostgresStore;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::Type;
+use tokio_postgres::{Client, Error};
+
+use super::super::template::fill;
+use super::{DatabaseKey, Outcome, Target};
+use crate::failure::Failure;
+
+/// A sentence on what is not as `randflake sql postgres` makes it, if anything is: whoever owns the table or has a trigger
+/// on it would get the key.
+const DISTRUST: &str = include_str!("../../../../sql/postgres/key/distrust.sql");
+/// The namespace that the schema is for, and the check value of its key.
+const STATE: &str = include_str!("../../../../sql/postgres/key/state.sql");
+/// Other schemas of this role's.
+const OTHERS: &str = include_str!("../../../../sql/postgres/key/others.sql");
+/// No value is in the text of a statement: logs have those. Binary, because the context of an error would show a line of text.
+const COPY: &str = include_str!("../../../../sql/postgres/key/copy.sql");
+
+pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, Failure> {
+    PostgresStore::with_client(target.url, async |client: &mut Client| {
+        let outcome = judge(client, target, key).await?;
+        if let Ok(Outcome::Brought) = outcome {
+            copy(client, target.schema, key).await?;
+        }
+        Ok(outcome)
+    })?
+}
+
+/// What is to become of the key, or why it is refused.
+async fn judge(
+    client: &Client,
+    &Target {
+        namespace,
+        schema,
+        may_be_published,
+        ..
+    }: &Target<'_>,
+    key: &DatabaseKey,
+) -> Result<Result<Outcome, Failure>, Error> {
+    // Operators and functions of other schemas would be run with this role's rights.
+    let path = "SET search_path = pg_catalog, pg_temp";
+    client.batch_execute(path).await?;
+    let values = [
+        (&schema as _, Type::TEXT),
+        (&may_be_published as _, Type::BOOL),
+    ];
+    if let Some(row) = client.query_typed_opt(DISTRUST, &values).await? {
+        return Ok(Err(Failure::Failed(row.try_get(0)?)));
+    }
+    let (found_namespace, found_check) = state(client, schema).await?;
+    if found_namespace != namespace {
+        return Ok(Err(Failure::failed(format!(
+            "the schema {schema} is for the namespace {found_namespace:?}, not for {namespace:?}"
+        ))));
+    }
+    match found_check {
+        Some(found) if found == key.check => return Ok(Ok(Outcome::WasThere)),
+        Some(found) => {
+            return Ok(Err(Failure::failed(format!(
+                "the schema {schema} has the key of check value {found}, and this one has {}: ids made under the first one \
+                 could not be read any more. If there are none, remove it first: DELETE FROM {schema}.key",
+                key.check
+            ))));
+        }
+        None => {}
+    }
+    for row in client.query_typed(OTHERS, &values[..1]).await? {
+        let other: String = row.try_get(0)?;
+        let (other_namespace, check) = state(client, &other).await?;
+        if check.as_ref() == Some(&key.check) && other_namespace != namespace {
+            return Ok(Err(Failure::failed(format!(
+                "the schema {other} has this key, for the namespace {other_namespace:?}: two namespaces under one secret \
+                 have equal ids; make one of its own with randflake keygen --derive {namespace}"
+            ))));
+        }
+    }
+    Ok(Ok(Outcome::Brought))
+}
+
+async fn state(client: &Client, schema: &str) -> Result<(String, Option<String>), Error> {
+    let row = client.query_typed_one(&of(STATE, schema), &[]).await?;
+    Ok((row.try_get(0)?, row.try_get(1)?))
+}
+
+async fn copy(client: &Client, schema: &str, key: &DatabaseKey) -> Result<(), Error> {
+    let sink = client.copy_in(&of(COPY, schema)).await?;
+    let mut writer = pin!(BinaryCopyInWriter::new(
+        sink,
+        &[Type::INT8_ARRAY, Type::TEXT]
+    ));
+    writer
+        .as_mut()
+        .write(&[&key.round_keys.as_slice(), &key.check])
+        .await?;
+    writer.finish().await?;
+    Ok(())
+}
+
+/// The statement for a schema, whose name needs no quotes.
+fn of(statement: &str, schema: &str) -> String {
+    fill(statement, &[("schema", schema.to_owned())])
+}
