@@ -42,7 +42,7 @@ pub use keys::{Before, Entry, Key, Keys, Removal, Write};
 pub use namespace_state::NamespaceState;
 pub use observed::Observed;
 pub use quarantine::{
-    create, drop_namespace, end_quarantine, override_quarantine, quarantine, reopen,
+    create, drop_namespace, end_quarantine, outlast, override_quarantine, quarantine, reopen,
 };
 pub use record::{NamespaceRecord, NodeRecord, QuarantineReason, Versions};
 pub use release::release;

@@ -123,7 +123,7 @@ impl NamespaceState {
             return false;
         };
         let QuarantineReason { since, cause, .. } = self.record.reason;
-        // A mark never changes, so it was there from the drop until this record was made, whoever saw it when.
+        // A mark's start never changes: it was there from the drop until this record was made, whoever saw it when.
         let was_there = if former.reason.is_dropped {
             former.unix(former.reason.since)
         } else {

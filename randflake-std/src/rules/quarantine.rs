@@ -76,37 +76,51 @@ pub fn override_quarantine(view: &View, caller: &Caller<'_>) -> Decision<()> {
     })
 }
 
-/// Drops a namespace. Its record becomes a mark that says how long leases of it may be in use, at least until the
-/// latest known end, so that a reopening waits for them. `None` if it is not there. The other texts may be removed
-/// once this is written, also by a second drop after an interrupted one.
+/// Drops a namespace. Its record becomes a mark that says how long leases of it may be in use, so that a reopening waits
+/// for them. `None` if it is not there; the mark that is there if it was dropped.
+///
+/// The other texts may be removed once the mark [outlasts](outlast) them.
 #[must_use]
-pub fn drop_namespace(
-    view: &View,
-    caller: &Caller<'_>,
-    latest_end: u64,
-) -> Decision<Option<NamespaceRecord>> {
+pub fn drop_namespace(view: &View, caller: &Caller<'_>) -> Decision<Option<NamespaceRecord>> {
     // A second drop is answered with the mark, so that its caller can go on removing.
     if view.namespace.is_none() || view.is_dropped() {
-        return Decision {
-            change: Change::none(view),
-            answer: Ok(view.namespace.clone()),
-        };
+        return Decision::unchanged(view, view.namespace.clone());
     }
     match NamespaceState::of(view, caller) {
         Ok(mut state) => {
-            // Leases that were granted after `latest_end` was read end within this.
+            // Of leases that the store has forgotten. Those that it has may end later: the mark is written some time after
+            // the view was read.
             state.quarantine(view, caller.seen, QuarantineCause::Dropped);
-            // Later still if a wrong clock has granted further ahead than the longest TTL.
-            state.record.quarantine = state.record.quarantine.max(latest_end);
             state.record.reason.is_dropped = true;
             // Also where a quarantine was running: what is made later than the mark is later than this.
             state.record.reason.since = state.now.tick;
-            // The caller removes the other texts on the condition that exactly this mark is still there.
             let change = state.into_change();
             let answer = Ok(change.namespace_after.clone());
             Decision { change, answer }
         }
         Err(refusal) => Decision::refused(refusal),
+    }
+}
+
+/// Lets the mark of a drop wait for the latest end of all leases that are there. They are read after the mark was written:
+/// from then on none is granted or renewed. Returns the mark, on whose condition they may be removed; `None` if the
+/// namespace is not dropped any more.
+#[must_use]
+pub fn outlast(view: &View, latest_end: u64) -> Decision<Option<NamespaceRecord>> {
+    let mark = view.namespace.as_ref().filter(|_| view.is_dropped());
+    let longer = mark.filter(|mark| mark.quarantine < latest_end);
+    let longer = longer.map(|mark| NamespaceRecord {
+        writes: mark.writes.saturating_add(1),
+        quarantine: latest_end,
+        ..mark.clone()
+    });
+    let answer = longer.as_ref().or(mark).cloned();
+    Decision {
+        change: Change {
+            namespace_after: longer,
+            ..Change::none(view)
+        },
+        answer: Ok(answer),
     }
 }
 

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use super::LeaseStore;
 use crate::rules::{
-    Caller, Decision, View, Wanted, create, drop_namespace, end_quarantine, override_quarantine,
-    quarantine, reopen,
+    Caller, Decision, View, Wanted, create, drop_namespace, end_quarantine, outlast,
+    override_quarantine, quarantine, reopen,
 };
 use crate::vocabulary::{Finding, Quarantine, StoreError};
 
@@ -85,22 +85,27 @@ impl LeaseStore {
         self.ready()?;
         // A right that is missing is told before anything is written: this is no namespace's text.
         self.records.clear("-")?;
-        // Also of leases that a wrong clock granted far ahead.
-        // Read before the mark is written: what is granted in between ends within its quarantine.
-        let ends = self
-            .records
-            .list(0..=u32::MAX, usize::MAX)?
-            .into_iter()
-            .map(|record| record.end);
-        let latest_end = ends.max().unwrap_or(0);
-        let done = self.run(&Wanted::default(), false, |view, caller| {
-            drop_namespace(view, caller, latest_end)
-        });
-        let dropped = done.map_err(|undone| undone.error)?.answer;
+        let done = self.run(&Wanted::default(), false, drop_namespace);
+        let mark = done.map_err(|undone| undone.error)?.answer;
         // Also if an earlier drop was interrupted here: the mark is there, and the rest is removed now.
-        if let Some(record) = dropped {
+        if mark.is_some() {
+            self.clear_dropped()?;
+        }
+        Ok(())
+    }
+
+    /// Removes what a drop leaves but its mark, which waits for all leases that are removed.
+    pub(super) fn clear_dropped(&mut self) -> Result<(), StoreError> {
+        // After the mark nothing is granted or renewed, so these are the last ends; also of leases that were renewed while
+        // the drop was on its way, and those that a wrong clock granted far ahead.
+        let records = self.records.list(0..=u32::MAX, usize::MAX)?;
+        let latest_end = records.iter().map(|record| record.end).max().unwrap_or(0);
+        let done = self.run(&Wanted::default(), false, |view, _| {
+            outlast(view, latest_end)
+        });
+        if let Some(mark) = done.map_err(|undone| undone.error)?.answer {
             // If this very mark is still there: a namespace opened again meanwhile stays.
-            self.records.clear(&record.to_text())?;
+            self.records.clear(&mark.to_text())?;
         }
         Ok(())
     }

@@ -67,7 +67,7 @@ impl LeaseStore {
                 return Err(error.into());
             }
             // What is there now would count as leases of the new namespace, so the view is stale after that.
-            if change.opens_anew() && self.clears_dropped(&change)? {
+            if change.opens_anew() && self.clears_dropped()? {
                 continue;
             }
             // The claim comes first: after a crash in between it is there without a namespace, which harms nobody.
@@ -116,15 +116,12 @@ impl LeaseStore {
 
     /// Removes what a drop has left that was interrupted: leases in ticks of a layout that may be another. Returns whether
     /// there was any.
-    fn clears_dropped(&mut self, change: &Change) -> Result<bool, StoreError> {
-        let Some(dropped) = &change.namespace_before else {
-            return Ok(false);
-        };
+    fn clears_dropped(&mut self) -> Result<bool, StoreError> {
         if !self.records.has_leases()? {
             return Ok(false);
         }
         self.records.engine().abandon();
-        self.records.clear(&dropped.to_text())?;
+        self.clear_dropped()?;
         Ok(true)
     }
 

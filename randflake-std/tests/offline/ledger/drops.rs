@@ -97,6 +97,45 @@ fn holders_of_before_do_not_close_what_was_opened_again() {
     }
 }
 
+/// The drop's process was suspended, or its write was on its way for long.
+#[test]
+fn leases_that_were_renewed_while_a_drop_was_on_its_way_are_waited_for() {
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let map = Map::default();
+    let begin = Duration::from_secs(1_800_000_000);
+    map.state().now = begin;
+    let [mut holder, mut operator] = [0; 2].map(|_| map.open(&namespace));
+    let granted = holder.acquire(&AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: "holder",
+        nodes: NodeIds::These(&[7]),
+        ttl: TTL,
+    });
+    let mut grants = granted.unwrap().grants;
+    let sent = map.state().texts.clone();
+    for _ in 0..2 {
+        map.state().now += Duration::from_secs(TTL - 1);
+        grants[0].end = holder.renew(&grants, TTL).unwrap().ends[0].unwrap();
+    }
+    {
+        let mut state = map.state();
+        state.meanwhile = Some((state.texts.clone(), state.now));
+        (state.texts, state.now) = (sent, begin);
+    }
+    operator.drop_namespace().unwrap();
+    assert!(holder.renew(&grants, TTL).unwrap().ends[0].is_err());
+    operator.reopen_namespace().unwrap();
+    let end = Duration::from_millis(Randflake::SPEC.unix_ms(grants[0].end));
+    map.state().now = end - Duration::from_millis(1);
+    let refused = acquire(&mut operator, TTL).unwrap_err();
+    assert!(
+        matches!(refused, StoreError::Quarantined { .. }),
+        "{refused:?}"
+    );
+    map.state().now = end;
+    acquire(&mut operator, TTL).unwrap();
+}
+
 #[test]
 fn no_device_is_registered_before_the_namespace_is_opened_again() {
     let map = Map::default();

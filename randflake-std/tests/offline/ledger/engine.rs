@@ -24,6 +24,8 @@ pub(crate) struct State {
     pub(crate) fails_to_write: bool,
     /// Whether nothing from a key on can be removed.
     pub(crate) fails_to_remove_from: Option<Key>,
+    /// The texts and the time when the next write arrives, which others have changed since it was sent.
+    pub(crate) meanwhile: Option<(BTreeMap<Key, String>, Duration)>,
     /// Setting by which the engine would lose what it answers.
     pub(crate) fault: Option<String>,
 }
@@ -97,6 +99,9 @@ impl Engine for Map {
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let mut state = self.state();
         state.writes += 1;
+        if let Some((texts, now)) = state.meanwhile.take() {
+            (state.texts, state.now) = (texts, now);
+        }
         if state.fails_to_write && !write.entries.iter().any(|entry| is_claim(entry.key)) {
             return Err(EngineError::unavailable("it was told to fail"));
         }
