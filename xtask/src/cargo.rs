@@ -2,6 +2,7 @@
 //! is inherited.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -56,11 +57,14 @@ pub(crate) fn output_of(command: &mut Command) -> Option<String> {
     })
 }
 
-/// Whether a command is cargo's own, of whatever toolchain.
+/// Whether a command is cargo's own, of whatever toolchain, or runs one that its arguments name.
 pub(crate) fn is_cargo(command: &Command) -> bool {
-    let program = Path::new(command.get_program());
-    program.file_stem().is_some_and(|stem| stem == "cargo")
-        || command.get_args().any(|argument| argument == "cargo")
+    let is_it = |word: &OsStr| {
+        Path::new(word)
+            .file_stem()
+            .is_some_and(|stem| stem == "cargo")
+    };
+    is_it(command.get_program()) || command.get_args().any(is_it)
 }
 
 /// The command as one would type it.

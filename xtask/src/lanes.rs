@@ -13,7 +13,7 @@ use crate::scratch::Scratch;
 /// In another lane than the first, and in which order. The longest that uses one core only, Miri, begins.
 const BESIDE: &[&[&str]] = &[
     &[
-        "miri", "boards", "qemu", "c", "avr", "model", "loom", "emulated", "no-std",
+        "miri", "boards", "qemu", "c", "avr", "model", "proof", "loom", "emulated", "no-std",
     ],
     &["integrations", "engines"],
     &["faults", "interop", "serve"],

@@ -1,0 +1,200 @@
+"""Compares the rules as they are proved with what the shipped functions answered and wrote."""
+
+import os
+import subprocess
+from collections import Counter
+from types import SimpleNamespace
+
+import numpy
+
+import operations
+import rules
+from logic import And, Max, Not, Or, ceil
+
+TRUTHS = {
+    "certain", "has_window", "there", "dropped", "has_leased", "is_proxy", "held", "contested", "written",
+    "namespace_written", "node_written", "has_leases",
+}
+NAMESPACE = [
+    "origin", "writes", "quarantine", "since", "cause", "dropped", "fingerprint", "max_ttl_ms", "seal", "holder_version",
+]
+NODE = ["start", "end", "fencing", "serial", "nonce", "held", "contested", "knows"]
+CHUNK = 100_000
+
+
+class Rows:
+    """Some rows, as columns by name."""
+
+    def __init__(self, names, numbers):
+        rows = numpy.frombuffer(numbers, dtype="<i8").reshape(-1, len(names))
+        self.columns = {name: rows[:, place].copy() for place, name in enumerate(names)}
+        self.count = len(rows)
+
+    def part(self, prefix):
+        """The record whose columns begin so."""
+        columns = self.columns.items()
+        named = {name[len(prefix) :]: column for name, column in columns if name.startswith(prefix)}
+        return SimpleNamespace(
+            **{name: column == 1 if name in TRUTHS else column for name, column in named.items()}
+        )
+
+
+def predictions(rows):
+    """What each operation answers and writes by the rules as they are proved."""
+    every = rows.part("")
+    seen = rows.part("seen_")
+    # A proxy remembers no lease; who had none remembers no end.
+    seen.end = numpy.where(seen.has_leased & ~seen.is_proxy, seen.end, 0)
+    seen.latest_end = seen.end
+    node = rows.part("node_")
+    node.knows = numpy.ones_like(every.knows)
+    view = SimpleNamespace(
+        tick_ms=every.tick_ms,
+        now_ms=every.now_ms,
+        fingerprint=every.fingerprint,
+        certain=every.certain,
+        # 0 is the Unix epoch, long before that of the layout.
+        known_end_ms=numpy.where(every.known_end_ms == 0, -1, every.known_end_ms),
+        assumed_ms=every.assumed_ms,
+        last=every.last,
+        namespace=rows.part("namespace_"),
+        node=node,
+    )
+    caller = SimpleNamespace(
+        has_window=every.has_window,
+        least=every.least,
+        most=every.most,
+        knows=every.knows,
+        max_ttl_ms=every.asked_ttl_ms,
+        seal=every.seal,
+        fresh_origin=every.fresh_origin,
+        fresh_nonce=every.fresh_nonce,
+        seen=seen,
+    )
+    lease = rows.part("lease_")
+    lease.is_tried = lease.tried == node.nonce
+    is_tried = every.acquire_tried == node.nonce
+    request = SimpleNamespace(ttl=every.ttl, token=every.acquire_token, is_tried=is_tried)
+    return {
+        "acquire": operations.acquire(view, caller, request),
+        "renew": operations.renew(view, caller, lease, every.ttl),
+        "release": operations.release(view, caller, lease),
+        "create": operations.create(view, caller),
+        "reopen": operations.reopen(view, caller),
+        "quarantine": operations.quarantine(view, caller),
+        "end_quarantine": operations.end_quarantine(view, caller, every.has_leases),
+        "override_quarantine": operations.override_quarantine(view, caller),
+        "drop_namespace": operations.drop_namespace(view, caller),
+        "outlast": operations.outlast(view, every.latest_end),
+    }
+
+
+def differences(rows):
+    """Each column in which they differ: its name, how often, and a row that shows it."""
+    found = []
+
+    def compare(name, proved, where):
+        wrong = numpy.flatnonzero(where & (proved != rows.columns[name]))
+        if wrong.size:
+            row = wrong[0]
+            proved = numpy.broadcast_to(proved, rows.count)[row]
+            shown = {key: int(column[row]) for key, column in rows.columns.items() if "." not in key}
+            shipped = rows.columns[name][row]
+            found.append(f"{name}: {wrong.size} rows; proved {proved}, shipped {shipped}, for {shown}")
+
+    everywhere = numpy.ones(rows.count, dtype=bool)
+    for operation, it in predictions(rows).items():
+        shipped = rows.part(f"{operation}.")
+        for name in ["code", "namespace_written", "node_written"]:
+            compare(f"{operation}.{name}", getattr(it, name), everywhere)
+        it.namespace.writes = it.namespace.writes + 1
+        for name in NAMESPACE:
+            compare(f"{operation}.{name}", getattr(it.namespace, name), shipped.namespace_written)
+        for name in NODE:
+            compare(f"{operation}.{name}", getattr(it.node, name), shipped.node_written)
+    return found
+
+
+def changed_rules():
+    """Changes of one rule each, all of which a comparison has to find."""
+
+    def rounded_once(longest_ms, tick_ms):
+        return ceil(longest_ms + 2 * rules.MAX_SKEW_MS, tick_ms)
+
+    def one_tick_late(record, now):
+        return Or(Not(record.there), record.end < now)
+
+    def without_tries(record, lease, is_tried):
+        return Or(Not(lease.written), And(record.serial == lease.serial, record.nonce == lease.nonce))
+
+    def any_later_end(record, lease, is_tried):
+        return And(record.there, rules.is_of(record, lease), rules.wrote(record, lease, is_tried))
+
+    def at_any_time(record, now, in_quarantine, tick_ms):
+        return now >= 0
+
+    def may_go_back(record, now, ttl, last):
+        return now + ttl
+
+    def also_later(record, lease_end):
+        return Max(lease_end, record.start)
+
+    def by_token_alone(record, now, token, is_tried):
+        return And(record.there, record.held, record.token == token, now < record.end)
+
+    def by_writes_alone(seen, record):
+        return And(seen.there, Or(Not(record.there), record.writes < seen.writes))
+
+    def never(state, now, view, seen):
+        return now < 0
+
+    return {
+        "quarantine_ticks": rounded_once,
+        "is_free": one_tick_late,
+        "wrote": without_tries,
+        "is_as_known": any_later_end,
+        "trusts": at_any_time,
+        "renewed_end": may_go_back,
+        "released_end": also_later,
+        "is_claimed": by_token_alone,
+        "contradicts": by_writes_alone,
+        "has_followed": never,
+    }
+
+
+def unnoticed(rows):
+    """The changes of a rule that the rows do not tell from the shipped one."""
+    for name, changed in changed_rules().items():
+        shipped = getattr(rules, name)
+        setattr(rules, name, changed)
+        try:
+            if not differences(rows):
+                yield name
+        finally:
+            setattr(rules, name, shipped)
+
+
+def compare(count, command):
+    """Runs a command that writes rows of the shipped rules, and compares all of them."""
+    reader, writer = os.pipe()
+    given = {**os.environ, "RANDFLAKE_PROOF_ROWS": f"/dev/fd/{writer}", "RANDFLAKE_PROOF_COUNT": str(count)}
+    run = subprocess.Popen(command, env=given, pass_fds=[writer])
+    os.close(writer)
+    compared, wrong, answers = 0, [], {}
+    with open(reader, "rb") as pipe:
+        names = pipe.readline().decode().split()
+        while names and (numbers := pipe.read(CHUNK * len(names) * 8)):
+            rows = Rows(names, numbers)
+            if compared == 0:
+                wrong += [f"the rows do not show a change of `{name}`" for name in unnoticed(rows)]
+            compared += rows.count
+            wrong += differences(rows)
+            for name in names:
+                if name.endswith(".code"):
+                    answers.setdefault(name, Counter()).update(rows.columns[name].tolist())
+    for name, counts in answers.items():
+        print(f"  {name}: {dict(sorted(counts.items()))}")
+    for what in wrong[:20]:
+        print(f"  {what}")
+    print(f"rules: {compared} views of {count}, {len(wrong)} differences")
+    return run.wait() == 0 and compared == count and not wrong
