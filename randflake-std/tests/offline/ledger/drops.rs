@@ -126,7 +126,7 @@ fn leases_that_were_renewed_while_a_drop_was_on_its_way_are_waited_for() {
     assert!(holder.renew(&grants, TTL).unwrap().ends[0].is_err());
     operator.reopen_namespace().unwrap();
     let end = Duration::from_millis(Randflake::SPEC.unix_ms(grants[0].end));
-    map.state().now = end - Duration::from_millis(1);
+    map.state().now = end.saturating_sub(Duration::from_millis(1));
     let refused = acquire(&mut operator, TTL).unwrap_err();
     assert!(
         matches!(refused, StoreError::Quarantined { .. }),
