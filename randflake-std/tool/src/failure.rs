@@ -27,6 +27,8 @@ pub(crate) enum Failure {
     Later(String),
     /// A lease is lost: exit status 4.
     Lost(String),
+    /// It is done, and some rows of the input had no id: exit status 5.
+    BadRows(String),
     /// Standard output could not be written.
     Output(io::Error),
     /// A signal of this number ended it.
@@ -37,6 +39,7 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const LATER: u8 = 3;
 const LOST: u8 = 4;
+const BAD_ROWS: u8 = 5;
 /// Added to a signal's number, as shells do for a command that the signal has ended.
 pub(crate) const SIGNALLED: u8 = 128;
 
@@ -93,6 +96,7 @@ impl Failure {
             Self::Usage(_) => USAGE,
             Self::Later(_) => LATER,
             Self::Lost(_) => LOST,
+            Self::BadRows(_) => BAD_ROWS,
         };
         say(&self.to_string());
         ExitCode::from(status)
@@ -107,7 +111,8 @@ impl Display for Failure {
             Self::Failed(message)
             | Self::Usage(message)
             | Self::Later(message)
-            | Self::Lost(message) => f.write_str(message),
+            | Self::Lost(message)
+            | Self::BadRows(message) => f.write_str(message),
         }
     }
 }

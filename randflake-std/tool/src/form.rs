@@ -60,13 +60,13 @@ impl TextForm {
             Self::Text => Id::from_text(text.as_bytes()).map_err(|error| error.to_string()),
             Self::Int => {
                 let id = text.parse().map(Id::from_i64);
-                let id = id.map_err(|_| number(i64::MIN, i64::MAX.cast_unsigned()));
-                self.only_text(text, id?)
+                let id: Id = id.map_err(|_| number(i64::MIN, i64::MAX.cast_unsigned()))?;
+                only_text(text, id, Buffer::new().format(id.to_i64()))
             }
             Self::Uint => {
                 let id = text.parse().map(Id::from_u64);
-                let id = id.map_err(|_| number(0, u64::MAX));
-                self.only_text(text, id?)
+                let id: Id = id.map_err(|_| number(0, u64::MAX))?;
+                only_text(text, id, Buffer::new().format(id.to_u64()))
             }
             Self::Hex => {
                 let id = number::hex(text).map(Id::from_u64);
@@ -86,19 +86,6 @@ impl TextForm {
                 id.map_err(|error| error.to_string())
             }
         }
-    }
-
-    /// The id, if the text is the one that this form writes it as.
-    fn only_text(self, text: &str, id: Id) -> Result<Id, String> {
-        let mut written = String::new();
-        self.append(id, &mut written);
-        // As in text ids: `+5`, `007` and `-0` would be further keys of ids that have one already.
-        if text == written {
-            return Ok(id);
-        }
-        Err(format!(
-            "'+', -0 and leading zeros are not allowed: write {written}"
-        ))
     }
 
     /// Appends an id to a text.
@@ -130,4 +117,15 @@ impl TextForm {
         }
         text
     }
+}
+
+/// The id, if the text is the one that it is written as.
+fn only_text(text: &str, id: Id, written: &str) -> Result<Id, String> {
+    // As in text ids: `+5`, `007` and `-0` would be further keys of ids that have one already.
+    if text == written {
+        return Ok(id);
+    }
+    Err(format!(
+        "'+', -0 and leading zeros are not allowed: write {written}"
+    ))
 }

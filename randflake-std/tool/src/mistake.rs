@@ -52,6 +52,13 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     if text.contains(char::is_whitespace) {
         return Some("each id needs a line of its own".to_owned());
     }
+    // Before what looks like a path, as both have points.
+    if text.contains('.') && text.parse::<f64>().is_ok() {
+        return Some(
+            "a number with a fraction or an exponent has lost its last digits: keep ids as text or as whole numbers"
+                .to_owned(),
+        );
+    }
     // Only what looks like a path: an id must not be taken for a file that happens to have its
     // name.
     if text.contains(['.', '/']) && Path::new(text).is_file() {

@@ -39,6 +39,7 @@ Exit status:
   2  what was given is wrong: an argument, a variable, a line of input
   3  nothing can be granted now: too few node ids are free, or the store is in quarantine
   4  lease renew: a lease is lost
+  5  inspect and convert of a table with --on-error: done, but some rows have no valid id
   130, 143  ended by Ctrl-C or SIGTERM: leases are released, and the output ends with a whole line
 
 Examples:

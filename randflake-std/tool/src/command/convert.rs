@@ -2,10 +2,11 @@
 
 use std::io::Write;
 
-use randflake_std::randflake_core::{Codec, Permutation};
+use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
 use randflake_std::{Id, Plain};
 
 use crate::command::input::{BLOCK, for_each_block};
+use crate::command::table::{TableArgs, replace};
 use crate::failure::Failure;
 use crate::form::TextForm;
 use crate::layout::LayoutChoice;
@@ -15,13 +16,16 @@ use crate::secret::SecretArgs;
 /// Write ids in another form
 ///
 /// Prints a line for each id. The first line that is no id ends it, a blank one too, except at the end of the input.
+///
+/// With --column it reads a table in CSV, TSV or JSON lines, and prints it with the ids converted in their place.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   randflake convert --to int 3vgoe12ccb8gh
   randflake convert --from int --to text -1
   randflake convert --from text --to int < ids.txt > numbers.txt
-  randflake convert --layout snowflake --from int --to text --encrypt 749172199921140349")]
+  randflake convert --layout snowflake --from int --to text --encrypt 749172199921140349
+  randflake convert --csv --column order_id --from int --to text < orders.csv > public.csv")]
 pub(crate) struct ConvertArgs {
     /// Ids; read from standard input, one on each line, when there are none
     #[arg(value_name = "VALUE", allow_negative_numbers = true)]
@@ -42,6 +46,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     decrypt: bool,
     #[command(flatten)]
+    table: TableArgs,
+    #[command(flatten)]
     secret: SecretArgs,
 }
 
@@ -55,46 +61,74 @@ impl ConvertArgs {
             ));
         }
         let key = is_permuted.then(|| self.secret.read()).transpose()?;
-        let permutation = key.map(|key| key.cipher());
+        let conversion = Conversion {
+            permutation: key.map(|key| key.cipher()),
+            decrypts: self.decrypt,
+            layout: self
+                .layout
+                .as_ref()
+                .map(|layout| Codec::new(layout.spec(), Plain)),
+            to: self.to,
+        };
+        if self.table.is_given() {
+            return replace(&self.table, &self.values, self.from, &conversion);
+        }
         let mut out = stdout();
         let mut numbers = Vec::with_capacity(BLOCK);
         let mut converted = Vec::with_capacity(BLOCK);
         for_each_block(&self.values, self.from, |ids| {
             numbers.clear();
             numbers.extend(ids.iter().map(|id| id.to_u64()));
-            if self.decrypt {
-                // Without a secret both are `None` and change nothing: one path serves all three
-                // uses.
-                permutation.invert_all(&mut numbers);
-            } else {
-                permutation.permute_all(&mut numbers);
-            }
+            conversion.permute(&mut numbers);
             converted.clear();
             converted.extend(numbers.iter().copied().map(Id::from_u64));
-            // The check is of plain ids, whichever side they are on: encrypted ones have all bits.
-            let plain = if self.decrypt { &converted } else { ids };
-            let foreign = self.first_foreign(plain);
-            let good = &converted[..foreign.unwrap_or(plain.len())];
+            let mut checks = ids.iter().zip(&converted);
+            let checks = checks
+                .by_ref()
+                .map(|(from, to)| conversion.check(*from, *to));
+            let foreign = checks
+                .enumerate()
+                .find_map(|(index, check)| Some((index, check.err()?)));
+            let good = foreign.as_ref().map_or(ids.len(), |(index, _)| *index);
             // Ids before the foreign one are printed, like the lines before one that is no id.
-            out.write_all(self.to.lines(good).as_bytes())?;
-            match foreign {
-                None => Ok(()),
-                Some(index) => Err(Failure::usage(format!(
-                    "{}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
-                     layout?",
-                    plain[index].to_u64()
-                ))),
-            }
+            out.write_all(self.to.lines(&converted[..good]).as_bytes())?;
+            foreign.map_or(Ok(()), |(_, problem)| Err(Failure::usage(problem)))
         })?;
         Ok(out.flush()?)
     }
+}
 
-    /// The first of the plain ids that has bits outside the fields of the layout.
-    fn first_foreign(&self, plain: &[Id]) -> Option<usize> {
-        let codec = Codec::new(self.layout.as_ref()?.spec(), Plain);
-        // Taking apart ignores bits outside the fields, so what does not come together again had
-        // some.
-        let is_foreign = |id: &Id| codec.compose(codec.inspect(*id)) != Ok(*id);
-        plain.iter().position(is_foreign)
+/// What becomes of each id.
+pub(crate) struct Conversion {
+    /// `None` changes nothing: one path serves all three uses.
+    permutation: Option<Sparx64>,
+    decrypts: bool,
+    /// Plain ids that it does not have are refused.
+    layout: Option<Codec<LayoutSpec, Plain>>,
+    pub(crate) to: TextForm,
+}
+
+impl Conversion {
+    pub(crate) fn permute(&self, numbers: &mut [u64]) {
+        if self.decrypts {
+            self.permutation.invert_all(numbers);
+        } else {
+            self.permutation.permute_all(numbers);
+        }
+    }
+
+    /// Refuses a plain id that has bits outside the fields of the layout.
+    pub(crate) fn check(&self, from: Id, to: Id) -> Result<(), String> {
+        // The check is of plain ids, whichever side they are on: encrypted ones have all bits.
+        let plain = if self.decrypts { to } else { from };
+        match &self.layout {
+            // Taking apart ignores bits outside the fields, so what does not come together again had some.
+            Some(codec) if codec.compose(codec.inspect(plain)) != Ok(plain) => Err(format!(
+                "{}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
+                 layout?",
+                plain.to_u64()
+            )),
+            _ => Ok(()),
+        }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct IdArgs {
     pub(crate) ids: Vec<String>,
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
-    from: TextForm,
+    pub(crate) from: TextForm,
     /// Print a JSON object for each id
     #[arg(long)]
     pub(crate) json: bool,
@@ -88,7 +88,7 @@ fn for_each_input_block(
         if read.map_err(|error| Failure::failed(format!("standard input: {error}")))? == 0 {
             break;
         }
-        let refused = match (read_line(form, &line), first_blank) {
+        let refused = match (read_text(form, &line), first_blank) {
             (Ok(None), _) => {
                 first_blank.get_or_insert(number);
                 continue;
@@ -110,8 +110,8 @@ fn for_each_input_block(
     each(&ids)
 }
 
-/// Reads the id on a line, without the white space around it. `None` if the line is blank.
-fn read_line(form: TextForm, line: &[u8]) -> Result<Option<Id>, String> {
+/// Reads the id on a line or in a cell, without the white space around it. `None` if there is nothing else.
+pub(crate) fn read_text(form: TextForm, line: &[u8]) -> Result<Option<Id>, String> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.len() > LONGEST_LINE {
         return Err(format!("longer than {LONGEST_LINE} bytes, as no id is"));

@@ -2,8 +2,11 @@
 
 use std::io::Write;
 
+use clap::ArgGroup;
+
 use crate::command::fields::{FieldsWriter, Shape};
 use crate::command::input::IdArgs;
+use crate::command::table::AddArgs;
 use crate::failure::Failure;
 use crate::layout::LayoutArgs;
 use crate::output::stdout;
@@ -14,20 +17,31 @@ use crate::secret::SecretArgs;
 /// One id on the command line is shown with a line for each field, several or those from standard input
 /// with a line for each id. The first line that is no id ends it, a blank one too, except at the end of the input.
 ///
+/// --csv, --tsv and --jsonl print a table instead. With --column they read one, and print it with columns added: nothing
+/// else in a row changes. An empty cell has empty cells beside it.
+///
 /// A debugging aid: every number has fields under every secret, whoever made it, so they prove nothing.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    // Its own: other commands have the option without tables.
+    group = ArgGroup::new("objects").arg("json").conflicts_with("table"),
+    after_help = "\
 Examples:
   randflake inspect 3vgoe12ccb8gh
   randflake inspect --from int --json 4594531474933654033
   randflake inspect --layout discord --from int 175928847299117063
-  psql -Atc 'SELECT id FROM orders' | randflake inspect --from int")]
+  psql -Atc 'SELECT id FROM orders' | randflake inspect --from int
+  randflake inspect --csv --column order_id --from int < orders.csv > inspected.csv
+  randflake inspect --csv --columns id,time,node --from int < ids.txt > inspected.csv"
+)]
 pub(crate) struct InspectArgs {
     #[command(flatten)]
     ids: IdArgs,
     /// Show the bits of each field, too, as a terminal does with one id; in an object, or with one id
-    #[arg(long)]
+    #[arg(long, conflicts_with = "table")]
     bits: bool,
+    #[command(flatten)]
+    table: AddArgs,
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
@@ -37,6 +51,9 @@ pub(crate) struct InspectArgs {
 impl InspectArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.layout.layout.codec(&self.secret)?;
+        if self.table.is_given() {
+            return self.table.run(&self.ids.ids, self.ids.from, &codec);
+        }
         let shape = match self.ids.ids.len() {
             _ if self.ids.json => Shape::Json,
             // Counted by arguments: how many ids standard input has is not known before it ends.

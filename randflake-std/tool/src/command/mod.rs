@@ -21,3 +21,4 @@ pub(crate) mod lease;
 mod progress;
 pub(crate) mod segment;
 pub(crate) mod sql;
+mod table;

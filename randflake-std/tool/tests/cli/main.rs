@@ -30,6 +30,7 @@ mod segments;
 #[cfg(unix)]
 mod signals;
 mod streams;
+mod tables;
 #[cfg(unix)]
 mod terminal;
 mod tickets;

@@ -1,0 +1,221 @@
+//! Columns of what ids say, added to a table or alone.
+
+use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
+use randflake_std::{AnyLayout, Id};
+
+use super::args::{Format, TableArgs};
+use super::column::{Column, Inspected, Times};
+use super::run::{Edit, NoId, RowText};
+use crate::failure::Failure;
+use crate::form::TextForm;
+
+/// Columns of a table that stands in its own right, and those that a table gets.
+const LIST: &[&str] = &["id", "time_utc", "node", "sequence"];
+const ADDED: &[&str] = &["time_utc", "node", "sequence"];
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct AddArgs {
+    #[command(flatten)]
+    table: TableArgs,
+    /// Columns to print [default: id,time_utc,node,sequence; behind those of a table the last three]
+    ///
+    /// The fields of --json: id (as it was given), time in Unix seconds, unix_ms, time_utc, node, sequence, raw; each part of
+    /// the node id that has a name, such as worker; and each form of --from.
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',', requires = "table")]
+    columns: Vec<String>,
+    /// Text before the name of each of these columns, where the table has one of that name
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, value_parser = prefix, requires = "table")]
+    prefix: String,
+}
+
+fn prefix(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-. ".contains(c);
+    if text.chars().all(is_plain) {
+        return Ok(text.to_owned());
+    }
+    Err("letters, digits, '_', '-', '.' and spaces are allowed".to_owned())
+}
+
+impl AddArgs {
+    pub(crate) fn is_given(&self) -> bool {
+        self.table.is_given()
+    }
+
+    /// Prints a table of the ids given, or of those on standard input.
+    pub(crate) fn run(
+        &self,
+        given: &[String],
+        form: TextForm,
+        codec: &Codec<LayoutSpec, Option<Sparx64>>,
+    ) -> Result<(), Failure> {
+        let Some(format) = self.table.format() else {
+            return Ok(());
+        };
+        let is_list = self.table.column.is_none();
+        let default = if is_list { LIST } else { ADDED };
+        let mut names: Vec<&str> = self.columns.iter().map(String::as_str).collect();
+        if names.is_empty() {
+            names = default.to_vec();
+        }
+        let columns = names.iter().enumerate().map(|(index, name)| {
+            if names[..index].contains(name) {
+                return Err(format!("{name:?} is there twice"));
+            }
+            Column::named(name, form, &codec.layout())
+        });
+        let columns: Result<Vec<_>, _> = columns.collect();
+        let columns = columns.map_err(|problem| Failure::usage(format!("--columns: {problem}")))?;
+        let names: Vec<_> = names
+            .iter()
+            .map(|name| format!("{}{name}", self.prefix))
+            .collect();
+        let mut add = Add::new(codec, format, is_list, &names, columns);
+        self.table.run(given, form, names, &mut add)
+    }
+}
+
+/// Adds columns.
+struct Add<'a> {
+    codec: &'a Codec<LayoutSpec, Option<Sparx64>>,
+    spec: LayoutSpec,
+    format: Format,
+    is_list: bool,
+    header: String,
+    columns: Vec<Printed>,
+    times: Times,
+    /// The cells of a row.
+    cells: String,
+}
+
+/// A column as it is printed.
+struct Printed {
+    /// What stands before each of its cells.
+    before: String,
+    is_quoted: bool,
+    column: Column,
+}
+
+impl<'a> Add<'a> {
+    fn new(
+        codec: &'a Codec<LayoutSpec, Option<Sparx64>>,
+        format: Format,
+        is_list: bool,
+        names: &[String],
+        columns: Vec<Column>,
+    ) -> Self {
+        // In a list nothing stands before the first.
+        let is_start = |index| is_list && index == 0;
+        let mut header = String::new();
+        let printed = names
+            .iter()
+            .zip(columns)
+            .enumerate()
+            .map(|(index, (name, column))| {
+                let (before, is_quoted) = match format {
+                    Format::Separated { delimiter } => {
+                        let before = if is_start(index) {
+                            String::new()
+                        } else {
+                            delimiter.to_string()
+                        };
+                        header.push_str(&before);
+                        header.push_str(name);
+                        (before, false)
+                    }
+                    Format::Json { numbers } => {
+                        let sign = if is_start(index) { '{' } else { ',' };
+                        // What is allowed in a prefix, and the names, have nothing to escape.
+                        (format!("{sign}\"{name}\":"), column.is_text(numbers))
+                    }
+                };
+                Printed {
+                    before,
+                    is_quoted,
+                    column,
+                }
+            });
+        let columns = printed.collect();
+        Self {
+            codec,
+            spec: codec.layout().spec(),
+            format,
+            is_list,
+            header,
+            columns,
+            times: Times::default(),
+            cells: String::new(),
+        }
+    }
+
+    fn write(&self, row: RowText<'_>, cells: &str, out: &mut Vec<u8>) {
+        if !self.is_list {
+            out.extend_from_slice(row.text);
+        }
+        out.extend_from_slice(cells.as_bytes());
+        out.extend_from_slice(match self.format {
+            _ if !self.is_list => row.end,
+            Format::Separated { .. } => b"\n",
+            Format::Json { .. } => b"}\n",
+        });
+    }
+}
+
+impl Edit for Add<'_> {
+    fn begin(&self, out: &mut Vec<u8>) {
+        if self.is_list && matches!(self.format, Format::Separated { .. }) {
+            out.extend_from_slice(self.header.as_bytes());
+            out.push(b'\n');
+        }
+    }
+
+    fn header(&self, row: RowText<'_>, out: &mut Vec<u8>) {
+        self.write(row, &self.header, out);
+    }
+
+    fn permute(&self, numbers: &mut [u64]) {
+        self.codec.permutation().invert_all(numbers);
+    }
+
+    fn row(&mut self, row: RowText<'_>, id: Id, raw: u64, out: &mut Vec<u8>) -> Result<(), String> {
+        let parts = self.spec.unpack(raw);
+        self.times.set(&self.spec, parts.tick);
+        let mut cells = core::mem::take(&mut self.cells);
+        cells.clear();
+        let inspected = Inspected {
+            id,
+            raw,
+            parts,
+            spec: &self.spec,
+            times: &self.times,
+        };
+        for Printed {
+            before,
+            is_quoted,
+            column,
+        } in &self.columns
+        {
+            cells.push_str(before);
+            let quote = if *is_quoted { "\"" } else { "" };
+            cells.push_str(quote);
+            column.append(&inspected, &mut cells);
+            cells.push_str(quote);
+        }
+        self.write(row, &cells, out);
+        self.cells = cells;
+        Ok(())
+    }
+
+    fn empty_row(&self, row: RowText<'_>, why: NoId, out: &mut Vec<u8>) {
+        let cell = match (self.format, why) {
+            (Format::Json { .. }, _) => "null",
+            (Format::Separated { .. }, NoId::Null) => "\\N",
+            (Format::Separated { .. }, _) => "",
+        };
+        let cells: String = self
+            .columns
+            .iter()
+            .flat_map(|column| [&column.before, cell])
+            .collect();
+        self.write(row, &cells, out);
+    }
+}

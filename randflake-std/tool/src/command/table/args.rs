@@ -1,0 +1,157 @@
+//! The options that tables share.
+
+use std::io::{self, Cursor, IsTerminal, Read};
+
+use clap::ValueEnum;
+
+use super::bad_rows::BadRows;
+use super::blocks::{Blocks, Split};
+use super::lines::Lines;
+use super::objects::Objects;
+use super::run::{Edit, run};
+use super::separated::{ColumnChoice, Separated};
+use crate::failure::{Failure, say};
+use crate::form::TextForm;
+
+/// Options of commands that read and write tables.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TableArgs {
+    #[command(flatten)]
+    format: FormatArgs,
+    /// Read a table of the same format from standard input, with the ids in this column
+    ///
+    /// The name of a column or of a member. Of CSV and TSV also its number, counted from 1: in a table without a header, or
+    /// where two columns have one name.
+    #[arg(long, value_name = "NAME", requires = "table")]
+    pub(super) column: Option<String>,
+    /// The table has no header: its first row is data
+    #[arg(long, requires = "column", conflicts_with = "jsonl")]
+    no_header: bool,
+    /// What separates the cells of CSV: a comma, ';', '|', or 'tab' [default: ,]
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter, requires = "csv", conflicts_with_all = ["tsv", "jsonl"])]
+    delimiter: Option<char>,
+    /// What to do with a row whose cell is no id; an empty cell is none of these
+    #[arg(
+        long,
+        value_enum,
+        value_name = "ACTION",
+        default_value = "stop",
+        requires = "table"
+    )]
+    on_error: OnError,
+    /// Print numbers in JSON lines as numbers, though many readers round those over 53 bits
+    #[arg(long, requires = "jsonl", conflicts_with_all = ["csv", "tsv"])]
+    json_numbers: bool,
+}
+
+#[derive(Debug, clap::Args)]
+#[group(id = "table", multiple = false)]
+struct FormatArgs {
+    /// Print CSV (RFC 4180)
+    #[arg(long)]
+    csv: bool,
+    /// Print tab-separated values: no quotes, as PostgreSQL's COPY and `mysql --batch` write them
+    #[arg(long)]
+    tsv: bool,
+    /// Print JSON lines, with ids as strings
+    #[arg(long)]
+    jsonl: bool,
+}
+
+/// What is done with a row whose cell is no id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum OnError {
+    /// Stop at the first one, with exit status 2
+    Stop,
+    /// Keep the row with empty cells; exit status 5
+    Empty,
+    /// Leave the row out; exit status 5
+    Skip,
+}
+
+/// How the rows of a table are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Separated { delimiter: char },
+    Json { numbers: bool },
+}
+
+fn delimiter(text: &str) -> Result<char, String> {
+    match text {
+        "," | ";" | "|" | "\t" => Ok(text.chars().next().unwrap_or(',')),
+        "tab" => Ok('\t'),
+        _ => Err("a comma, ';', '|' or 'tab' is allowed".to_owned()),
+    }
+}
+
+impl TableArgs {
+    /// The format, if a table is asked for.
+    pub(super) fn format(&self) -> Option<Format> {
+        let FormatArgs { csv, tsv, jsonl } = self.format;
+        let delimiter = self.delimiter.unwrap_or(',');
+        match () {
+            () if csv => Some(Format::Separated { delimiter }),
+            () if tsv => Some(Format::Separated { delimiter: '\t' }),
+            () if jsonl => Some(Format::Json {
+                numbers: self.json_numbers,
+            }),
+            () => None,
+        }
+    }
+
+    pub(crate) fn is_given(&self) -> bool {
+        self.format().is_some()
+    }
+
+    /// Reads the rows and writes them edited.
+    ///
+    /// `given` are ids of the command line, and `added` the names of columns that the table must not have yet.
+    pub(super) fn run(
+        &self,
+        given: &[String],
+        form: TextForm,
+        added: Vec<String>,
+        edit: &mut impl Edit,
+    ) -> Result<(), Failure> {
+        let split = self.split(form, added);
+        let input: Box<dyn Read + Send> = if given.is_empty() {
+            let stdin = io::stdin();
+            if stdin.is_terminal() {
+                say("reading rows from the terminal; Ctrl-D ends");
+            }
+            Box::new(stdin)
+        } else if let Some(column) = &self.column {
+            return Err(Failure::usage(format!(
+                "--column {column}: the ids are those of the table, which is read from standard input, as by < FILE; \
+                 none are allowed as arguments"
+            )));
+        } else {
+            Box::new(Cursor::new(given.join("\n")))
+        };
+        let place = self.column.clone();
+        run(
+            Blocks::new(input, split),
+            edit,
+            BadRows::new(self.on_error, place),
+        )
+    }
+
+    fn split(&self, form: TextForm, added: Vec<String>) -> Box<dyn Split> {
+        let Some(column) = self.column.clone() else {
+            return Box::new(Lines::new(form));
+        };
+        match self.format() {
+            Some(Format::Separated { delimiter }) => Box::new(Separated::new(
+                ColumnChoice {
+                    column,
+                    has_header: !self.no_header,
+                    added,
+                },
+                delimiter,
+                !self.format.tsv,
+                form,
+            )),
+            _ => Box::new(Objects::new(column, added, form)),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Blocks of whole rows from an input of any length.
+
+use core::ops::Range;
+use std::io::{self, Read};
+
+use memchr::memchr_iter;
+use randflake_std::Id;
+
+use crate::failure::Failure;
+use crate::mistake::not_utf8;
+
+/// Bytes that are read together: some thousand rows, so that decrypting many at once pays.
+const BLOCK_LEN: usize = 256 << 10;
+/// Longest row, in bytes: without a limit a quote that is never closed would fill the memory with the rest of the file.
+const LONGEST_ROW: usize = 8 << 20;
+
+/// A row, by its places in the bytes of a block.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// Its text, up to where further columns belong.
+    pub(super) text: Range<usize>,
+    /// Start of the next row. What is between is the end of this one: a line ending, and of an object its brace.
+    pub(super) next: usize,
+    /// The cell of the id as it is written, with its quotes.
+    pub(super) cell: Range<usize>,
+    pub(super) content: Content,
+}
+
+/// What a row has in the column of ids.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Names of columns.
+    Header,
+    Id(Id),
+    /// Nothing.
+    Empty,
+    /// `\N` of tab-separated values, which further cells of the row repeat.
+    Null,
+    /// Nothing in the whole row, which is left out.
+    Blank,
+    /// No id, and why not.
+    BadCell(String),
+    /// No row that columns can be added to, and why not.
+    BadRow(String),
+}
+
+/// Finds the rows of a format.
+pub(super) trait Split: Send {
+    /// Finds the row that begins at `start`, or `None` if the bytes end before it does.
+    ///
+    /// Rows end with a line ending, also the last one. Fails where no row can be right, as without the column.
+    fn next(&mut self, bytes: &[u8], start: usize) -> Result<Option<Row>, Failure>;
+
+    /// What is wrong with the whole input, known at its end.
+    fn finish(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Whole rows.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) bytes: Vec<u8>,
+    pub(super) rows: Vec<Row>,
+    /// Line of the input that the block begins with, counted from 1.
+    pub(super) first_line: u64,
+}
+
+impl Block {
+    /// The line of the input that a place is in.
+    pub(super) fn line(&self, place: usize) -> u64 {
+        self.first_line + lines(&self.bytes[..place])
+    }
+}
+
+fn lines(bytes: &[u8]) -> u64 {
+    memchr_iter(b'\n', bytes).count() as u64
+}
+
+/// Reads blocks.
+pub(super) struct Blocks {
+    input: Box<dyn Read + Send>,
+    split: Box<dyn Split>,
+    /// Beginning of a row that goes on in bytes not read yet.
+    rest: Vec<u8>,
+    next_line: u64,
+    is_over: bool,
+}
+
+impl Blocks {
+    pub(super) fn new(input: Box<dyn Read + Send>, split: Box<dyn Split>) -> Self {
+        Self {
+            input,
+            split,
+            rest: Vec::new(),
+            next_line: 1,
+            is_over: false,
+        }
+    }
+
+    /// Reads the next rows into a block; none at the end.
+    ///
+    /// It waits only until there is one: whoever writes the rows may wait for the answers so far.
+    pub(super) fn read(&mut self, block: &mut Block) -> Result<(), Failure> {
+        block.rows.clear();
+        block.bytes.clear();
+        block.bytes.append(&mut self.rest);
+        block.first_line = self.next_line;
+        let mut done = 0;
+        while block.rows.is_empty() && !self.is_over {
+            self.fill(&mut block.bytes)?;
+            while done < block.bytes.len() {
+                let Some(row) = self.split.next(&block.bytes, done)? else {
+                    break;
+                };
+                done = row.next;
+                if !matches!(row.content, Content::Blank) {
+                    block.rows.push(row);
+                }
+            }
+            let unfinished = block.bytes.len() - done;
+            // Rows before it are handed on first; the next call meets it again.
+            if block.rows.is_empty() && (unfinished > LONGEST_ROW || self.is_over && unfinished > 0)
+            {
+                return Err(unfinished_row(block.line(done), self.is_over));
+            }
+        }
+        self.rest.extend_from_slice(&block.bytes[done..]);
+        block.bytes.truncate(done);
+        self.next_line += lines(&block.bytes);
+        if self.is_over {
+            self.split.finish()?;
+        }
+        Ok(())
+    }
+
+    /// Reads once. A last line without an ending is given one.
+    fn fill(&mut self, bytes: &mut Vec<u8>) -> Result<(), Failure> {
+        let len = bytes.len();
+        // Doubled for a row that is longer than a block, so that it is not looked through for each piece.
+        bytes.resize(len + BLOCK_LEN.max(len), 0);
+        let read = loop {
+            match self.input.read(&mut bytes[len..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        let read = read.map_err(|error| Failure::failed(format!("standard input: {error}")))?;
+        bytes.truncate(len + read);
+        if matches!(bytes[..], [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) && self.next_line == 1 {
+            return Err(Failure::usage(not_utf8(bytes, 0)));
+        }
+        if read == 0 {
+            self.is_over = true;
+            if !matches!(bytes[..], [] | [.., b'\n']) {
+                bytes.push(b'\n');
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unfinished_row(line: u64, is_over: bool) -> Failure {
+    let problem = if is_over {
+        "does not end before the input does".to_owned()
+    } else {
+        format!("is longer than {} MiB", LONGEST_ROW >> 20)
+    };
+    Failure::usage(format!(
+        "the row that begins in line {line} {problem}: is a quote not closed?"
+    ))
+}

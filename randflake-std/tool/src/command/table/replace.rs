@@ -1,0 +1,81 @@
+//! The ids of a table in another form, each in its place.
+
+use randflake_std::Id;
+
+use super::args::{Format, TableArgs};
+use super::run::{Edit, NoId, RowText};
+use crate::command::convert::Conversion;
+use crate::failure::Failure;
+use crate::form::TextForm;
+
+/// Reads a table from standard input and writes it with converted ids.
+pub(crate) fn replace(
+    table: &TableArgs,
+    given: &[String],
+    form: TextForm,
+    conversion: &Conversion,
+) -> Result<(), Failure> {
+    let Some(format) = table.format() else {
+        return Ok(());
+    };
+    if table.column.is_none() {
+        return Err(Failure::usage(
+            "a table needs --column, which says where its ids are; without --csv, --tsv and --jsonl a list is read",
+        ));
+    }
+    let mut replace = Replace {
+        conversion,
+        format,
+        cell: String::new(),
+    };
+    table.run(given, form, Vec::new(), &mut replace)
+}
+
+struct Replace<'a> {
+    conversion: &'a Conversion,
+    format: Format,
+    cell: String,
+}
+
+impl Edit for Replace<'_> {
+    fn begin(&self, _: &mut Vec<u8>) {}
+
+    fn header(&self, row: RowText<'_>, out: &mut Vec<u8>) {
+        row.write_whole(out);
+    }
+
+    fn permute(&self, numbers: &mut [u64]) {
+        self.conversion.permute(numbers);
+    }
+
+    fn row(
+        &mut self,
+        row: RowText<'_>,
+        id: Id,
+        number: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let converted = Id::from_u64(number);
+        self.conversion.check(id, converted)?;
+        let to = self.conversion.to;
+        let is_quoted = match self.format {
+            Format::Separated { .. } => false,
+            Format::Json { numbers } => !(numbers && matches!(to, TextForm::Int | TextForm::Uint)),
+        };
+        let quote = if is_quoted { "\"" } else { "" };
+        self.cell.clear();
+        self.cell.push_str(quote);
+        to.append(converted, &mut self.cell);
+        self.cell.push_str(quote);
+        row.write_with(&self.cell, out);
+        Ok(())
+    }
+
+    fn empty_row(&self, row: RowText<'_>, why: NoId, out: &mut Vec<u8>) {
+        match (why, self.format) {
+            (NoId::Empty | NoId::Null, _) => row.write_whole(out),
+            (NoId::Bad, Format::Separated { .. }) => row.write_with("", out),
+            (NoId::Bad, Format::Json { .. }) => row.write_with("null", out),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! Cells with a separator between them: CSV as RFC 4180 has it, and tab-separated values without quotes.
+
+use core::ops::Range;
+
+use csv_core::{ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder};
+
+use super::blocks::{Content, Row, Split};
+use super::lines::{BYTE_ORDER_MARK, content};
+use crate::failure::Failure;
+use crate::form::TextForm;
+
+/// Names that a message lists of a header.
+const NAMES_SHOWN: usize = 12;
+
+/// Which column has the ids.
+pub(super) struct ColumnChoice {
+    /// Its name, or its number.
+    pub(super) column: String,
+    pub(super) has_header: bool,
+    /// Names that the header must not have yet.
+    pub(super) added: Vec<String>,
+}
+
+pub(super) struct Separated {
+    choice: ColumnChoice,
+    form: TextForm,
+    has_quotes: bool,
+    reader: Reader,
+    /// Finds the cell of the id in a row that has quotes.
+    field_reader: Reader,
+    /// Known after the first row.
+    shape: Option<Shape>,
+    /// The cells of a row without quotes, one after another, and where each ends.
+    cells: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+/// What all rows have in common.
+#[derive(Clone, Copy)]
+struct Shape {
+    width: usize,
+    /// Index of the column of ids.
+    column: usize,
+}
+
+impl Separated {
+    pub(super) fn new(
+        choice: ColumnChoice,
+        delimiter: char,
+        has_quotes: bool,
+        form: TextForm,
+    ) -> Self {
+        let mut builder = ReaderBuilder::new();
+        // The characters allowed are all ASCII.
+        builder.delimiter(delimiter as u8).quoting(has_quotes);
+        Self {
+            choice,
+            form,
+            has_quotes,
+            reader: builder.build(),
+            field_reader: builder.build(),
+            shape: None,
+            cells: vec![0; 4 << 10],
+            ends: vec![0; 64],
+        }
+    }
+
+    /// Reads a row up to the first byte of its line ending. Returns its length and how many cells it has, or `None` if the
+    /// bytes end before it does.
+    fn record(&mut self, bytes: &[u8]) -> Option<(usize, usize)> {
+        loop {
+            let (cells, ends) = (&mut self.cells, &mut self.ends);
+            let (result, len, _, width) = self.reader.read_record(bytes, cells, ends);
+            match result {
+                ReadRecordResult::Record => return Some((len, width)),
+                ReadRecordResult::OutputFull => cells.resize(2 * cells.len(), 0),
+                ReadRecordResult::OutputEndsFull => ends.resize(2 * ends.len(), 0),
+                ReadRecordResult::InputEmpty | ReadRecordResult::End => {
+                    self.reader.reset();
+                    return None;
+                }
+            }
+            // From the start of the row again: rows that need more room are few.
+            self.reader.reset();
+        }
+    }
+
+    fn cell(&self, index: usize) -> &[u8] {
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.cells[start..self.ends[index]]
+    }
+
+    /// Where a cell is in the bytes of its row, with its quotes.
+    fn place(&mut self, row: &[u8], index: usize) -> Range<usize> {
+        let mark = if row.starts_with(BYTE_ORDER_MARK) {
+            BYTE_ORDER_MARK.len()
+        } else {
+            0
+        };
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+        // Without quotes before its end, only separators are between the cells.
+        let place = mark + start + index..mark + self.ends[index] + index;
+        if !self.has_quotes || !row[..place.end].contains(&b'"') {
+            return place;
+        }
+        self.field_reader.reset();
+        let (mut place, mut output) = (0..0, [0; 256]);
+        for _ in 0..=index {
+            place.start = place.end;
+            loop {
+                let (result, len, _) = self.field_reader.read_field(&row[place.end..], &mut output);
+                place.end += len;
+                if result != ReadFieldResult::OutputFull {
+                    break;
+                }
+            }
+        }
+        // Its separator, or the first byte of the line ending.
+        place.start.max(mark)..place.end - 1
+    }
+
+    /// The shape of the table, by its first row.
+    fn shape(&self, width: usize) -> Result<Shape, Failure> {
+        let column = &self.choice.column;
+        let number = column.parse().ok();
+        let by_number = number.filter(|number| (1..=width).contains(number));
+        let by_number = by_number.map(|number| Shape {
+            width,
+            column: number - 1,
+        });
+        if !self.choice.has_header {
+            return by_number.ok_or_else(|| {
+                Failure::usage(format!(
+                    "--column {column}: a table without a header has numbers of columns, here 1 to {width}"
+                ))
+            });
+        }
+        let names = (0..width).map(|index| String::from_utf8_lossy(self.cell(index)));
+        let names: Vec<_> = names.collect();
+        if let Some(name) = self
+            .choice
+            .added
+            .iter()
+            .find(|name| names.contains(&name.as_str().into()))
+        {
+            return Err(Failure::usage(format!(
+                "the table has a column {name:?} already: --prefix puts a word before the new names"
+            )));
+        }
+        let has_name = |index: &usize| names[*index] == column.as_str();
+        let found: Vec<_> = (0..width).filter(has_name).collect();
+        match found[..] {
+            [column] => Ok(Shape { width, column }),
+            [first, second, ..] => Err(Failure::usage(format!(
+                "--column {column}: columns {} and {} have this name: choose one by its number",
+                first + 1,
+                second + 1
+            ))),
+            [] => by_number.ok_or_else(|| {
+                let shown = names.iter().take(NAMES_SHOWN);
+                let shown: Vec<_> = shown.map(|name| format!("{name:?}")).collect();
+                let more = if width > NAMES_SHOWN { ", ..." } else { "" };
+                Failure::usage(format!(
+                    "--column {column}: the header has {}{more}; a table without a header needs --no-header and the \
+                     number of the column",
+                    shown.join(", ")
+                ))
+            }),
+        }
+    }
+
+    fn content(&self, shape: Shape, width: usize) -> Content {
+        if width != shape.width {
+            let first = if self.choice.has_header {
+                "header"
+            } else {
+                "first row"
+            };
+            let expected = shape.width;
+            return Content::BadRow(format!("it has {width} cells, and the {first} {expected}"));
+        }
+        match self.cell(shape.column) {
+            b"\\N" if !self.has_quotes => Content::Null,
+            cell => content(self.form, cell),
+        }
+    }
+}
+
+impl Split for Separated {
+    fn next(&mut self, bytes: &[u8], start: usize) -> Result<Option<Row>, Failure> {
+        let rest = &bytes[start..];
+        let (len, width) = if rest.starts_with(b"\n") || rest.starts_with(b"\r") {
+            (1, 0)
+        } else {
+            match self.record(rest) {
+                Some(record) => record,
+                None => return Ok(None),
+            }
+        };
+        let end = start + len - 1;
+        let next = match bytes[end..] {
+            // A line feed may follow.
+            [b'\r'] => return Ok(None),
+            [b'\r', b'\n', ..] => end + 2,
+            _ => end + 1,
+        };
+        let row = |cell: Range<usize>, content| Row {
+            text: start..end,
+            next,
+            cell: start + cell.start..start + cell.end,
+            content,
+        };
+        let (shape, is_first) = match self.shape {
+            Some(shape) => (shape, false),
+            None if width == 0 => return Ok(Some(row(0..0, Content::Blank))),
+            None => (*self.shape.insert(self.shape(width)?), true),
+        };
+        Ok(Some(if is_first && self.choice.has_header {
+            row(0..0, Content::Header)
+        } else if width == 0 && shape.width == 1 {
+            // A blank line is all that an empty cell is where there is but one.
+            row(0..0, Content::Empty)
+        } else if width == 0 {
+            row(0..0, Content::Blank)
+        } else {
+            let content = self.content(shape, width);
+            let cell = match content {
+                Content::BadRow(_) => 0..0,
+                _ => self.place(&rest[..len], shape.column),
+            };
+            row(cell, content)
+        }))
+    }
+
+    fn finish(&self) -> Result<(), Failure> {
+        if self.shape.is_none() && self.choice.has_header {
+            return Err(Failure::usage(
+                "the table is empty: its first row must have the names of the columns",
+            ));
+        }
+        Ok(())
+    }
+}
