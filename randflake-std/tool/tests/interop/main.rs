@@ -1,4 +1,4 @@
-//! Ids exchanged with the published Python package, randflake 2.1.0.
+//! Ids exchanged with the published Python package, randflake 2.1.0, and decoded with numpy.
 
 #![expect(
     clippy::unwrap_used,
@@ -7,6 +7,7 @@
 )]
 
 mod leases;
+mod notebook;
 mod peer;
 mod random;
 
