@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 39] = [
+const COMMANDS: [&str; 41] = [
     "keygen",
     "generate",
     "explain",
@@ -20,6 +20,8 @@ const COMMANDS: [&str; 39] = [
     "segment resume",
     "sql",
     "sql key",
+    "sql mysql",
+    "sql duckdb",
     "sql postgres",
     "lease",
     "lease acquire",

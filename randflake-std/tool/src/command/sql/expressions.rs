@@ -27,6 +27,8 @@ pub(super) fn values(spec: LayoutSpec) -> Result<Vec<(&'static str, String)>, Fa
         ("node", extracted(fields.node_id)),
         ("sequence", extracted(fields.sequence)),
         ("packed", packed(spec)),
+        ("epoch_ms", spec.epoch_unix_ms().to_string()),
+        ("tick_ms", spec.tick_ms().to_string()),
         ("first_us", (spec.epoch_unix_ms() * US_PER_MS).to_string()),
         ("end_us", end_us.to_string()),
         ("tick_us", (spec.tick_ms() * US_PER_MS).to_string()),
@@ -38,6 +40,8 @@ pub(super) fn values(spec: LayoutSpec) -> Result<Vec<(&'static str, String)>, Fa
         ("max_node", spec.max_node_id().to_string()),
         ("max_sequence", spec.max_sequence().to_string()),
         ("time_shift", fields.timestamp.shift.to_string()),
+        ("node_shift", fields.node_id.shift.to_string()),
+        ("sequence_shift", fields.sequence.shift.to_string()),
         ("below_time", below_time.to_string()),
     ])
 }

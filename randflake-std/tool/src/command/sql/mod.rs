@@ -1,7 +1,9 @@
 //! The command `randflake sql`: ids where the rows are.
 
+mod duckdb;
 mod expressions;
 mod key;
+mod mysql;
 mod postgres;
 mod schema;
 mod template;
@@ -17,7 +19,8 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake sql postgres --namespace orders | psql")]
+  randflake sql postgres --namespace orders | psql
+  randflake sql mysql --namespace orders | mysql")]
 pub(crate) struct SqlArgs {
     #[command(subcommand)]
     command: SqlCommand,
@@ -26,6 +29,8 @@ pub(crate) struct SqlArgs {
 #[derive(Debug, Subcommand)]
 enum SqlCommand {
     Postgres(postgres::SqlPostgresArgs),
+    Mysql(mysql::SqlMysqlArgs),
+    Duckdb(duckdb::SqlDuckdbArgs),
     Key(key::SqlKeyArgs),
 }
 
@@ -33,6 +38,8 @@ impl SqlArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         match &self.command {
             SqlCommand::Postgres(args) => args.run(),
+            SqlCommand::Mysql(args) => args.run(),
+            SqlCommand::Duckdb(args) => args.run(),
             SqlCommand::Key(args) => args.run(),
         }
     }

@@ -1,0 +1,3 @@
+
+DELIMITER ;
+SET SESSION sql_mode = @randflake_sql_mode;

@@ -1,0 +1,67 @@
+//! The command `randflake sql mysql`.
+
+use super::expressions::values;
+use super::schema::SchemaArgs;
+use super::template::fill;
+use super::terms::{Contents, TermsArgs};
+use crate::failure::Failure;
+use crate::output::print_line;
+
+/// Print functions that read and make ids in MySQL and MariaDB
+///
+/// They are stored functions in a database of their own. Run the output once, with the client, which knows DELIMITER. With
+/// the binary log on, its user needs SUPER, or the server the setting log_bin_trust_function_creators. Encrypted ids then
+/// need the key, which `randflake sql key` brings.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  randflake sql mysql --namespace orders | mysql
+  randflake sql mysql --layout discord --schema discord > discord.sql")]
+pub(crate) struct SqlMysqlArgs {
+    #[command(flatten)]
+    schema: SchemaArgs,
+    #[command(flatten)]
+    terms: TermsArgs,
+}
+
+macro_rules! piece {
+    ($name:literal) => {
+        include_str!(concat!("../../../sql/mysql/", $name, ".sql"))
+    };
+}
+
+/// The texts for ids of a layout, encrypted or not.
+const ENCRYPTED: &[&str] = &[
+    piece!("schema"),
+    piece!("fields"),
+    piece!("ranges"),
+    piece!("text"),
+    piece!("key"),
+    piece!("encrypted_fields"),
+    piece!("end"),
+];
+const PLAIN: &[&str] = &[
+    piece!("schema"),
+    piece!("fields"),
+    piece!("ranges"),
+    piece!("text"),
+    piece!("plain_fields"),
+    piece!("end"),
+];
+
+impl SqlMysqlArgs {
+    pub(crate) fn run(&self) -> Result<(), Failure> {
+        let terms = self.terms.read()?;
+        let schema = self.schema.name(&terms.namespace)?;
+        let (pieces, of_layout) = match terms.contents {
+            Contents::Encrypted(spec) => (ENCRYPTED, values(spec)?),
+            Contents::Plain(spec) => (PLAIN, values(spec)?),
+            Contents::Counter => {
+                return Err(Failure::usage("a counter has no layout to read ids by"));
+            }
+        };
+        let mut values = vec![("schema", schema), ("namespace", terms.namespace)];
+        values.extend(of_layout);
+        print_line(fill(&pieces.concat(), &values).trim_end())
+    }
+}
