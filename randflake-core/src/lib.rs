@@ -63,7 +63,7 @@ pub use integrations::serde;
 pub use lane::Lane;
 pub use layout::{
     AnyLayout, Baidu, Discord, Field, Instagram, LAYOUTS, Layout, LayoutFields, LayoutSpec,
-    Mastodon, Randflake, Snowflake, Sonyflake,
+    Mastodon, Milliflake, Randflake, Snowflake, Sonyflake,
 };
 pub use lease::Lease;
 pub use permutation::{Permutation, Plain};

@@ -1,4 +1,4 @@
-//! Layouts of others: their settings, and ids that they published.
+//! Predefined layouts: their settings, and ids that others published.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use randflake_core::{
     Baidu, Codec, Discord, FieldError, Id, Instagram, Layout, LayoutError, LayoutFields,
-    LayoutSpec, Mastodon, Parts, Permutation, Plain, Snowflake, Sonyflake, Sparx64,
+    LayoutSpec, Mastodon, Milliflake, Parts, Permutation, Plain, Snowflake, Sonyflake, Sparx64,
 };
 use serde_json::Value;
 
@@ -37,6 +37,22 @@ fn the_settings_of_the_originals_give_their_ids() {
     check_vectors(include_str!("vectors/snowflake.json"), snowflake);
     let sonyflake = Sonyflake::custom(1_409_529_600_000, 10, 8, 16).unwrap();
     check_vectors(include_str!("vectors/sonyflake.json"), sonyflake);
+}
+
+/// Each stored number is of one id, and the other way round, under the key of the vectors too.
+#[test]
+fn raw_ids_of_milliflake_are_those_of_the_vectors() {
+    let json = include_str!("vectors/milliflake.json");
+    check_vectors(json, Milliflake::SPEC);
+    let codec = Codec::new(Milliflake, Sparx64::new(b"sixteen byte key"));
+    let entries: Vec<Value> = serde_json::from_str(json).unwrap();
+    for entry in &entries {
+        let (raw, id) = (
+            number(&entry["id"]),
+            Id::from_i64(number(&entry["encrypted_id"])),
+        );
+        assert_eq!((codec.raw(id), codec.id(raw)), (raw, id));
+    }
 }
 
 /// Every width that bwmarrin's rule allows: the timestamp has what is left of 63 bits.
@@ -113,6 +129,7 @@ fn published_ids_have_their_times() {
 #[test]
 fn the_layouts_end_when_their_documentation_says() {
     let last = |spec: LayoutSpec| spec.unix_ms(spec.max_tick());
+    assert_eq!(last(Milliflake::SPEC), 2_829_511_627_775); // 2059-08-30 23:27:07.775
     assert_eq!(last(Discord::SPEC), 5_818_116_911_103); // 2154-05-15 07:35:11.103
     assert_eq!(last(Instagram::SPEC), 3_513_243_277_272); // 2081-04-30 12:54:37.272
     assert_eq!(last(Mastodon::SPEC), (1 << 48) - 1);

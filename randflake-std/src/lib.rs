@@ -27,8 +27,8 @@ pub use handle::{
 };
 pub use randflake_core::{
     self, AnyLayout, Baidu, Border, BorderError, Discord, GenerateError, Id, Instagram, Kind,
-    Layout, LayoutSpec, Lease, Mastodon, Parts, Permutation, Plain, Randflake, Snowflake,
-    Sonyflake, Sparx64, StoredRaw, Typed, TypedIdError, typed_id,
+    Layout, LayoutSpec, Lease, Mastodon, Milliflake, Parts, Permutation, Plain, Randflake,
+    Snowflake, Sonyflake, Sparx64, StoredRaw, Typed, TypedIdError, typed_id,
 };
 pub use secret::{Secret, SecretError};
 

@@ -1,6 +1,7 @@
 //! Layouts: how timestamp, node id and sequence share the 64 bits of a raw id.
 
 mod any;
+mod milliflake;
 mod published;
 mod randflake;
 mod snowflake;
@@ -10,6 +11,7 @@ mod spec;
 use core::fmt::Debug;
 
 pub use any::AnyLayout;
+pub use milliflake::Milliflake;
 pub use published::{Baidu, Discord, Instagram, Mastodon};
 pub use randflake::Randflake;
 pub use snowflake::Snowflake;
@@ -18,9 +20,10 @@ pub use spec::{Field, LayoutFields, LayoutSpec};
 
 use crate::Permutation;
 
-/// The predefined layouts, by the names of their programs or companies.
-pub const LAYOUTS: [(&str, LayoutSpec); 7] = [
+/// The predefined layouts: this project's two, and others by the names of their programs or companies.
+pub const LAYOUTS: [(&str, LayoutSpec); 8] = [
     ("randflake", Randflake::SPEC),
+    ("milliflake", Milliflake::SPEC),
     ("snowflake", Snowflake::SPEC),
     ("sonyflake", Sonyflake::SPEC),
     ("discord", Discord::SPEC),

@@ -17,10 +17,10 @@ use crate::store::StoreArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
-    /// Which bits mean what: randflake, snowflake, sonyflake, discord, instagram, mastodon, baidu or
-    /// custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS
+    /// Which bits mean what: randflake, milliflake, snowflake, sonyflake, discord, instagram, mastodon, baidu
+    /// or custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS
     ///
-    /// Randflake ids are encrypted, the others are plain unless encrypted: stands before them. A name may
+    /// Ids of randflake and milliflake are encrypted, the others are plain unless encrypted: stands before them. A name may
     /// be followed by another epoch and tick, as in sonyflake@2025-01-01/10; the epoch is a date in UTC or Unix
     /// milliseconds. A custom layout has the widths of its fields in bits, from the highest down; the node id may
     /// have parts with names, as in custom:38,region:6+type:14+machine:2,3@2020-01-01/10.
@@ -74,8 +74,8 @@ impl FromStr for LayoutChoice {
         };
         Ok(Self {
             spec,
-            // The Randflake layout has no plain form: its ids would tell time and node without anybody having chosen so.
-            encrypted: asked_encrypted || name == "randflake",
+            // These have no plain form: their ids would tell time and node without anybody having chosen so.
+            encrypted: asked_encrypted || ["randflake", "milliflake"].contains(&name),
             shape: written,
         })
     }

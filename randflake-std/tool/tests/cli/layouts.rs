@@ -252,6 +252,22 @@ fn each_layout_issues_under_leases_of_its_own() {
     assert!(doctor.contains("65536 node ids"), "{doctor}");
 }
 
+/// The order of the stored bits is the layout's, so a table's namespace refuses ids in another order.
+#[test]
+fn a_namespace_of_milliflake_takes_no_other_layout() {
+    let user = User::new();
+    let generate = words("generate -n 3 --layout milliflake --format int");
+    let ids = user.run_keyed(&generate).ok();
+    let mut inspect = words("inspect --json --from int --layout encrypted:milliflake");
+    inspect.extend(ids.lines());
+    let told = objects(&user.run_keyed(&inspect).ok());
+    let raws: Vec<_> = told.iter().map(|told| told["raw"].to_string()).collect();
+    assert!(told.len() == 3 && raws.is_sorted(), "{told:?}");
+    let other = words("generate --namespace encrypted-milliflake");
+    let said = user.run_keyed(&other).fails(1);
+    assert!(said.contains("the namespace has other terms: "), "{said}");
+}
+
 fn now_s() -> u64 {
     let now = std::time::SystemTime::now();
     now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
