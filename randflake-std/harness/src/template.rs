@@ -54,9 +54,12 @@ fn place(server: &Path, folder: &TempDir) -> PathBuf {
     let program = fs::metadata(server).unwrap();
     let name = server.file_name().unwrap().display();
     let (size, modified) = (program.len(), program.mtime());
-    // `target/tmp` of a program in `target/PROFILE/deps`: what Cargo tells tests, and no library, as `CARGO_TARGET_TMPDIR`.
+    // `target/tmp`: what Cargo tells tests, and no library, as `CARGO_TARGET_TMPDIR`. Tests are in `target/PROFILE/deps`,
+    // programs in the folder above.
     let program = env::current_exe().unwrap();
-    let kept = program.ancestors().nth(3).unwrap().join("tmp");
+    let mut folders = program.ancestors().skip(1);
+    let profile = folders.find(|folder| !folder.ends_with("deps")).unwrap();
+    let kept = profile.parent().unwrap().join("tmp");
     fs::create_dir_all(&kept).unwrap();
     kept.join(format!("{name}-{user}-{size}-{modified}"))
 }
