@@ -108,7 +108,7 @@ pub(crate) const COPIED_MACHINES: Test = test("copied_machines", &[REDIS_SERVER,
 pub(crate) const MACHINE_PROGRAM: Test = test("copied_machines", &[REDIS_SERVER]);
 
 /// Run by the benchmark of that name.
-pub(crate) const PRIMARY_KEYS: Test = test("index", &[POSTGRES_PROGRAMS]);
+pub(crate) const PRIMARY_KEYS: Test = test("index", &[POSTGRES_PROGRAMS, MARIADB_SERVER]);
 
 /// The same, and with a short form by the part `serve`.
 pub(crate) const LOADED_SERVER: Test = test(

@@ -1,4 +1,4 @@
-//! `bench index`: what kinds of ids cost as primary keys, on a PostgreSQL server of its own.
+//! `bench index`: what kinds of ids cost as primary keys, on servers of its own: PostgreSQL and MariaDB.
 
 use std::fs;
 use std::process::Command;
@@ -10,15 +10,30 @@ use crate::integrations::inside;
 use crate::report::Report;
 use crate::setup::Need;
 
-/// Of a run with as many rows as the migration guide speaks of.
+/// Of a run without options: the figures of the migration guide.
 const RECORD: &str = "randflake-std/benches/record/index.csv";
+
+/// Each has a value, which the benchmark checks.
+const OPTIONS: [&str; 6] = [
+    "--rows",
+    "--database",
+    "--arrival",
+    "--rates",
+    "--delay-ms",
+    "--writers",
+];
 
 pub(super) fn needs() -> Vec<Need> {
     PRIMARY_KEYS.needs()
 }
 
 pub(super) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
-    let rows = apart::number(&mut typed, "--rows", 10..=u32::MAX)?;
+    let mut options = Vec::new();
+    for name in OPTIONS {
+        if let Some(value) = apart::text(&mut typed, name)? {
+            options.extend([name.to_owned(), value]);
+        }
+    }
     apart::nothing_else(typed)?;
     let mut measure = Command::new(target().join("release/index"));
     if !PRIMARY_KEYS.tell(report, &mut measure) {
@@ -29,16 +44,14 @@ pub(super) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), Strin
     if !report.check("build", &mut build) {
         return Ok(());
     }
-    if let Some(rows) = rows {
-        measure.args(["--rows", &rows.to_string()]);
-    }
+    measure.args(&options);
     let figures = output_of(&mut measure).ok_or_else(|| "it did not run to its end".to_owned());
     let verdict = figures.and_then(|figures| {
         println!("{figures}");
-        match rows {
-            Some(_) => Ok(()),
-            None => fs::write(root().join(RECORD), figures).map_err(|error| error.to_string()),
+        if !options.is_empty() {
+            return Ok(());
         }
+        fs::write(root().join(RECORD), figures).map_err(|error| error.to_string())
     });
     report.verdict("index", verdict);
     Ok(())

@@ -29,8 +29,10 @@ NAME, with its own options:
   cli           user time of the command line tool for an id, and of another build of it beside
                 [--old PROGRAM]
   instructions  how many instructions an id takes, counted by valgrind, into the record
-  index         kinds of ids as primary keys of ten million rows in PostgreSQL, into the record (ten minutes)
-                [--rows N]
+  index         kinds of ids as primary keys of PostgreSQL and MariaDB, of rows that come in order and as from a fleet;
+                without options into the record (half an hour)
+                [--rows N] [--database postgres|mariadb] [--arrival ordered|fleet] [--rates R,R,...]
+                [--delay-ms N,N,...] [--writers N]
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
                 folders are; unless --engine, --only or --folder is given into the record and docs/performance.md (eight
                 minutes)
@@ -52,7 +54,7 @@ pub(crate) const IN_TEST: &[(&str, &str)] = &[
     ("leases on each engine, with few node ids", "engines"),
     ("a short round of serve and of memory", "serve"),
     (
-        "index with ten rows, each case of peers once",
+        "index with a few rows, each case of peers once",
         "integrations",
     ),
 ];

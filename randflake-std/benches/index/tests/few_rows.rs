@@ -2,18 +2,55 @@
 
 #![cfg(unix)]
 
-use std::process::Command;
+use std::process::{Command, Output};
+
+fn index(arguments: &str) -> Output {
+    let mut index = Command::new(env!("CARGO_BIN_EXE_index"));
+    index.args(arguments.split(' ')).output().unwrap()
+}
 
 #[test]
-fn all_kinds_are_measured() {
-    let mut index = Command::new(env!("CARGO_BIN_EXE_index"));
-    let output = index.args(["--rows", "10"]).output().unwrap();
+fn all_recipes_are_measured_in_both_arrivals_on_both_databases() {
+    let output = index("--rows 40 --writers 2 --delay-ms 5 --rates 300,100");
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{told}");
     let table = String::from_utf8(output.stdout).unwrap();
-    let (_, kinds) = table.split_once("table_mb\n").unwrap();
-    assert!(kinds.lines().count() > 3, "{table}");
-    for line in kinds.lines() {
-        assert_eq!(line.split(',').count(), 8, "{line}");
+    let lines: Vec<_> = table
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
+    for line in &lines {
+        assert_eq!(line.split(',').count(), 12, "{line}");
+    }
+    for begin in [
+        "postgres,ordered,",
+        "postgres,fleet_5ms,",
+        "mariadb,ordered,",
+        "mariadb,fleet_5ms,",
+    ] {
+        let of_both: Vec<_> = lines
+            .iter()
+            .filter(|line| line.starts_with(begin))
+            .collect();
+        assert!(of_both.len() > 10, "{begin}: {table}");
+        assert!(of_both[0].contains("sequential,yes,"), "{table}");
+    }
+}
+
+#[test]
+fn wrong_options_are_refused_with_what_is_allowed() {
+    for (wrong, said) in [
+        ("--rates 5,x", "rows a second of each node"),
+        ("--rates 0", "1 to 100,000"),
+        ("--arrival tomorrow", "ordered|fleet"),
+        ("--writers", "--writers: a value is missing"),
+        ("--database oracle", "postgres|mariadb"),
+    ] {
+        let output = index(wrong);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            !output.status.success() && told.contains(said),
+            "{wrong}: {told}"
+        );
     }
 }
