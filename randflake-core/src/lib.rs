@@ -5,12 +5,20 @@
 // it means: wrapping, saturating or checked.
 #![warn(clippy::arithmetic_side_effects)]
 
-// What the macros of both write names it.
-#[cfg(any(feature = "async-graphql", feature = "postgres-types"))]
+// What the macros of these write names it.
+#[cfg(any(
+    feature = "async-graphql",
+    feature = "diesel-sqlite",
+    feature = "postgres-types"
+))]
 extern crate std;
 
 // Nothing but this and integrations allocates, and those bring crates that do.
-#[cfg(feature = "readable-debug")]
+#[cfg(any(
+    feature = "diesel-sqlite",
+    feature = "readable-debug",
+    feature = "rusqlite"
+))]
 extern crate alloc;
 
 mod base;
@@ -60,6 +68,8 @@ pub use horizon::{
 pub use id::Id;
 #[cfg(feature = "serde")]
 pub use integrations::serde;
+#[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]
+pub use integrations::sqlite;
 pub use lane::Lane;
 pub use layout::{
     AnyLayout, Baidu, Discord, Field, Instagram, LAYOUTS, Layout, LayoutFields, LayoutSpec,

@@ -156,6 +156,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
             "async-graphql",
             "borsh",
             "diesel",
+            "diesel-sqlite",
             "postgres-types",
             "proptest",
             "redis",

@@ -48,6 +48,8 @@ mod schemars;
 mod sea_orm;
 #[cfg(feature = "serde")]
 pub mod serde;
+#[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]
+pub mod sqlite;
 #[cfg(feature = "sqlx")]
 mod sqlx;
 #[cfg(feature = "sqlx")]
