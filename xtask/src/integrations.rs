@@ -2,12 +2,17 @@
 //! built once, with all features that its programs ask for together. It shares the target directory, so that what both
 //! workspaces stand on is built once too, where their lock files name the same versions.
 
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Command;
+use std::{fs, io};
 
 use crate::cargo::{cargo, root, target};
 use crate::engines::DATABASES;
 use crate::report::Report;
+use crate::scratch::Scratch;
 use crate::setup::Need;
+use crate::sql::sqlite;
 
 pub(crate) fn needs() -> Vec<Need> {
     let rustfmt = Need::Command("fmt", "rustfmt");
@@ -19,9 +24,32 @@ pub(crate) fn run(report: &mut Report) {
     let mut tests = inside(&["test", "--locked", "--workspace", "--no-fail-fast"]);
     // Some of the crates that `peers` compares with ask for a newer compiler than they need.
     tests.arg("--ignore-rust-version");
-    if DATABASES.tell(report, &mut tests) {
+    if !DATABASES.tell(report, &mut tests) {
+        return;
+    }
+    // `sqlx` has functions of SQLite by the extension alone.
+    let (Some(extension), Some(scratch)) = (
+        sqlite::extension(report),
+        Scratch::reported(report, "integrations"),
+    ) else {
+        return;
+    };
+    let key = scratch.path().join("key");
+    let written = private(&key, SECRET).map_err(|error| error.to_string());
+    if report.verdict("key file", written) {
+        tests.env("RANDFLAKE_SQLITE_EXTENSION", extension);
+        tests.env("RANDFLAKE_KEY_FILE", key);
         report.tests("columns, formats and examples", &mut tests);
     }
+}
+
+/// That of the tests, which know an id under it.
+const SECRET: &str = "dffd6021bb2bd5b0af676290809ec3a5";
+
+/// A file that its owner alone may read, as the extension wants it.
+fn private(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))
 }
 
 /// A command of cargo in the workspace of the examples.

@@ -49,6 +49,7 @@ mod serve;
 mod setup;
 mod size;
 mod soak;
+mod sql;
 mod test_counts;
 mod tidy;
 mod tools;
@@ -105,6 +106,7 @@ const PARTS: &[Part] = &[
     part("avr", avr::needs, avr::run, "the cipher and ids on an emulated AVR (nightly, simavr)"),
     part("boards", boards::needs, boards::run, "examples for boards compile; those for any board are tested"),
     part("integrations", integrations::needs, integrations::run, "ids in other crates' traits, the examples for servers"),
+    part("sql", sql::needs, sql::run, "SQL functions over ids in the databases themselves"),
     part("interop", interop::needs, interop::run, "ids exchanged with the published Python package"),
     part("serve", serve::needs, serve::run, "the server, with clients, a browser and requests from its description"),
     part("deploy", deploy::needs, deploy::run, "what docs/deploy and docs/operations show: units, manifests, image, alerts"),

@@ -10,6 +10,7 @@ use crate::cargo::{nightly, program, root};
 use crate::matrix::{LIBRARIES, all_features, all_features_but, published};
 use crate::report::Report;
 use crate::setup::Need;
+use crate::sql::sqlite;
 
 /// Features whose crates need a younger Rust than ours, and which.
 const YOUNGER: (&[&str], &str) = (&["sea-orm", "sqlx"], "1.94");
@@ -46,6 +47,8 @@ fn run(report: &mut Report) {
     let (younger, needed) = YOUNGER;
     let features = all_features_but(younger);
     report.check(&version, &mut whole(check(&version), &features));
+    let what = format!("{version}, the extension of SQLite");
+    report.check(&what, &mut sqlite::inside_of(check(&version)));
     for library in LIBRARIES {
         for feature in library.integrations {
             let version = if younger.contains(feature) {

@@ -24,6 +24,25 @@ pub(crate) const PYTHON: Tool = Tool {
     unpacked: Never("Debian's ensurepip looks for pip in /usr/share/python-wheels"),
 };
 
+/// Some builds of Python load no extensions of SQLite.
+pub(crate) const PYTHON_SQLITE: Tool = Tool {
+    name: "python3 that loads extensions of SQLite",
+    find: |_| {
+        let usable = |path: &PathBuf| {
+            let load = "import sqlite3; sqlite3.connect(':memory:').enable_load_extension(True)";
+            output_of(&mut program(&path.to_string_lossy(), &["-c", load])).is_some()
+        };
+        in_path("python3")
+            .chain([PathBuf::from("/usr/bin/python3")])
+            .find(usable)
+    },
+    packages: &["python3"],
+    unpacked: Never("it looks for its modules in /usr/lib/python3"),
+};
+
+/// The command line.
+pub(crate) const SQLITE: Tool = debian("sqlite3", &["sqlite3"]);
+
 pub(crate) const LIBFAKETIME: Tool = Tool {
     name: "libfaketime",
     find: |_| {

@@ -8,4 +8,6 @@ mod postgres_types;
 mod rusqlite;
 mod sea_orm;
 mod servers;
+mod sqlite_cases;
+mod sqlite_functions;
 mod sqlx;

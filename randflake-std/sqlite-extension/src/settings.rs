@@ -1,0 +1,96 @@
+//! Layout and secret, as the environment names them.
+
+use std::env;
+use std::path::PathBuf;
+
+use randflake_core::{LAYOUTS, LayoutFields, LayoutSpec};
+use randflake_std::Secret;
+
+const LAYOUT: &str = "RANDFLAKE_LAYOUT";
+const KEY_FILE: &str = "RANDFLAKE_KEY_FILE";
+
+/// Layouts whose ids are always encrypted: plain they would tell time and node without anybody having chosen so.
+const ENCRYPTED: [&str; 1] = ["randflake"];
+
+pub(crate) struct Settings {
+    pub(crate) layout: LayoutSpec,
+    /// `None` for plain ids.
+    pub(crate) secret: Option<Secret>,
+}
+
+impl Settings {
+    pub(crate) fn from_environment() -> Result<Self, String> {
+        let layout = match env::var(LAYOUT) {
+            Ok(text) => text,
+            Err(env::VarError::NotPresent) => "randflake".to_owned(),
+            Err(error) => return Err(format!("{LAYOUT}: {error}")),
+        };
+        let (layout, is_encrypted) = read_layout(&layout)?;
+        let secret = is_encrypted.then(read_secret).transpose()?;
+        Ok(Self { layout, secret })
+    }
+}
+
+/// Reads a layout as the tool's option `--layout` writes it, except that an epoch is in Unix milliseconds and a node id has
+/// no parts. Also returns whether its ids are encrypted.
+fn read_layout(text: &str) -> Result<(LayoutSpec, bool), String> {
+    let (is_marked, rest) = match text.strip_prefix("encrypted:") {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (shape, times) = match rest.split_once('@') {
+        Some((shape, times)) => (shape, Some(times)),
+        None => (rest, None),
+    };
+    let fields = match shape.strip_prefix("custom:") {
+        Some(widths) => custom(widths, times),
+        None => named(shape, times),
+    };
+    let names = || LAYOUTS.map(|(name, _)| name).join(", ");
+    let fields = fields.ok_or_else(|| {
+        format!(
+            "{LAYOUT}: '{text}' is no layout: {} are allowed, also with an epoch and a tick in milliseconds, as in \
+             snowflake@1577836800000/1, or custom:41,10,12@1577836800000/1; before each, encrypted: if its ids are",
+            names()
+        )
+    })?;
+    let spec = LayoutSpec::new(fields).map_err(|error| format!("{LAYOUT}: '{text}': {error}"))?;
+    Ok((spec, is_marked || ENCRYPTED.contains(&shape)))
+}
+
+fn named(name: &str, times: Option<&str>) -> Option<LayoutFields> {
+    let (_, spec) = LAYOUTS.into_iter().find(|(known, _)| *known == name)?;
+    let mut fields = spec.fields();
+    if let Some(times) = times {
+        let (epoch, tick) = read_times(times)?;
+        fields.epoch_unix_ms = epoch;
+        fields.tick_ms = tick.unwrap_or(fields.tick_ms);
+    }
+    Some(fields)
+}
+
+fn custom(widths: &str, times: Option<&str>) -> Option<LayoutFields> {
+    let widths: Result<Vec<u32>, _> = widths.split(',').map(str::parse).collect();
+    let widths = widths.ok()?.try_into().ok()?;
+    // Neither has a default: a guessed one would show wrong times.
+    let (epoch, tick) = read_times(times?)?;
+    Some(LayoutFields::in_order(widths, epoch, tick?))
+}
+
+/// The epoch in Unix milliseconds, and the length of a tick if it is there.
+fn read_times(text: &str) -> Option<(u64, Option<u64>)> {
+    match text.split_once('/') {
+        Some((epoch, tick)) => Some((epoch.parse().ok()?, Some(tick.parse().ok()?))),
+        None => Some((text.parse().ok()?, None)),
+    }
+}
+
+fn read_secret() -> Result<Secret, String> {
+    // The file, not the secret: an environment is inherited by all that the program starts.
+    let Some(path) = env::var_os(KEY_FILE) else {
+        return Err(format!(
+            "{KEY_FILE} is not set: it is the file of the secret, with 32 hex digits and mode 0600"
+        ));
+    };
+    Secret::from_file(PathBuf::from(path)).map_err(|error| format!("{KEY_FILE}: {error}"))
+}
