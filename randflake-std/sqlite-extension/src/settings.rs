@@ -10,7 +10,7 @@ const LAYOUT: &str = "RANDFLAKE_LAYOUT";
 const KEY_FILE: &str = "RANDFLAKE_KEY_FILE";
 
 /// Layouts whose ids are always encrypted: plain they would tell time and node without anybody having chosen so.
-const ENCRYPTED: [&str; 1] = ["randflake"];
+const ENCRYPTED: [&str; 2] = ["randflake", "milliflake"];
 
 pub(crate) struct Settings {
     pub(crate) layout: LayoutSpec,
