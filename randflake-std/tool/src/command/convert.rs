@@ -70,8 +70,8 @@ impl ConvertArgs {
                 .map(|layout| Codec::new(layout.spec(), Plain)),
             to: self.to,
         };
-        if self.table.is_given() {
-            return replace(&self.table, &self.values, self.from, &conversion);
+        if let Some(format) = self.table.format() {
+            return replace(&self.table, format, &self.values, self.from, &conversion);
         }
         let mut out = stdout();
         let mut numbers = Vec::with_capacity(BLOCK);

@@ -51,8 +51,8 @@ pub(crate) struct InspectArgs {
 impl InspectArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.layout.layout.codec(&self.secret)?;
-        if self.table.is_given() {
-            return self.table.run(&self.ids.ids, self.ids.from, &codec);
+        if let Some(format) = self.table.format() {
+            return self.table.run(format, &self.ids.ids, self.ids.from, &codec);
         }
         let shape = match self.ids.ids.len() {
             _ if self.ids.json => Shape::Json,

@@ -37,20 +37,19 @@ fn prefix(text: &str) -> Result<String, String> {
 }
 
 impl AddArgs {
-    pub(crate) fn is_given(&self) -> bool {
-        self.table.is_given()
+    /// The format, if a table is asked for.
+    pub(crate) fn format(&self) -> Option<Format> {
+        self.table.format()
     }
 
     /// Prints a table of the ids given, or of those on standard input.
     pub(crate) fn run(
         &self,
+        format: Format,
         given: &[String],
         form: TextForm,
         codec: &Codec<LayoutSpec, Option<Sparx64>>,
     ) -> Result<(), Failure> {
-        let Some(format) = self.table.format() else {
-            return Ok(());
-        };
         let is_list = self.table.column.is_none();
         let default = if is_list { LIST } else { ADDED };
         let mut names: Vec<&str> = self.columns.iter().map(String::as_str).collect();

@@ -71,7 +71,7 @@ pub(super) enum OnError {
 
 /// How the rows of a table are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Separated { delimiter: char },
     Json { numbers: bool },
 }
@@ -86,7 +86,7 @@ fn delimiter(text: &str) -> Result<char, String> {
 
 impl TableArgs {
     /// The format, if a table is asked for.
-    pub(super) fn format(&self) -> Option<Format> {
+    pub(crate) fn format(&self) -> Option<Format> {
         let FormatArgs { csv, tsv, jsonl } = self.format;
         let delimiter = self.delimiter.unwrap_or(',');
         match () {
@@ -97,10 +97,6 @@ impl TableArgs {
             }),
             () => None,
         }
-    }
-
-    pub(crate) fn is_given(&self) -> bool {
-        self.format().is_some()
     }
 
     /// Reads the rows and writes them edited.

@@ -11,13 +11,11 @@ use crate::form::TextForm;
 /// Reads a table from standard input and writes it with converted ids.
 pub(crate) fn replace(
     table: &TableArgs,
+    format: Format,
     given: &[String],
     form: TextForm,
     conversion: &Conversion,
 ) -> Result<(), Failure> {
-    let Some(format) = table.format() else {
-        return Ok(());
-    };
     if table.column.is_none() {
         return Err(Failure::usage(
             "a table needs --column, which says where its ids are; without --csv, --tsv and --jsonl a list is read",

@@ -34,8 +34,8 @@ pub(super) trait Edit {
         out: &mut Vec<u8>,
     ) -> Result<(), String>;
 
-    /// Writes a row without an id. `cell` is what stands for nothing.
-    fn empty_row(&self, row: RowText<'_>, cell: NoId, out: &mut Vec<u8>);
+    /// Writes a row without an id.
+    fn empty_row(&self, row: RowText<'_>, why: NoId, out: &mut Vec<u8>);
 }
 
 /// Why a row has no id.
