@@ -61,12 +61,27 @@ pub(super) fn keep(report: &mut Report, name: &str, command: &mut Command) {
 }
 
 /// The command line tool, and another build of it beside, in turn.
-pub(crate) fn cli(report: &mut Report, mut typed: Arguments) -> Result<(), String> {
-    let other = apart::text(&mut typed, "--old")?;
+pub(crate) fn cli(report: &mut Report, typed: Arguments) -> Result<(), String> {
+    of_the_tool(report, typed, ["cli", "command_line"], "--old")
+}
+
+/// Tables through the command line tool.
+pub(crate) fn tables(report: &mut Report, typed: Arguments) -> Result<(), String> {
+    of_the_tool(report, typed, ["tables", "tables"], "--rows")
+}
+
+/// A benchmark of the command line tool, with the one option it has.
+fn of_the_tool(
+    report: &mut Report,
+    mut typed: Arguments,
+    [name, bench]: [&str; 2],
+    option: &str,
+) -> Result<(), String> {
+    let value = apart::text(&mut typed, option)?;
     apart::nothing_else(typed)?;
     let mut command = cargo(&["bench", "--package", "randflake"]);
-    command.args(["--no-default-features", "--bench", "command_line", "--"]);
-    command.args(other.iter().flat_map(|other| ["--old", other]));
-    report.check("cli", &mut command);
+    command.args(["--no-default-features", "--bench", bench, "--"]);
+    command.args(value.iter().flat_map(|value| [option, value]));
+    report.check(name, &mut command);
     Ok(())
 }

@@ -28,6 +28,8 @@ NAME, with its own options:
   threads       one handle's ids for 1, 2, 4 and 16 threads, into the record
   cli           user time of the command line tool for an id, and of another build of it beside
                 [--old PROGRAM]
+  tables        seconds and peak memory of the command line tool for five million rows of CSV, TSV and JSON (two minutes)
+                [--rows N]
   instructions  how many instructions an id takes, counted by valgrind, into the record
   index         kinds of ids as primary keys of PostgreSQL and MariaDB, of rows that come in order and as from a fleet;
                 without options into the record (half an hour)
@@ -48,7 +50,7 @@ NAME, with its own options:
 
 pub(crate) const IN_TEST: &[(&str, &str)] = &[
     (
-        "each case of the workspace once, also of load, threads, cli, instructions and leases",
+        "each case of the workspace once, also of load, threads, cli, tables, instructions and leases",
         "unit",
     ),
     ("leases on each engine, with few node ids", "engines"),
@@ -66,7 +68,7 @@ type Bench = (
     fn(&mut Report, Arguments) -> Result<(), String>,
 );
 
-const BENCHES: [Bench; 10] = [
+const BENCHES: [Bench; 11] = [
     ("", Vec::new, criterion::run),
     ("peers", peers::needs, peers::run),
     ("load", Vec::new, |report, typed| {
@@ -76,6 +78,7 @@ const BENCHES: [Bench; 10] = [
         criterion::recorded(report, "threads", typed)
     }),
     ("cli", Vec::new, criterion::cli),
+    ("tables", Vec::new, criterion::tables),
     ("instructions", instructions::needs, instructions::run),
     ("index", index::needs, index::run),
     ("leases", leases::needs, leases::run),
