@@ -185,7 +185,7 @@ fn sleep(mut rtc: Rtc, exti: &mut pac::EXTI, scb: &mut SCB, pwr: &pac::PWR) -> !
 }
 
 /// The grant and the key that were programmed into the first block of the memory that is programmed once
-/// (RM0383, section 3.6):
+/// (RM0383, one-time programmable bytes):
 ///
 /// ```text
 /// 0  node id | 4  first tick | 8  first tick after the grant | 16..32  key        little-endian

@@ -2,7 +2,7 @@
 //!
 //! A word of 64 bits has 8 bits of ECC. If two bits of it are wrong, a read raises the non-maskable interrupt, at each
 //! boot again, until the page is erased. With the default handler, which waits forever, or resets, the device never
-//! starts again. So the handler below clears the error, and the read that caused it says so (RM0440, 3.3.4).
+//! starts again. So the handler below clears the error, and the read that caused it says so (RM0440, `FLASH_ECCR`).
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -44,7 +44,7 @@ impl PageFlash {
         // What is read back must come from the cells. Instructions have a cache of their own.
         flash.acr().modify(|_, w| w.dcen().clear_bit());
         for key in [0x4567_0123, 0xcdef_89ab] {
-            // SAFETY: the two keys unlock the control register (RM0440, 3.3.6).
+            // SAFETY: the two keys unlock the control register (RM0440, `FLASH_KEYR`).
             flash.keyr().write(|w| unsafe { w.bits(key) });
         }
         let flash = Self(flash);

@@ -100,7 +100,7 @@ fn microseconds() -> u32 {
     unsafe { (*TIM2::ptr()).cnt().read().bits() }
 }
 
-/// The grant and the key that were programmed into the memory that is programmed once (RM0440, 3.3.1), as
+/// The grant and the key that were programmed into the memory that is programmed once (RM0440, OTP area), as
 /// `randflake lease provision` writes them.
 fn factory() -> Result<(Lease<Layout>, Sparx64OnTheFly), LeaseError> {
     const ONCE: *const [[u8; 4]; 8] = core::ptr::with_exposed_provenance(0x1fff_7000);
