@@ -259,14 +259,14 @@ fn a_dead_cell_or_a_failure_goes_to_the_next_page() {
             assert_eq!(horizon(&mut flash), log.unix_s());
         }
     }
-    for (operation, kept) in [(0, 64), (1, 128)] {
+    for operation in [0, 1] {
         let mut flash = Ram::new(3, 64);
         flash.put(0, record(1_000));
         flash.put(8, HorizonRecord::SEAL);
         flash.failing[operation] = 1;
         let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
         log.raise(&mut flash, 1_100).unwrap();
-        assert_eq!(log.kept_page(), kept);
+        assert_eq!(log.kept_page(), 128);
     }
 }
 

@@ -135,29 +135,41 @@ fn story<D: Design, const SLOTS: usize>(
     lines.join("\n")
 }
 
-/// What the store itself writes on blank flash, with nothing going wrong.
+/// What the store itself writes on blank flash, with nothing going wrong. A page that gets stuck has been used before.
 fn provisioned<D: Design, const SLOTS: usize>(world: &World) -> State {
-    let run = Run::new(world);
+    let raises = match world.stuck {
+        Some(_) => (world.pages - 1) * (SLOTS - 1) + 1,
+        None => 1,
+    };
+    let calm = World {
+        stuck: None,
+        ..*world
+    };
+    let run = Run::new(&calm);
     run.begin(&vec![Slot::BLANK; world.pages * SLOTS], None);
     let mut flash = Flash::<SLOTS> { run: &run };
-    poll(pin!(async {
+    let promised = poll(pin!(async {
         let mut store = D::open::<_, SLOT>(&mut flash)
             .await
             .expect("blank flash opens");
-        let raised = store.raise(GAP).await;
-        assert!(
-            raised.is_ok(),
-            "the first choice is that nothing goes wrong"
-        );
+        for _ in 0..raises {
+            let raised = store.raise(store.unix_s() + GAP).await;
+            assert!(
+                raised.is_ok(),
+                "the first choice is that nothing goes wrong"
+            );
+        }
+        store.unix_s()
     }))
     .expect("the first choice is that nothing goes wrong");
-    State {
+    let state = State {
         slots: run.slots.take(),
         lost: None,
         lost_bits: world.lost_bits,
-        promised: GAP,
+        promised,
         unanswered: 0,
-    }
+    };
+    state.in_small_numbers()
 }
 
 /// Moments of the boots from one state, and the choices that first led there: what comes after is the same for all runs that
@@ -221,6 +233,9 @@ fn boot<D: Design, const SLOTS: usize>(
                 break;
             };
             run.tell(|| format!("is raised to {to}:"));
+            if run.world.one_fault_each {
+                run.failures.set(run.world.failures);
+            }
             let failures = run.failures.get();
             let answer = poll(pin!(store.raise(*to)));
             if matches!(answer, Some(Ok(()))) {

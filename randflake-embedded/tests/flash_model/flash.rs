@@ -31,12 +31,16 @@ pub(crate) struct World {
     pub(crate) unreadable: bool,
     /// How many operations in a boot fail, or have their future dropped, while there is power.
     pub(crate) failures: u32,
+    /// Whether these are of each raise instead, and a cut is one of them.
+    pub(crate) one_fault_each: bool,
     /// How many firm bits change while there is no power, in all boots together.
     pub(crate) lost_bits: u32,
     /// Whether it is no fault to refuse, at a boot or at a raise: no ids are issued.
     pub(crate) may_refuse: bool,
     /// Cells that have one value forever.
     pub(crate) dead: Option<Dead>,
+    /// A page whose erases change nothing and fail, as one that is protected.
+    pub(crate) stuck: Option<usize>,
 }
 
 /// Dead cells of a slot: what it reads as in them, whatever was written.
@@ -234,7 +238,9 @@ impl<const SLOTS: usize> Flash<'_, SLOTS> {
 
     /// How the next write or erase ends.
     fn end(&self) -> End {
-        if self.run.choices.one_of(2) == 1 {
+        let world = self.run.world;
+        let may_be_cut = !world.one_fault_each || self.run.failures.get() == world.failures;
+        if may_be_cut && self.run.choices.one_of(2) == 1 {
             self.run.is_off.set(true);
             return End::Cut;
         }
@@ -329,6 +335,11 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
     async fn erase(&mut self, from: u32, to: u32) -> Result<(), Self::Error> {
         let mut end = End::Done;
         for page in (slot_at(from)..slot_at(to)).step_by(SLOTS) {
+            if self.run.world.stuck == Some(page / SLOTS) {
+                self.run
+                    .tell(|| format!("cannot erase page {}", page / SLOTS));
+                return Err(NorFlashErrorKind::Other);
+            }
             end = self.end();
             self.run
                 .tell(|| format!("erases page {}{}", page / SLOTS, end.name()));

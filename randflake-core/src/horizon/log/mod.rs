@@ -16,7 +16,8 @@
 //!    perhaps in the page that replaced the last answered one. Records of other pages are below the kept head.
 //! 4. Before it answers, a raise that began a page erases each other page that shows no head. It is blank, or hides one
 //!    that is higher than all that were seen; if that showed later, it would pass for the newest.
-//! 5. No raise goes on behind a page whose erase failed, and none begins more than two pages.
+//! 5. A raise begins two pages at most: the second, if the driver failed in the first. A page whose erase was dropped is
+//!    erased again.
 //!
 //! The `DESIGN.md` of `randflake-embedded` says what that withstands, and why no rule is idle.
 
