@@ -80,6 +80,15 @@ pub(super) const IMAGES: &[Image] = &[
     image("lane_on_the_fly", "`Lane`, on the fly"),
     image("lane_key_in_flash", "`Lane`, on the fly, key in flash"),
     image("horizon", "`FlashHorizon`: open and raise"),
+    image("horizon_open", "`FlashHorizon`: open alone"),
+    image(
+        "horizon_16",
+        "`FlashHorizon`, slots of 16 bytes: open and raise",
+    ),
+    image(
+        "horizon_32",
+        "`FlashHorizon`, slots of 32 bytes: open and raise",
+    ),
     image("blocks", "`Blocks` over `FlashHorizon`: open and begin"),
     image("ticket", "`TicketReader::accept`"),
     image("text", "`id_string`"),
