@@ -75,7 +75,7 @@ fn of_the_tool(
     report: &mut Report,
     mut typed: Arguments,
     [name, bench]: [&str; 2],
-    option: &str,
+    option: &'static str,
 ) -> Result<(), String> {
     let value = apart::text(&mut typed, option)?;
     apart::nothing_else(typed)?;
