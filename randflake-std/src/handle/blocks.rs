@@ -1,6 +1,5 @@
 //! Thread blocks: each thread of a handle has a block of encrypted ids of its own.
 
-use core::cell::RefCell;
 use core::mem;
 
 use randflake_core::Id;
@@ -24,10 +23,8 @@ pub(super) struct Stamp {
     pub(super) generation: u64,
 }
 
-/// The block of one thread, aligned to its own cache lines, since each thread writes its own all the time.
-/// Processors fetch lines in pairs, hence 128 bytes.
+/// The block of one thread.
 #[derive(Debug)]
-#[repr(align(128))]
 pub(super) struct ThreadBlock {
     pub(super) block: Block<Box<[u64]>>,
     pub(super) stamp: Stamp,
@@ -43,9 +40,11 @@ impl ThreadBlocks {
     /// Takes the next id of the block of this thread, if it may be handed out.
     #[inline]
     pub(super) fn take(&self, now_ns: u64, is_valid: impl FnOnce(Stamp) -> bool) -> Option<Id> {
-        let mut thread_block = borrow(self.0.get()?)?;
-        let stamp = thread_block.stamp;
-        thread_block.block.take(now_ns, || is_valid(stamp))
+        let take = |thread_block: &mut ThreadBlock| {
+            let stamp = thread_block.stamp;
+            thread_block.block.take(now_ns, || is_valid(stamp))
+        };
+        self.0.with(take)?
     }
 
     /// Refills the block of this thread within a tick.
@@ -55,27 +54,19 @@ impl ThreadBlocks {
         tick: u64,
         refill: impl FnOnce(&mut ThreadBlock) -> Option<T>,
     ) -> Option<T> {
-        let thread_block = if let Some(thread_block) = self.0.get() {
-            thread_block
-        } else {
+        if !self.0.is_there() {
             self.0.insert(ThreadBlock::new());
-            // `None` in a thread that ends, and in a signal handler that interrupts `insert`: the
-            // caller then takes a single id from the sequencer.
-            self.0.get()?
-        };
-        let mut thread_block = borrow(thread_block)?;
-        // A thread that takes one id per tick needs no block: memory is allocated with the second.
-        if thread_block.block.capacity() == 0 && thread_block.block.wanted(tick) > 1 {
-            thread_block.block.grow(vec![0; LARGEST_BLOCK].into());
         }
-        refill(&mut thread_block)
+        // `None` in a thread that ends, and in a signal handler that interrupts this function or `take`: the caller then
+        // takes a single id from the sequencer.
+        self.0.with(|thread_block| {
+            // A thread that takes one id per tick needs no block: memory is allocated with the second.
+            if thread_block.block.capacity() == 0 && thread_block.block.wanted(tick) > 1 {
+                thread_block.block.grow(vec![0; LARGEST_BLOCK].into());
+            }
+            refill(thread_block)
+        })?
     }
-}
-
-/// Fails if already borrowed: a signal handler that interrupts its thread here gets no block.
-#[inline]
-fn borrow(thread_block: &RefCell<ThreadBlock>) -> Option<core::cell::RefMut<'_, ThreadBlock>> {
-    thread_block.try_borrow_mut().ok()
 }
 
 impl ThreadBlock {

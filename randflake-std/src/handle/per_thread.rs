@@ -8,9 +8,9 @@
     reason = "threads follow a pointer that their owner frees when nobody can have it"
 )]
 
-use core::cell::{Cell, RefCell};
+use core::cell::{Cell, RefCell, UnsafeCell};
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::blocks::ThreadBlock;
@@ -32,17 +32,30 @@ struct Values {
     fork_guard: ForkGuard,
 }
 
-type BlockPointer = NonNull<RefCell<ThreadBlock>>;
+/// A thread's value of an owner, aligned to its own cache lines, since each thread writes its own all the time. Processors
+/// fetch lines in pairs, hence 128 bytes.
+#[derive(Debug)]
+#[repr(align(128))]
+struct OwnedBlock {
+    /// Number of the owner; [`IN_USE`] while the thread uses the value.
+    // In one word: the check that nobody uses it is also the check that it is this owner's.
+    tag: Cell<u64>,
+    block: UnsafeCell<ThreadBlock>,
+}
 
-// SAFETY: it owns the values as a `Vec<Box<RefCell<ThreadBlock>>>` would, which is `Send`; the lock guards the list. What it
-// points to is borrowed by one thread only, its own, and dropped when that cannot be.
+/// Number of no owner.
+const IN_USE: u64 = 0;
+
+type BlockPointer = NonNull<OwnedBlock>;
+
+// SAFETY: it owns the values as a `Vec<Box<OwnedBlock>>` would, which is `Send`; the lock guards the list. What it points to is borrowed by one thread only, its own, and dropped when that cannot be.
 unsafe impl Send for Values {}
 // SAFETY: as above.
 unsafe impl Sync for Values {}
 
 impl PerThread {
     pub(super) fn new() -> Self {
-        // From 1 on: a thread's `LAST` begins with 0, which is nobody's.
+        // From 1 on: a thread's `LAST` begins with 0, which is nobody's, as is `IN_USE`.
         static NUMBERS: AtomicU64 = AtomicU64::new(1);
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
@@ -53,19 +66,27 @@ impl PerThread {
         }
     }
 
-    /// The value of this thread, if it has one.
+    /// Uses the value of this thread. `None` if it has none, and in a signal handler that interrupts this function.
     #[inline]
-    pub(super) fn get(&self) -> Option<&RefCell<ThreadBlock>> {
-        let (last, value) = LAST.get();
-        let value = if last == self.number {
-            value
+    pub(super) fn with<T>(&self, work: impl FnOnce(&mut ThreadBlock) -> T) -> Option<T> {
+        let value = if LAST_OWNER.get() == self.number {
+            // A handler in between may have made this another owner's: then the tag is that one's.
+            LAST_VALUE.get()
         } else {
             find(self.number)?
         };
         // SAFETY: the number says that `insert` made it, of this owner and for this thread. It is freed when the owner
         // ends, which this borrow forbids, or when the thread ends, which is not while it is here, and takes it out of
-        // `LAST` and `ALL`.
-        Some(unsafe { value.as_ref() })
+        // `LAST_VALUE` and `ALL`.
+        let value = unsafe { value.as_ref() };
+        let _use = Use::begin(&value.tag, self.number)?;
+        // SAFETY: no other thread has it, and on this one everything else finds the tag and goes away.
+        Some(work(unsafe { &mut *value.block.get() }))
+    }
+
+    /// Whether this thread has a value.
+    pub(super) fn is_there(&self) -> bool {
+        LAST_OWNER.get() == self.number || find(self.number).is_some()
     }
 
     /// Inserts a value for this thread if it has none; does nothing while the thread ends, or in a signal handler
@@ -78,12 +99,39 @@ impl PerThread {
             let Ok(mut all) = all.try_borrow_mut() else {
                 return;
             };
-            let value = NonNull::from(Box::leak(Box::new(RefCell::new(value))));
+            let value = NonNull::from(Box::leak(Box::new(OwnedBlock {
+                tag: Cell::new(self.number),
+                block: UnsafeCell::new(value),
+            })));
             self.values.all().push(value);
             // Values of owners that have ended are freed already. Taken out here, a list is as long as owners live.
             all.retain(|(_, _, values)| values.strong_count() > 0);
             all.push((self.number, value, Arc::downgrade(&self.values)));
         });
+    }
+}
+
+/// The use of a value, until it is dropped.
+struct Use<'a>(&'a Cell<u64>, u64);
+
+impl<'a> Use<'a> {
+    #[inline]
+    fn begin(tag: &'a Cell<u64>, owner: u64) -> Option<Self> {
+        if tag.get() != owner {
+            return None;
+        }
+        tag.set(IN_USE);
+        // A signal handler sees the tag before anything that is done with the value.
+        compiler_fence(Ordering::SeqCst);
+        Some(Self(tag, owner))
+    }
+}
+
+impl Drop for Use<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.0.set(self.1);
     }
 }
 
@@ -120,9 +168,10 @@ impl Drop for Values {
 }
 
 thread_local! {
-    /// The value found last, with the number of its owner. It needs no destructor, so the lookup is as cheap as
-    /// possible.
-    static LAST: Cell<(u64, BlockPointer)> = const { Cell::new((0, NonNull::dangling())) };
+    /// The value found last, and the number of its owner, 0 without one. They need no destructor, so the lookup is as cheap
+    /// as possible.
+    static LAST_OWNER: Cell<u64> = const { Cell::new(0) };
+    static LAST_VALUE: Cell<BlockPointer> = const { Cell::new(NonNull::dangling()) };
     static ALL: ValuesOfThread = const { ValuesOfThread(RefCell::new(Vec::new())) };
 }
 
@@ -134,7 +183,16 @@ struct ValuesOfThread(RefCell<Vec<(u64, BlockPointer, Weak<Values>)>>);
 fn find(number: u64) -> Option<BlockPointer> {
     // `None` while the thread ends: its local is gone, and its calls take single ids.
     let value = ALL.try_with(|all| all.find(number)).ok()??;
-    LAST.set((number, value));
+    LAST_OWNER.set(0);
+    compiler_fence(Ordering::SeqCst);
+    LAST_VALUE.set(value);
+    compiler_fence(Ordering::SeqCst);
+    LAST_OWNER.set(number);
+    compiler_fence(Ordering::SeqCst);
+    // A handler in between may have set both for another owner, whose value may be freed before this one.
+    if LAST_VALUE.get() != value {
+        LAST_OWNER.set(0);
+    }
     Some(value)
 }
 
@@ -151,7 +209,7 @@ impl ValuesOfThread {
 impl Drop for ValuesOfThread {
     fn drop(&mut self) {
         // First: a destructor of another local that generates an id must not find what is being freed.
-        LAST.set((0, NonNull::dangling()));
+        LAST_OWNER.set(0);
         for (_, value, values) in self.0.take() {
             if let Some(values) = values.upgrade() {
                 values.remove(value);
@@ -175,15 +233,15 @@ mod tests {
     }
 
     fn hand_out(owner: &PerThread, count: u64) {
-        if owner.get().is_none() {
+        if !owner.is_there() {
             owner.insert(ThreadBlock::new());
         }
-        let mut thread_block = owner.get().unwrap().borrow_mut();
-        thread_block.stamp.seals += count;
+        let add = |block: &mut ThreadBlock| block.stamp.seals += count;
+        owner.with(add).unwrap();
     }
 
     fn handed_out(owner: &PerThread) -> u64 {
-        owner.get().unwrap().borrow().stamp.seals
+        owner.with(|block| block.stamp.seals).unwrap()
     }
 
     #[test]
@@ -207,7 +265,7 @@ mod tests {
             assert_eq!(owners.each_ref().map(live), [3, 3]);
             barrier.wait();
         });
-        assert!(owners[0].get().is_none());
+        assert!(!owners[0].is_there());
         // A scope ends before its threads' locals do.
         while owners.iter().any(|owner| live(owner) > 0) {
             thread::yield_now();
@@ -218,7 +276,7 @@ mod tests {
     fn what_an_owner_leaves_behind_is_another_owner_s_for_nobody() {
         for n in 0..ROUNDS {
             let owner = PerThread::new();
-            assert!(owner.get().is_none());
+            assert!(!owner.is_there());
             hand_out(&owner, n);
             assert_eq!(handed_out(&owner), n);
         }
@@ -233,11 +291,27 @@ mod tests {
         ALL.with(|all| {
             let _inserting = all.0.borrow_mut();
             owner.insert(ThreadBlock::new());
-            assert!(owner.get().is_none());
+            assert!(!owner.is_there());
         });
         assert_eq!(live(&owner), 0);
         hand_out(&owner, 1);
         assert_eq!((handed_out(&owner), live(&owner)), (1, 1));
+    }
+
+    /// As the handler of a signal finds it that interrupts its thread there, and when it has used another owner's value.
+    #[test]
+    fn a_value_is_used_once_at_a_time_and_for_its_owner_alone() {
+        let owners = [PerThread::new(), PerThread::new()];
+        owners.each_ref().map(|owner| hand_out(owner, 1));
+        owners[0].with(|_| {
+            assert_eq!(owners[0].with(|_| ()), None);
+            hand_out(&owners[1], 1);
+        });
+        // Between the two that say which value was found last.
+        LAST_OWNER.set(owners[0].number);
+        assert_eq!(owners[0].with(|_| ()), None);
+        LAST_OWNER.set(owners[1].number);
+        assert_eq!(owners.each_ref().map(handed_out), [1, 2]);
     }
 
     #[test]
