@@ -316,3 +316,65 @@ fn a_seal_is_no_horizon() {
     flash.put(64, record(1_730_000_004));
     assert_eq!(horizon(&mut flash), 1_730_000_004);
 }
+
+/// Raises never wait for an erase, if there is time for it between them.
+#[test]
+fn a_page_is_begun_ahead() {
+    let shown = horizon;
+    // Eight slots: a head, a seal and six more.
+    let mut flash = Ram::new(3, 64);
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    log.erase_ahead(&mut flash, 8).unwrap();
+    assert!(flash.erased.is_empty(), "nothing was raised in this boot");
+    log.raise(&mut flash, 1_000).unwrap();
+    for raise in 1..100 {
+        let (horizon, erases) = (log.unix_s(), flash.erased.len());
+        log.raise(&mut flash, horizon + 60).unwrap();
+        assert_eq!(flash.erased.len(), erases, "{raise}");
+
+        let horizon = log.unix_s();
+        log.erase_ahead(&mut flash, 2).unwrap();
+        // The second one finds nothing to do.
+        let erases = flash.erased.len();
+        log.erase_ahead(&mut flash, 2).unwrap();
+        assert_eq!(flash.erased.len(), erases);
+        assert_eq!((log.unix_s(), shown(&mut flash)), (horizon, horizon));
+    }
+    // After the first raise, one for every five records; and the third page, which had no head yet.
+    assert_eq!(flash.erased.len(), 3 + 99 / 5 + 1);
+    assert_eq!(flash.erased[3..8], [1, 2, 2, 0, 1], "in turn");
+}
+
+#[test]
+fn at_most_half_a_page_is_left_early() {
+    let mut flash = Ram::new(3, 64);
+    let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+    log.raise(&mut flash, 1_000).unwrap();
+    let at_first = flash.erased.len();
+    for raise in 1..=30 {
+        log.raise(&mut flash, 1_000 + 60 * raise).unwrap();
+        log.erase_ahead(&mut flash, u32::MAX).unwrap();
+    }
+    // And the third page, which had no head yet.
+    assert_eq!(flash.erased.len() - at_first, 30 / 3 + 1);
+}
+
+#[test]
+fn a_page_that_could_not_be_begun_ahead_costs_the_next_raise_its_erase() {
+    for operation in [0, 1] {
+        let mut flash = Ram::new(3, 64);
+        let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+        for unix_s in [1_000, 1_060, 1_120, 1_180] {
+            log.raise(&mut flash, unix_s).unwrap();
+        }
+        flash.failing[operation] = 1;
+        let failed = log.erase_ahead(&mut flash, 4);
+        assert_eq!(failed, Err(FlashHorizonError::Flash("failed")));
+        assert_eq!((log.unix_s(), horizon(&mut flash)), (1_180, 1_180));
+        log.erase_ahead(&mut flash, 4).unwrap();
+        assert_eq!(log.kept_page(), 0, "left to the next raise");
+        log.raise(&mut flash, 1_240).unwrap();
+        assert_eq!((log.unix_s(), horizon(&mut flash)), (1_240, 1_240));
+        assert_ne!(log.kept_page(), 0);
+    }
+}

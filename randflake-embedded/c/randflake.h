@@ -271,11 +271,21 @@ rf_status rf_flash_open(rf_flash *flash);
 /** The horizon of an rf_flash, or 0 for NULL, before rf_flash_open, and where no record is. */
 uint32_t rf_flash_horizon(void *flash);
 
-/** Raises the horizon of an rf_flash. The first call of a start erases a page, which stops a program that runs in the
- * same flash: milliseconds, or a second on some parts.
+/** Raises the horizon of an rf_flash. The first call of a start erases a page, and so does one that finds its page full,
+ * which stops a program that runs in the same flash: milliseconds, or a second on some parts.
  *
  * Errors: RF_HORIZON_STORE, try again; RF_NULL for NULL and before rf_flash_open. */
 int32_t rf_flash_raise(void *flash, uint32_t unix_s);
+
+/** Begins the next page now, if the current one has no room for so many raises: none of these then waits for an erase. For
+ * a moment in which an erase harms nobody, and by the thread that calls rf_renew.
+ *
+ * Each page that is left early is an erase more, so a number that fills over half a page counts as half a page. Before the
+ * first raise of a start, and after one that failed, this does nothing: the next raise erases a page.
+ *
+ * Errors: RF_HORIZON_STORE, after which the next raise erases a page, as it does without this call; RF_NULL for NULL and
+ * before rf_flash_open. */
+rf_status rf_flash_erase_ahead(rf_flash *flash, uint32_t raises);
 
 /** What an id holds. */
 typedef struct rf_parts {

@@ -96,6 +96,23 @@ fn a_provisioned_device_issues_from_its_grant_until_its_flash_is_erased() {
     boots::<8, 131_072, 8>();
 }
 
+/// A block goes on after its page was left for one that was erased ahead.
+#[test]
+fn a_block_is_extended_after_an_erase_ahead() {
+    let mut flash = Ram::<4, 128>(image(LogGeometry::new(3, 128, 8).unwrap()));
+    let mut blocks = Blocks::new(grant(), FlashHorizon::<_>::open(&mut flash).unwrap());
+    let mut lease = blocks.begin(None).unwrap();
+    for _ in 0..100 {
+        blocks.store_mut().erase_ahead(3).unwrap();
+        let longer = blocks.extend(lease).unwrap();
+        assert_eq!(
+            (longer.start(), longer.end()),
+            (lease.start(), lease.end() + 60)
+        );
+        lease = longer;
+    }
+}
+
 /// A ticket that was accepted before is told again, at each boot.
 #[test]
 fn a_counter_that_is_kept_already_stays() {

@@ -76,6 +76,16 @@ fn raise(flash: Option<&mut Flash>, unix_s: u32) -> Result<(), Status> {
     Ok(log.raise(&mut part.driver()?, unix_s)?)
 }
 
+#[unsafe(no_mangle)]
+extern "C" fn rf_flash_erase_ahead(flash: Option<&mut Flash>, raises: u32) -> Status {
+    status::of(erase_ahead(flash, raises))
+}
+
+fn erase_ahead(flash: Option<&mut Flash>, raises: u32) -> Result<(), Status> {
+    let (part, log) = opened(flash)?;
+    Ok(log.erase_ahead(&mut part.driver()?, raises)?)
+}
+
 /// The parts of an opened flash. None is missing where a program forgot `user`, by which the two callbacks get it.
 fn opened(flash: Option<&mut Flash>) -> Result<(&Part, &mut HorizonLog), Status> {
     let flash = flash.filter(|flash| flash.state == OPEN);

@@ -146,6 +146,11 @@ static uint32_t start(uint32_t cut_at, uint32_t fails_one_in, uint32_t raises) {
             /* The third in a row is whole. */
             part.fails_one_in = unanswered_in_a_row < 2 ? part.fails_one_in : 0;
         }
+        /* Now and then there is time for an erase, which counts as a raise if it fails. */
+        if ((raise & 3) == 3 && unanswered_in_a_row == 0 && rf_flash_erase_ahead(&flash, 3) != RF_OK) {
+            EXPECT(rf_flash_horizon(&flash) == answered);
+            unanswered_in_a_row += 1;
+        }
     }
     return part.operations;
 }
@@ -239,6 +244,7 @@ static void refused_sizes(void) {
                                         {256, 3, 64}, {1 << 21, 3, 8}, {100, 3, 16}, {256, 0, 0}};
     provision(8, 1);
     EXPECT(rf_flash_open(0) == RF_NULL && rf_flash_horizon(0) == 0 && rf_flash_raise(0, EPOCH) == RF_NULL);
+    EXPECT(rf_flash_erase_ahead(0, 1) == RF_NULL);
     for (uint32_t at = 0; at < sizeof sizes / sizeof *sizes; ++at) {
         flash.page_size = sizes[at][0];
         flash.pages = sizes[at][1];
@@ -300,6 +306,21 @@ static void dead_bits(void) {
         part.dead = 0;
     }
     test("a_dead_bit_behind_a_record_is_left");
+}
+
+/* With time between them, no raise of a start but the first waits for an erase. */
+static void ahead(void) {
+    provision(8, 11);
+    start(NEVER, 0, 1);
+    for (uint32_t count = 0; count < 100; ++count) {
+        part.operations = 0;
+        EXPECT(rf_flash_raise(&flash, rf_flash_horizon(&flash) + STEP_S) == RF_OK && part.operations == 1);
+        EXPECT(rf_flash_erase_ahead(&flash, 1) == RF_OK);
+    }
+    part.operations = 0;
+    EXPECT(rf_flash_erase_ahead(&flash, UINT32_MAX) == RF_OK && part.operations == 3);
+    EXPECT(rf_flash_erase_ahead(&flash, UINT32_MAX) == RF_OK && part.operations == 3);
+    test("no_raise_waits_for_an_erase");
 }
 
 static uint32_t uptime_s(void *user) {
@@ -373,6 +394,7 @@ void raw_flash(uint32_t seeds) {
     refused_sizes();
     changed_bits();
     dead_bits();
+    ahead();
     device();
     long_block_after_failures();
     planted();

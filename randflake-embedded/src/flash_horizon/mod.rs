@@ -110,6 +110,25 @@ impl<F: NorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
     }
 }
 
+impl<F: NorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
+    /// Begins the next page now, if the current one has no room for so many raises: none of these then waits for an erase.
+    ///
+    /// For a moment in which an erase harms nobody, as it may stop the program for milliseconds or seconds. Without this
+    /// call, the raise that finds its page full erases the next one.
+    ///
+    /// The horizon stays as it is. Each page that is left early is an erase more, so a number that fills over half a page
+    /// counts as half a page. Before the first raise of a boot, and after one that failed, this does nothing: the next
+    /// raise begins a page, and may take long.
+    ///
+    /// # Errors
+    ///
+    /// [`Flash`](FlashHorizonError::Flash) and [`NotWritten`](FlashHorizonError::NotWritten). Nothing need be done: the next
+    /// raise begins a page. To the [number of power cuts](Self#power-cuts) it counts as a raise without an answer.
+    pub fn erase_ahead(&mut self, raises: u32) -> Result<(), FlashHorizonError<F::Error>> {
+        self.log.erase_ahead(&mut Blocking(&mut self.flash), raises)
+    }
+}
+
 impl<F: NorFlash, const SLOT: usize> HorizonStore for FlashHorizon<F, SLOT> {
     type Error = FlashHorizonError<F::Error>;
 
@@ -134,6 +153,20 @@ impl<F: AsyncNorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
         const { Self::ASYNC_FITS };
         let log = HorizonLog::open_async(&mut Awaited(&mut flash)).await?;
         Ok(Self { flash, log })
+    }
+
+    /// Begins the next page through an async driver: see [`erase_ahead`](Self::erase_ahead).
+    ///
+    /// # Errors
+    ///
+    /// As for `erase_ahead`; a future that is dropped counts as failed.
+    pub async fn erase_ahead_async(
+        &mut self,
+        raises: u32,
+    ) -> Result<(), FlashHorizonError<F::Error>> {
+        self.log
+            .erase_ahead_async(&mut Awaited(&mut self.flash), raises)
+            .await
     }
 }
 

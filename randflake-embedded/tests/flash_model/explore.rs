@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use randflake_core::AsyncHorizonStore;
 
-use super::designs::Design;
+use super::designs::{Design, Store as _};
 use super::flash::{Flash, Lost, Run, SLOT, World};
 use super::mixer::{BuildMixer, Mixer};
 use super::slots::Slot;
@@ -229,20 +229,44 @@ fn boot<D: Design, const SLOTS: usize>(
                 return Ok(None);
             }
             let ways = ways(store.unix_s(), &known, raise == 0);
-            let Some(to) = ways.get(run.choices.one_of(ways.len() + 1)) else {
-                break;
-            };
-            run.tell(|| format!("is raised to {to}:"));
+            // The last way ends the boot, and the one before may erase ahead.
+            let erases_ahead = D::ERASES_AHEAD && raise > 0;
+            let way = run
+                .choices
+                .one_of(ways.len() + usize::from(erases_ahead) + 1);
             if run.world.one_fault_each {
                 run.failures.set(run.world.failures);
             }
             let failures = run.failures.get();
-            let answer = poll(pin!(store.raise(*to)));
-            if matches!(answer, Some(Ok(()))) {
-                (state.promised, state.unanswered, failed) = (store.unix_s(), 0, 0);
+            let is_answered = match ways.get(way) {
+                Some(to) => {
+                    run.tell(|| format!("is raised to {to}:"));
+                    let is_raised = matches!(poll(pin!(store.raise(*to))), Some(Ok(())));
+                    // One try at a page, as after an erase ahead, may fail by a dead cell.
+                    let is_refused = !run.is_off.get() && run.failures.get() == failures;
+                    failed = if is_raised {
+                        0
+                    } else {
+                        failed + u32::from(is_refused)
+                    };
+                    is_raised
+                }
+                None if erases_ahead && way == ways.len() => {
+                    run.tell(|| "erases ahead:".to_owned());
+                    let before = format!("{store:?}");
+                    let is_erased = poll(pin!(store.erase_ahead(u32::MAX))) == Some(true);
+                    if format!("{store:?}") == before {
+                        // There was nothing to do.
+                        return Ok(None);
+                    }
+                    is_erased
+                }
+                None => break,
+            };
+            if is_answered {
+                (state.promised, state.unanswered) = (store.unix_s(), 0);
             } else {
                 state.unanswered += 1;
-                failed += u32::from(!run.is_off.get() && run.failures.get() == failures);
             }
             if failed > u32::from(run.world.dead.is_some()) && !run.world.may_refuse {
                 return Err(Fault::Failed);

@@ -8,7 +8,7 @@ use core::pin::pin;
 use randflake_core::{AsyncHorizonStore, Blocks, HorizonError, Lease, Randflake};
 
 use super::bits::{Boot, Flash, Habits, Memory};
-use super::designs::Design;
+use super::designs::{Design, Store};
 use super::explore::poll;
 use super::random::Random;
 
@@ -186,6 +186,16 @@ impl Device {
         boot.may_fail.set(self.in_a_row < UNANSWERED);
         for _ in 0..raises {
             boot.has_failed.set(false);
+            let has_time = D::ERASES_AHEAD && boot.random.borrow_mut().below(4) == 0;
+            if has_time && !erases_ahead(&mut blocks, boot) {
+                self.in_a_row += 1;
+                self.tally.failures += u64::from(boot.has_failed.replace(false));
+                if boot.is_off.get() {
+                    self.tally.cuts += 1;
+                    break;
+                }
+                spare(boot, self.in_a_row);
+            }
             let begun = poll(pin!(blocks.begin_async(None)));
             // A failed raise may be found later.
             self.tried = self.tried.max(boot.highest.get());
@@ -208,12 +218,25 @@ impl Device {
                 _ if boot.has_failed.get() => self.tally.failures += 1,
                 _ => self.tally.refused += 1,
             }
-            // No more goes wrong than is promised to do no harm.
-            if self.in_a_row >= UNANSWERED {
-                boot.may_fail.set(false);
-                boot.fuel.set(u32::MAX);
-            }
+            spare(boot, self.in_a_row);
         }
         self.tally.overwritten += u64::from(boot.was_overwritten.get());
+    }
+}
+
+/// Makes room for some raises; whether that succeeded.
+fn erases_ahead<S: Store>(blocks: &mut Blocks<Randflake, S>, boot: &Boot<'_>) -> bool {
+    let raises = 1 << boot.random.borrow_mut().below(9);
+    let horizon = blocks.store().unix_s();
+    let erased = poll(pin!(blocks.store_mut().erase_ahead(raises)));
+    assert_eq!(blocks.store().unix_s(), horizon);
+    erased == Some(true)
+}
+
+/// No more goes wrong than is promised to do no harm.
+fn spare(boot: &Boot<'_>, in_a_row: u32) {
+    if in_a_row >= UNANSWERED {
+        boot.may_fail.set(false);
+        boot.fuel.set(u32::MAX);
     }
 }

@@ -88,6 +88,11 @@ impl<L: Layout, S> Blocks<L, S> {
         &self.store
     }
 
+    /// The store, for what it offers beyond [`HorizonStore`]. If its horizon is raised, the last block cannot be extended.
+    pub const fn store_mut(&mut self) -> &mut S {
+        &mut self.store
+    }
+
     /// First horizon to write, given the one that the store shows.
     pub(super) fn first<E>(&self, horizon: u32) -> Result<u32, HorizonError<E>> {
         if horizon != 0 {

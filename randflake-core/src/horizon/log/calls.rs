@@ -1,4 +1,4 @@
-//! The two calls of a log, once for both kinds of flash.
+//! The calls of a log, once for both kinds of flash.
 
 use super::slot::Slot;
 use super::{AsyncLogFlash, FlashHorizonError, HorizonLog, LogFlash, is_within};
@@ -8,7 +8,7 @@ use crate::HorizonRecord;
 macro_rules! calls {
     (
         $Flash:ident, [$($async:tt)?], [$($wait:tt)*],
-        $open:ident, $raise:ident, $begin:ident, $write:ident, $see:ident
+        $open:ident, $raise:ident, $erase_ahead:ident, $begin:ident, $write:ident, $see:ident
     ) => {
         impl<const SLOT: usize> HorizonLog<SLOT> {
             /// Reads the horizon. Writes nothing.
@@ -137,6 +137,40 @@ macro_rules! calls {
                 }
             }
 
+            /// Begins the next page now, when there is time for its erase, if the current one has no room for so many
+            /// raises. The horizon stays as it is.
+            ///
+            /// Does nothing before the first raise of a boot has answered, and nothing after a raise that failed: the next
+            /// one begins a page. More raises than fill half a page count as so many, as each page that is left early is
+            /// one erase more.
+            ///
+            /// # Errors
+            ///
+            /// As for a raise. The next raise begins a page, so nothing need be done.
+            pub $($async)? fn $erase_ahead<F: $Flash>(
+                &mut self,
+                flash: &mut F,
+                raises: u32,
+            ) -> Result<(), FlashHorizonError<F::Error>> {
+                let page_bytes = flash.page_bytes();
+                let left = self.kept.wrapping_add(page_bytes).wrapping_sub(self.next);
+                let wanted = raises.saturating_mul(Self::SLOT_BYTES).min(page_bytes >> 1);
+                // A page that has just been begun has room for half of it.
+                if self.head == 0 || left >= wanted {
+                    return Ok(());
+                }
+                // The last record again, which is above the head of its page. No other page can show as much.
+                let head = self.horizon;
+                let record = HorizonRecord::new(head).ok_or(FlashHorizonError::OutOfRange)?;
+                // As for a raise: from here on it has failed, even if the future is dropped.
+                self.head = 0;
+                self.next = self.kept;
+                self.$begin(flash, record)$($wait)*?;
+                self.head = head;
+                self.next = self.kept.wrapping_add(Self::SLOT_BYTES).wrapping_add(Self::SLOT_BYTES);
+                Ok(())
+            }
+
             /// Begins the next page with a record.
             #[inline(never)]
             $($async)? fn $begin<F: $Flash>(
@@ -212,5 +246,18 @@ macro_rules! calls {
     };
 }
 
-calls!(LogFlash, [], [], open, raise, begin, write, see);
-calls!(AsyncLogFlash, [async], [.await], open_async, raise_async, begin_async, write_async, see_async);
+calls!(
+    LogFlash,
+    [],
+    [],
+    open,
+    raise,
+    erase_ahead,
+    begin,
+    write,
+    see
+);
+calls!(
+    AsyncLogFlash, [async], [.await],
+    open_async, raise_async, erase_ahead_async, begin_async, write_async, see_async
+);
