@@ -68,32 +68,41 @@ impl<L: AnyLayout> Lease<L> {
         })
     }
 
-    /// Decodes a grant as `randflake lease provision` writes it into a device: node id, first tick, and first tick after
-    /// the grant, each a little-endian word.
+    /// Version of the form in which a device keeps its grant: see [`from_words`](Self::from_words).
+    pub const GRANT_VERSION: u32 = 1;
+
+    /// Decodes a grant as `randflake lease provision` writes it into a device: node id, first tick, first tick after the
+    /// grant, and the version of this form, each a little-endian word.
     ///
     /// ```
     /// use randflake_core::{Lease, LeaseError, Randflake};
     ///
-    /// let flash = [42, 0, 0, 0, 0xe8, 0x03, 0, 0, 0x24, 0x04, 0, 0];
-    /// let words: [[u8; 4]; 3] = flash.as_chunks().0.try_into()?;
+    /// let flash = [42, 0, 0, 0, 0xe8, 0x03, 0, 0, 0x24, 0x04, 0, 0, 1, 0, 0, 0];
+    /// let words: [[u8; 4]; 4] = flash.as_chunks().0.try_into()?;
     /// let grant = Lease::from_words(Randflake, words.map(u32::from_le_bytes))?;
     /// assert_eq!((grant.node_id(), grant.start(), grant.end()), (42, 1_000, 1_060));
     ///
-    /// let blank = Lease::from_words(Randflake, [u32::MAX; 3]);
+    /// let blank = Lease::from_words(Randflake, [u32::MAX; 4]);
     /// assert_eq!(blank, Err(LeaseError::NotProvisioned));
+    /// let later = Lease::from_words(Randflake, [42, 1_000, 1_060, 2]);
+    /// assert_eq!(later, Err(LeaseError::GrantVersion { found: 2 }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`LeaseError::NotProvisioned`] when all bits are ones or all are zeros, as in memory that nobody wrote; otherwise
-    /// as for [`new`](Lease::new).
+    /// [`LeaseError::NotProvisioned`] when all bits are ones or all are zeros, as in memory that nobody wrote;
+    /// [`LeaseError::GrantVersion`] when it has another version than [`GRANT_VERSION`](Self::GRANT_VERSION), whatever the
+    /// other words are; otherwise as for [`new`](Lease::new).
     #[inline]
-    pub fn from_words(layout: L, words: [u32; 3]) -> Result<Self, LeaseError> {
-        if [[u32::MAX; 3], [0; 3]].contains(&words) {
+    pub fn from_words(layout: L, words: [u32; 4]) -> Result<Self, LeaseError> {
+        if [[u32::MAX; 4], [0; 4]].contains(&words) {
             return Err(LeaseError::NotProvisioned);
         }
-        let [node_id, start, end] = words;
+        let [node_id, start, end, found] = words;
+        if found != Self::GRANT_VERSION {
+            return Err(LeaseError::GrantVersion { found });
+        }
         Self::new(layout, node_id, start.into(), end.into())
     }
 

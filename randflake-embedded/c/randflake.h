@@ -87,7 +87,9 @@ enum {
     /** the flash is not of 3 to 1024 pages, of up to 1 MiB and at least 4 slots, and slots of 8, 16 or 32 bytes */
     RF_FLASH_PAGES = 23,
     /** the flash was written by a library with another format: nothing was changed */
-    RF_FLASH_FORMAT = 24
+    RF_FLASH_FORMAT = 24,
+    /** the grant was written in a form of another version than 1 */
+    RF_GRANT_VERSION = 25
 };
 
 /** Describes a status in English, as a constant string; "unknown status" for a number that is none. */
@@ -102,6 +104,14 @@ typedef struct rf_grant {
     uint32_t start_unix_s;
     uint32_t end_unix_s;
 } rf_grant;
+
+/** Length of a grant in a device's memory, without the key behind it. */
+#define RF_GRANT_SIZE 16
+
+/** Decodes a grant as `randflake lease provision --grant-at` writes it into a device's memory.
+ *
+ * Errors, after which nothing was written: RF_NOT_PROVISIONED for blank memory, RF_GRANT_VERSION, RF_NODE_ID, RF_GRANT. */
+rf_status rf_read_grant(const uint8_t bytes[RF_GRANT_SIZE], rf_grant *grant);
 
 /** What rf_init needs. It is copied, so it may be a local variable. */
 typedef struct rf_config {

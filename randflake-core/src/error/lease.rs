@@ -40,6 +40,11 @@ pub enum LeaseError {
     },
     /// The memory of a device's grant is blank.
     NotProvisioned,
+    /// A device's grant is in another form than [`GRANT_VERSION`](crate::Lease::GRANT_VERSION), the only one known.
+    GrantVersion {
+        /// Version that was found.
+        found: u32,
+    },
 }
 
 impl Display for LeaseError {
@@ -69,6 +74,11 @@ impl Display for LeaseError {
             Self::NotProvisioned => f.write_str(
                 "the device is not provisioned: the memory of its grant is blank; write it with `randflake lease \
                  provision`",
+            ),
+            Self::GrantVersion { found } => write!(
+                f,
+                "the grant in the device's memory has version {found}: only 1 is known; use the firmware that it was \
+                 written for, or provision the device anew"
             ),
         }
     }

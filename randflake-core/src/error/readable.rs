@@ -114,7 +114,8 @@ crate::readable_debug!(LeaseError {
     Empty,
     BeyondLayout,
     TooLong,
-    NotProvisioned
+    NotProvisioned,
+    GrantVersion
 });
 crate::readable_debug!(MakeTicketError { Counter, Lease });
 crate::readable_debug!(PutError { Full, WentBack });

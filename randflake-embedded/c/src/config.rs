@@ -58,6 +58,14 @@ pub(crate) fn unix_s(tick: u64) -> u32 {
 }
 
 impl Grant {
+    pub(crate) fn of(lease: &Lease<Randflake>) -> Self {
+        Self {
+            node_id: lease.node_id(),
+            start_unix_s: unix_s(lease.start()),
+            end_unix_s: unix_s(lease.end()),
+        }
+    }
+
     // Not inlined, as it is called from three places.
     #[inline(never)]
     pub(crate) fn lease(self) -> Result<Lease<Randflake>, Status> {

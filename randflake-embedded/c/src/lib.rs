@@ -9,6 +9,7 @@ mod clock;
 mod config;
 mod flash;
 mod gate;
+mod grant;
 mod horizon;
 mod init;
 #[cfg(feature = "planted-panic")]

@@ -46,6 +46,8 @@ impl From<LeaseError> for Status {
         match error {
             LeaseError::NodeId { .. } => NODE_ID,
             LeaseError::TooLong { .. } => BLOCK,
+            LeaseError::NotProvisioned => NOT_PROVISIONED,
+            LeaseError::GrantVersion { .. } => GRANT_VERSION,
             // Empty, or beyond the layout.
             _ => GRANT,
         }

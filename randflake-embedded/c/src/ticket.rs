@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Randflake, Ticket, TicketReader};
 
-use crate::config::{Grant, unix_s};
+use crate::config::Grant;
 use crate::status::{self, Status};
 
 #[unsafe(no_mangle)]
@@ -21,11 +21,7 @@ extern "C" fn rf_accept_ticket(
     match reader.accept::<Randflake>(ticket, key, now) {
         Ok(lease) => {
             *counter = reader.last_counter();
-            *grant = Grant {
-                node_id: lease.node_id(),
-                start_unix_s: unix_s(lease.start()),
-                end_unix_s: unix_s(lease.end()),
-            };
+            *grant = Grant::of(&lease);
             status::OK
         }
         Err(error) => error.into(),

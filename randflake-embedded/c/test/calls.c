@@ -336,15 +336,35 @@ static void records(void) {
     test("records");
 }
 
+static void grants(void) {
+    /* As the tool writes it: node id 42, from 1,000 s after the epoch until 1,060. */
+    uint8_t bytes[RF_GRANT_SIZE] = {42, 0, 0, 0, 0xe8, 3, 0, 0, 0x24, 4, 0, 0, 1, 0, 0, 0};
+    rf_grant grant = {0, 0, 0};
+    EXPECT(rf_read_grant(bytes, &grant) == RF_OK);
+    EXPECT(grant.node_id == 42 && grant.start_unix_s == EPOCH + 1000 && grant.end_unix_s == EPOCH + 1060);
+    bytes[12] = 2;
+    EXPECT(rf_read_grant(bytes, &grant) == RF_GRANT_VERSION);
+    bytes[12] = 1;
+    bytes[9] = 3;
+    EXPECT(rf_read_grant(bytes, &grant) == RF_GRANT);
+    bytes[2] = 2;
+    EXPECT(rf_read_grant(bytes, &grant) == RF_NODE_ID);
+    for (uint32_t at = 0; at < RF_GRANT_SIZE; ++at) {
+        bytes[at] = 0xff;
+    }
+    EXPECT(rf_read_grant(bytes, &grant) == RF_NOT_PROVISIONED && grant.node_id == 42);
+    test("a_grant_of_the_factory_is_read");
+}
+
 static void errors(void) {
     const char *unknown = rf_error_text(-1);
     EXPECT(same(unknown, "unknown status"));
     EXPECT(same(rf_error_text(RF_OK), "no error"));
     EXPECT(same(rf_error_text(RF_NODE_ID), "the node id is above 131071"));
-    for (rf_status status = RF_OK; status <= RF_FLASH_FORMAT; ++status) {
+    for (rf_status status = RF_OK; status <= RF_GRANT_VERSION; ++status) {
         EXPECT(!same(rf_error_text(status), unknown));
     }
-    EXPECT(same(rf_error_text(RF_FLASH_FORMAT + 1), unknown));
+    EXPECT(same(rf_error_text(RF_GRANT_VERSION + 1), unknown));
     test("each_status_has_its_text");
 }
 
@@ -364,5 +384,6 @@ void calls(void) {
     exhausted();
     text();
     records();
+    grants();
     errors();
 }

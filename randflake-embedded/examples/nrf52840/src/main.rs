@@ -126,13 +126,13 @@ impl<E> From<HorizonError<E>> for Stopped {
 /// The grant and the key that were programmed into the first registers of UICR for customers:
 ///
 /// ```text
-/// 0  node id | 1  first tick | 2  first tick after the grant | 4..8  key
+/// 0  node id | 1  first tick | 2  first tick after the grant | 3  version, 1 | 4..8  key
 /// ```
 ///
 /// In a device that was not provisioned they are all ones.
 fn factory() -> Result<(Lease<Layout>, Sparx64OnTheFly), LeaseError> {
     let register = |n| pac::UICR.customer(n).read();
-    let grant = Lease::from_words(Layout, [0, 1, 2].map(register))?;
+    let grant = Lease::from_words(Layout, [0, 1, 2, 3].map(register))?;
     let key: [[u8; 4]; 4] = [4, 5, 6, 7].map(|n| register(n).to_le_bytes());
     let key = key.as_flattened().first_chunk().unwrap();
     Ok((grant, Sparx64OnTheFly::new(key)))

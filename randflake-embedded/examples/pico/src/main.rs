@@ -144,7 +144,7 @@ fn stop(tx: &mut Tx, why: &str) -> ! {
 /// The grant and the key that the factory wrote, as `randflake lease provision` does:
 ///
 /// ```text
-/// 0  node id | 4  first tick | 8  first tick after the grant | 16..32  key        little-endian
+/// 0  node id | 4  first tick | 8  first tick after the grant | 12  version, 1 | 16..32  key    little-endian
 /// ```
 ///
 /// In a device that was not provisioned they are all ones.
@@ -152,8 +152,9 @@ fn factory(flash: &mut MyFlash) -> Option<(Lease<Layout>, Sparx64OnTheFly)> {
     let mut words = [[0; 4]; 8];
     let bytes = words.as_flattened_mut();
     flash.blocking_read(FACTORY, bytes).ok()?;
-    let [node_id, start, end, _, key @ ..] = words;
-    let grant = Lease::from_words(Layout, [node_id, start, end].map(u32::from_le_bytes)).ok()?;
+    let [node_id, start, end, version, key @ ..] = words;
+    let grant = [node_id, start, end, version].map(u32::from_le_bytes);
+    let grant = Lease::from_words(Layout, grant).ok()?;
     let key = key.as_flattened().first_chunk()?;
     Some((grant, Sparx64OnTheFly::new(key)))
 }

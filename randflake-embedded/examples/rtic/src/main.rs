@@ -139,14 +139,14 @@ mod app {
         }
     }
 
-    /// As in the example `stm32f411`: node id, first tick, first tick after the grant, and from byte 16 the key. A device
+    /// As in the example `stm32f411`: node id, first tick, first tick after the grant, version, and from byte 16 the key. A device
     /// that was not provisioned halts.
     fn factory() -> (Lease<Layout>, Sparx64OnTheFly) {
         const ONCE: *const [[u8; 4]; 8] = core::ptr::with_exposed_provenance(0x1fff_7800);
         // SAFETY: memory of the chip that holds plain bytes, and does not change.
         let words = unsafe { ONCE.read() };
-        let [node_id, start, end, _, key @ ..] = words;
-        let words = [node_id, start, end].map(u32::from_le_bytes);
+        let [node_id, start, end, version, key @ ..] = words;
+        let words = [node_id, start, end, version].map(u32::from_le_bytes);
         let grant = Lease::from_words(Layout, words).unwrap();
         let key = key.as_flattened().first_chunk().unwrap();
         (grant, Sparx64OnTheFly::new(key))

@@ -188,7 +188,7 @@ fn sleep(mut rtc: Rtc, exti: &mut pac::EXTI, scb: &mut SCB, pwr: &pac::PWR) -> !
 /// (RM0383, one-time programmable bytes):
 ///
 /// ```text
-/// 0  node id | 4  first tick | 8  first tick after the grant | 16..32  key        little-endian
+/// 0  node id | 4  first tick | 8  first tick after the grant | 12  version, 1 | 16..32  key    little-endian
 /// ```
 ///
 /// In a device that was not provisioned they are all ones.
@@ -196,8 +196,9 @@ fn factory() -> Result<(Lease<Layout>, Sparx64OnTheFly), LeaseError> {
     const ONCE: *const [[u8; 4]; 8] = core::ptr::with_exposed_provenance(0x1fff_7800);
     // SAFETY: memory of the chip that holds plain bytes, and does not change.
     let words = unsafe { ONCE.read() };
-    let [node_id, start, end, _, key @ ..] = words;
-    let grant = Lease::from_words(Layout, [node_id, start, end].map(u32::from_le_bytes))?;
+    let [node_id, start, end, version, key @ ..] = words;
+    let grant = [node_id, start, end, version].map(u32::from_le_bytes);
+    let grant = Lease::from_words(Layout, grant)?;
     let key = key.as_flattened().first_chunk().unwrap();
     Ok((grant, Sparx64OnTheFly::new(key)))
 }

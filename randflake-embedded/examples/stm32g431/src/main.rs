@@ -60,7 +60,7 @@ fn main() -> ! {
     let (grant, key) = match factory() {
         Ok(factory) => factory,
         Err(LeaseError::NotProvisioned) => stop(&tx, "this device is not provisioned"),
-        Err(_) => stop(&tx, "the grant is damaged"),
+        Err(_) => stop(&tx, "the grant is damaged, or of another version"),
     };
     let flash = FlashPart::new(PageFlash::new(p.FLASH), HORIZON).unwrap();
     let Ok(horizon) = FlashHorizon::<_>::open(flash) else {
@@ -106,8 +106,9 @@ fn factory() -> Result<(Lease<Layout>, Sparx64OnTheFly), LeaseError> {
     const ONCE: *const [[u8; 4]; 8] = core::ptr::with_exposed_provenance(0x1fff_7000);
     // SAFETY: memory of the chip that holds plain bytes, and does not change.
     let words = unsafe { ONCE.read() };
-    let [node_id, start, end, _, key @ ..] = words;
-    let grant = Lease::from_words(Layout, [node_id, start, end].map(u32::from_le_bytes))?;
+    let [node_id, start, end, version, key @ ..] = words;
+    let grant = [node_id, start, end, version].map(u32::from_le_bytes);
+    let grant = Lease::from_words(Layout, grant)?;
     let key = key.as_flattened().first_chunk().unwrap();
     Ok((grant, Sparx64OnTheFly::new(key)))
 }

@@ -207,6 +207,12 @@ fn what_a_device_would_refuse_is_not_trusted() {
             .problem("--key-file other.key")
             .contains("not that of --key-file")
     );
+    device.grant[12] = 2;
+    assert!(
+        device
+            .problem("")
+            .contains("the grant in the device's memory has version 2: only 1 is known")
+    );
     device.grant.fill(0xff);
     assert!(device.problem("").contains("there is no grant"));
 }

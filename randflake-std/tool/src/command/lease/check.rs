@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use randflake_std::date::utc;
 use randflake_std::lease::KeyCheck;
-use randflake_std::randflake_core::{HorizonRecord, LayoutSpec, Lease, LogPage, Sparx64};
+use randflake_std::randflake_core::{
+    HorizonRecord, LayoutSpec, Lease, LeaseError, LogPage, Sparx64,
+};
 use serde::Serialize;
 
 use super::dump::Dump;
@@ -172,11 +174,14 @@ impl LeaseCheckArgs {
     ) -> Result<(Option<Lease<LayoutSpec>>, Option<String>), Failure> {
         let grant = read_grant(self.layout.layout.spec(), bytes);
         match (grant, horizon) {
-            (None, _) => problems.push(
+            (Err(version @ LeaseError::GrantVersion { .. }), _) => {
+                problems.push(version.to_string());
+            }
+            (Err(_), _) => problems.push(
                 "there is no grant: the device was not provisioned, or not at --grant-at, or for another --layout"
                     .to_owned(),
             ),
-            (Some(grant), Some(horizon)) if horizon >= unix(grant.layout(), grant.end()) => {
+            (Ok(grant), Some(horizon)) if horizon >= unix(grant.layout(), grant.end()) => {
                 problems.push("the grant is used up: the device needs another one".to_owned());
             }
             _ => {}
@@ -194,7 +199,7 @@ impl LeaseCheckArgs {
             KeyCheck::Plain => "plain".to_owned(),
             KeyCheck::Key(value) => format!("{value:08x}"),
         });
-        Ok((grant, shown))
+        Ok((grant.ok(), shown))
     }
 
     fn pages(&self, shown: &[LogPage]) -> Vec<PageReport> {

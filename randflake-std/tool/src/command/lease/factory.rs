@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_std::date::utc;
 use randflake_std::lease::KeyCheck;
-use randflake_std::randflake_core::{LayoutSpec, Lease};
+use randflake_std::randflake_core::{LayoutSpec, Lease, LeaseError};
 
 use super::image::FlashImage;
 use super::region::{RegionArgs, first_horizon};
@@ -127,19 +127,13 @@ pub(super) fn grant(
     })
 }
 
-/// The grant in a memory: the node id, the first tick, the first tick after it. `None` if there is none.
-pub(super) fn read_grant(spec: LayoutSpec, bytes: &[u8]) -> Option<Lease<LayoutSpec>> {
-    let words: Vec<_> = bytes
-        .as_chunks()
-        .0
-        .iter()
-        .copied()
-        .map(u32::from_le_bytes)
-        .collect();
-    match *words {
-        [node_id, start, end, ..] => Lease::new(spec, node_id, start.into(), end.into()).ok(),
-        _ => None,
-    }
+/// The grant in a memory, as firmware reads it.
+pub(super) fn read_grant(spec: LayoutSpec, bytes: &[u8]) -> Result<Lease<LayoutSpec>, LeaseError> {
+    let [node_id, start, end, version, ..] = bytes.as_chunks().0 else {
+        return Err(LeaseError::NotProvisioned);
+    };
+    let words = [node_id, start, end, version];
+    Lease::from_words(spec, words.map(|word| u32::from_le_bytes(*word)))
 }
 
 /// The 32 bytes that firmware reads: see the examples of `randflake-embedded`.
@@ -153,7 +147,7 @@ fn grant_bytes(grant: &Lease<LayoutSpec>, key: Option<&DeviceKey>) -> Result<Vec
         grant.node_id(),
         tick(grant.start())?,
         tick(grant.end())?,
-        u32::MAX,
+        Lease::<LayoutSpec>::GRANT_VERSION,
     ];
     let mut bytes = words.map(u32::to_le_bytes).as_flattened().to_vec();
     // Ones, as in erased flash, say that there is no key.

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use randflake_std::date::utc;
 use randflake_std::lease::Grant;
+use randflake_std::randflake_core::LeaseError;
 use serde::Serialize;
 
 use self::folder::Folder;
@@ -275,7 +276,12 @@ impl LineRun<'_> {
         let image = path.display().to_string();
         let spec = self.ledger.spec();
         let memory = Dump::read(&path, 0)?.bytes(self.place.at, GRANT_LEN)?;
-        let granted = read_grant(spec, &memory).map(|grant| (grant.node_id(), grant.end()));
+        let granted = match read_grant(spec, &memory) {
+            Err(version @ LeaseError::GrantVersion { .. }) => {
+                return Ok(Outcome::Refused(format!("{image}: {version}")));
+            }
+            granted => granted.ok().map(|grant| (grant.node_id(), grant.end())),
+        };
         let leases = self.leases.get(&row.device).into_iter().flatten();
         let lease = leases.last().map(|lease| lease.node_id);
         Ok(match granted {

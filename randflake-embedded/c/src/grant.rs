@@ -1,0 +1,24 @@
+//! `rf_read_grant`: decodes the grant that the factory wrote.
+
+use randflake_core::{Lease, Randflake};
+
+use crate::config::Grant;
+use crate::status::{self, Status};
+
+const GRANT_SIZE: usize = 16;
+
+#[unsafe(no_mangle)]
+extern "C" fn rf_read_grant(bytes: &[u8; GRANT_SIZE], grant: &mut Grant) -> Status {
+    let (words, _) = bytes.as_chunks();
+    let &[node_id, start, end, version] = words else {
+        return status::NOT_PROVISIONED;
+    };
+    let words = [node_id, start, end, version].map(u32::from_le_bytes);
+    match Lease::from_words(Randflake, words) {
+        Ok(lease) => {
+            *grant = Grant::of(&lease);
+            status::OK
+        }
+        Err(error) => error.into(),
+    }
+}
