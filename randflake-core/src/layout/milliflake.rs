@@ -9,8 +9,9 @@ use crate::Sparx64;
 /// | timestamp 40   | node id 14    | sequence 10   |
 /// ```
 ///
-/// Ticks are milliseconds since 2024-10-27 03:33:20 UTC and end with 2059-08-30 23:27:07.775 UTC; from 2042-03-30 01:30:13.888 UTC the raw
-/// id's top bit is set. A node issues 1,024 ids a millisecond. The layout is this project's own.
+/// Ticks are milliseconds since 2024-10-27 03:33:20 UTC and end with 2059-08-30 23:27:07.775 UTC; from
+/// 2042-03-30 01:30:13.888 UTC the raw id's top bit is set. A node issues 1,024 ids a millisecond. The layout is this
+/// project's own.
 ///
 /// Raw ids of all nodes ascend together, to the millisecond, so the rows of a fleet go to the end of an index. Those of
 /// [`Randflake`](super::Randflake) ascend to the second, and within it each node writes in a place of its own. See

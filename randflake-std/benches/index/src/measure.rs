@@ -84,7 +84,8 @@ fn lines(ids: &mut Ids, recipe: Recipe, rows: &[Row], first: u64, writers: u32) 
 
 /// The stored ids between partitions of equal times.
 fn bounds(ids: &Ids, arrival: &Arrival, rows: u64, recipe: Recipe) -> Vec<i64> {
-    let span_us = rows * 1_000_000 / arrival.rate();
+    // Of a millisecond each at least, so that none is empty.
+    let span_us = (rows * 1_000_000 / arrival.rate()).max(PARTITIONS * 1_000);
     let first = |part| ids.first_of(recipe.kind, part * span_us / PARTITIONS);
     (1..PARTITIONS).map(first).collect()
 }

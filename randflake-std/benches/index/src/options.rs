@@ -48,7 +48,7 @@ impl Options {
         arrivals.retain(|known| known.name.starts_with(&arrival));
         let database = given.take("--database", String::new())?;
         let options = Self {
-            rows: given.take("--rows", 4_000_000)?,
+            rows: given.take("--rows", 1_000_000)?,
             database: (!database.is_empty()).then_some(database),
             arrivals,
             writers: given.take("--writers", 1)?,
