@@ -147,7 +147,7 @@ impl Sparx64 {
     /// assert_eq!(round_keys.next(), Some([0x0001, 0x0203]));
     /// assert_eq!(round_keys.count(), 49);
     /// ```
-    pub fn round_keys(&self) -> impl Iterator<Item = [u16; 2]> + use<'_> {
+    pub fn round_keys(&self) -> impl Iterator<Item = [u16; 2]> {
         let Schedule { steps, whitening } = &self.schedule;
         let of_steps = steps.as_flattened().as_flattened();
         of_steps.iter().chain(whitening).copied()

@@ -89,6 +89,9 @@ pub(crate) const DEPLOYMENT: Test = test(
     ],
 );
 
+/// Run by the part `sql`.
+pub(crate) const SQL: Test = test("sql", &[POSTGRES_PROGRAMS]);
+
 /// Run by the subcommand `chaos`.
 pub(crate) const CHAOS: Test = test("chaos", ALL_ENGINES);
 

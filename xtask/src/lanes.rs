@@ -16,7 +16,7 @@ const BESIDE: &[&[&str]] = &[
         "miri", "boards", "qemu", "c", "avr", "model", "proof", "loom", "emulated", "no-std",
     ],
     &["integrations", "engines"],
-    &["faults", "interop", "serve"],
+    &["faults", "interop", "serve", "sql"],
 ];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {

@@ -58,6 +58,14 @@ impl Venv {
         self.0.path()
     }
 
+    /// A folder of a package.
+    pub(crate) fn package(&self, path: &str) -> Option<PathBuf> {
+        // Named after the version of Python.
+        let versions = fs::read_dir(self.folder().join("lib")).ok()?.flatten();
+        let mut folders = versions.map(|version| version.path().join("site-packages").join(path));
+        folders.find(|folder| folder.is_dir())
+    }
+
     /// One of its programs.
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder().join("bin").join(name)

@@ -93,7 +93,7 @@ pub(crate) const POSTGRES: Tool = Tool {
     unpacked: Folder(POSTGRES_PROGRAMS),
 };
 
-const POSTGRES_PROGRAMS: &[&str] = &["postgres", "initdb", "pg_basebackup"];
+const POSTGRES_PROGRAMS: &[&str] = &["postgres", "initdb", "pg_basebackup", "pg_dump", "psql"];
 
 /// Not `mariadb-server`, which also wants its service and Perl.
 const MARIADB_PACKAGES: &[&str] = &["mariadb-server-core", "mariadb-client-core"];

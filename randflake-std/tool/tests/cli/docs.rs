@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 41] = [
+const COMMANDS: [&str; 42] = [
     "keygen",
     "generate",
     "explain",
@@ -22,6 +22,7 @@ const COMMANDS: [&str; 41] = [
     "sql key",
     "sql mysql",
     "sql duckdb",
+    "sql partitions",
     "sql postgres",
     "lease",
     "lease acquire",

@@ -4,6 +4,7 @@ mod duckdb;
 mod expressions;
 mod key;
 mod mysql;
+mod partitions;
 mod postgres;
 mod schema;
 mod template;
@@ -19,7 +20,9 @@ use crate::failure::Failure;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake sql postgres --namespace orders | psql
+  randflake sql postgres --namespace orders | psql -v ON_ERROR_STOP=1
+  randflake sql key --namespace orders --database postgres://owner@db.internal/shop
+  randflake sql partitions --layout randflake --table orders --from 2026-01-01 --to 2027-01-01 | psql
   randflake sql mysql --namespace orders | mysql")]
 pub(crate) struct SqlArgs {
     #[command(subcommand)]
@@ -32,6 +35,7 @@ enum SqlCommand {
     Mysql(mysql::SqlMysqlArgs),
     Duckdb(duckdb::SqlDuckdbArgs),
     Key(key::SqlKeyArgs),
+    Partitions(partitions::SqlPartitionsArgs),
 }
 
 impl SqlArgs {
@@ -41,6 +45,7 @@ impl SqlArgs {
             SqlCommand::Mysql(args) => args.run(),
             SqlCommand::Duckdb(args) => args.run(),
             SqlCommand::Key(args) => args.run(),
+            SqlCommand::Partitions(args) => args.run(),
         }
     }
 }

@@ -42,6 +42,14 @@ impl Contents {
             Self::Plain(spec)
         }
     }
+
+    /// The layout, if there is one.
+    pub(crate) fn spec(&self) -> Option<LayoutSpec> {
+        match self {
+            Self::Encrypted(spec) | Self::Plain(spec) => Some(*spec),
+            Self::Counter => None,
+        }
+    }
 }
 
 impl TermsArgs {

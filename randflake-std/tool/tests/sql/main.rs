@@ -1,0 +1,16 @@
+//! `randflake sql` on real databases: what their functions say of ids is what core says.
+//!
+//! Tests of PostgreSQL are run with more than one version of it, by the filter `postgres::`.
+
+#![cfg(unix)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
+
+mod layouts;
+mod postgres;
+#[expect(dead_code, reason = "other tests do more with the tool")]
+#[path = "../cli/user.rs"]
+mod user;

@@ -1,0 +1,74 @@
+//! Ids that the database makes.
+
+use randflake_std::Secret;
+
+use super::{Database, refusal};
+use crate::user::KEY;
+
+#[test]
+fn ids_are_those_of_an_encrypted_segment() {
+    let database = Database::start();
+    let mut client = database.install(&["--namespace", "invoices", "--counter"]);
+    client
+        .batch_execute("CREATE ROLE app LOGIN; GRANT CREATE ON SCHEMA public TO app")
+        .unwrap();
+    let next = "SELECT randflake_invoices.next_id('invoices')";
+    // Without a key no number is used up.
+    let refused = refusal(&mut client, next);
+    assert_eq!(refused, "no key: the schema randflake_invoices has none");
+    database.bring_key("invoices").ok();
+    // By default, under a role that has no other right.
+    client
+        .batch_execute(
+            "GRANT USAGE ON SCHEMA randflake_invoices TO app;
+             GRANT EXECUTE ON FUNCTION randflake_invoices.next_id TO app",
+        )
+        .unwrap();
+    let mut app = database.client_of("app");
+    app.batch_execute("CREATE TABLE invoices (id bigint PRIMARY KEY DEFAULT randflake_invoices.next_id('invoices'), note text)").unwrap();
+    let sql = "INSERT INTO invoices (note) SELECT 'n' FROM generate_series(1, 100) RETURNING id";
+    let ids: Vec<i64> = app
+        .query(sql, &[])
+        .unwrap()
+        .iter()
+        .map(|row| row.get(0))
+        .collect();
+    // What `SegmentsBuilder::encrypted` makes of 1, 2, 3 and so on, and the tool with it.
+    let cipher = Secret::from_hex(KEY).unwrap().cipher();
+    let expected: Vec<i64> = (1..=100)
+        .map(|number| cipher.encrypt_u64(number).cast_signed())
+        .collect();
+    assert_eq!(ids, expected);
+    let arguments = ["segment", "--encrypt", "--format", "int", "-n", "100"];
+    let issued = database.user.run_keyed(&arguments).ok_in_new_store();
+    let issued: Vec<i64> = issued.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(ids, issued);
+
+    for statement in [
+        "SELECT randflake_invoices.encrypt(1)",
+        "SELECT randflake_invoices.decrypt(1)",
+        "SELECT nextval('randflake_invoices.number')",
+        "SELECT last_value FROM randflake_invoices.number",
+    ] {
+        let refused = refusal(&mut app, statement);
+        assert!(refused.starts_with("permission denied for"), "{refused}");
+    }
+    for name in ["'orders'", "NULL", "'Invoices'"] {
+        let refused = refusal(
+            &mut app,
+            &format!("SELECT randflake_invoices.next_id({name})"),
+        );
+        assert_eq!(
+            refused,
+            format!("next_id({name}): the counter of this schema is 'invoices'")
+        );
+    }
+    client
+        .batch_execute("SELECT setval('randflake_invoices.number', 9223372036854775806)")
+        .unwrap();
+    let refused = refusal(&mut app, next);
+    assert!(
+        refused.starts_with("nextval: reached maximum value of sequence"),
+        "{refused}"
+    );
+}

@@ -1,0 +1,88 @@
+//! PostgreSQL, in the version whose programs the environment names.
+
+mod counter;
+mod fields;
+mod guide;
+mod ranges;
+mod rights;
+mod secrecy;
+
+use harness::postgres::PostgresServer;
+use postgres::{Client, NoTls};
+
+use crate::user::{Answer, User};
+
+/// A server, and somebody who runs the tool.
+struct Database {
+    server: PostgresServer,
+    user: User,
+}
+
+impl Database {
+    fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(settings: &[&str]) -> Self {
+        // Nothing here outlives its test.
+        let settings = [&["fsync=off"], settings].concat();
+        Self {
+            server: PostgresServer::start_with(&settings),
+            user: User::new(),
+        }
+    }
+
+    fn client(&self) -> Client {
+        self.server.client("postgres")
+    }
+
+    /// A client of another role, which may log in.
+    fn client_of(&self, role: &str) -> Client {
+        Client::connect(&self.url_of(role), NoTls).unwrap()
+    }
+
+    fn url_of(&self, role: &str) -> String {
+        let port = self.server.port;
+        format!("postgres://{role}@127.0.0.1:{port}/postgres")
+    }
+
+    /// Runs what `sql postgres` prints, as the superuser.
+    fn install(&self, arguments: &[&str]) -> Client {
+        let mut client = self.client();
+        client.batch_execute(&self.printed(arguments)).unwrap();
+        client
+    }
+
+    fn printed(&self, arguments: &[&str]) -> String {
+        let arguments = [&["sql", "postgres"], arguments].concat();
+        self.user.run(&arguments).ok()
+    }
+
+    /// Brings the key of the published example.
+    fn bring_key(&self, namespace: &str) -> Answer {
+        self.bring_key_as("postgres", &["--namespace", namespace])
+    }
+
+    fn bring_key_as(&self, role: &str, arguments: &[&str]) -> Answer {
+        let url = self.url_of(role);
+        let arguments = [&["sql", "key", "--database", &url], arguments].concat();
+        self.user.run_keyed(&arguments)
+    }
+
+    /// With the schema `randflake_orders` of encrypted ids, and its key.
+    fn with_orders(settings: &[&str]) -> (Self, Client) {
+        let database = Self::start_with(settings);
+        let client = database.install(&["--namespace", "orders", "--layout", "randflake"]);
+        database.bring_key("orders").ok();
+        (database, client)
+    }
+}
+
+/// What the server says of a statement that fails.
+#[track_caller]
+fn refusal(client: &mut Client, statement: &str) -> String {
+    let error = client.batch_execute(statement).unwrap_err();
+    let error = error.as_db_error().unwrap_or_else(|| panic!("{error}"));
+    let detail = error.detail().map(|detail| format!(" {detail}"));
+    format!("{}{}", error.message(), detail.unwrap_or_default())
+}

@@ -1,0 +1,257 @@
+//! Who may do what, and what is done to get at the key.
+
+use super::{Database, refusal};
+
+const ID: i64 = 4_594_531_474_933_654_033;
+const RAW: i64 = 63_673_697_622_556_673;
+
+/// With the schema `randflake_orders`, whose owner is no superuser, and roles with one right each.
+fn with_roles() -> Database {
+    let database = Database::start();
+    database
+        .client()
+        .batch_execute(
+            "CREATE ROLE owner LOGIN; CREATE ROLE encrypts LOGIN; CREATE ROLE decrypts LOGIN; CREATE ROLE reads LOGIN;
+             GRANT CREATE ON DATABASE postgres TO owner, decrypts;
+             GRANT pg_read_all_data TO reads",
+        )
+        .unwrap();
+    let printed = database.printed(&["--namespace", "orders", "--layout", "randflake"]);
+    let mut owner = database.client_of("owner");
+    owner.batch_execute(&printed).unwrap();
+    database
+        .bring_key_as("owner", &["--namespace", "orders"])
+        .ok();
+    owner
+        .batch_execute(
+            "GRANT USAGE ON SCHEMA randflake_orders TO encrypts, decrypts;
+             GRANT EXECUTE ON FUNCTION randflake_orders.encrypt, randflake_orders.encrypt_many TO encrypts;
+             GRANT EXECUTE ON FUNCTION randflake_orders.decrypt, randflake_orders.decrypt_many TO decrypts",
+        )
+        .unwrap();
+    database
+}
+
+#[test]
+fn each_role_has_its_right_and_no_other() {
+    let database = with_roles();
+    // Roles by the first letter of their names; the others are refused.
+    for (statement, roles) in [
+        ("randflake_orders.decrypt(1)", "od"),
+        ("randflake_orders.decrypt_many(ARRAY[1])", "od"),
+        ("randflake_orders.id_time(1)", "od"),
+        (
+            "count(*) FROM randflake_orders.id_fields_many(ARRAY[1])",
+            "od",
+        ),
+        ("randflake_orders.encrypt(1)", "oe"),
+        ("randflake_orders.encrypt_many(ARRAY[1])", "oe"),
+        ("randflake_orders.compose('2026-01-01Z', 1, 1)", "oe"),
+        ("randflake_orders.raw_time(1)", "oder"),
+        ("randflake_orders.id_to_text(1)", "oder"),
+        ("randflake_orders.key_check()", "oder"),
+        ("randflake_orders.round_keys()", "o"),
+        ("randflake_orders.encrypt_block(1, ARRAY[1])", "o"),
+        ("randflake_orders.decrypt_block(1, ARRAY[1])", "o"),
+        // Of every table, but of this one no row.
+        ("count(*) FROM randflake_orders.key", "or"),
+    ] {
+        for role in ["owner", "decrypts", "encrypts", "reads"] {
+            let mut client = database.client_of(role);
+            if roles.contains(&role[..1]) {
+                client.query(&format!("SELECT {statement}"), &[]).unwrap();
+            } else {
+                let refused = refusal(&mut client, &format!("SELECT {statement}"));
+                assert!(
+                    refused.starts_with("permission denied for"),
+                    "{role}: {refused}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn who_reads_all_data_reads_no_key() {
+    let database = with_roles();
+    database.client().batch_execute("ANALYZE").unwrap();
+    let mut reads = database.client_of("reads");
+    let mut count = |what: &str| {
+        reads
+            .query_one(&format!("SELECT count(*) FROM {what}"), &[])
+            .unwrap()
+            .get::<_, i64>(0)
+    };
+    assert_eq!(count("randflake_orders.key"), 0);
+    // What `ANALYZE` has seen: this role reads that of other tables.
+    assert_eq!(
+        count("pg_statistic WHERE starelid = 'randflake_orders.key'::regclass"),
+        0
+    );
+    assert!(count("pg_statistic WHERE starelid = 'pg_class'::regclass") > 0);
+    for change in ["DELETE FROM", "TRUNCATE", "INSERT INTO"] {
+        let rest = if change.starts_with("INSERT") {
+            "SELECT '{1}', ''"
+        } else {
+            ""
+        };
+        let refused = refusal(&mut reads, &format!("{change} randflake_orders.key {rest}"));
+        assert!(refused.starts_with("permission denied"), "{refused}");
+    }
+}
+
+/// With other operators, functions and tables of the same names before those that are meant.
+#[test]
+fn names_of_the_caller_are_not_taken() {
+    let database = with_roles();
+    let mut client = database.client_of("decrypts");
+    client
+        .batch_execute(
+            "CREATE SCHEMA mine;
+             CREATE FUNCTION mine.noted(bigint, bigint) RETURNS bigint LANGUAGE plpgsql AS
+                 $$ BEGIN RAISE 'taken by %', current_user; END $$;
+             CREATE OPERATOR mine.# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = mine.noted);
+             CREATE OPERATOR mine.& (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = mine.noted);
+             CREATE TEMPORARY TABLE key (round_keys bigint[], check_value text);
+             INSERT INTO key VALUES (array_fill(1, ARRAY[50]), '');
+             SET search_path = mine, pg_temp, pg_catalog, randflake_orders",
+        )
+        .unwrap();
+    assert_eq!(
+        refusal(&mut client, "SELECT 1::bigint # 1::bigint"),
+        "taken by decrypts"
+    );
+    let sql = "SELECT randflake_orders.decrypt($1), randflake_orders.decrypt_many(ARRAY[$1])";
+    let row = client.query_one(sql, &[&ID]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), RAW);
+    assert_eq!(row.get::<_, Vec<i64>>(1), [RAW]);
+}
+
+#[test]
+fn rights_by_default_are_noticed() {
+    let database = Database::start();
+    let mut client = database.client();
+    let printed = database.printed(&["--namespace", "orders", "--layout", "randflake"]);
+    client.batch_execute("CREATE ROLE app").unwrap();
+    for (kind, said) in [
+        ("EXECUTE ON FUNCTIONS", "app on decrypt,"),
+        ("SELECT ON TABLES", "app on key"),
+    ] {
+        let change = |verb, to| format!("ALTER DEFAULT PRIVILEGES {verb} {kind} {to} app");
+        client.batch_execute(&change("GRANT", "TO")).unwrap();
+        let refused = refusal(&mut client, &printed);
+        assert!(
+            refused.starts_with("others would have rights: ") && refused.contains(said),
+            "{refused}"
+        );
+        client.batch_execute("ROLLBACK").unwrap();
+        client.batch_execute(&change("REVOKE", "FROM")).unwrap();
+    }
+    client.batch_execute(&printed).unwrap();
+    // Another layout does not replace what is there.
+    let refused = refusal(&mut client, &printed);
+    assert_eq!(refused, "schema \"randflake_orders\" already exists");
+}
+
+#[test]
+fn a_key_goes_only_where_it_belongs() {
+    let database = with_roles();
+    let mut client = database.client();
+    let orders = ["--namespace", "orders"];
+    let bring = |role: &str, arguments: &[&str]| database.bring_key_as(role, arguments);
+    assert_eq!(
+        bring("owner", &orders).ok(),
+        "randflake_orders had the key of check value 990dc77e already\n"
+    );
+    let url = database.url_of("owner");
+    let other = database.user.run_in(
+        &[("RANDFLAKE_KEY", "00000000000000000000000000000000")],
+        &["sql", "key", "--database", &url, "--namespace", "orders"],
+    );
+    let said = other.fails(1);
+    assert!(
+        said.starts_with(
+            "the schema randflake_orders has the key of check value 990dc77e, and this one has "
+        ),
+        "{said}"
+    );
+    let said = bring("owner", &["--namespace", "items"]).fails(1);
+    assert_eq!(
+        said,
+        "the schema randflake_items is not there: run randflake sql postgres first"
+    );
+    let said = bring(
+        "owner",
+        &["--namespace", "items", "--schema", "randflake_orders"],
+    )
+    .fails(1);
+    assert_eq!(
+        said,
+        "the schema randflake_orders is for the namespace \"orders\", not for \"items\""
+    );
+    // Nobody else gets the key, or makes something that does.
+    client
+        .batch_execute("DELETE FROM randflake_orders.key")
+        .unwrap();
+    for (change, undo, said) in [
+        (
+            "ALTER TABLE randflake_orders.key OWNER TO decrypts",
+            "ALTER TABLE randflake_orders.key OWNER TO owner",
+            "its table key belongs to decrypts",
+        ),
+        (
+            "GRANT CREATE ON SCHEMA randflake_orders TO decrypts",
+            "REVOKE CREATE ON SCHEMA randflake_orders FROM decrypts",
+            "lets decrypts make something in it",
+        ),
+        (
+            "GRANT SELECT ON randflake_orders.key TO PUBLIC",
+            "REVOKE SELECT ON randflake_orders.key FROM PUBLIC",
+            "lets everybody use the table",
+        ),
+        (
+            "ALTER TABLE randflake_orders.key DISABLE ROW LEVEL SECURITY",
+            "ALTER TABLE randflake_orders.key ENABLE ROW LEVEL SECURITY",
+            "without row-level security",
+        ),
+        (
+            "CREATE POLICY all_of_it ON randflake_orders.key USING (true)",
+            "DROP POLICY all_of_it ON randflake_orders.key",
+            "has a policy",
+        ),
+        (
+            "CREATE TRIGGER steals BEFORE INSERT ON randflake_orders.key EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+            "DROP TRIGGER steals ON randflake_orders.key",
+            "has a trigger",
+        ),
+        (
+            "CREATE RULE steals AS ON INSERT TO randflake_orders.key DO ALSO NOTHING",
+            "DROP RULE steals ON randflake_orders.key",
+            "has a rule",
+        ),
+        (
+            "CREATE PUBLICATION all_tables FOR ALL TABLES",
+            "DROP PUBLICATION all_tables",
+            "in the publication all_tables",
+        ),
+    ] {
+        client.batch_execute(change).unwrap();
+        let refused = bring("owner", &orders).fails(1);
+        assert!(refused.contains(said), "{change}: {refused}");
+        client.batch_execute(undo).unwrap();
+    }
+    let said = bring("decrypts", &orders).fails(1);
+    assert!(
+        said.contains("is not this role's: its schema belongs to owner"),
+        "{said}"
+    );
+    bring("owner", &orders).ok();
+    // The same key for other ids.
+    let printed = database.printed(&["--namespace", "invoices", "--counter"]);
+    database.client_of("owner").batch_execute(&printed).unwrap();
+    let said = bring("owner", &["--namespace", "invoices"]).fails(1);
+    assert!(
+        said.starts_with("the schema randflake_orders has this key, for the namespace \"orders\""),
+        "{said}"
+    );
+}

@@ -1,0 +1,171 @@
+//! Where the key is not: logs, views of statements and dumps.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+
+use postgres::Client;
+use randflake_std::Secret;
+
+use super::{Database, refusal};
+use crate::user::KEY;
+
+/// Everything that a server can be made to write down.
+const TALKATIVE: [&str; 11] = [
+    "logging_collector=on",
+    "log_directory=log",
+    "log_statement=all",
+    "log_min_duration_statement=0",
+    "log_error_verbosity=verbose",
+    "shared_preload_libraries=auto_explain,pg_stat_statements",
+    "auto_explain.log_min_duration=0",
+    "auto_explain.log_nested_statements=on",
+    "auto_explain.log_analyze=on",
+    "auto_explain.log_verbose=on",
+    "pg_stat_statements.track=all",
+];
+
+/// Texts of which each is a part of the key, or of what it is expanded to.
+fn parts_of_the_key() -> Vec<String> {
+    let cipher = Secret::from_hex(KEY).unwrap().cipher();
+    let words = cipher.round_keys().flatten().collect::<Vec<_>>();
+    // As numbers of the array: a word of the left branch below one of the right.
+    let step = words.chunks(12).filter(|step| step.len() == 12);
+    let numbers = step.flat_map(|step| {
+        let both = (0..6).map(|word| u64::from(step[word]) | u64::from(step[word + 6]) << 32);
+        both.map(|number| number.to_string()).collect::<Vec<_>>()
+    });
+    let digits = (0..KEY.len() - 7).map(|at| KEY[at..at + 8].to_owned());
+    numbers.chain(digits).collect()
+}
+
+fn found(text: &str) -> Vec<String> {
+    let is_there = |part: &String| text.contains(&**part);
+    parts_of_the_key().into_iter().filter(is_there).collect()
+}
+
+#[test]
+fn no_log_and_no_view_has_the_key() {
+    let (database, mut client) = Database::with_orders(&TALKATIVE);
+    client
+        .batch_execute(
+            "CREATE EXTENSION pg_stat_statements;
+             SELECT randflake_orders.decrypt(g), randflake_orders.encrypt(g), randflake_orders.id_time(g),
+                 randflake_orders.compose('2026-01-01Z', g, g) FROM generate_series(1, 3) g;
+             SELECT randflake_orders.decrypt_many(ARRAY[1, 2]), count(*) FROM randflake_orders.id_fields_many(ARRAY[1, 2]);
+             EXPLAIN (ANALYZE, VERBOSE) SELECT randflake_orders.decrypt(1);
+             ANALYZE",
+        )
+        .unwrap();
+    // A copy that fails: somebody else was quicker by a moment.
+    client
+        .batch_execute("DELETE FROM randflake_orders.key")
+        .unwrap();
+    client
+        .batch_execute("BEGIN; INSERT INTO randflake_orders.key VALUES ('{1}', 'none')")
+        .unwrap();
+    let refused = thread::scope(|scope| {
+        let bring = scope.spawn(|| database.bring_key("orders"));
+        let waits =
+            "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'COPY%'";
+        let mut other = database.client();
+        while !bring.is_finished() && other.query(waits, &[]).unwrap().is_empty() {
+            thread::yield_now();
+        }
+        client.batch_execute("COMMIT").unwrap();
+        bring.join().unwrap().fails(1)
+    });
+    assert!(refused.contains("duplicate key value"), "{refused}");
+    let mut seen = logged(&database);
+    assert!(
+        seen.contains("COPY randflake_orders.key") && seen.contains("duplicate key value"),
+        "{seen}"
+    );
+    assert!(
+        seen.contains("Query Text: SELECT k.round_keys"),
+        "no nested statement: {seen}"
+    );
+    for view in [
+        "pg_stat_statements",
+        "pg_stat_activity",
+        "pg_stats",
+        "pg_statistic",
+        "pg_prepared_statements",
+    ] {
+        seen += &texts(&mut client, &format!("SELECT v::text FROM {view} v"));
+    }
+    assert_eq!(found(&seen), [""; 0]);
+    // The search finds what is there.
+    let part = parts_of_the_key().remove(0);
+    client.batch_execute(&format!("SELECT '{part}'")).unwrap();
+    assert_eq!(found(&logged(&database)), [part]);
+}
+
+fn texts(client: &mut Client, statement: &str) -> String {
+    let rows = client.query(statement, &[]).unwrap();
+    rows.iter().map(|row| row.get::<_, String>(0)).collect()
+}
+
+fn logged(database: &Database) -> String {
+    let folder = database.server.server.folder().join("data/log");
+    let files = fs::read_dir(folder)
+        .unwrap()
+        .map(|file| file.unwrap().path());
+    files
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect()
+}
+
+/// As the guide says it: a dump without the key, and what its restore says.
+#[test]
+fn a_dump_leaves_the_key_out() {
+    let (database, mut client) = Database::with_orders(&[]);
+    client.batch_execute("CREATE DATABASE copy").unwrap();
+    let whole = dump(&database, &[]);
+    assert!(
+        !found(&whole).is_empty(),
+        "the owner's dump of everything has it"
+    );
+    let dump = dump(&database, &["--exclude-table-data=*.key"]);
+    assert_eq!(found(&dump), [""; 0]);
+    let script = database.user.path("dump.sql");
+    fs::write(&script, dump).unwrap();
+    let restored = program("psql")
+        .args(["--quiet", "--set", "ON_ERROR_STOP=1", "--file"])
+        .arg(script)
+        .arg(database.server.url("copy"))
+        .output()
+        .unwrap();
+    assert!(restored.status.success(), "{restored:?}");
+    let mut copy = database.server.client("copy");
+    let refused = refusal(&mut copy, "SELECT randflake_orders.decrypt(1)");
+    assert_eq!(refused, "no key: the schema randflake_orders has none");
+    // With the key it is whole again.
+    let arguments = [
+        "sql",
+        "key",
+        "--database",
+        &database.server.url("copy"),
+        "--namespace",
+        "orders",
+    ];
+    database.user.run_keyed(&arguments).ok();
+    let row = copy.query_one("SELECT randflake_orders.id_node(4594531474933654033)", &[]);
+    assert_eq!(row.unwrap().get::<_, i64>(0), 42);
+}
+
+fn dump(database: &Database, arguments: &[&str]) -> String {
+    let url = database.server.url("postgres");
+    let dumped = program("pg_dump")
+        .args(arguments)
+        .arg(url)
+        .output()
+        .unwrap();
+    assert!(dumped.status.success(), "{dumped:?}");
+    String::from_utf8(dumped.stdout).unwrap()
+}
+
+fn program(name: &str) -> Command {
+    Command::new(Path::new(&std::env::var_os("RANDFLAKE_POSTGRES").unwrap()).join(name))
+}
