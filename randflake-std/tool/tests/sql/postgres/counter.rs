@@ -40,7 +40,7 @@ fn ids_are_those_of_an_encrypted_segment() {
         .collect();
     assert_eq!(ids, expected);
     let arguments = ["segment", "--encrypt", "--format", "int", "-n", "100"];
-    let issued = database.user.run_keyed(&arguments).ok_in_new_store();
+    let issued = database.user.run_keyed(&arguments).ok();
     let issued: Vec<i64> = issued.lines().map(|line| line.parse().unwrap()).collect();
     assert_eq!(ids, issued);
 
