@@ -29,7 +29,7 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Generator<L: AnyLayout, W, C, P = <L as AnyLayout>::Permutation, T = Strict> {
-    sequencer: Sequencer<L, W>,
+    pub(crate) sequencer: Sequencer<L, W>,
     clock: C,
     codec: Codec<L, P>,
     tolerance: T,

@@ -16,8 +16,8 @@
  *
  *   - rf_next, and the functions without an rf_t: any thread and any interrupt, at any time, also in the midst of any
  *     other call. None waits for another.
- *   - rf_set_clock, rf_now, rf_inspect: the same, but not while rf_init runs. The last setting of the clock wins.
- *   - rf_init, rf_renew, rf_provision: one thread at a time, and no interrupt, as they may write flash memory.
+ *   - rf_set_clock, rf_now, rf_inspect: the same, but not while rf_init or rf_wake runs. The last setting of the clock wins.
+ *   - rf_init, rf_wake, rf_renew, rf_retain, rf_provision: one thread at a time, and no interrupt, as they may write flash memory.
  *
  * On processors with compare-and-swap (Cortex-M3 and up, RISC-V with the A extension) no interrupt is ever masked. On
  * others (Cortex-M0, M0+, RV32IMC) they are masked for 8 to 10 instructions at a time: see rf_critical_enter. What
@@ -188,6 +188,26 @@ RF_ASSERT(sizeof(rf_config) == 16 + 5 * sizeof(void *), size_of_rf_config);
  * Errors: RF_NULL, RF_NOT_PROVISIONED, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_HORIZON_LOST, RF_GRANT_USED, and RF_BUSY when
  * called again. */
 rf_status rf_init(rf_t *rf, const rf_config *config);
+
+/** Words that rf_retain keeps. */
+#define RF_RETAINED_WORDS 5
+
+/** Ends the block in force before a sleep in which RAM is lost, and keeps what is left of it in five words that survive:
+ * registers of a real-time clock, or RAM that stays powered. rf_next refuses from then on. If the device does not sleep
+ * after all, rf_renew begins the next block, which the clock has to reach first.
+ *
+ * By the thread that calls rf_renew. Errors: RF_BUSY, try again; RF_NULL for NULL and before rf_init. */
+rf_status rf_retain(rf_t *rf, volatile uint32_t words[RF_RETAINED_WORDS]);
+
+/** rf_init after a sleep: goes on with the block of which rf_retain has kept a rest, without writing the horizon, and the
+ * clock may be set to any time from that rest on. Otherwise as rf_init: if the words fail their check (CRC-32C), are not of
+ * this grant, or a block was begun since.
+ *
+ * Call it if the chip says that its last reset was the end of a sleep, and rf_init after every other: over a power cut the
+ * words may become anything. They are zeroed first and read back, so no block goes on twice.
+ *
+ * Errors: those of rf_init, and RF_BUSY after an rf_init. Until rf_set_clock, rf_next returns RF_CLOCK_UNKNOWN. */
+rf_status rf_wake(rf_t *rf, const rf_config *config, volatile uint32_t words[RF_RETAINED_WORDS]);
 
 /** Writes a device's first horizon: the start of its grant. For the factory, or after a lost horizon together with a
  * new grant; never in a program that runs at each start, since a lost horizon would go unnoticed there.

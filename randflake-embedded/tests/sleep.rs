@@ -3,11 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::convert::Infallible;
+use core::sync::atomic::AtomicU32;
 use core::time::Duration;
 
 use randflake_core::{
-    Blocks, GenerateError, Generator, HorizonStore, Layout, Lease, LocalWord, ManualClock, Plain,
-    Randflake, RetainedMemory,
+    Blocks, GenerateError, Generator, HorizonStore, Layout, Lease, LocalWord, ManualClock,
+    Monotonic, Plain, Randflake, RetainedMemory, TimeBounds, UnixClock,
 };
 
 type Ids<'a> = Generator<Randflake, LocalWord<u32>, &'a ManualClock, Plain, u32>;
@@ -137,4 +138,48 @@ fn a_block_longer_than_the_time_between_wakes_runs_away() {
     }
     let ahead_ms = u64::from(store.horizon) * 1_000 - Randflake::SPEC.unix_ms(FROM + 86_400);
     assert_eq!(ahead_ms / 86_400_000, 5, "days after one");
+}
+
+/// Uptime that stands still: a wake is short.
+struct Still;
+
+impl Monotonic for Still {
+    fn uptime(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+fn unix(tick: u64) -> Duration {
+    Duration::from_millis(Randflake::SPEC.unix_ms(tick))
+}
+
+/// A device as the guide has it: its real-time clock is believed within bounds, which begin where the kept block does.
+#[test]
+fn a_bounded_clock_does_not_jump_over_the_block_that_was_kept() {
+    type Bounded<'a> = Generator<Randflake, LocalWord<u32>, &'a UnixClock<Still, AtomicU32>, Plain>;
+    let grant = Lease::new(Randflake, 42, FROM, FROM + YEARS_S).unwrap();
+    let mut store = Store::default();
+    let mut registers = Registers {
+        words: [0; 5],
+        is_wake: true,
+    };
+    Blocks::new(grant, &mut store).provision().unwrap();
+    for wake in 1..=100 {
+        let now = FROM + wake * PERIOD_S;
+        let mut blocks = Blocks::new(grant, &mut store).with_block_s(21_600);
+        let rest = blocks.resume(&mut registers);
+        assert_eq!(rest.is_some(), wake > 1);
+        let floor = match rest {
+            Some(rest) => unix(rest.start()),
+            None => Duration::from_secs(blocks.store().unix_s().into()),
+        };
+        let bounds = TimeBounds::from_horizon(floor).within(&grant);
+        let clock = UnixClock::<_, AtomicU32>::new(Still);
+        assert_eq!(clock.set_within(unix(now), &bounds), Ok(unix(now)));
+        let lease = rest.unwrap_or_else(|| blocks.begin(Some(unix(now))).unwrap());
+        let ids = Bounded::new(lease, &clock, Plain).unwrap();
+        assert_eq!(ids.inspect(ids.generate().unwrap()).tick, now);
+        ids.retain(&mut registers);
+    }
+    assert_eq!(store.raises, 2, "the first horizon, and one block");
 }

@@ -45,7 +45,8 @@ impl TimeBounds {
     /// Default limit of a step forward: a day. A wrong time wastes no more of a grant.
     pub const DEFAULT_MAX_STEP: Duration = Duration::from_secs(86_400);
 
-    /// Creates bounds that accept no time before the horizon. Pass zero without a horizon.
+    /// Creates bounds that accept no time before the horizon. Pass zero without a horizon, and the start of the rest of a
+    /// block that [`Blocks::resume`](crate::Blocks::resume) goes on with.
     #[must_use]
     pub const fn from_horizon(horizon: Duration) -> Self {
         Self {

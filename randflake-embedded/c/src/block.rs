@@ -57,7 +57,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
 
 impl Rf {
     /// Puts a new block in place of the old one. Only for the caller that has closed the gate.
-    fn replace(&self, lease: Lease<Randflake>) -> Result<(), Status> {
+    pub(crate) fn replace(&self, lease: Lease<Randflake>) -> Result<(), Status> {
         let block = MaybeUninit::new(Sequencer::new(lease)?);
         // SAFETY: the gate is closed, so nobody issues from what was there.
         unsafe { self.block.get().write(block) };
@@ -67,7 +67,7 @@ impl Rf {
     /// # Safety
     ///
     /// There is a block, and nobody replaces it as long as the reference lives.
-    unsafe fn block(&self) -> &Sequencer<Randflake, Word> {
+    pub(crate) unsafe fn block(&self) -> &Sequencer<Randflake, Word> {
         // SAFETY: nobody replaces it.
         let block = unsafe { &*self.block.get() };
         // SAFETY: there is one.

@@ -139,6 +139,12 @@ impl Config {
         Ok(self)
     }
 
+    /// Cuts off what lies before the rest of the last block, which ends at the horizon.
+    pub(crate) fn after(mut self, rest: &Lease<Randflake>) -> Self {
+        self.grant.start_unix_s = unix_s(rest.start());
+        self
+    }
+
     /// Raises the horizon and reads it back: a callback that reports success without writing is found here.
     pub(crate) fn raise_horizon(&self, unix_s: u32) -> Result<(), Status> {
         let is_raised = (self.raise_horizon)(self.user, unix_s) == 0 && self.horizon() >= unix_s;

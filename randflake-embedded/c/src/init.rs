@@ -4,7 +4,7 @@ use core::mem::MaybeUninit;
 
 use randflake_core::{Codec, Randflake, Sparx64OnTheFly};
 
-use crate::config::RawConfig;
+use crate::config::{Config, RawConfig};
 use crate::status::{self, Status};
 use crate::{Rf, Setup, horizon};
 
@@ -22,6 +22,12 @@ fn init(rf: Option<&Rf>, config: Option<&RawConfig>) -> Result<(), Status> {
     if !rf.gate.close() {
         return Err(status::BUSY);
     }
+    set_up(rf, key, config);
+    Ok(())
+}
+
+/// Only for the caller that has closed the gate, or found that it was never open.
+pub(crate) fn set_up(rf: &Rf, key: &[u8; 16], config: Config) {
     let setup = Setup {
         codec: Codec::new(Randflake, Sparx64OnTheFly::new(key)),
         config,
@@ -29,7 +35,6 @@ fn init(rf: Option<&Rf>, config: Option<&RawConfig>) -> Result<(), Status> {
     // SAFETY: the gate is closed, so `rf_next` does not look at it; the header forbids the other calls meanwhile.
     unsafe { rf.setup.get().write(MaybeUninit::new(setup)) };
     rf.gate.set_up();
-    Ok(())
 }
 
 #[unsafe(no_mangle)]

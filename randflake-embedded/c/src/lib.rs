@@ -14,6 +14,7 @@ mod horizon;
 mod init;
 #[cfg(feature = "planted-panic")]
 mod planted;
+mod retained;
 mod status;
 mod text;
 mod ticket;

@@ -323,6 +323,92 @@ static void text(void) {
     test("text_is_written_and_read");
 }
 
+static volatile uint32_t kept[RF_RETAINED_WORDS];
+
+/* A reset in which RAM is lost, and the end of a sleep. */
+static rf_status wake(void) {
+    static const rf_t zero;
+    rf = zero;
+    device.uptime_s = 0;
+    return rf_wake(&rf, &config, kept);
+}
+
+static rf_status found_retain;
+
+static void retain(void) {
+    found_retain = rf_retain(&rf, kept);
+}
+
+static void sleeps(void) {
+    forget();
+    EXPECT(rf_retain(&rf, kept) == RF_NULL);
+    start();
+    EXPECT(rf_retain(&rf, 0) == RF_NULL && rf_wake(&rf, &config, kept) == RF_BUSY);
+    EXPECT(rf_wake(0, &config, kept) == RF_NULL && rf_wake(&rf, 0, kept) == RF_NULL && rf_wake(&rf, &config, 0) == RF_NULL);
+    /* A block of a minute, an id every ten seconds, and a sleep after each: it goes on where it was. */
+    issues(START, 0);
+    uint32_t horizon = device.horizon;
+    for (uint32_t second = 10; second < 60; second += 10) {
+        EXPECT(rf_retain(&rf, kept) == RF_OK && rf_next(&rf, &id) == RF_NO_BLOCK);
+        EXPECT(wake() == RF_OK && rf_next(&rf, &id) == RF_CLOCK_UNKNOWN);
+        for (uint32_t word = 0; word < RF_RETAINED_WORDS; ++word) {
+            EXPECT(kept[word] == 0);
+        }
+        EXPECT(rf_set_clock(&rf, START + second, 100) == RF_OK && rf_now(&rf) == START + second);
+        issues(START + second, 0);
+        EXPECT(device.horizon == horizon && device.raised == 1);
+    }
+    /* The rest is less than half a block: it is extended as before, and no longer than the grant. */
+    EXPECT(rf_renew(&rf) == RF_OK && device.horizon == horizon + 60);
+    issues(START + 50, 1);
+    /* A crash after the wake: nothing was kept. */
+    EXPECT(wake() == RF_OK && rf_next(&rf, &id) == RF_NO_BLOCK);
+    EXPECT(rf_set_clock(&rf, 0, 0) == RF_OK && rf_renew(&rf) == RF_OK);
+    issues(horizon + 60, 0);
+    test("a_block_goes_on_after_a_sleep");
+}
+
+static void no_sleeps(void) {
+    /* A word that changed. */
+    for (uint32_t word = 0; word < RF_RETAINED_WORDS; ++word) {
+        start();
+        EXPECT(rf_retain(&rf, kept) == RF_OK);
+        kept[word] ^= 0x100;
+        EXPECT(wake() == RF_OK && rf_next(&rf, &id) == RF_NO_BLOCK);
+    }
+    /* Another block was begun: the device did not sleep, or was reset. */
+    start();
+    EXPECT(rf_retain(&rf, kept) == RF_OK && rf_renew(&rf) == RF_OK);
+    device.uptime_s = 60;
+    issues(START + 60, 0);
+    EXPECT(wake() == RF_OK && rf_next(&rf, &id) == RF_NO_BLOCK);
+    /* Another node id. */
+    start();
+    EXPECT(rf_retain(&rf, kept) == RF_OK);
+    config.grant.node_id = 43;
+    EXPECT(wake() == RF_OK && rf_next(&rf, &id) == RF_NO_BLOCK);
+    /* The horizon was lost. */
+    start();
+    EXPECT(rf_retain(&rf, kept) == RF_OK);
+    device.horizon = 0;
+    EXPECT(wake() == RF_HORIZON_LOST);
+    /* The last block of a grant, which rf_init would refuse. */
+    start();
+    EXPECT(rf_retain(&rf, kept) == RF_OK);
+    config.grant.end_unix_s = START + 60;
+    EXPECT(rf_init(&rf, &config) == RF_GRANT_USED && wake() == RF_OK);
+    EXPECT(rf_set_clock(&rf, START + 59, 100) == RF_OK);
+    issues(START + 59, 0);
+    /* A thread is inside. */
+    start();
+    device.in_the_midst = retain;
+    issues(START, 0);
+    EXPECT(found_retain == RF_BUSY);
+    /* Nothing is kept twice. */
+    EXPECT(rf_retain(&rf, kept) == RF_OK && rf_retain(&rf, kept) == RF_OK && kept[4] == 0);
+    test("no_block_goes_on_that_should_not");
+}
+
 static void records(void) {
     uint8_t record[RF_RECORD_SIZE];
     rf_write_record(EPOCH + 1, record);
@@ -384,6 +470,8 @@ void calls(void) {
     exhausted();
     text();
     records();
+    sleeps();
+    no_sleeps();
     grants();
     errors();
 }

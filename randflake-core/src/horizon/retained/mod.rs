@@ -2,7 +2,7 @@
 
 use crate::{
     AsyncHorizonStore, AtomicWord, Blocks, Clock, Generator, HorizonStore, Layout, Lease,
-    Permutation, Tolerance, Word,
+    Permutation, Sequencer, Tolerance, Word,
 };
 
 /// Five words that survive sleep: registers of a real-time clock, or RAM that stays powered.
@@ -38,6 +38,13 @@ where
     /// Seals the generator before a sleep in which RAM is lost, and keeps the ticks after its last id in memory that
     /// survives the sleep, for [`Blocks::resume`].
     pub fn retain(&self, memory: &mut impl RetainedMemory) {
+        self.sequencer.retain(memory);
+    }
+}
+
+impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
+    /// Seals the sequencer and keeps the ticks after its last position: see [`Generator::retain`].
+    pub fn retain(&self, memory: &mut impl RetainedMemory) {
         let lease = self.lease();
         // Sealed first: no id is issued any more of what the next boot issues from.
         let rest = self.seal().and_then(|unused| {
@@ -54,6 +61,9 @@ where
 impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     /// Continues the last block after a sleep in which RAM was lost, for a new generator. The store is not written, and
     /// nothing is skipped.
+    ///
+    /// The rest lies below the horizon. So a clock that is bounded by the horizon would jump over it: after a resume, bound
+    /// it by the start of the rest (`TimeBounds::from_horizon` of that time).
     ///
     /// The memory is emptied first: a crash after that loses the rest of the block, and repeats nothing. `None` if it
     /// has no block, if the last reset was not the end of a sleep, or if a block was begun since: then

@@ -48,8 +48,8 @@ const AWAKE: Duration = Duration::from_secs(60);
 /// A block is begun four times a day, and after a power cut, which puts ids up to six hours ahead.
 const BLOCK_S: u32 = 6 * 3_600;
 
-/// How far past the horizon the real-time clock is believed at a wake: a wrong one wastes no more of the grant. Off for
-/// longer, the device catches up by as much at each wake.
+/// How far past the rest of a block, or the horizon, the real-time clock is believed at a wake: a wrong one wastes no more
+/// of the grant. Off for longer, the device catches up by as much at each wake.
 const MAX_STEP: Duration = Duration::from_secs(86_400);
 /// When a wrong time is corrected, ids go on where they were.
 const TOLERANCE_S: u32 = MAX_STEP.as_secs() as u32 + BLOCK_S;
@@ -76,7 +76,17 @@ fn main() -> ! {
     let mut flash = LockedFlash::new(dp.FLASH);
     let flash = FlashPart::new(flash.unlocked(), HORIZON).unwrap();
     let horizon = FlashHorizon::<_>::open(flash).unwrap();
-    let floor = Duration::from_secs(horizon.unix_s().into());
+    let mut registers = Registers {
+        is_wake: dp.PWR.csr().read().sbf().bit_is_set(),
+    };
+    dp.PWR.cr().modify(|_, w| w.csbf().set_bit());
+    let mut blocks = Blocks::new(grant, horizon).with_block_s(BLOCK_S);
+    let rest = blocks.resume(&mut registers);
+    // The rest of a block lies below the horizon.
+    let floor = match rest {
+        Some(rest) => Duration::from_millis(Layout::SPEC.unix_ms(rest.start())),
+        None => Duration::from_secs(blocks.store().unix_s().into()),
+    };
     let bounds = TimeBounds::from_horizon(floor)
         .within(&grant)
         .with_max_step(MAX_STEP);
@@ -90,15 +100,10 @@ fn main() -> ! {
     let told = Duration::from_secs(told.try_into().unwrap_or(0));
     time.set_within(told, &bounds).unwrap();
 
-    let mut registers = Registers {
-        is_wake: dp.PWR.csr().read().sbf().bit_is_set(),
-    };
-    dp.PWR.cr().modify(|_, w| w.csbf().set_bit());
-    let mut blocks = Blocks::new(grant, horizon).with_block_s(BLOCK_S);
     let asleep = time
         .now()
         .and_then(|now| Layout::SPEC.tick_at(now + 2 * AWAKE));
-    let lease = match blocks.resume(&mut registers) {
+    let lease = match rest {
         // The block goes on, if it lasts for this wake.
         Some(rest) if asleep.is_some_and(|asleep| asleep < rest.end()) => Ok(rest),
         _ => blocks.begin(time.now()),

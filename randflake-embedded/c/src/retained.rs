@@ -1,0 +1,88 @@
+//! What is kept of a block over a sleep in which RAM is lost: `rf_retain` and `rf_wake`.
+
+use core::ptr::NonNull;
+
+use randflake_core::RetainedMemory;
+
+use crate::config::RawConfig;
+use crate::status::{self, Status};
+use crate::{Rf, horizon, init};
+
+/// Five words of the program that survive the sleep, after a wake.
+struct Words(NonNull<u32>);
+
+impl RetainedMemory for Words {
+    fn read(&self) -> Option<[u32; 5]> {
+        let mut words = [0; 5];
+        let mut from = self.0.as_ptr();
+        for word in &mut words {
+            // Volatile: registers of the chip, or RAM that another boot has written.
+            // SAFETY: the header asks for five words.
+            *word = unsafe { from.read_volatile() };
+            from = from.wrapping_add(1);
+        }
+        Some(words)
+    }
+
+    fn write(&mut self, words: [u32; 5]) {
+        let mut to = self.0.as_ptr();
+        for word in words {
+            // SAFETY: the header asks for five words.
+            unsafe { to.write_volatile(word) };
+            to = to.wrapping_add(1);
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn rf_retain(rf: &Rf, words: Option<NonNull<u32>>) -> Status {
+    status::of(retain(rf, words))
+}
+
+fn retain(rf: &Rf, words: Option<NonNull<u32>>) -> Result<(), Status> {
+    let mut words = Words(words.ok_or(status::NULL)?);
+    rf.setup().ok_or(status::NULL)?;
+    let has_block = rf.gate.is_open();
+    if !rf.gate.close() {
+        return Err(status::BUSY);
+    }
+    if has_block {
+        // SAFETY: it was in force, and nobody but `rf_renew` replaces it.
+        unsafe { rf.block() }.retain(&mut words);
+    } else {
+        words.write([0; 5]);
+    }
+    Ok(())
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn rf_wake(
+    rf: Option<&Rf>,
+    config: Option<&RawConfig>,
+    words: Option<NonNull<u32>>,
+) -> Status {
+    status::of(wake(rf, config, words))
+}
+
+fn wake(
+    rf: Option<&Rf>,
+    config: Option<&RawConfig>,
+    words: Option<NonNull<u32>>,
+) -> Result<(), Status> {
+    let (Some(rf), Some(config), Some(words)) = (rf, config, words) else {
+        return Err(status::NULL);
+    };
+    let (key, config) = config.check()?;
+    if rf.gate.is_set_up() {
+        return Err(status::BUSY);
+    }
+    let rest = horizon::blocks(config.grant.lease()?, &config).resume(&mut Words(words));
+    let Some(rest) = rest else {
+        init::set_up(rf, key, config.after_horizon()?);
+        return Ok(());
+    };
+    init::set_up(rf, key, config.after(&rest));
+    rf.replace(rest)?;
+    rf.gate.open();
+    Ok(())
+}
