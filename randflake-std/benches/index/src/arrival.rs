@@ -88,9 +88,10 @@ impl Iterator for Rows {
                 return Some(row);
             }
             let row = next.take();
-            let gap = match self.is_random {
-                true => -self.random.fraction().ln(),
-                false => 1.0,
+            let gap = if self.is_random {
+                -self.random.fraction().ln()
+            } else {
+                1.0
             };
             next.next_us += gap * next.us_between;
             let delay = self.random.fraction() * self.delay_us as f64;
@@ -103,9 +104,9 @@ impl Node {
     /// The next row of the node.
     fn take(&mut self) -> Row {
         let (us, last) = (self.next_us as u64, self.last);
-        let within = |length_us, nth: u32| match us / length_us == last.us / length_us {
-            true => nth,
-            false => 0,
+        let within = |length_us, nth: u32| {
+            let is_same = us / length_us == last.us / length_us;
+            if is_same { nth } else { 0 }
         };
         let row = Row {
             us,

@@ -146,10 +146,9 @@ impl Ids {
 
 fn pack<L: Layout>(layout: L, row: &Row) -> u64 {
     let spec = L::SPEC;
-    let ticks_are_ms = spec.tick_ms() == 1;
-    let (length_us, sequence) = match ticks_are_ms {
-        true => (1_000, row.nth_of_ms),
-        false => (1_000_000, row.nth_of_second),
+    let (length_us, sequence) = match spec.tick_ms() {
+        1 => (1_000, row.nth_of_ms),
+        _ => (1_000_000, row.nth_of_second),
     };
     let parts = Parts {
         tick: BEGIN_S * 1_000 / spec.tick_ms() + row.us / length_us,

@@ -32,7 +32,7 @@ pub(crate) fn print<D: Database>(database: &mut D, arrival: &Arrival, rows: u64,
         let ratios = cost.seconds.iter().zip(&costs[0].seconds);
         let mut ratios: Vec<f64> = ratios.map(|(own, sequence)| own / sequence).collect();
         ratios.sort_unstable_by(f64::total_cmp);
-        let [low, median, high] = [1, 2, 3].map(|quarter| quantile(&ratios, quarter as f64 / 4.0));
+        let [low, median, high] = [0.25, 0.5, 0.75].map(|part| quantile(&ratios, part));
         let Size {
             index_bytes,
             leaf_density,

@@ -1,4 +1,4 @@
-//! MariaDB: whole rows are stored in the order of the primary key (InnoDB). Rows by `LOAD DATA`.
+//! MariaDB: whole rows are stored in the order of the primary key (`InnoDB`). Rows by `LOAD DATA`.
 
 use std::fs;
 use std::path::PathBuf;
