@@ -76,7 +76,7 @@ fn compare(client: &mut postgres::Client, sample: &Sample) {
         )
         .unwrap_or_else(|error| panic!("{layout}: {error:?}"))
         .get(0);
-    assert_eq!(count, raws.len() as i64, "{layout}");
+    assert_eq!(usize::try_from(count).unwrap(), raws.len(), "{layout}");
     if !sample.is_encrypted() {
         return;
     }
@@ -84,7 +84,7 @@ fn compare(client: &mut postgres::Client, sample: &Sample) {
         .query_one(ENCRYPTED, &[&numbers, &raws])
         .unwrap()
         .get(0);
-    assert_eq!(count, raws.len() as i64, "{layout}");
+    assert_eq!(usize::try_from(count).unwrap(), raws.len(), "{layout}");
     let row = client.query_one(
         "SELECT s.decrypt_many($1), s.encrypt_many($2)",
         &[&numbers, &raws],

@@ -152,9 +152,8 @@ fn plan(client: &mut Client, query: &str) -> String {
     let rows = client
         .query(&format!("EXPLAIN (COSTS off) {query}"), &[])
         .unwrap();
-    rows.iter()
-        .map(|row| format!("{}\n", row.get::<_, String>(0)))
-        .collect()
+    let lines: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    lines.join("\n")
 }
 
 #[test]
