@@ -11,7 +11,7 @@ use ::rusqlite::{Connection, Error, Result};
 use super::functions::{Argument, Exposure, Function, Value};
 use crate::{AnyLayout, Codec, Sparx64};
 
-/// Adds the [functions](self) to a connection: for ids of a layout, encrypted with a cipher or plain.
+/// Adds the [functions](super) to a connection: for ids of a layout, encrypted with a cipher or plain.
 ///
 /// Functions of these names that the connection has already are replaced.
 ///
