@@ -63,6 +63,9 @@ pub(crate) const DATABASES: Test = test(
 /// Run by the part `faults`.
 pub(crate) const FAULTS: Test = test("faults", ALL_ENGINES_AND_WALL_CLOCK);
 
+/// Run by the part `sql`.
+pub(crate) const SQL_ON_MARIADB: Test = test("sql", &[MARIADB_SERVER]);
+
 /// Run by the part `faults`. Without root it is left out by name.
 pub(crate) const OUTAGES: Test = test(
     "outages",

@@ -1,5 +1,7 @@
 //! `sql`: the SQL functions over ids, in the databases themselves.
 
+mod duckdb;
+mod mariadb;
 mod postgres;
 pub(crate) mod sqlite;
 
@@ -7,10 +9,18 @@ use crate::report::Report;
 use crate::setup::Need;
 
 pub(crate) fn needs() -> Vec<Need> {
-    [postgres::needs(), sqlite::needs()].concat()
+    let databases = [
+        postgres::needs(),
+        sqlite::needs(),
+        mariadb::needs(),
+        duckdb::needs(),
+    ];
+    databases.concat()
 }
 
 pub(crate) fn run(report: &mut Report) {
     postgres::run(report);
     sqlite::run(report);
+    mariadb::run(report);
+    duckdb::run(report);
 }

@@ -26,7 +26,9 @@ pub(super) fn needs() -> Vec<Need> {
 }
 
 pub(super) fn run(report: &mut Report) {
-    SQL.run(report);
+    SQL.run_with(report, |command| {
+        command.args(["--", "postgres::"]);
+    });
     let what = "functions in PostgreSQL 18";
     let Some(venv) = Venv::with(report, "postgres", what, &NEWEST_POSTGRES) else {
         return;

@@ -11,3 +11,6 @@ DELIMITER //
 -- What the functions were made for. It comes first: the file stops here where it was run before, with whatever layout.
 CREATE FUNCTION layout() RETURNS VARCHAR(255) DETERMINISTIC NO SQL SQL SECURITY INVOKER
 RETURN '{layout}' //
+
+CREATE FUNCTION namespace() RETURNS VARCHAR(64) DETERMINISTIC NO SQL SQL SECURITY INVOKER
+RETURN '{namespace}' //

@@ -9,7 +9,9 @@
     reason = "a test fails by panicking"
 )]
 
+mod duckdb;
 mod layouts;
+mod mysql;
 mod postgres;
 #[expect(dead_code, reason = "other tests do more with the tool")]
 #[path = "../cli/user.rs"]

@@ -13,16 +13,20 @@ mod tls;
 mod tls;
 
 use core::fmt::{self, Debug, Formatter};
+use core::time::Duration;
 use std::sync::Arc;
 
-use mysql_async::{Opts, OptsBuilder};
+use mysql_async::{Conn, Opts, OptsBuilder};
 use randflake_core::Clock;
+use tokio::runtime;
+use tokio::time::timeout;
 
+use self::failure::of_login;
 use self::session::MysqlSession;
 use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
-use crate::store::engines::database::{Database, Driver};
+use crate::store::engines::database::{Database, DatabaseFailure, Driver};
 use crate::store::url::{Location, StoreUrl};
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -151,7 +155,37 @@ impl MysqlStore {
         let database = Database::over(mysql, &location, namespace)?;
         LeaseStore::opened(database, namespace.clone())
     }
+
+    /// Connects as a store of this URL does, for other work than a store's.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] for the URL, [`StoreError::Unusable`] and [`StoreError::Unavailable`] for the server, and what
+    /// the work fails with.
+    #[doc(hidden)] // For the tool.
+    pub fn with_client<T>(
+        url: &str,
+        work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>,
+    ) -> Result<T, StoreError> {
+        let location = StoreUrl::location_for(url, &super::ENGINE)?;
+        let mysql = Mysql::of(&location)?;
+        let place = format!("{} at {}", Mysql::PLACE, location.address);
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let done = runtime.map_err(EngineError::unavailable)?.block_on(async {
+            let connection = timeout(CONNECT_LIMIT, Conn::new(mysql.options()?)).await?;
+            let mut client = connection.map_err(|error| of_login(error, mysql.files.is_some()))?;
+            let done = timeout(WORK_LIMIT, work(&mut client)).await??;
+            client.disconnect().await?;
+            Ok::<_, DatabaseFailure>(done)
+        });
+        Ok(done.map_err(|failure| failure.at(&place))?)
+    }
 }
+
+/// How long a server may take to accept a connection, for work that is not a store's.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// How long such work may take, with a wait for the locks of others.
+const WORK_LIMIT: Duration = Duration::from_secs(60);
 
 impl Mysql {
     /// The options of one connection.

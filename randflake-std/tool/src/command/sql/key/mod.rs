@@ -1,5 +1,10 @@
 //! The command `randflake sql key`.
 
+#[cfg(not(feature = "mysql"))]
+#[path = "no_mysql.rs"]
+mod mysql;
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(not(feature = "postgres"))]
 #[path = "no_postgres.rs"]
 mod postgres;
@@ -17,22 +22,23 @@ use crate::failure::Failure;
 use crate::output::print_line;
 use crate::secret::SecretArgs;
 
-/// Bring the key to a database, for the functions of `sql postgres`
+/// Bring the key to a database, for the functions of `sql postgres` and `sql mysql`
 ///
 /// It connects and copies the key into the table of the schema, so that it is in no statement, no log and no shell's
-/// history. Superusers of the database, physical backups and replicas have it then.
+/// history. Superusers of the database and physical backups have it then. So have PostgreSQL's physical replicas; a replica
+/// of MySQL has not, because its binary log is left out: bring the key there too.
 ///
-/// A schema has one key for ever: another one is refused, because ids made under the first could not be read any more. So is
-/// the key of another namespace's schema in the same database.
+/// A schema has one key for ever: another one is refused, because ids made under the first could not be read any more. In
+/// PostgreSQL so is the key of another namespace's schema in the same database.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   randflake sql key --namespace orders --database postgres://owner@db.internal/shop --key-file orders.key
   randflake keygen --derive invoices | RANDFLAKE_KEY=$(cat) randflake sql key --namespace invoices")]
 pub(crate) struct SqlKeyArgs {
-    /// Where the schema is: postgres://USER@HOST/DATABASE, as the owner of the schema
+    /// Where the schema is: postgres://USER@HOST/DATABASE, as the owner of the schema, or mysql://USER@HOST/DATABASE
     ///
-    /// Options of the URL are those of --store postgres://, such as ?sslmode=verify-full. Every user of the machine can list
+    /// Options of the URL are those of --store, such as ?sslmode=verify-full. Every user of the machine can list
     /// the arguments of processes: a URL with a password belongs into the environment.
     #[arg(
         long,
@@ -50,9 +56,9 @@ pub(crate) struct SqlKeyArgs {
         hide_env_values = true
     )]
     namespace: String,
-    /// Bring it even though a publication has the table: its subscribers get the key
+    /// Bring it even though a publication or a binary log has the table: its subscribers and replicas get the key
     ///
-    /// A publication FOR ALL TABLES has every table.
+    /// A publication FOR ALL TABLES has every table. In MySQL and MariaDB it goes into the binary log then.
     #[arg(long)]
     published: bool,
     #[command(flatten)]
@@ -70,7 +76,11 @@ impl SqlKeyArgs {
             may_be_published: self.published,
         };
         let key = DatabaseKey::of(&self.secret.read()?.cipher());
-        let outcome = postgres::bring(&target, &key)?;
+        let outcome = if target.url.starts_with("mysql:") {
+            mysql::bring(&target, &key)
+        } else {
+            postgres::bring(&target, &key)
+        }?;
         let (schema, check) = (target.schema, &key.check);
         print_line(match outcome {
             Outcome::Brought => format!("{schema} has the key of check value {check}"),

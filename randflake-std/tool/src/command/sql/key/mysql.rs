@@ -1,0 +1,123 @@
+//! The key of a database of MySQL or MariaDB.
+//!
+//! These have no way to bring a value that no log can have: the general log and the slow log show the values of prepared
+//! statements too. So the server makes random numbers, which it keeps in variables of the session; they are fetched, and
+//! statements have the key only after an exclusive or with them. The answers of a server are in none of its logs.
+
+use core::iter::zip;
+
+use mysql_async::prelude::Queryable;
+use mysql_async::{Conn, Error, Params, Value};
+use randflake_std::lease::MysqlStore;
+use zeroize::Zeroizing;
+
+use super::super::template::fill;
+use super::{DatabaseKey, Outcome, Target};
+use crate::failure::Failure;
+
+/// A sentence on what is not as `randflake sql mysql` makes it; NULL if nothing is. Functions of another user would be run with
+/// this one's rights.
+const DISTRUST: &str = include_str!("../../../../sql/mysql/key/distrust.sql");
+/// The namespace that a database is for, and the check value of its key.
+const STATE: &str = "SELECT `{schema}`.namespace(), (SELECT check_value FROM `{schema}`.`key`)";
+
+pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, Failure> {
+    MysqlStore::with_client(target.url, async |client: &mut Conn| {
+        let outcome = judge(client, target, key).await?;
+        if let Ok(Outcome::Brought) = outcome {
+            if !target.may_be_published && !leave_out_of_binary_log(client).await? {
+                return Ok(Err(Failure::failed(
+                    "the server writes a binary log, which would have the key, and this user may not leave a session out of \
+                     it: grant BINLOG ADMIN (MariaDB) or SESSION_VARIABLES_ADMIN (MySQL), or give the key to its replicas \
+                     and backups too, with --published",
+                )));
+            }
+            put(client, target.schema, key).await?;
+        }
+        Ok(outcome)
+    })?
+}
+
+/// What is to become of the key, or why it is refused.
+async fn judge(
+    client: &mut Conn,
+    target: &Target<'_>,
+    key: &DatabaseKey,
+) -> Result<Result<Outcome, Failure>, Error> {
+    let (schema, namespace) = (target.schema, target.namespace);
+    let distrust: Option<Option<String>> = client.query_first(of(DISTRUST, schema)).await?;
+    if let Some(why) = distrust.flatten() {
+        return Ok(Err(Failure::Failed(why)));
+    }
+    let (found_namespace, found_check) = state(client, schema).await?;
+    if found_namespace != namespace {
+        return Ok(Err(Failure::failed(format!(
+            "the database {schema} is for the namespace {found_namespace:?}, not for {namespace:?}"
+        ))));
+    }
+    match found_check {
+        Some(found) if found == key.check => return Ok(Ok(Outcome::WasThere)),
+        Some(found) => {
+            return Ok(Err(Failure::failed(format!(
+                "the database {schema} has the key of check value {found}, and this one has {}: ids made under the first one \
+                 could not be read any more. If there are none, remove it first: DELETE FROM {schema}.`key`",
+                key.check
+            ))));
+        }
+        None => {}
+    }
+    Ok(Ok(Outcome::Brought))
+}
+
+async fn state(client: &mut Conn, schema: &str) -> Result<(String, Option<String>), Error> {
+    let row = client.query_first(of(STATE, schema)).await?;
+    Ok(row.unwrap_or_default())
+}
+
+/// Whether what follows is in no binary log: there is none, or the session leaves it.
+async fn leave_out_of_binary_log(client: &mut Conn) -> Result<bool, Error> {
+    /// A privilege is missing.
+    const DENIED: u16 = 1227;
+    let is_on: Option<bool> = client.query_first("SELECT @@GLOBAL.log_bin").await?;
+    if is_on == Some(false) {
+        return Ok(true);
+    }
+    match client.query_drop("SET SESSION sql_log_bin = 0").await {
+        Err(Error::Server(error)) if error.code == DENIED => Ok(false),
+        other => other.map(|()| true),
+    }
+}
+
+async fn put(client: &mut Conn, schema: &str, key: &DatabaseKey) -> Result<(), Error> {
+    // The second words of a round go behind the first ones.
+    let (pairs, _) = key.round_keys.as_chunks::<2>();
+    let packed = pairs.iter().map(|[x, y]| (x | y << 16).cast_unsigned());
+    let packed: Zeroizing<Vec<u64>> = Zeroizing::new(packed.collect());
+    let each = |text: fn(usize) -> String| {
+        let all: Vec<_> = (1..=packed.len()).map(text).collect();
+        all.join(", ")
+    };
+    let masks = each(|i| format!("@randflake_{i} = CONV(HEX(RANDOM_BYTES(8)), 16, 10)"));
+    client.query_drop(format!("SET {masks}")).await?;
+    let masks = each(|i| format!("@randflake_{i}"));
+    let masks: Option<String> = client
+        .query_first(format!("SELECT CONCAT_WS(' ', {masks})"))
+        .await?;
+    let masks = Zeroizing::new(masks.unwrap_or_default());
+    let masks = masks.split(' ').filter_map(|mask| mask.parse::<u64>().ok());
+    let masked = zip(&*packed, masks).map(|(key, mask)| Value::UInt(key ^ mask));
+    let check = Value::from(key.check.as_str());
+    let values: Vec<_> = core::iter::once(check).chain(masked).collect();
+    let columns = each(|i| format!("k{i}"));
+    let unmasked = each(|i| format!("? ^ CAST(@randflake_{i} AS UNSIGNED)"));
+    let insert =
+        format!("INSERT INTO `{schema}`.`key` (check_value, {columns}) VALUES (?, {unmasked})");
+    client.exec_drop(insert, Params::Positional(values)).await?;
+    let forgotten = each(|i| format!("@randflake_{i} = NULL"));
+    client.query_drop(format!("SET {forgotten}")).await
+}
+
+/// The statement for a database, whose name needs no quotes in it.
+fn of(statement: &str, schema: &str) -> String {
+    fill(statement, &[("schema", schema.to_owned())])
+}

@@ -1,0 +1,73 @@
+//! DuckDB, by its Python package.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::layouts::{Sample, all};
+use crate::user::{KEY, User};
+
+/// Runs the script in a folder with the files that it reads. It fails by an exit status.
+#[track_caller]
+fn python(script: &str, user: &User) {
+    let mut command = Command::new(harness::program("RANDFLAKE_DUCKDB_PYTHON"));
+    let output = command
+        .args(["-c", script])
+        .current_dir(user.path(""))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+fn printed(user: &User, arguments: &[&str]) -> String {
+    user.run(&[&["sql", "duckdb"], arguments].concat()).ok()
+}
+
+#[test]
+fn every_layout_reads_as_in_core() {
+    let user = User::new();
+    let layouts: Vec<_> = all().iter().map(|sample| expected(&user, sample)).collect();
+    fs::write(user.path("layouts.json"), json!(layouts).to_string()).unwrap();
+    user.write_key("key", KEY);
+    python(include_str!("duckdb/layouts.py"), &user);
+}
+
+/// What core says of the sample.
+fn expected(user: &User, sample: &Sample) -> Value {
+    let of_fields = sample.spec().fields().bit_fields().into_iter();
+    let of_fields = of_fields.filter(|field| field.bits > 0);
+    let bits = of_fields.fold(0, |bits, field| bits | field.max() << field.shift);
+    let rows = sample.raws.iter().zip(sample.ids()).map(|(raw, id)| {
+        let parts = sample.codec.inspect(id);
+        json!([
+            id.to_i64(),
+            raw.cast_signed(),
+            id.to_string(),
+            sample.spec().unix_ms(parts.tick),
+            parts.node_id,
+            parts.sequence,
+            (raw & bits).cast_signed()
+        ])
+    });
+    json!({
+        "layout": sample.layout,
+        "encrypted": sample.is_encrypted(),
+        "sql": printed(user, &["--layout", &sample.layout, "--schema", "s"]),
+        "rows": rows.collect::<Vec<_>>(),
+    })
+}
+
+#[test]
+fn reference_ids_are_read_and_bad_input_is_refused() {
+    let user = User::new();
+    let arguments = ["--namespace", "orders", "--layout", "randflake"];
+    fs::write(user.path("orders.sql"), printed(&user, &arguments)).unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../randflake-core/tests/vectors");
+    for file in ["reference.json", "randflake.json"] {
+        fs::copy(path.join(file), user.path(file)).unwrap();
+    }
+    python(include_str!("duckdb/orders.py"), &user);
+}

@@ -1,0 +1,71 @@
+import datetime
+import json
+
+import duckdb
+
+db = duckdb.connect()
+db.execute(open("orders.sql").read())
+
+
+def refused(statement, reason):
+    try:
+        answer = db.execute(statement.replace("ids.", "randflake_orders.")).fetchall()
+    except duckdb.Error as error:
+        assert reason in str(error), (statement, error)
+    else:
+        raise AssertionError((statement, answer))
+
+
+refused("SELECT ids.decrypt(1)", "no key")
+refused("SELECT ids.compose(DATE '2025-01-01', 0, 0)", "no key")
+
+count = 0
+for file in ["reference.json", "randflake.json"]:
+    for vector in json.load(open(file)):
+        secret = vector["secret"]
+        db.execute("SET VARIABLE randflake_orders_key = randflake_orders.key_of($secret)", {"secret": secret})
+        id = int(vector["encrypted_id"])
+        raw = int(vector["raw_id"])
+        for number in [f"({id})::BIGINT", f"{id % 2**64}::UBIGINT"]:
+            found = db.execute(
+                f"""SELECT i.decrypt(n), i.id_to_text(n), i.id_time(n), i.id_node(n), i.id_sequence(n)
+                FROM (SELECT {number} AS n)""".replace("i.", "randflake_orders.")
+            ).fetchone()
+            time = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=vector["timestamp"])
+            signed = raw - 2**64 if raw >= 2**63 else raw
+            fields = (vector["node_id"], vector["sequence"])
+            assert found == (signed, vector["encoded_id"], time, *fields), (vector, found)
+        count += 1
+assert count > 10, count
+
+for statement, reason in [
+    ("ids.decrypt(1.5)", "this is a DECIMAL"),
+    ("ids.decrypt(1e18)", "this is a DOUBLE"),
+    ("ids.decrypt('12')", "this is a VARCHAR"),
+    ("ids.decrypt(18446744073709551616)", "an id has 64 bits"),
+    ("ids.id_from_text('')", "it is empty"),
+    ("ids.id_from_text('3VGOE')", "only 0-9 and a-v are allowed"),
+    ("ids.id_from_text('03vgoe')", "it begins with a zero"),
+    ("ids.id_from_text('g000000000000')", "more than 64 bits"),
+    ("ids.id_from_text('3vgoe12ccb8gh0')", "at most 13 characters"),
+    ("ids.compose(NULL::TIMESTAMP, 0, 0)", "is NULL"),
+    ("ids.compose(DATE '2024-01-01', 0, 0)", "the time is out of range: 2024-10-27T03:33:20Z"),
+    ("ids.compose(DATE '2059-01-01', 0, 0)", "the time is out of range"),
+    ("ids.compose(DATE '2025-01-01', 131072, 0)", "0 to 131071 is allowed"),
+    ("ids.compose(DATE '2025-01-01', 0, -1)", "0 to 131071 is allowed"),
+    ("ids.raw_ranges(DATE '2025-01-01', DATE '2025-01-01')", "ends before it begins"),
+    ("ids.raw_ranges(DATE '2025-01-01', DATE '2059-01-01')", "not within"),
+    ("ids.raw_first(DATE '2041-01-01', DATE '2042-01-01')", "become negative"),
+    ("ids.key_of('abc')", "a key is 32 hex digits"),
+]:
+    refused(f"SELECT {statement}", reason)
+
+ranges = db.execute(
+    """SELECT count(*) FROM range(0, 60) t(m)
+    JOIN (SELECT unnest(randflake_orders.raw_ranges(TIMESTAMP '2041-10-31 22:00', TIMESTAMP '2041-10-31 22:30'),
+        recursive := true)) r
+    ON randflake_orders.compose_raw(TIMESTAMP '2041-10-31 22:00' + to_minutes(m), 0, 0) BETWEEN r.first AND r.last"""
+).fetchone()[0]
+assert ranges == 30, ranges
+nulls = db.execute("SELECT i.decrypt(NULL), i.id_time(NULL), i.id_to_text(NULL)".replace("i.", "randflake_orders."))
+assert nulls.fetchone() == (None, None, None)

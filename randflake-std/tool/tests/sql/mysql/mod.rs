@@ -1,0 +1,95 @@
+//! MariaDB, and whatever server of the kind the environment names.
+
+mod fields;
+mod plans;
+mod rights;
+mod secrecy;
+
+use harness::mariadb::{Client, MariadbServer};
+
+use crate::user::{Answer, User};
+
+/// A server, and somebody who runs the tool.
+struct Database {
+    server: MariadbServer,
+    user: User,
+}
+
+impl Database {
+    fn start() -> Self {
+        Self::start_with(&[])
+    }
+
+    fn start_with(settings: &[&str]) -> Self {
+        Self {
+            server: MariadbServer::start_with(settings),
+            user: User::new(),
+        }
+    }
+
+    fn client(&self) -> Client {
+        self.server.client(None)
+    }
+
+    fn printed(&self, arguments: &[&str]) -> String {
+        let arguments = [&["sql", "mysql"], arguments].concat();
+        self.user.run(&arguments).ok()
+    }
+
+    /// Runs what `sql mysql` prints, as root.
+    fn install(&self, arguments: &[&str]) -> Client {
+        let mut client = self.client();
+        run(&mut client, &self.printed(arguments)).unwrap();
+        client
+    }
+
+    /// Brings the key of the published example.
+    fn bring_key(&self, arguments: &[&str]) -> Answer {
+        self.bring_key_as("root", arguments)
+    }
+
+    fn bring_key_as(&self, user: &str, arguments: &[&str]) -> Answer {
+        let url = format!(
+            "mysql://{user}@127.0.0.1:{}/information_schema",
+            self.server.port
+        );
+        let arguments = [&["sql", "key", "--database", &url], arguments].concat();
+        self.user.run_keyed(&arguments)
+    }
+
+    /// With the database `randflake_orders` of encrypted ids, and its key.
+    fn with_orders(settings: &[&str]) -> (Self, Client) {
+        let database = Self::start_with(settings);
+        let client = database.install(&["--namespace", "orders", "--layout", "randflake"]);
+        database.bring_key(&["--namespace", "orders"]).ok();
+        (database, client)
+    }
+}
+
+/// Runs a file as the client of MySQL does, to its first error.
+fn run(client: &mut Client, file: &str) -> Result<(), String> {
+    let mut delimiter = ";";
+    let mut statement = String::new();
+    for line in file.lines().filter(|line| !line.starts_with("--")) {
+        if let Some(other) = line.strip_prefix("DELIMITER ") {
+            delimiter = if other == ";" { ";" } else { "//" };
+            continue;
+        }
+        statement += line;
+        statement += "\n";
+        if let Some(whole) = statement.trim_end().strip_suffix(delimiter) {
+            client
+                .query_drop(whole)
+                .map_err(|error| error.to_string())?;
+            statement.clear();
+        }
+    }
+    assert_eq!(statement.trim(), "", "it ends within a statement");
+    Ok(())
+}
+
+/// What the server says of a statement that fails.
+#[track_caller]
+fn refusal(client: &mut Client, statement: &str) -> String {
+    client.query_drop(statement).unwrap_err().to_string()
+}

@@ -1,0 +1,51 @@
+//! Which conditions use an index, and what a range finds.
+
+use super::Database;
+
+/// Of 2,000 rows.
+const ROWS: &str = "
+    INSERT INTO shop.orders SELECT randflake_orders.compose_raw('2041-10-31' + INTERVAL seq MINUTE, 42, 0)
+    FROM seq_1_to_2000";
+
+#[test]
+fn a_public_id_and_a_range_of_times_are_found_by_the_index() {
+    let (_database, mut client) = Database::with_orders(&[]);
+    for statement in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.orders (raw BIGINT PRIMARY KEY)",
+        ROWS,
+        "ANALYZE TABLE shop.orders",
+    ] {
+        client.query_drop(statement).unwrap();
+    }
+    let id: Option<i64> = client
+        .query_first("SELECT randflake_orders.encrypt(raw) FROM shop.orders LIMIT 1")
+        .unwrap();
+    let by_id = format!("raw = randflake_orders.decrypt({})", id.unwrap());
+    let in_an_hour = "raw BETWEEN randflake_orders.raw_first('2041-11-01', '2041-11-01 01:00') \
+                   AND randflake_orders.raw_last('2041-11-01', '2041-11-01 01:00')";
+    for (condition, kind, count) in [(by_id.as_str(), "const", 1), (in_an_hour, "range", 60)] {
+        let rows = format!("FROM shop.orders WHERE {condition}");
+        let found: Option<u64> = client
+            .query_first(format!("SELECT COUNT(*) {rows}"))
+            .unwrap();
+        assert_eq!(found, Some(count), "{condition}");
+        let plan: Option<String> = client
+            .query_first(format!("EXPLAIN FORMAT=JSON SELECT raw {rows}"))
+            .unwrap();
+        let plan = plan.unwrap();
+        assert!(
+            plan.contains(&format!("\"access_type\": \"{kind}\"")),
+            "{condition}: {plan}"
+        );
+    }
+    // Over the day when raw ids become negative: 2041-10-31T22:21:52Z.
+    let both: Option<u64> = client
+        .query_first(
+            "SELECT COUNT(*) FROM JSON_TABLE(randflake_orders.raw_ranges('2041-10-31 22:00', '2041-10-31 23:00'), '$[*]' \
+             COLUMNS (first BIGINT PATH '$[0]', last BIGINT PATH '$[1]')) AS r \
+             JOIN shop.orders AS o ON o.raw BETWEEN r.first AND r.last",
+        )
+        .unwrap();
+    assert_eq!(both, Some(60));
+}

@@ -1,0 +1,90 @@
+//! Where the key is, and where it is not.
+
+use std::fs;
+use std::path::Path;
+
+use super::Database;
+use crate::user::KEY;
+
+/// Everything that a server may log.
+const LOGS: [&str; 8] = [
+    "--log-bin=binary",
+    "--server-id=1",
+    "--general-log=1",
+    "--general-log-file=general.log",
+    "--slow-query-log=1",
+    "--slow-query-log-file=slow.log",
+    "--long-query-time=0",
+    "--performance-schema=ON",
+];
+
+/// The logs' bytes, of names that begin so.
+fn logged(data: &Path, name: &str) -> Vec<u8> {
+    let files = fs::read_dir(data).unwrap().map(|file| file.unwrap().path());
+    let named = files.filter(|path| {
+        path.file_name()
+            .unwrap()
+            .to_str()
+            .unwrap()
+            .starts_with(name)
+    });
+    named.flat_map(|path| fs::read(path).unwrap()).collect()
+}
+
+fn has(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[test]
+fn the_key_is_in_no_log() {
+    let (database, mut client) = Database::with_orders(&LOGS);
+    let columns: Vec<_> = (1..=25).map(|i| format!("k{i}")).collect();
+    let keys = columns.iter().map(|column| {
+        let question = format!("SELECT {column} FROM randflake_orders.`key`");
+        client.query_first::<u64>(question).unwrap().unwrap()
+    });
+    let keys: Vec<u64> = keys.collect();
+    let shapes = |key: &u64| {
+        let secret = KEY.as_bytes().to_vec();
+        [
+            key.to_string().into_bytes(),
+            key.to_le_bytes().to_vec(),
+            secret,
+        ]
+    };
+    let shapes: Vec<Vec<u8>> = keys.iter().flat_map(shapes).collect();
+    client.query_drop("FLUSH LOGS").unwrap();
+    let data = database.server.server.folder().join("data");
+    for (log, known) in [
+        ("general.log", "INSERT INTO `randflake_orders`.`key`"),
+        ("slow.log", "INSERT INTO `randflake_orders`.`key`"),
+        ("binary.", "FUNCTION"),
+    ] {
+        let bytes = logged(&data, log);
+        // The log was written.
+        assert!(has(&bytes, known.as_bytes()), "{log}");
+        assert!(!shapes.iter().any(|shape| has(&bytes, shape)), "{log}");
+    }
+    let inserted = |bytes: &[u8]| shapes.iter().any(|shape| has(bytes, shape));
+    for table in [
+        "events_statements_history_long",
+        "events_statements_history",
+    ] {
+        let texts: Vec<Option<String>> = client
+            .query(&format!("SELECT SQL_TEXT FROM performance_schema.{table}"))
+            .unwrap();
+        let texts: Vec<_> = texts.into_iter().flatten().collect();
+        assert!(!inserted(texts.join("\n").as_bytes()), "{table}");
+    }
+
+    // Where it is told to let replicas have it, they do: the comparison above can fail.
+    client
+        .query_drop("DELETE FROM randflake_orders.`key`")
+        .unwrap();
+    client.query_drop("SET GLOBAL binlog_format = ROW").unwrap();
+    database
+        .bring_key(&["--namespace", "orders", "--published"])
+        .ok();
+    client.query_drop("FLUSH LOGS").unwrap();
+    assert!(inserted(&logged(&data, "binary.")));
+}

@@ -1,0 +1,25 @@
+//! DuckDB: its macros, in a virtual environment with its Python package.
+
+use crate::matrix::separate_test;
+use crate::report::Report;
+use crate::setup::Need;
+use crate::tools::PYTHON;
+use crate::venv::Venv;
+
+const DUCKDB: &str = "duckdb==2.0.0";
+
+pub(super) fn needs() -> Vec<Need> {
+    vec![Need::Tool(&PYTHON)]
+}
+
+pub(super) fn run(report: &mut Report) {
+    let what = "macros in DuckDB";
+    let Some(venv) = Venv::with(report, "duckdb", what, &[DUCKDB]) else {
+        return;
+    };
+    let mut command = separate_test("sql");
+    command
+        .env("RANDFLAKE_DUCKDB_PYTHON", venv.program("python"))
+        .args(["--", "duckdb::"]);
+    report.tests(what, &mut command);
+}
