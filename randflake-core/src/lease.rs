@@ -96,10 +96,11 @@ impl<L: AnyLayout> Lease<L> {
     /// other words are; otherwise as for [`new`](Lease::new).
     #[inline]
     pub fn from_words(layout: L, words: [u32; 4]) -> Result<Self, LeaseError> {
-        if [[u32::MAX; 4], [0; 4]].contains(&words) {
+        let [node_id, start, end, found] = words;
+        // Not a comparison of arrays, which would be a call of `memcmp`.
+        if node_id & start & end & found == u32::MAX || node_id | start | end | found == 0 {
             return Err(LeaseError::NotProvisioned);
         }
-        let [node_id, start, end, found] = words;
         if found != Self::GRANT_VERSION {
             return Err(LeaseError::GrantVersion { found });
         }

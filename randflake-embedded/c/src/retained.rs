@@ -13,24 +13,22 @@ struct Words(NonNull<u32>);
 
 impl RetainedMemory for Words {
     fn read(&self) -> Option<[u32; 5]> {
-        let mut words = [0; 5];
-        let mut from = self.0.as_ptr();
-        for word in &mut words {
-            // Volatile: registers of the chip, or RAM that another boot has written.
-            // SAFETY: the header asks for five words.
-            *word = unsafe { from.read_volatile() };
-            from = from.wrapping_add(1);
-        }
-        Some(words)
+        // Volatile: registers of the chip, or RAM that another boot has written. One by one, as loops over arrays would
+        // call `memcpy` and `memset`.
+        // SAFETY: the header asks for five words.
+        let word = |at| unsafe { self.0.as_ptr().wrapping_add(at).read_volatile() };
+        Some([word(0), word(1), word(2), word(3), word(4)])
     }
 
     fn write(&mut self, words: [u32; 5]) {
-        let mut to = self.0.as_ptr();
-        for word in words {
-            // SAFETY: the header asks for five words.
-            unsafe { to.write_volatile(word) };
-            to = to.wrapping_add(1);
-        }
+        // SAFETY: as for `read`.
+        let put = |at, word| unsafe { self.0.as_ptr().wrapping_add(at).write_volatile(word) };
+        let [node_id, low, high, ticks, check] = words;
+        put(0, node_id);
+        put(1, low);
+        put(2, high);
+        put(3, ticks);
+        put(4, check);
     }
 }
 

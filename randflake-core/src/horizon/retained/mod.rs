@@ -129,7 +129,9 @@ impl<L: Layout, S> Blocks<L, S> {
         let words = memory.read();
         memory.write(EMPTY);
         // Registers that are locked against writes would give the same block at the next wake.
-        if memory.read() != Some(EMPTY) {
+        let [node_id, low, high, ticks, check] = memory.read()?;
+        // Not a comparison of arrays, which would be a call of `memcmp`.
+        if node_id | low | high | ticks | check != 0 {
             return None;
         }
         let (node_id, start, ticks) = decode(words?)?;
