@@ -181,6 +181,40 @@ fn rows_are_found_by_their_key() {
     }
 }
 
+/// The statements of the guide on a table of raw ids, with a value for each parameter.
+#[test]
+fn the_guide_is_true() {
+    const GUIDE: &str = include_str!("../../../docs/sql.md");
+    let (_, chapter) = GUIDE.split_once("### A table of raw ids").unwrap();
+    let blocks = chapter.split("```sql\n").skip(1);
+    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
+    let mut statements = blocks.collect::<String>();
+    for (parameter, value) in [
+        (":ids", "'[4594531474933654033]'"),
+        (":id", "4594531474933654033"),
+        (":item", "'tea'"),
+        (":from", "'2024-12-09'"),
+        (":to", "'2024-12-10'"),
+        // The last statements ask for what the first ones made.
+        ("DELETE", "EXPLAIN DELETE"),
+        ("2026-11-01", "2024-12-01"),
+        ("2026-12-01", "2025-01-01"),
+    ] {
+        statements = statements.replace(parameter, value);
+    }
+    let key = KeyFile::new("guide", SECRET, 0o600);
+    let found = output(shell(), None, Some(&key), &[statements]);
+    assert_eq!(lines(&found.stderr), [""; 0]);
+    let found = lines(&found.stdout);
+    let rows: Vec<_> = found.iter().filter(|line| line.contains("tea")).collect();
+    let id = "4594531474933654033";
+    // By its id, in a list, in a month, by the view, and in a day; and the insert returns the id.
+    let expected = ["tea", "tea"].map(str::to_owned).to_vec();
+    let expected = [expected, vec![format!("{id}|tea"); 3]].concat();
+    assert_eq!(rows, expected.iter().collect::<Vec<_>>(), "{found:?}");
+    assert_eq!(found[0], id);
+}
+
 #[test]
 fn the_check_value_is_that_of_the_tool() {
     let key = KeyFile::new("check", SECRET, 0o600);
