@@ -141,6 +141,8 @@ impl TableArgs {
                 ColumnChoice {
                     column,
                     has_header: !self.no_header,
+                    // What adds no columns replaces the ids.
+                    is_replaced: added.is_empty(),
                     added,
                 },
                 delimiter,

@@ -21,7 +21,7 @@ pub(super) struct Row {
     pub(super) text: Range<usize>,
     /// Start of the next row. What is between is the end of this one: a line ending, and of an object its brace.
     pub(super) next: usize,
-    /// The cell of the id as it is written, with its quotes.
+    /// The cell of the id as it is written, with its quotes; empty where nobody asks for it.
     pub(super) cell: Range<usize>,
     pub(super) content: Content,
 }

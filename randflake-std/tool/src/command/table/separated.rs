@@ -17,6 +17,8 @@ pub(super) struct ColumnChoice {
     /// Its name, or its number.
     pub(super) column: String,
     pub(super) has_header: bool,
+    /// Whether its cells are written anew, so that their places are looked for.
+    pub(super) is_replaced: bool,
     /// Names that the header must not have yet.
     pub(super) added: Vec<String>,
 }
@@ -90,22 +92,28 @@ impl Separated {
         &self.cells[start..self.ends[index]]
     }
 
-    /// Where a cell is in the bytes of its row, with its quotes.
-    fn place(&mut self, row: &[u8], index: usize) -> Range<usize> {
+    /// Where the cell of the id is in the bytes of its row, with its quotes.
+    fn place(&mut self, row: &[u8], shape: Shape) -> Range<usize> {
+        let Shape { width, column } = shape;
         let mark = if row.starts_with(BYTE_ORDER_MARK) {
             BYTE_ORDER_MARK.len()
         } else {
             0
         };
-        let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        // Without quotes before its end, only separators are between the cells.
-        let place = mark + start + index..mark + self.ends[index] + index;
-        if !self.has_quotes || !row[..place.end].contains(&b'"') {
-            return place;
+        let len = self.cell(column).len();
+        // Where no quotes are on one side of it, only the cells and their separators are.
+        let end = mark + self.ends[column] + column;
+        if !self.has_quotes || !row[..end].contains(&b'"') {
+            return end - len..end;
+        }
+        let behind = self.ends[width - 1] - self.ends[column] + (width - 1 - column);
+        let end = row.len() - behind;
+        if !row[end - len..].contains(&b'"') {
+            return end - len..end;
         }
         self.field_reader.reset();
         let (mut place, mut output) = (0..0, [0; 256]);
-        for _ in 0..=index {
+        for _ in 0..=column {
             place.start = place.end;
             loop {
                 let (result, len, _) = self.field_reader.read_field(&row[place.end..], &mut output);
@@ -115,8 +123,9 @@ impl Separated {
                 }
             }
         }
-        // Its separator, or the first byte of the line ending.
-        place.start.max(mark)..place.end - 1
+        // The last cell has no separator behind it.
+        let separator = usize::from(column + 1 < width);
+        place.start.max(mark)..place.end - separator
     }
 
     /// The shape of the table, by its first row.
@@ -226,7 +235,8 @@ impl Split for Separated {
             let content = self.content(shape, width);
             let cell = match content {
                 Content::BadRow(_) => 0..0,
-                _ => self.place(&rest[..len], shape.column),
+                _ if !self.choice.is_replaced => 0..0,
+                _ => self.place(&bytes[start..end], shape),
             };
             row(cell, content)
         }))
