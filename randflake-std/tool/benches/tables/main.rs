@@ -109,6 +109,10 @@ fn measure(rows: u64, is_ordered: bool) {
 }
 
 /// Seconds and peak memory in KiB of a command.
+#[expect(
+    clippy::zombie_processes,
+    reason = "`wait4` waits for it, and says what it took"
+)]
 fn run(input: &PathBuf, output: &PathBuf, line: &str) -> (f64, f64) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
     command

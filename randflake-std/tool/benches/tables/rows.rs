@@ -53,9 +53,10 @@ impl Ids {
     }
 
     fn id(&mut self, row: u64) -> i64 {
-        let second = match self.is_ordered {
-            true => row * SECONDS_OF_A_YEAR / self.total,
-            false => self.random.u64(..SECONDS_OF_A_YEAR),
+        let second = if self.is_ordered {
+            row * SECONDS_OF_A_YEAR / self.total
+        } else {
+            self.random.u64(..SECONDS_OF_A_YEAR)
         };
         let spec = Randflake::SPEC;
         let parts = Parts {

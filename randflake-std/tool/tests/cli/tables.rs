@@ -1,5 +1,6 @@
 //! Tables: CSV, tab-separated values and JSON lines
 
+use core::fmt::Write as _;
 use std::io::{Read, Write as _};
 
 use crate::user::{Answer, User, words};
@@ -404,9 +405,9 @@ fn long_tables_are_those_of_their_rows() {
             _ => "\"\"\r\n,".repeat(usize::try_from(row % 7).unwrap()),
         };
         let cells = format!("{id},\"{note}\"");
-        table += &format!("{cells}\n");
+        writeln!(table, "{cells}").unwrap();
         let text = randflake_std::Id::from_i64(id).to_text();
-        expected += &format!("{cells},{text}\n");
+        writeln!(expected, "{cells},{text}").unwrap();
     }
     let line = "inspect --csv --column id --from int --columns text";
     assert!(on(&table, line).ok() == expected);

@@ -1,5 +1,6 @@
 //! The function of `docs/data.md` that decodes ids in a notebook, with numpy and pandas.
 
+use core::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -57,9 +58,9 @@ for time, node, sequence in zip(table['time'], table['node'], table['sequence'])
     for _ in 0..40_000 {
         let parts = random.parts();
         let id = secret.codec.compose(parts).unwrap();
-        input += &format!("{}\n", id.to_i64());
+        writeln!(input, "{}", id.to_i64()).unwrap();
         let seconds = Randflake::SPEC.unix_ms(parts.tick) / 1_000;
-        expected += &format!("{seconds} {} {}\n", parts.node_id, parts.sequence);
+        writeln!(expected, "{seconds} {} {}", parts.node_id, parts.sequence).unwrap();
     }
     assert!(run(&program(CALLS), &input) == expected);
 }
@@ -79,11 +80,12 @@ print('\\n'.join(map(str, decrypt(ids, secret))))
     let numbers: Vec<u64> = (0..1_000 * LAYOUTS.len()).map(|_| random.next()).collect();
     let lines = numbers
         .iter()
-        .map(|number| format!("{}\n", number.cast_signed()));
-    let input = format!("{}\n{}", secret.hex, lines.collect::<String>());
+        .map(|number| number.cast_signed().to_string());
+    let input = format!("{}\n{}", secret.hex, lines.collect::<Vec<_>>().join("\n"));
     let raws = numbers.iter().map(|number| {
         let raw = secret.codec.raw(Id::from_u64(*number));
-        format!("{raw}\n")
+        raw.to_string()
     });
-    assert!(run(&program(CALLS), &input) == raws.collect::<String>());
+    let told = run(&program(CALLS), &input);
+    assert!(told.lines().eq(raws));
 }
