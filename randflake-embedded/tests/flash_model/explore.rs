@@ -153,9 +153,9 @@ fn provisioned<D: Design, const SLOTS: usize>(world: &World) -> State {
             .await
             .expect("blank flash opens");
         for _ in 0..raises {
-            let raised = store.raise(store.unix_s() + GAP).await;
+            let outcome = store.raise(store.unix_s() + GAP).await;
             assert!(
-                raised.is_ok(),
+                outcome.is_ok(),
                 "the first choice is that nothing goes wrong"
             );
         }

@@ -302,7 +302,9 @@ mod tests {
     #[test]
     fn a_value_is_used_once_at_a_time_and_for_its_owner_alone() {
         let owners = [PerThread::new(), PerThread::new()];
-        owners.each_ref().map(|owner| hand_out(owner, 1));
+        for owner in &owners {
+            hand_out(owner, 1);
+        }
         owners[0].with(|_| {
             assert_eq!(owners[0].with(|_| ()), None);
             hand_out(&owners[1], 1);

@@ -79,8 +79,8 @@ pub(crate) fn of(inputs: &Inputs) -> Vec<i64> {
     let (ttl, latest_end) = (number(inputs.ttl), number(inputs.latest_end));
     [
         row(rules::acquire(&view, &acquisition, &caller)),
-        lost(rules::renew(&view, &leases, ttl, &caller)),
-        lost(rules::release(&view, &leases, &caller)),
+        lost(&rules::renew(&view, &leases, ttl, &caller)),
+        lost(&rules::release(&view, &leases, &caller)),
         row(rules::create(&view, &caller)),
         row(rules::reopen(&view, &caller)),
         row(rules::quarantine(&view, &caller)),
@@ -104,7 +104,7 @@ fn row<T>(decision: Decision<T>) -> Vec<i64> {
 }
 
 /// Of a renewal or a release: the one lease's loss, if it has one.
-fn lost(decision: Decision<Vec<Result<NodeRecord, Loss>>>) -> Vec<i64> {
+fn lost(decision: &Decision<Vec<Result<NodeRecord, Loss>>>) -> Vec<i64> {
     let code = match decision.answer.as_deref() {
         Err(error) => refusal(error),
         Ok([Ok(_)]) => 0,

@@ -49,6 +49,7 @@ columns! {
 
 impl Inputs {
     /// Small numbers around the present tick, so that each comparison is often at its edge.
+    #[expect(clippy::too_many_lines, reason = "a line or more for each column")]
     pub(crate) fn random(random: &mut fastrand::Rng) -> Self {
         let tick_ms = TICKS_MS[random.usize(..TICKS_MS.len())];
         let last = 1_i64 << TICK_BITS;

@@ -3,7 +3,11 @@
 //! Each row is a view, a caller and a request, taken at random but close to where the rules decide, and for each operation
 //! its answer and its change. First comes a line with the names of the columns; then each row, all columns as `i64`.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod answers;
 mod inputs;

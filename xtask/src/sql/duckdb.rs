@@ -1,4 +1,4 @@
-//! DuckDB: its macros, in a virtual environment with its Python package.
+//! `DuckDB`: its macros, in a virtual environment with its Python package.
 
 use crate::matrix::separate_test;
 use crate::report::Report;

@@ -1,4 +1,4 @@
-//! DuckDB, by its Python package.
+//! `DuckDB`, by its Python package.
 
 use std::fs;
 use std::path::Path;
