@@ -30,8 +30,8 @@ pub use lifetime::lifetime_s;
 ///
 /// A word that a cut left torn may read as anything at each read, or fail to be read. With three pages, what was
 /// answered stays through any two raises in a row without an answer, with any number of faults in each: cuts, errors,
-/// futures that are dropped, beside one dead cell. If each of them has one fault, as with power cuts alone, through any
-/// four. Each answered raise begins the count again. The design's document of this crate has the proof.
+/// futures that are dropped, beside one dead cell. If power cuts alone end them, through any four. Each answered raise begins
+/// the count again. The design's document of this crate has the proof.
 ///
 /// If the driver fails to read an intact word, the horizon may fall, so the driver must retry by itself.
 ///

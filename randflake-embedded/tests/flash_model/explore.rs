@@ -234,9 +234,6 @@ fn boot<D: Design, const SLOTS: usize>(
             let way = run
                 .choices
                 .one_of(ways.len() + usize::from(erases_ahead) + 1);
-            if run.world.one_fault_each {
-                run.failures.set(run.world.failures);
-            }
             let failures = run.failures.get();
             let is_answered = match ways.get(way) {
                 Some(to) => {

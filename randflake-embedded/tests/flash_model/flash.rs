@@ -31,8 +31,6 @@ pub(crate) struct World {
     pub(crate) unreadable: bool,
     /// How many operations in a boot fail, or have their future dropped, while there is power.
     pub(crate) failures: u32,
-    /// Whether these are of each raise instead, and a cut is one of them.
-    pub(crate) one_fault_each: bool,
     /// How many firm bits change while there is no power, in all boots together.
     pub(crate) lost_bits: u32,
     /// Whether it is no fault to refuse, at a boot or at a raise: no ids are issued.
@@ -238,9 +236,7 @@ impl<const SLOTS: usize> Flash<'_, SLOTS> {
 
     /// How the next write or erase ends.
     fn end(&self) -> End {
-        let world = self.run.world;
-        let may_be_cut = !world.one_fault_each || self.run.failures.get() == world.failures;
-        if may_be_cut && self.run.choices.one_of(2) == 1 {
+        if self.run.choices.one_of(2) == 1 {
             self.run.is_off.set(true);
             return End::Cut;
         }

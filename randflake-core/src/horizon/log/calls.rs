@@ -189,8 +189,7 @@ macro_rules! calls {
                     }
                 }
                 let erased = flash.erase(page)$($wait)*;
-                // From here on this page is touched, and left if anything fails. Not if the future was dropped in the erase: a
-                // boot with one fault in each raise leaves no more pages torn than cuts do.
+                // From here on this page is touched, and left if anything fails.
                 self.next = page;
                 erased?;
                 Self::$write(flash, page, record)$($wait)*?;
