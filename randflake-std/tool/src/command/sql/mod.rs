@@ -2,6 +2,10 @@
 
 mod duckdb;
 mod expressions;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod key;
+#[cfg(not(any(feature = "mysql", feature = "postgres")))]
+#[path = "no_key.rs"]
 mod key;
 mod mysql;
 mod partitions;
