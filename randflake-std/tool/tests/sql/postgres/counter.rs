@@ -1,5 +1,6 @@
 //! Ids that the database makes.
 
+use postgres::Client;
 use randflake_std::Secret;
 
 use super::{Database, refusal};
@@ -71,4 +72,34 @@ fn ids_are_those_of_an_encrypted_segment() {
         refused.starts_with("nextval: reached maximum value of sequence"),
         "{refused}"
     );
+}
+
+/// As the guide says it: what a backup has not, is issued again, unless somebody skips it.
+#[test]
+fn a_restored_counter_goes_on_where_its_backup_was() {
+    let database = Database::start();
+    let mut client = database.install(&["--namespace", "invoices", "--counter"]);
+    database.bring_key("invoices").ok();
+    let insert = "INSERT INTO invoices DEFAULT VALUES RETURNING id";
+    let check = "SELECT max(randflake_invoices.decrypt(id)) <= (SELECT last_value FROM randflake_invoices.number) FROM invoices";
+    let next = |client: &mut Client| client.query_one(insert, &[]).unwrap().get::<_, i64>(0);
+    let is_not_behind =
+        |client: &mut Client| client.query_one(check, &[]).unwrap().get::<_, bool>(0);
+    client
+        .batch_execute("CREATE TABLE invoices (id bigint PRIMARY KEY DEFAULT randflake_invoices.next_id('invoices'))")
+        .unwrap();
+    next(&mut client);
+    assert!(is_not_behind(&mut client));
+    let backup = database.dump(&[]);
+    let after_it = [0; 3].map(|_| next(&mut client));
+
+    let mut copy = database.restore(&backup, "copy");
+    assert_eq!(next(&mut copy), after_it[0]);
+    copy.batch_execute("SELECT setval('randflake_invoices.number', 1)")
+        .unwrap();
+    assert!(!is_not_behind(&mut copy));
+    let skip = "SELECT setval('randflake_invoices.number', last_value + 1000000) > 0 FROM randflake_invoices.number";
+    copy.batch_execute(skip).unwrap();
+    assert!(is_not_behind(&mut copy));
+    assert!(!after_it.contains(&next(&mut copy)));
 }

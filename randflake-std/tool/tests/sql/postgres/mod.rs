@@ -7,6 +7,10 @@ mod ranges;
 mod rights;
 mod secrecy;
 
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
 use harness::postgres::PostgresServer;
 use postgres::{Client, NoTls};
 
@@ -76,6 +80,35 @@ impl Database {
         database.bring_key("orders").ok();
         (database, client)
     }
+
+    /// What `pg_dump` writes of the database.
+    fn dump(&self, arguments: &[&str]) -> String {
+        let url = self.server.url("postgres");
+        let dumped = program("pg_dump").args(arguments).arg(url).output();
+        let dumped = dumped.unwrap();
+        assert!(dumped.status.success(), "{dumped:?}");
+        String::from_utf8(dumped.stdout).unwrap()
+    }
+
+    /// Restores a dump as another database.
+    fn restore(&self, dump: &str, name: &str) -> Client {
+        let create = format!("CREATE DATABASE {name}");
+        self.client().batch_execute(&create).unwrap();
+        let script = self.user.path("dump.sql");
+        fs::write(&script, dump).unwrap();
+        let restored = program("psql")
+            .args(["--quiet", "--set", "ON_ERROR_STOP=1", "--file"])
+            .arg(script)
+            .arg(self.server.url(name))
+            .output()
+            .unwrap();
+        assert!(restored.status.success(), "{restored:?}");
+        self.server.client(name)
+    }
+}
+
+fn program(name: &str) -> Command {
+    Command::new(Path::new(&env::var_os("RANDFLAKE_POSTGRES").unwrap()).join(name))
 }
 
 /// What the server says of a statement that fails.

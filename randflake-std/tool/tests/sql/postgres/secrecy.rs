@@ -1,8 +1,6 @@
 //! Where the key is not: logs, views of statements and dumps.
 
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 use std::thread;
 
 use postgres::Client;
@@ -120,25 +118,15 @@ fn logged(database: &Database) -> String {
 /// As the guide says it: a dump without the key, and what its restore says.
 #[test]
 fn a_dump_leaves_the_key_out() {
-    let (database, mut client) = Database::with_orders(&[]);
-    client.batch_execute("CREATE DATABASE copy").unwrap();
-    let whole = dump(&database, &[]);
+    let (database, _) = Database::with_orders(&[]);
+    let whole = database.dump(&[]);
     assert!(
         !found(&whole).is_empty(),
         "the owner's dump of everything has it"
     );
-    let dump = dump(&database, &["--exclude-table-data=*.key"]);
+    let dump = database.dump(&["--exclude-table-data=*.key"]);
     assert_eq!(found(&dump), [""; 0]);
-    let script = database.user.path("dump.sql");
-    fs::write(&script, dump).unwrap();
-    let restored = program("psql")
-        .args(["--quiet", "--set", "ON_ERROR_STOP=1", "--file"])
-        .arg(script)
-        .arg(database.server.url("copy"))
-        .output()
-        .unwrap();
-    assert!(restored.status.success(), "{restored:?}");
-    let mut copy = database.server.client("copy");
+    let mut copy = database.restore(&dump, "copy");
     let refused = refusal(&mut copy, "SELECT randflake_orders.decrypt(1)");
     assert_eq!(refused, "no key: the schema randflake_orders has none");
     // With the key it is whole again.
@@ -153,19 +141,4 @@ fn a_dump_leaves_the_key_out() {
     database.user.run_keyed(&arguments).ok();
     let row = copy.query_one("SELECT randflake_orders.id_node(4594531474933654033)", &[]);
     assert_eq!(row.unwrap().get::<_, i64>(0), 42);
-}
-
-fn dump(database: &Database, arguments: &[&str]) -> String {
-    let url = database.server.url("postgres");
-    let dumped = program("pg_dump")
-        .args(arguments)
-        .arg(url)
-        .output()
-        .unwrap();
-    assert!(dumped.status.success(), "{dumped:?}");
-    String::from_utf8(dumped.stdout).unwrap()
-}
-
-fn program(name: &str) -> Command {
-    Command::new(Path::new(&std::env::var_os("RANDFLAKE_POSTGRES").unwrap()).join(name))
 }
