@@ -6,13 +6,14 @@ import sys
 
 import agree
 import copies
+import limits
 import losses
 import memory
 from system import prove
 
 
 def main(count, command):
-    proved = [prove(memory.system(), memory.flaws()), prove(copies.system(), copies.flaws())]
+    proved = [prove(module.system(), module.flaws()) for module in [memory, copies, limits]]
     flaws = losses.flaws()
     for system in losses.systems():
         proved.append(prove(system, flaws))

@@ -1,4 +1,5 @@
-"""A store that forgets, any number of times, and whose fingerprint tells: a restored backup, a promoted replica, a new volume.
+"""A store that forgets, any number of times, and whose fingerprint tells: a restored backup, a promoted replica, a new volume. Or it does
+not tell, and an operator has stopped all processes and quarantines the namespace before the first one starts.
 
 After a loss it goes on from any earlier state. Its clock is within `MAX_SKEW` of true time whenever it is read; clients compare it
 with theirs. `L`, the longest TTL in milliseconds, is any number; the tick is given, because a division by an unknown is not
@@ -23,8 +24,9 @@ SHAPE = {
     "ghost": {
         **MEMORY["ghost"], "time": int, "lost_at": int, "written_at": int, "latest": int, "latest_lost": int,
     },
-    # `changed`: the engine's fingerprint differs from the record's; `dropped`: it is the mark of a drop.
-    "namespace": {"quarantine": int, "changed": bool, "dropped": bool, "longest_ms": int},
+    # `changed`: the engine's fingerprint differs from the record's; `dropped`: it is the mark of a drop;
+    # `stopped`: an operator has stopped all processes.
+    "namespace": {"quarantine": int, "changed": bool, "dropped": bool, "longest_ms": int, "stopped": bool},
 }
 
 
@@ -37,11 +39,12 @@ class Losses:
 
     def __init__(
         self, tick_ms, *, quarantine=rules.quarantine_ticks, trusts=rules.trusts, compares_clock=True, outlasts=True,
-        operator_waits=True,
+        operator_waits=True, operator_quarantines=True,
     ):
         self.tick_ms = tick_ms
         self.outlasts = outlasts
         self.operator_waits = operator_waits
+        self.operator_quarantines = operator_quarantines
         self.quarantine = quarantine
         self.trusts = trusts
         self.compares_clock = compares_clock
@@ -67,7 +70,7 @@ class Losses:
     def begin(self, state):
         ghost, namespace = state.ghost, state.namespace
         yield z3.And(z3.Not(state.record.there), z3.Not(namespace.changed), namespace.longest_ms >= 1)
-        yield z3.Not(namespace.dropped)
+        yield z3.Not(z3.Or(namespace.dropped, namespace.stopped))
         yield z3.And(ghost.past == 0, ghost.latest == 0, ghost.latest_lost == 0, namespace.quarantine == 0)
         yield z3.And(ghost.time == ghost.lost_at, ghost.time == ghost.written_at, ghost.time >= MAX_SKEW_MS, ghost.last >= 0)
         for who in HOLDERS:
@@ -84,7 +87,7 @@ class Losses:
         yield ghost.latest <= now + self.longest(state)
         yield lost <= self.latest_tick(ghost.lost_at) + self.longest(state)
         waits = z3.Or(namespace.quarantine >= lost, self.earliest_tick(ghost.written_at) >= lost)
-        yield z3.Implies(z3.Not(namespace.changed), waits)
+        yield z3.Implies(z3.Not(z3.Or(namespace.changed, namespace.stopped)), waits)
         is_in_time = z3.And(record.end <= ghost.latest, record.start <= now)
         yield z3.Implies(
             record.there,
@@ -134,7 +137,7 @@ class Losses:
             yield z3.And(self.reads(before, time), self.allows(before, ttl), now < before.ghost.last)
             # Not in a quarantine, nor where one is to be noticed first.
             yield z3.And(z3.Not(before.namespace.changed), now >= before.namespace.quarantine, rules.is_free(record, now))
-            yield z3.Not(before.namespace.dropped)
+            yield z3.Not(z3.Or(before.namespace.dropped, before.namespace.stopped))
             yield z3.And(new.there, new.held, new.may_renew, new.owner == NUMBER.get(who, OTHERS))
             yield z3.And(new.start == grant.start, new.end == grant.end)
             ghost, then = before.ghost, after.ghost
@@ -157,11 +160,11 @@ class Losses:
             waits = z3.Or(namespace.changed, now < namespace.quarantine)
             yield z3.And(self.reads(before, time), self.allows(before, ttl))
             yield z3.And(record.there, record.held, record.may_renew, now < record.end, z3.Not(namespace.dropped))
-            yield self.trusts(record, now, waits, self.tick_ms)
+            yield z3.And(self.trusts(record, now, waits, self.tick_ms), z3.Not(namespace.stopped))
             yield new.end == rules.renewed_end(record, now, ttl, before.ghost.last)
             yield same(record, new, "there", "start", "fencing", "held", "owner", "may_renew")
             # What it notices is written with it.
-            yield z3.And(z3.Not(known.changed), same(namespace, known, "longest_ms", "dropped"))
+            yield z3.And(z3.Not(known.changed), same(namespace, known, "longest_ms", "dropped", "stopped"))
             noticed = known.quarantine >= Max(namespace.quarantine, now + self.quarantine_ticks(before))
             yield z3.If(namespace.changed, noticed, known.quarantine == namespace.quarantine)
             yield after.ghost.latest == Max(before.ghost.latest, new.end)
@@ -181,15 +184,15 @@ class Losses:
         """Somebody reads, and writes the quarantine that follows."""
         time, namespace, known = local("time"), before.namespace, after.namespace
         now = floor(time, self.tick_ms)
-        yield z3.And(namespace.changed, z3.Not(known.changed), self.reads(before, time))
+        yield z3.And(namespace.changed, z3.Not(known.changed), z3.Not(namespace.stopped), self.reads(before, time))
         yield known.quarantine >= Max(namespace.quarantine, now + self.quarantine_ticks(before))
-        yield z3.And(same(namespace, known, "longest_ms", "dropped"), rest(before, after, "namespace"))
+        yield z3.And(same(namespace, known, "longest_ms", "dropped", "stopped"), rest(before, after, "namespace"))
 
     def drops(self, before, after, local):
         """An operator drops the namespace: its record becomes a mark. It may be decided on a view that is long past."""
         time, namespace, known = local("time"), before.namespace, after.namespace
         now = floor(time, self.tick_ms)
-        yield z3.And(z3.Not(namespace.dropped), self.reads(before, time), known.dropped, z3.Not(known.changed))
+        yield z3.And(z3.Not(z3.Or(namespace.dropped, namespace.stopped)), self.reads(before, time), known.dropped, z3.Not(known.changed))
         yield known.quarantine >= Max(namespace.quarantine, now + self.quarantine_ticks(before))
         yield from self.operates(before, after)
 
@@ -198,7 +201,7 @@ class Losses:
         namespace, known, record, ghost, then = before.namespace, after.namespace, before.record, before.ghost, after.ghost
         yield z3.And(namespace.dropped, known.dropped, known.changed == namespace.changed, record.there, z3.Not(after.record.there))
         outlasted = Max(namespace.quarantine, record.end) if self.outlasts else namespace.quarantine
-        yield z3.And(known.quarantine == outlasted, same(namespace, known, "longest_ms"))
+        yield z3.And(known.quarantine == outlasted, same(namespace, known, "longest_ms", "stopped"), z3.Not(namespace.stopped))
         yield z3.And(then.past == 0, then.latest_lost == Max(ghost.latest_lost, record.end), then.lost_at == ghost.time)
         yield z3.And(then.written_at == ghost.time, same(ghost, then, "last", "time", "latest"))
         yield z3.And(z3.Not(after.record.held), z3.Not(after.record.may_renew), rest(before, after, "record", "ghost", "namespace"))
@@ -208,6 +211,7 @@ class Losses:
         time, namespace, known = local("time"), before.namespace, after.namespace
         now = floor(time, self.tick_ms)
         yield z3.And(namespace.dropped, z3.Not(known.dropped), z3.Not(known.changed), self.reads(before, time))
+        yield z3.Not(namespace.stopped)
         over = z3.If(namespace.changed, now + self.quarantine_ticks(before), 0)
         yield z3.And(known.quarantine >= Max(namespace.quarantine, over), z3.Not(before.record.there))
         yield from self.operates(before, after)
@@ -216,7 +220,7 @@ class Losses:
         """An operator ends it, and so vouches that no forgotten lease is alive: also where none was ever granted."""
         namespace, known = before.namespace, after.namespace
         vouches = self.earliest_tick(before.ghost.time) >= before.ghost.latest_lost
-        yield z3.And(z3.Not(namespace.dropped), vouches if self.operator_waits else True)
+        yield z3.And(z3.Not(z3.Or(namespace.dropped, namespace.stopped)), vouches if self.operator_waits else True)
         yield z3.And(known.quarantine == 0, z3.Not(known.changed), z3.Not(known.dropped))
         yield from self.operates(before, after)
 
@@ -224,15 +228,29 @@ class Losses:
         """The record of the namespace is written, and nothing else."""
         yield after.ghost.written_at == before.ghost.time
         yield same(before.ghost, after.ghost, "past", "last", "time", "lost_at", "latest", "latest_lost")
-        yield same(before.namespace, after.namespace, "longest_ms")
+        yield z3.And(same(before.namespace, after.namespace, "longest_ms"), z3.Not(after.namespace.stopped))
         yield rest(before, after, "ghost", "namespace")
 
+    def quarantines(self, before, after, local):
+        """An operator quarantines it, and lets the processes start."""
+        time, namespace, known = local("time"), before.namespace, after.namespace
+        yield z3.And(self.reads(before, time), z3.Not(known.changed), known.dropped == namespace.dropped)
+        yield known.quarantine >= Max(namespace.quarantine, floor(time, self.tick_ms) + self.quarantine_ticks(before))
+        yield from self.operates(before, after)
+
+    def is_restored(self, before, after, local):
+        """An earlier state comes back and may look like the latest one, while all processes are stopped."""
+        yield z3.And(after.namespace.stopped == self.operator_quarantines, *self.goes_back(before, after))
+
     def loses(self, before, after, local):
+        yield z3.And(after.namespace.changed, z3.Not(after.namespace.stopped), *self.goes_back(before, after))
+
+    def goes_back(self, before, after):
         """Any earlier state: a grant that was made, with an end that was written of it, held or released."""
         record, ghost, then = after.record, before.ghost, after.ghost
         yield z3.And(then.latest_lost == ghost.latest, then.lost_at == ghost.time, then.written_at == ghost.time)
         yield same(ghost, then, "last", "time", "latest")
-        yield z3.And(after.namespace.changed, after.namespace.quarantine >= 0)
+        yield after.namespace.quarantine >= 0
         yield after.namespace.longest_ms == before.namespace.longest_ms
         yield rest(before, after, "record", "ghost", "namespace")
         is_in_time = z3.And(record.start >= 0, record.end <= ghost.latest, record.start <= self.latest_tick(ghost.time))
@@ -244,9 +262,10 @@ class Losses:
             yield z3.Implies(its, z3.And(it.granted, record.start == it.start, record.end <= it.most))
             yield z3.Implies(z3.And(its, record.held), record.may_renew == may_renew(it))
             yield z3.Implies(z3.And(its, z3.Not(record.held)), z3.And(it.told, z3.Not(it.open)))
-            # Of two grants, one was over before the other began. Of one that may still be renewed no earlier record reaches
-            # into the other.
-            other = z3.And(record.there, z3.Not(its), it.granted)
+            # Of two grants, one was over before the other began, and of one that may still be renewed no record reaches into
+            # the other. Between `g` and `h` that is proved; another's is held against each of them by the same, as if it
+            # were named.
+            other = z3.And(record.there, record.owner == OTHERS, it.granted)
             yield z3.Implies(other, z3.Or(bound(it) <= record.start, z3.Implies(record.may_renew, record.end <= it.start)))
 
     def seals(self, who):
@@ -266,7 +285,7 @@ class Losses:
             record, new = before.record, after.record
             used = getattr(before, who).end if who in NUMBER else local("used")
             yield z3.And(record.there, record.held, z3.Not(new.held), z3.Not(new.may_renew))
-            yield new.end == rules.released_end(record, used)
+            yield z3.And(new.end == rules.released_end(record, used), z3.Not(before.namespace.stopped))
             yield same(record, new, "there", "start", "fencing", "owner")
             yield rest(before, after, "record")
             if who in NUMBER:
@@ -299,6 +318,8 @@ class Losses:
         return found | {
             "time passes": self.passes,
             "the store forgets": self.loses,
+            "a backup is restored unnoticed": self.is_restored,
+            "an operator quarantines the namespace": self.quarantines,
             "the loss is noticed": self.notices,
             "an operator drops the namespace": self.drops,
             "what the drop leaves is removed": self.clears,
@@ -341,4 +362,5 @@ def flaws():
         "the store's clock is not compared": Losses(1_000, compares_clock=False).system(),
         "a drop does not wait for leases that were renewed since it was sent": Losses(1_000, outlasts=False).system(),
         "an operator ends a quarantine too early": Losses(1_000, operator_waits=False).system(),
+        "a backup is restored unnoticed, and nobody quarantines it": Losses(1_000, operator_quarantines=False).system(),
     }

@@ -113,7 +113,7 @@ class System:
         for number, choice in enumerate(taken[: len(states) - 1]):
             before, after = values(states[number]), values(states[number + 1])
             what = names[model.eval(choice).as_long()]
-            given = {name: model.eval(z3.Int(f"s{number + 1}.{name}")) for name in self.given[what]}
+            given = {name: model.eval(z3.Int(f"s{number + 1}.{name}"), model_completion=True) for name in self.given[what]}
             changed = [f"{name} {after[name]}" for name in after if not z3.eq(before[name], after[name])]
             by = ", ".join(f"{name} {value}" for name, value in sorted(given.items()))
             by = f" ({by})" if by else ""
