@@ -83,7 +83,7 @@ fn columns_are_chosen() {
 
 #[test]
 fn a_list_is_printed_as_a_table() {
-    let list = format!("\u{feff}{ID}\r\n\n {ID} ");
+    let list = format!("\u{feff}{ID}\r\n\n\u{feff} {ID} ");
     assert_eq!(
         on(
             &list,
@@ -274,11 +274,11 @@ fn tab_separated_values_have_no_quotes() {
 #[test]
 fn members_are_added_to_objects() {
     let lines = format!(
-        "\u{feff}{{\"order_id\":{ID}, \"a\":{{\"order_id\":1}}}} \n\n{{\"b\":1e400,\"order\\u005fid\" : \"{ID}\"}}\r\n\
+        "\u{feff}{{\"order_id\":{ID}, \"a\":{{\"order_id\":1}}}} \n\n\u{feff}{{\"b\":1e400,\"order\\u005fid\" : \"{ID}\"}}\r\n\
          {{\"order_id\":null}}\n{{\"order_id\":\"\"}}"
     );
     let added = format!(
-        "{{\"order_id\":{ID}, \"a\":{{\"order_id\":1}},{{x}}}} \n{{\"b\":1e400,\"order\\u005fid\" : \"{ID}\",{{x}}}}\r\n\
+        "\u{feff}{{\"order_id\":{ID}, \"a\":{{\"order_id\":1}},{{x}}}} \n\u{feff}{{\"b\":1e400,\"order\\u005fid\" : \"{ID}\",{{x}}}}\r\n\
          {{\"order_id\":null,{{0}}}}\n{{\"order_id\":\"\",{{0}}}}\n"
     );
     let expected = |x: &str| {
@@ -355,11 +355,17 @@ fn ids_are_converted_in_their_place() {
             assert_eq!(on(&row(&cell(3, ID)), &line).ok(), row("3vgoe12ccb8gh"));
         }
     }
-    // A byte order mark is no part of the cell.
-    let there = "convert --csv --no-header --column 1 --from int --to text";
-    for first in [ID.to_owned(), format!("\"{ID}\"")] {
-        let told = on(&format!("\u{feff}{first},1\n"), there).ok();
-        assert_eq!(told, "\u{feff}3vgoe12ccb8gh,1\n");
+    // A byte order mark is no part of the cell, also between files that were joined.
+    for (column, row) in [(1, "{first},1\n"), (2, "a,{first}\n")] {
+        let there = format!("convert --csv --no-header --column {column} --from int --to text");
+        for first in [ID.to_owned(), format!("\"{ID}\"")] {
+            for mark in ["\u{feff}", "\u{feff}\u{feff}"] {
+                let joined = format!("{mark}{row}{row}{mark}{row}{mark}\n{row}");
+                let told = on(&joined.replace("{first}", &first), &there).ok();
+                let joined = format!("{mark}{row}{row}{mark}{row}{row}");
+                assert_eq!(told, joined.replace("{first}", "3vgoe12ccb8gh"));
+            }
+        }
     }
     let lines = format!("{{\"id\":{ID},\"a\":1}}\n{{\"a\":\"\", \"id\" : \"{ID}\" }}\n");
     let numbers = "{\"id\":63673697622556673,\"a\":1}\n{\"a\":\"\", \"id\" : 63673697622556673 }\n";

@@ -134,7 +134,7 @@ impl TableArgs {
 
     fn split(&self, form: TextForm, added: Vec<String>) -> Box<dyn Split> {
         let Some(column) = self.column.clone() else {
-            return Box::new(Lines::new(form));
+            return Box::new(Lines { form });
         };
         match self.format() {
             Some(Format::Separated { delimiter }) => Box::new(Separated::new(
@@ -149,7 +149,11 @@ impl TableArgs {
                 !self.format.tsv,
                 form,
             )),
-            _ => Box::new(Objects::new(column, added, form)),
+            _ => Box::new(Objects {
+                member: column,
+                added,
+                form,
+            }),
         }
     }
 }

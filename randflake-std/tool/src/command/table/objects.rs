@@ -3,32 +3,23 @@
 use core::fmt::{self, Formatter};
 use core::ops::Range;
 
+use memchr::memchr;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::blocks::{Content, Row, Split};
-use super::lines::{content, line};
+use super::lines::{content, marks_len};
 use crate::failure::Failure;
 use crate::form::TextForm;
 
 pub(super) struct Objects {
-    member: String,
+    pub(super) member: String,
     /// Names of members that objects must not have yet.
-    added: Vec<String>,
-    form: TextForm,
-    is_begun: bool,
+    pub(super) added: Vec<String>,
+    pub(super) form: TextForm,
 }
 
 impl Objects {
-    pub(super) fn new(member: String, added: Vec<String>, form: TextForm) -> Self {
-        Self {
-            member,
-            added,
-            form,
-            is_begun: false,
-        }
-    }
-
     /// The place of the member's value, and what it is; or why the line is no row.
     fn read(&self, line: &[u8]) -> Result<(Range<usize>, Content), String> {
         let mut reader = serde_json::Deserializer::from_slice(line);
@@ -62,10 +53,12 @@ impl Objects {
 
 impl Split for Objects {
     fn next(&mut self, bytes: &[u8], start: usize) -> Result<Option<Row>, Failure> {
-        let Some((start, next)) = line(bytes, start, &mut self.is_begun) else {
+        let Some(len) = memchr(b'\n', &bytes[start..]) else {
             return Ok(None);
         };
-        let text = bytes[start..next].trim_ascii_end();
+        let next = start + len + 1;
+        let object = start + marks_len(&bytes[start..next]);
+        let text = bytes[object..next].trim_ascii_end();
         let (cell, content) = match self.read(text) {
             _ if text.is_empty() => (0..0, Content::Blank),
             Ok(read) => read,
@@ -73,8 +66,8 @@ impl Split for Objects {
         };
         Ok(Some(Row {
             // Members are added before the brace that ends the object.
-            text: start..start + text.len().saturating_sub(1),
-            cell: start + cell.start..start + cell.end,
+            text: start..object + text.len().saturating_sub(1),
+            cell: object + cell.start..object + cell.end,
             next,
             content,
         }))

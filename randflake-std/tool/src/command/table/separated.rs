@@ -5,7 +5,7 @@ use core::ops::Range;
 use csv_core::{ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder};
 
 use super::blocks::{Content, Row, Split};
-use super::lines::{BYTE_ORDER_MARK, content};
+use super::lines::{content, marks_len};
 use crate::failure::Failure;
 use crate::form::TextForm;
 
@@ -95,14 +95,9 @@ impl Separated {
     /// Where the cell of the id is in the bytes of its row, with its quotes.
     fn place(&mut self, row: &[u8], shape: Shape) -> Range<usize> {
         let Shape { width, column } = shape;
-        let mark = if row.starts_with(BYTE_ORDER_MARK) {
-            BYTE_ORDER_MARK.len()
-        } else {
-            0
-        };
         let len = self.cell(column).len();
         // Where no quotes are on one side of it, only the cells and their separators are.
-        let end = mark + self.ends[column] + column;
+        let end = self.ends[column] + column;
         if !self.has_quotes || !row[..end].contains(&b'"') {
             return end - len..end;
         }
@@ -125,7 +120,7 @@ impl Separated {
         }
         // The last cell has no separator behind it.
         let separator = usize::from(column + 1 < width);
-        place.start.max(mark)..place.end - separator
+        place.start..place.end - separator
     }
 
     /// The shape of the table, by its first row.
@@ -197,7 +192,9 @@ impl Separated {
 
 impl Split for Separated {
     fn next(&mut self, bytes: &[u8], start: usize) -> Result<Option<Row>, Failure> {
-        let rest = &bytes[start..];
+        // They belong to no cell. The reader would take them for a part of one, except before the very first.
+        let begin = start + marks_len(&bytes[start..]);
+        let rest = &bytes[begin..];
         let (len, width) = if rest.starts_with(b"\n") || rest.starts_with(b"\r") {
             (1, 0)
         } else {
@@ -206,7 +203,7 @@ impl Split for Separated {
                 None => return Ok(None),
             }
         };
-        let end = start + len - 1;
+        let end = begin + len - 1;
         let next = match bytes[end..] {
             // A line feed may follow.
             [b'\r'] => return Ok(None),
@@ -216,7 +213,7 @@ impl Split for Separated {
         let row = |cell: Range<usize>, content| Row {
             text: start..end,
             next,
-            cell: start + cell.start..start + cell.end,
+            cell: begin + cell.start..begin + cell.end,
             content,
         };
         let (shape, is_first) = match self.shape {
@@ -236,7 +233,7 @@ impl Split for Separated {
             let cell = match content {
                 Content::BadRow(_) => 0..0,
                 _ if !self.choice.is_replaced => 0..0,
-                _ => self.place(&bytes[start..end], shape),
+                _ => self.place(&bytes[begin..end], shape),
             };
             row(cell, content)
         }))
