@@ -10,7 +10,7 @@ use crate::integrations::inside;
 use crate::report::Report;
 use crate::setup::Need;
 
-/// Of a run without options: the figures of the migration guide.
+/// Of a run without options, and so with each database's own number of rows: the figures of the migration guide.
 const RECORD: &str = "randflake-std/benches/record/index.csv";
 
 /// Each has a value, which the benchmark checks.

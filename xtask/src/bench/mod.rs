@@ -31,8 +31,8 @@ NAME, with its own options:
   tables        seconds and peak memory of the command line tool for five million rows of CSV, TSV and JSON (two minutes)
                 [--rows N]
   instructions  how many instructions an id takes, counted by valgrind, into the record
-  index         kinds of ids as primary keys of PostgreSQL and MariaDB, of rows that come in order and as from a fleet;
-                without options into the record (ten minutes)
+  index         kinds of ids as primary keys of PostgreSQL and MariaDB, of rows that come in order and as from a fleet,
+                two and one million; without options into the record (ten minutes)
                 [--rows N] [--database postgres|mariadb] [--arrival ordered|fleet] [--rates R,R,...]
                 [--delay-ms N,N,...] [--writers N]
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary

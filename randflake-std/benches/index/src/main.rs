@@ -40,7 +40,6 @@ fn main() -> ExitCode {
         }
     };
     let is_asked = |name: &str| options.database.as_deref().is_none_or(|only| only == name);
-    table::begin(&options);
     if is_asked("postgres") {
         measure(&options, || Postgres::start(options.writers));
     }
@@ -52,9 +51,11 @@ fn main() -> ExitCode {
 
 /// Measures each arrival on a server of its own.
 fn measure<D: Database>(options: &Options, start: impl Fn() -> D) {
+    let rows = options.rows.unwrap_or(D::ROWS);
+    table::begin(options, rows);
     for arrival in &options.arrivals {
         let mut database = start();
-        let costs = measure::all(&mut database, arrival, options.rows, options.writers);
-        table::print(&mut database, arrival, options.rows, &costs);
+        let costs = measure::all(&mut database, arrival, rows, options.writers);
+        table::print(&mut database, arrival, rows, &costs);
     }
 }

@@ -8,7 +8,8 @@ pub(crate) const USAGE: &str = "index [--rows N] [--database postgres|mariadb] [
                                 [--delay-ms N,N,...] [--writers N]";
 
 pub(crate) struct Options {
-    pub(crate) rows: u64,
+    /// `None` for as many as the database takes by itself.
+    pub(crate) rows: Option<u64>,
     /// The name of the only database; `None` for both.
     pub(crate) database: Option<String>,
     pub(crate) arrivals: Vec<Arrival>,
@@ -47,8 +48,12 @@ impl Options {
         let arrival = given.take("--arrival", String::new())?;
         arrivals.retain(|known| known.name.starts_with(&arrival));
         let database = given.take("--database", String::new())?;
+        let rows = match given.take("--rows", String::new())?.as_str() {
+            "" => None,
+            rows => Some(rows.parse().map_err(|_| "--rows: a number is needed")?),
+        };
         let options = Self {
-            rows: given.take("--rows", 1_000_000)?,
+            rows,
             database: (!database.is_empty()).then_some(database),
             arrivals,
             writers: given.take("--writers", 1)?,

@@ -5,8 +5,8 @@ use crate::database::{Database, Size};
 use crate::measure::{BATCH, Cost, ROUNDS};
 use crate::options::Options;
 
-pub(crate) fn begin(options: &Options) {
-    let (rows, writers) = (options.rows, options.writers);
+pub(crate) fn begin(options: &Options, rows: u64) {
+    let writers = options.writers;
     println!(
         "# rows = {rows}, in transactions of {BATCH} / {writers}; {ROUNDS} rounds, a checkpoint after each"
     );

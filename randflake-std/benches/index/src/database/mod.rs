@@ -11,6 +11,9 @@ pub(crate) use postgres::Postgres;
 pub(crate) const PAYLOAD: &str = "\t42\tsome fifty characters that every row of it has\n";
 
 pub(crate) trait Database {
+    /// Rows unless told otherwise: some minutes for all recipes.
+    const ROWS: u64;
+
     fn name(&self) -> &'static str;
 
     /// Settings on which the figures depend: name and value.

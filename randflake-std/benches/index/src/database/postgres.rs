@@ -53,6 +53,8 @@ impl Postgres {
 }
 
 impl Database for Postgres {
+    const ROWS: u64 = 2_000_000;
+
     fn name(&self) -> &'static str {
         "postgres"
     }
