@@ -30,9 +30,18 @@ fn documents(root: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn violations(root: &Path, documents: &[PathBuf]) -> Vec<String> {
-    let read = |path: &PathBuf| Some((path.canonicalize().ok()?, fs::read_to_string(path).ok()?));
-    let texts: HashMap<_, _> = documents.iter().filter_map(read).collect();
     let mut violations = Vec::new();
+    let mut texts = HashMap::new();
+    for path in documents {
+        let text = fs::read_to_string(path).and_then(|text| Ok((path.canonicalize()?, text)));
+        match text {
+            Ok((path, text)) => _ = texts.insert(path, text),
+            Err(error) => {
+                let path = path.strip_prefix(root).unwrap_or(path);
+                violations.push(format!("{}: {error}", path.display()));
+            }
+        }
+    }
     for (document, text) in &texts {
         for target in links(text) {
             if !leads_somewhere(&texts, document, target) {
@@ -54,7 +63,7 @@ fn leads_somewhere(texts: &HashMap<PathBuf, String>, document: &Path, target: &s
     let Ok(found) = found.canonicalize() else {
         return false;
     };
-    // What is no document has no headings, but perhaps lines.
+    // Only documents have headings; lines of other files would move under the link.
     heading.is_empty()
         || texts
             .get(&found)
@@ -111,9 +120,11 @@ mod tests {
             fs::create_dir_all(file.parent().unwrap()).unwrap();
             fs::write(file, text).unwrap();
         }
+        fs::write(folder.join("latin.md"), b"\xE9").unwrap();
         let found = violations(&folder, &documents(&folder).unwrap());
-        let expected = ["../a.md#two", "c.md#e", "d.md"].map(|link| format!("b/bad.md: no {link}"));
-        assert_eq!(found, expected);
+        let links = ["../a.md#two", "c.md#e", "d.md"].map(|link| format!("b/bad.md: no {link}"));
+        let unread = "latin.md: stream did not contain valid UTF-8".to_owned();
+        assert_eq!(found, [&links[..], &[unread]].concat());
     }
 
     #[test]
