@@ -13,7 +13,7 @@ use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::panic;
 
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 pub(super) use self::driver::{
@@ -24,7 +24,7 @@ use self::runtime::{StoreRuntime, ended};
 use self::values::check_version;
 pub(super) use self::values::{SingleUpdate, SqlValue, TABLES, expected, key, window};
 use crate::store::url::Location;
-use crate::vocabulary::{EngineError, Namespace};
+use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// How long a server may take to answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(3);
@@ -69,7 +69,7 @@ impl<D: Driver> Database<D> {
         Ok(Self {
             client: Some(client),
             runtime: StoreRuntime::new()?,
-            place: format!("{} at {}", D::PLACE, location.address),
+            place: place::<D>(location),
             namespace: namespace.name().to_owned(),
             has_own_clock,
             limit: ANSWER_LIMIT,
@@ -197,6 +197,28 @@ impl<D: Driver> DatabaseClient<D> {
             }
         }
     }
+}
+
+/// Connects, and runs some work that is not a store's.
+pub(super) fn once<D: Driver, C, T>(
+    location: &Location,
+    connect: impl AsyncFnOnce(&D) -> Result<C, DatabaseFailure>,
+    work: impl AsyncFnOnce(C) -> Result<T, DatabaseFailure>,
+) -> Result<T, StoreError> {
+    const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+    /// With a wait for the locks of others.
+    const WORK_LIMIT: Duration = Duration::from_secs(60);
+    let driver = D::of(location)?;
+    let runtime = Builder::new_current_thread().enable_all().build();
+    let done = runtime.map_err(EngineError::unavailable)?.block_on(async {
+        let client = timeout(CONNECT_LIMIT, connect(&driver)).await??;
+        timeout(WORK_LIMIT, work(client)).await?
+    });
+    done.map_err(|failure: DatabaseFailure| failure.at(&place::<D>(location)).into())
+}
+
+fn place<D: Driver>(location: &Location) -> String {
+    format!("{} at {}", D::PLACE, location.address)
 }
 
 async fn open_session<D: Driver>(

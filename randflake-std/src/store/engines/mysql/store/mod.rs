@@ -13,20 +13,17 @@ mod tls;
 mod tls;
 
 use core::fmt::{self, Debug, Formatter};
-use core::time::Duration;
 use std::sync::Arc;
 
 use mysql_async::{Conn, Opts, OptsBuilder};
 use randflake_core::Clock;
-use tokio::runtime;
-use tokio::time::timeout;
 
 use self::failure::of_login;
 use self::session::MysqlSession;
 use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
-use crate::store::engines::database::{Database, DatabaseFailure, Driver};
+use crate::store::engines::database::{Database, Driver, once};
 use crate::store::url::{Location, StoreUrl};
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -168,24 +165,17 @@ impl MysqlStore {
         work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>,
     ) -> Result<T, StoreError> {
         let location = StoreUrl::location_for(url, &super::ENGINE)?;
-        let mysql = Mysql::of(&location)?;
-        let place = format!("{} at {}", Mysql::PLACE, location.address);
-        let runtime = runtime::Builder::new_current_thread().enable_all().build();
-        let done = runtime.map_err(EngineError::unavailable)?.block_on(async {
-            let connection = timeout(CONNECT_LIMIT, Conn::new(mysql.options()?)).await?;
-            let mut client = connection.map_err(|error| of_login(error, mysql.files.is_some()))?;
-            let done = timeout(WORK_LIMIT, work(&mut client)).await??;
+        let connect = async |mysql: &Mysql| {
+            let connection = Conn::new(mysql.options()?).await;
+            connection.map_err(|error| of_login(error, mysql.files.is_some()))
+        };
+        once(&location, connect, async |mut client: Conn| {
+            let done = work(&mut client).await?;
             client.disconnect().await?;
-            Ok::<_, DatabaseFailure>(done)
-        });
-        Ok(done.map_err(|failure| failure.at(&place))?)
+            Ok(done)
+        })
     }
 }
-
-/// How long a server may take to accept a connection, for work that is not a store's.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// How long such work may take, with a wait for the locks of others.
-const WORK_LIMIT: Duration = Duration::from_secs(60);
 
 impl Mysql {
     /// The options of one connection.

@@ -12,10 +12,6 @@ mod tls;
 #[path = "tls/disabled.rs"]
 mod tls;
 
-use core::time::Duration;
-
-use tokio::runtime;
-use tokio::time::timeout;
 use tokio_postgres::config::{SslMode, TargetSessionAttrs};
 use tokio_postgres::{Client, Config};
 
@@ -24,9 +20,9 @@ use super::connect_timeout;
 use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
-use crate::store::engines::database::{Database, DatabaseFailure, Driver};
+use crate::store::engines::database::{Database, Driver, once};
 use crate::store::url::{Host, Location, StoreUrl};
-use crate::vocabulary::{EngineError, Namespace, StoreError};
+use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
 ///
@@ -155,21 +151,12 @@ impl PostgresStore {
         work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         let location = StoreUrl::location_for(url, &super::ENGINE)?;
-        let postgres = Postgres::of(&location)?;
-        let place = format!("{} at {}", Postgres::PLACE, location.address);
-        let runtime = runtime::Builder::new_current_thread().enable_all().build();
-        let done = runtime.map_err(EngineError::unavailable)?.block_on(async {
-            let (mut client, _) = timeout(CONNECT_LIMIT, session::connect(&postgres)).await??;
-            Ok::<_, DatabaseFailure>(timeout(WORK_LIMIT, work(&mut client)).await??)
-        });
-        Ok(done.map_err(|failure| failure.at(&place))?)
+        let connect = async |postgres: &Postgres| Ok(session::connect(postgres).await?.0);
+        once(&location, connect, async |mut client: Client| {
+            Ok(work(&mut client).await?)
+        })
     }
 }
-
-/// How long a server may take to accept a connection, for work that is not a store's.
-const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// How long such work may take, with a wait for the locks of others.
-const WORK_LIMIT: Duration = Duration::from_secs(60);
 
 pub(super) const OPENING: Opening = Opening {
     open: PostgresStore::at,

@@ -273,8 +273,7 @@ impl Drop for PostgresSession {
     }
 }
 
-/// A client, and the task that moves its bytes.
-/// A connection, and the task that reads from it.
+/// A connection, and the task that moves its bytes.
 pub(super) async fn connect(
     postgres: &Postgres,
 ) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
