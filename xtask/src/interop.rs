@@ -5,10 +5,9 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::PYTHON;
-use crate::venv::{RANDFLAKE, Venv};
+use crate::venv::{NUMPY, RANDFLAKE, Venv};
 
-/// What the function of the guide needs.
-const NOTEBOOK: [&str; 2] = ["numpy==2.4.6", "pandas==3.1.1"];
+const PANDAS: &str = "pandas==3.1.1";
 
 pub(crate) fn needs() -> Vec<Need> {
     vec![Need::Tool(&PYTHON)]
@@ -16,8 +15,7 @@ pub(crate) fn needs() -> Vec<Need> {
 
 pub(crate) fn run(report: &mut Report) {
     let what = "ids exchanged with the Python package and decoded with numpy";
-    let packages = [RANDFLAKE, NOTEBOOK[0], NOTEBOOK[1]];
-    let Some(venv) = Venv::with(report, "interop", what, &packages) else {
+    let Some(venv) = Venv::with(report, "interop", what, &[RANDFLAKE, NUMPY, PANDAS]) else {
         return;
     };
     let mut command = separate_test("interop");

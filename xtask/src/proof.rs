@@ -5,15 +5,15 @@ use crate::matrix::{optimised, separate_test};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::PYTHON;
-use crate::venv::Venv;
+use crate::venv::{NUMPY, Venv};
 
 /// Wheels of the solver for Linux and macOS.
 const Z3: &str = "z3-solver==5.4.1.0 \
 --hash=sha256:e680ce083683abca5d07c3e55c2f620ff9a29cb91c548eeeea27ae29e8060522 \
 --hash=sha256:f056cb9714bb7c56ad7d25d86786b5a42c8a3c80e68b11f39af5f469b5366395 \
 --hash=sha256:9518a4cb03f49a38d4b1895b80910a12e0b0d144300472b95562426657396e01";
-/// Compares millions of numbers; a wheel for each version of Python that it supports, on the same systems.
-const NUMPY: &str = "numpy==2.4.6 \
+/// A wheel for each version of Python that numpy supports, on the same systems.
+const NUMPY_HASHES: &str = "\
 --hash=sha256:89cd468399cfd2504718f0ba50e410dca55a170b61a02ad92bb18c8a65186e93 \
 --hash=sha256:0ab0a9c4ffb1a6d95ef519fe4247dba8eb6b18ad93999f76b7f657039acabd47 \
 --hash=sha256:4cfe66903cc32a9921a6733d96b19bb6abf310397581bbad89c228f5abaf0ee8 \
@@ -34,7 +34,8 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let Some(venv) = Venv::with(report, "proof", "solver", &[Z3, NUMPY]) else {
+    let numpy = format!("{NUMPY} {NUMPY_HASHES}");
+    let Some(venv) = Venv::with(report, "proof", "solver", &[Z3, &numpy]) else {
         return;
     };
     let python = venv.program("python");

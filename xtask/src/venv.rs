@@ -11,6 +11,9 @@ use crate::tools::PYTHON;
 /// The published Python package to compare with.
 pub(crate) const RANDFLAKE: &str = "randflake==2.1.0";
 
+/// Decodes ids as `docs/data.md` does, and compares millions of numbers in the proof.
+pub(crate) const NUMPY: &str = "numpy==2.4.6";
+
 /// A folder that is removed with it.
 pub(crate) struct Venv(Scratch);
 
