@@ -82,13 +82,9 @@ impl ConvertArgs {
             conversion.permute(&mut numbers);
             converted.clear();
             converted.extend(numbers.iter().copied().map(Id::from_u64));
-            let mut checks = ids.iter().zip(&converted);
-            let checks = checks
-                .by_ref()
-                .map(|(from, to)| conversion.check(*from, *to));
-            let foreign = checks
-                .enumerate()
-                .find_map(|(index, check)| Some((index, check.err()?)));
+            let mut pairs = ids.iter().zip(&converted).enumerate();
+            let foreign = pairs
+                .find_map(|(index, (from, to))| Some((index, conversion.check(*from, *to).err()?)));
             let good = foreign.as_ref().map_or(ids.len(), |(index, _)| *index);
             // Ids before the foreign one are printed, like the lines before one that is no id.
             out.write_all(self.to.lines(&converted[..good]).as_bytes())?;

@@ -128,7 +128,7 @@ pub(crate) fn read_text(form: TextForm, line: &[u8]) -> Result<Option<Id>, Strin
 }
 
 /// The beginning of a value, enough to find it by.
-fn shown(value: &str) -> String {
+pub(crate) fn shown(value: &str) -> String {
     const MOST: usize = 40;
     match value.char_indices().nth(MOST) {
         Some((end, _)) => format!("{:?}...", &value[..end]),

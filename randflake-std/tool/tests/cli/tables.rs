@@ -246,7 +246,7 @@ fn what_is_no_table_is_refused() {
     assert!(answer.fails(2).starts_with("the input is UTF-16"));
 }
 
-/// PostgreSQL and MySQL write them without quotes; nothing is `\N`.
+/// As PostgreSQL's COPY writes them; nothing is `\N`. In those of `mysql --batch` it is a word, which is no id.
 #[test]
 fn tab_separated_values_have_no_quotes() {
     let table = format!("order_id\ta\n{ID}\t\"5 inches\n\\N\tx\n\t\n");
@@ -311,6 +311,18 @@ fn objects_without_an_id_are_refused() {
         (
             "{\"id\":true}",
             "column id: true: a string, a number or null is allowed",
+        ),
+        (
+            &format!("{{\"id\":[{}]}}", ["1"; 10_000].join(",")),
+            "column id: an array: a string, a number or null is allowed",
+        ),
+        (
+            "{\"id\":{\"$numberLong\":\"1\"}}",
+            "column id: an object: a string, a number or null is allowed",
+        ),
+        (
+            &format!("{{\"id\":\"{}\\ud800\"}}", "x".repeat(10_000)),
+            "xxxxxxxx\"...: unexpected end of hex escape",
         ),
         (
             "{\"id\":4.594531474933654e18}",

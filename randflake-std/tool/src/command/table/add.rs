@@ -23,7 +23,7 @@ pub(crate) struct AddArgs {
     /// the node id that has a name, such as worker; and each form of --from.
     #[arg(long, value_name = "COLUMN", value_delimiter = ',', requires = "table")]
     columns: Vec<String>,
-    /// Text before the name of each of these columns, where the table has one of that name
+    /// Text before the name of every new column, so that none is one that the table has
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true, value_parser = prefix, requires = "table")]
     prefix: String,
 }

@@ -50,7 +50,9 @@ struct FormatArgs {
     /// Print CSV (RFC 4180)
     #[arg(long)]
     csv: bool,
-    /// Print tab-separated values: no quotes, as PostgreSQL's COPY and `mysql --batch` write them
+    /// Print tab-separated values: no quotes, as PostgreSQL's COPY writes them; nothing is `\N`
+    ///
+    /// `mysql --batch` writes them too, but NULL as the text NULL, which is no id: select IFNULL(order_id, '').
     #[arg(long)]
     tsv: bool,
     /// Print JSON lines, with ids as strings

@@ -49,10 +49,10 @@ impl Column {
         })
     }
 
-    /// Whether JSON has it in quotes. Ids are, as many readers round numbers over 53 bits.
-    pub(super) fn is_text(self, has_wide_numbers: bool) -> bool {
+    /// Whether JSON has it in quotes. Ids are, as many readers round numbers over 53 bits, unless `numbers` are asked for.
+    pub(super) fn is_text(self, numbers: bool) -> bool {
         match self {
-            Self::Form(TextForm::Int | TextForm::Uint) | Self::Raw => !has_wide_numbers,
+            Self::Form(TextForm::Int | TextForm::Uint) | Self::Raw => !numbers,
             Self::Form(_) | Self::TimeUtc => true,
             Self::Time | Self::UnixMs | Self::Node | Self::Sequence | Self::Part(_) => false,
         }

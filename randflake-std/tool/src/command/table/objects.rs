@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 
 use super::blocks::{Content, Row, Split};
 use super::lines::{content, marks_len};
+use crate::command::input::shown;
 use crate::failure::Failure;
 use crate::form::TextForm;
 
@@ -42,10 +43,17 @@ impl Objects {
             b"null" => Content::Empty,
             [b'"', ..] => match serde_json::from_str::<String>(text) {
                 Ok(unescaped) => content(self.form, unescaped.as_bytes()),
-                Err(error) => Content::BadCell(format!("{text}: {error}")),
+                Err(error) => Content::BadCell(format!("{}: {error}", shown(text))),
             },
             [b'-' | b'0'..=b'9', ..] => content(self.form, text.as_bytes()),
-            _ => Content::BadCell(format!("{text}: a string, a number or null is allowed")),
+            kind => Content::BadCell(format!(
+                "{}: a string, a number or null is allowed",
+                match kind {
+                    [b'{', ..] => "an object",
+                    [b'[', ..] => "an array",
+                    _ => text,
+                }
+            )),
         };
         Ok((start..start + text.len(), content))
     }

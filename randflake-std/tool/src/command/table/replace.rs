@@ -3,6 +3,7 @@
 use randflake_std::Id;
 
 use super::args::{Format, TableArgs};
+use super::column::Column;
 use super::run::{Edit, NoId, RowText};
 use crate::command::convert::Conversion;
 use crate::failure::Failure;
@@ -58,7 +59,7 @@ impl Edit for Replace<'_> {
         let to = self.conversion.to;
         let is_quoted = match self.format {
             Format::Separated { .. } => false,
-            Format::Json { numbers } => !(numbers && matches!(to, TextForm::Int | TextForm::Uint)),
+            Format::Json { numbers } => Column::Form(to).is_text(numbers),
         };
         let quote = if is_quoted { "\"" } else { "" };
         self.cell.clear();
