@@ -104,9 +104,18 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
     assert_eq!(answer.status, Some(3));
     let lines: Vec<_> = answer.stderr.lines().collect();
     // On a machine under load the time may be over with the first try, which then waits for nothing.
-    let [.., gave_up] = lines[..] else {
+    let [waits @ .., gave_up] = &lines[..] else {
         panic!("{lines:?}");
     };
+    assert!(waits.len() <= 1, "{lines:?}");
+    for wait in waits {
+        let reason = wait.strip_prefix("randflake: waiting for at most ");
+        let reason = reason.and_then(|rest| Some(rest.split_once("ms: ")?.1));
+        assert!(
+            reason.is_some_and(|reason| reason.starts_with("too few node ids are free")),
+            "{wait}"
+        );
+    }
     assert!(
         gave_up.starts_with("randflake: gave up after "),
         "{gave_up}"
