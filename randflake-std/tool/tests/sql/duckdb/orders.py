@@ -67,5 +67,11 @@ ranges = db.execute(
     ON randflake_orders.compose_raw(TIMESTAMP '2041-10-31 22:00' + to_minutes(m), 0, 0) BETWEEN r.first AND r.last"""
 ).fetchone()[0]
 assert ranges == 30, ranges
+# A tick counts by its first moment: between two of them there are no ids, also where they become negative.
+empty = db.execute(
+    """SELECT len(i.raw_ranges(a, b)), i.raw_first(a, b), i.raw_last(a, b), 7::UBIGINT BETWEEN i.raw_first(a, b) AND i.raw_last(a, b)
+    FROM (SELECT TIMESTAMP '2041-10-31 22:21:51.1' AS a, TIMESTAMP '2041-10-31 22:21:51.9' AS b)""".replace("i.", "randflake_orders.")
+).fetchone()
+assert empty == (0, 1, 0, False), empty
 nulls = db.execute("SELECT i.decrypt(NULL), i.id_time(NULL), i.id_to_text(NULL)".replace("i.", "randflake_orders."))
 assert nulls.fetchone() == (None, None, None)

@@ -49,3 +49,43 @@ fn a_public_id_and_a_range_of_times_are_found_by_the_index() {
         .unwrap();
     assert_eq!(both, Some(60));
 }
+
+/// A tick counts by its first moment, so a range between two of them has no ids. Here the ids behind it are negative: the
+/// ends of a range of no ids would be those of all.
+#[test]
+fn a_range_in_which_no_tick_begins_has_no_rows() {
+    let (_database, mut client) = Database::with_orders(&[]);
+    for statement in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.orders (raw BIGINT PRIMARY KEY)",
+        ROWS,
+        "CREATE TABLE shop.positive (raw BIGINT UNSIGNED PRIMARY KEY)",
+        "INSERT INTO shop.positive SELECT raw FROM shop.orders WHERE raw >= 0",
+    ] {
+        client.query_drop(statement).unwrap();
+    }
+    let times = "'2041-10-31 22:21:51.1', '2041-10-31 22:21:51.9'";
+    let ends = ["first", "last"].map(|end| format!("randflake_orders.raw_{end}({times})"));
+    let [first, last] = &ends;
+    for rows in [
+        format!("shop.orders WHERE raw BETWEEN {first} AND {last}"),
+        format!(
+            "shop.positive WHERE raw BETWEEN CAST({first} AS UNSIGNED) AND CAST({last} AS UNSIGNED)"
+        ),
+        format!(
+            "JSON_TABLE(randflake_orders.raw_ranges({times}), '$[*]' \
+             COLUMNS (first BIGINT PATH '$[0]', last BIGINT PATH '$[1]')) AS r \
+             JOIN shop.orders AS o ON o.raw BETWEEN r.first AND r.last"
+        ),
+    ] {
+        let found: Option<u64> = client
+            .query_first(format!("SELECT COUNT(*) FROM {rows}"))
+            .unwrap();
+        assert_eq!(found, Some(0), "{rows}");
+    }
+    // At the end of the layout too, and nothing after it.
+    let at_the_end =
+        "SELECT randflake_orders.raw_ranges('2058-11-05 17:10:23.1', '2058-11-05 17:10:24')";
+    let found: Option<String> = client.query_first(at_the_end).unwrap();
+    assert_eq!(found.as_deref(), Some("[]"));
+}
