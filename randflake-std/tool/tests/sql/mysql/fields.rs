@@ -1,10 +1,12 @@
 //! Ids, their texts and fields, of each layout.
 
 use core::fmt::Write as _;
+use core::time::Duration;
 use std::fs;
 use std::path::Path;
 
 use harness::mariadb::Client;
+use randflake_std::date::{YEAR_10000_MS, utc};
 use serde_json::Value;
 
 use super::{Database, refusal};
@@ -50,9 +52,6 @@ fn every_layout_reads_as_in_core() {
     }
 }
 
-/// The end of what a DATETIME holds, the year 9999.
-const DATETIME_END_UNIX_MS: u64 = 253_402_300_800_000;
-
 /// Writes what core says. Ids of later times than a DATETIME holds are refused.
 fn fill(client: &mut Client, sample: &Sample) {
     let of_fields = sample.spec().fields().bit_fields().into_iter();
@@ -62,7 +61,7 @@ fn fill(client: &mut Client, sample: &Sample) {
     for (raw, id) in sample.raws.iter().zip(sample.ids()) {
         let parts = sample.codec.inspect(id);
         let unix_ms = sample.spec().unix_ms(parts.tick);
-        if unix_ms >= DATETIME_END_UNIX_MS {
+        if unix_ms >= YEAR_10000_MS {
             let refused = refusal(client, &format!("SELECT s.raw_time({raw})"));
             assert!(refused.contains("after the year 9999"), "{refused}");
             continue;
@@ -70,10 +69,9 @@ fn fill(client: &mut Client, sample: &Sample) {
         let (number, raw_number, composed) =
             (id.to_i64(), raw.cast_signed(), (raw & bits).cast_signed());
         let (node, sequence) = (parts.node_id, parts.sequence);
-        // By another way than the functions' own.
-        let at = format!(
-            "CONVERT_TZ('1970-01-01', '+00:00', '+00:00') + INTERVAL {unix_ms}000 MICROSECOND"
-        );
+        // By core's calendar, not the server's.
+        let at = utc(Duration::from_millis(unix_ms));
+        let at = format!("'{}.{:03}'", &at[..19], unix_ms % 1_000);
         write!(
             insert,
             "({number}, {raw_number}, '{id}', {at}, {node}, {sequence}, {composed}),"
@@ -128,7 +126,7 @@ fn ids_of_others_are_read() {
 fn bad_input_is_refused_with_its_reason() {
     let (_database, mut client) = Database::with_orders(&[]);
     for (call, said) in [
-        ("decrypt('12abc')", "id"),
+        ("decrypt('12abc')", "Data truncated for column 'id'"),
         ("decrypt(18446744073709551616)", "Out of range value"),
         ("decrypt(-9223372036854775809)", "an id has 64 bits"),
         ("id_from_text('')", "'': it is empty"),

@@ -10,19 +10,28 @@ use crate::layouts::{Sample, all};
 
 /// What one statement gives: of arrays of ids and raw ids, the text of all that differs from what was expected.
 const COMPARED: &str = "
-    SELECT count(*) FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
-        AS expected (id, raw, text, unix_ms, node, sequence),
+    SELECT count(*) FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $8::bigint[])
+        AS expected (id, raw, text, unix_ms, node, sequence, composed),
         LATERAL (SELECT
             s.id_to_text(id) AS text, s.id_from_text(expected.text) AS read,
             extract(epoch FROM s.id_time(id)) * 1000 AS unix_ms, s.id_node(id) AS node, s.id_sequence(id) AS sequence,
             extract(epoch FROM s.raw_time(raw)) * 1000 AS raw_ms, s.raw_node(raw) AS raw_node,
             s.raw_sequence(raw) AS raw_sequence,
-            s.compose_raw(s.raw_time(raw), s.raw_node(raw), s.raw_sequence(raw)) AS composed
+            s.compose_raw(s.raw_time(raw), s.raw_node(raw), s.raw_sequence(raw)) AS composed_raw,
+            s.compose(s.id_time(id), s.id_node(id), s.id_sequence(id)) AS composed_id
         ) AS found
-    WHERE (found.text, read, found.unix_ms, found.node, found.sequence, raw_ms, raw_node, raw_sequence, composed)
+    WHERE (found.text, read, found.unix_ms, found.node, found.sequence, raw_ms, raw_node, raw_sequence, composed_raw, composed_id)
         IS NOT DISTINCT FROM
         (expected.text, id, expected.unix_ms, expected.node, expected.sequence,
-            expected.unix_ms, expected.node, expected.sequence, raw & $7)";
+            expected.unix_ms, expected.node, expected.sequence, raw & $7, expected.composed)";
+
+/// The fields of many ids, in their order.
+const MANY: &str = "
+    SELECT count(*) FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[])
+        WITH ORDINALITY AS expected (id, unix_ms, node, sequence, place)
+        JOIN s.id_fields_many($1) WITH ORDINALITY AS found (id, at, node, sequence, place) USING (place)
+    WHERE (found.id, extract(epoch FROM at) * 1000, found.node, found.sequence)
+        IS NOT DISTINCT FROM (expected.id, expected.unix_ms, expected.node, expected.sequence)";
 
 const ENCRYPTED: &str = "
     SELECT count(*) FROM unnest($1::bigint[], $2::bigint[]) AS expected (id, raw)
@@ -61,6 +70,8 @@ fn compare(client: &mut postgres::Client, sample: &Sample) {
     let of_fields = sample.spec().fields().bit_fields().into_iter();
     let of_fields = of_fields.filter(|field| field.bits > 0);
     let bits = of_fields.fold(0, |bits, field| bits | field.max() << field.shift);
+    let composed = sample.raws.iter().map(|raw| sample.codec.id(raw & bits));
+    let composed: Vec<i64> = composed.map(|id| id.to_i64()).collect();
     let count: i64 = client
         .query_one(
             COMPARED,
@@ -72,9 +83,15 @@ fn compare(client: &mut postgres::Client, sample: &Sample) {
                 &nodes,
                 &sequences,
                 &bits.cast_signed(),
+                &composed,
             ],
         )
         .unwrap_or_else(|error| panic!("{layout}: {error:?}"))
+        .get(0);
+    assert_eq!(usize::try_from(count).unwrap(), raws.len(), "{layout}");
+    let count: i64 = client
+        .query_one(MANY, &[&numbers, &unix_ms, &nodes, &sequences])
+        .unwrap()
         .get(0);
     assert_eq!(usize::try_from(count).unwrap(), raws.len(), "{layout}");
     if !sample.is_encrypted() {
