@@ -23,9 +23,9 @@ CREATE FUNCTION key_check() RETURNS CHAR(8) CHARACTER SET ascii READS SQL DATA
 RETURN (SELECT t.check_value FROM `key` AS t WHERE t.only_row = 1) //
 
 -- The cipher. A round of the left branch and one of the right are computed at once, in the lower and the upper 32 bits of
--- s, which has two words of each: x, and y in the 16 bits above. 281470681808895 is the x of both, 281474976776192 the bit above each, from which a difference borrows.
--- To multiply a word by 65537 writes it twice, so that a shift rotates it. 71777214294589695 is the lower byte of each
--- word: the words of the cipher are big-endian, the id is little-endian.
+-- s, which has two words of each: x, and y in the 16 bits above. 281470681808895 is the x of both, 281474976776192 the bit
+-- above each, from which a difference borrows. To multiply a word by 65537 writes it twice, so that a shift rotates it.
+-- 71777214294589695 is the lower byte of each word: the words of the cipher are big-endian, the id is little-endian.
 --
 -- DETERMINISTIC, so that a call in a condition is evaluated once, and an index is used.
 

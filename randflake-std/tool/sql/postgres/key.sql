@@ -125,11 +125,9 @@ DECLARE
     k CONSTANT bigint[] := {schema}.round_keys();
     raw bigint;
     ids bigint[] := ARRAY[]::bigint[];
-    place integer := 0;
 BEGIN
     FOREACH raw IN ARRAY raws LOOP
-        place := place + 1;
-        ids[place] := {schema}.encrypt_block(raw, k);
+        ids := array_append(ids, {schema}.encrypt_block(raw, k));
     END LOOP;
     RETURN ids;
 END
@@ -141,11 +139,9 @@ DECLARE
     k CONSTANT bigint[] := {schema}.round_keys();
     id bigint;
     raws bigint[] := ARRAY[]::bigint[];
-    place integer := 0;
 BEGIN
     FOREACH id IN ARRAY ids LOOP
-        place := place + 1;
-        raws[place] := {schema}.decrypt_block(id, k);
+        raws := array_append(raws, {schema}.decrypt_block(id, k));
     END LOOP;
     RETURN raws;
 END

@@ -1,9 +1,8 @@
 //! The command `randflake sql mysql`.
 
-use super::expressions::values;
 use super::schema::SchemaArgs;
-use super::template::fill;
-use super::terms::{Contents, TermsArgs};
+use super::template::of_layout;
+use super::terms::TermsArgs;
 use crate::failure::Failure;
 use crate::output::print_line;
 
@@ -53,15 +52,7 @@ impl SqlMysqlArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let terms = self.terms.read()?;
         let schema = self.schema.name(&terms.namespace)?;
-        let (pieces, of_layout) = match terms.contents {
-            Contents::Encrypted(spec) => (ENCRYPTED, values(spec)?),
-            Contents::Plain(spec) => (PLAIN, values(spec)?),
-            Contents::Counter => {
-                return Err(Failure::usage("a counter has no layout to read ids by"));
-            }
-        };
-        let mut values = vec![("schema", schema), ("namespace", terms.namespace)];
-        values.extend(of_layout);
-        print_line(fill(&pieces.concat(), &values).trim_end())
+        let text = of_layout(terms, schema, ENCRYPTED, PLAIN)?;
+        print_line(text.trim_end())
     }
 }

@@ -29,7 +29,7 @@ use crate::secret::SecretArgs;
 /// of MySQL has not, because its binary log is left out: bring the key there too.
 ///
 /// A schema has one key for ever: another one is refused, because ids made under the first could not be read any more. In
-/// PostgreSQL so is the key of another namespace's schema in the same database.
+/// PostgreSQL so is the key that another schema of the same owner, in the same database, has for another namespace.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -102,6 +102,32 @@ struct Target<'a> {
 enum Outcome {
     Brought,
     WasThere,
+}
+
+/// What is to become of the key in a schema, or a database, of this namespace with a key of this check value; or why it is
+/// refused.
+fn judged(
+    target: &Target<'_>,
+    key: &DatabaseKey,
+    (place, table): (&str, &str),
+    (namespace, check): &(String, Option<String>),
+) -> Result<Outcome, Failure> {
+    let Target { schema, .. } = target;
+    if namespace != target.namespace {
+        return Err(Failure::failed(format!(
+            "the {place} {schema} is for the namespace {namespace:?}, not for {:?}",
+            target.namespace
+        )));
+    }
+    match check {
+        None => Ok(Outcome::Brought),
+        Some(found) if *found == key.check => Ok(Outcome::WasThere),
+        Some(found) => Err(Failure::failed(format!(
+            "the {place} {schema} has the key of check value {found}, and this one has {}: ids made under the first one \
+             could not be read any more. If there are none, remove it first: DELETE FROM {schema}.{table}",
+            key.check
+        ))),
+    }
 }
 
 /// The key as a database stores it.

@@ -12,7 +12,7 @@ use randflake_std::lease::MysqlStore;
 use zeroize::Zeroizing;
 
 use super::super::template::fill;
-use super::{DatabaseKey, Outcome, Target};
+use super::{DatabaseKey, Outcome, Target, judged};
 use crate::failure::Failure;
 
 /// A sentence on what is not as `randflake sql mysql` makes it; NULL if nothing is. Functions of another user would be run with
@@ -44,34 +44,14 @@ async fn judge(
     target: &Target<'_>,
     key: &DatabaseKey,
 ) -> Result<Result<Outcome, Failure>, Error> {
-    let (schema, namespace) = (target.schema, target.namespace);
+    let schema = target.schema;
     let distrust: Option<Option<String>> = client.query_first(of(DISTRUST, schema)).await?;
     if let Some(why) = distrust.flatten() {
         return Ok(Err(Failure::Failed(why)));
     }
-    let (found_namespace, found_check) = state(client, schema).await?;
-    if found_namespace != namespace {
-        return Ok(Err(Failure::failed(format!(
-            "the database {schema} is for the namespace {found_namespace:?}, not for {namespace:?}"
-        ))));
-    }
-    match found_check {
-        Some(found) if found == key.check => return Ok(Ok(Outcome::WasThere)),
-        Some(found) => {
-            return Ok(Err(Failure::failed(format!(
-                "the database {schema} has the key of check value {found}, and this one has {}: ids made under the first one \
-                 could not be read any more. If there are none, remove it first: DELETE FROM {schema}.`key`",
-                key.check
-            ))));
-        }
-        None => {}
-    }
-    Ok(Ok(Outcome::Brought))
-}
-
-async fn state(client: &mut Conn, schema: &str) -> Result<(String, Option<String>), Error> {
     let row = client.query_first(of(STATE, schema)).await?;
-    Ok(row.unwrap_or_default())
+    let found = row.unwrap_or_default();
+    Ok(judged(target, key, ("database", "`key`"), &found))
 }
 
 /// Whether what follows is in no binary log: there is none, or the session leaves it.

@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
 
 use super::super::template::fill;
-use super::{DatabaseKey, Outcome, Target};
+use super::{DatabaseKey, Outcome, Target, judged};
 use crate::failure::Failure;
 
 /// A sentence on what is not as `randflake sql postgres` makes it, if anything is: whoever owns the table or has a trigger
@@ -34,52 +34,38 @@ pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, F
 /// What is to become of the key, or why it is refused.
 async fn judge(
     client: &Client,
-    &Target {
-        namespace,
-        schema,
-        may_be_published,
-        ..
-    }: &Target<'_>,
+    target: &Target<'_>,
     key: &DatabaseKey,
 ) -> Result<Result<Outcome, Failure>, Error> {
+    let Target {
+        namespace, schema, ..
+    } = target;
     // Operators and functions of other schemas would be run with this role's rights.
     let path = "SET search_path = pg_catalog, pg_temp";
     client.batch_execute(path).await?;
     let values = [
-        (&schema as _, Type::TEXT),
-        (&may_be_published as _, Type::BOOL),
+        (schema as _, Type::TEXT),
+        (&target.may_be_published as _, Type::BOOL),
     ];
     if let Some(row) = client.query_typed_opt(DISTRUST, &values).await? {
         return Ok(Err(Failure::Failed(row.try_get(0)?)));
     }
-    let (found_namespace, found_check) = state(client, schema).await?;
-    if found_namespace != namespace {
-        return Ok(Err(Failure::failed(format!(
-            "the schema {schema} is for the namespace {found_namespace:?}, not for {namespace:?}"
-        ))));
-    }
-    match found_check {
-        Some(found) if found == key.check => return Ok(Ok(Outcome::WasThere)),
-        Some(found) => {
-            return Ok(Err(Failure::failed(format!(
-                "the schema {schema} has the key of check value {found}, and this one has {}: ids made under the first one \
-                 could not be read any more. If there are none, remove it first: DELETE FROM {schema}.key",
-                key.check
-            ))));
-        }
-        None => {}
+    let found = state(client, schema).await?;
+    let outcome = judged(target, key, ("schema", "key"), &found);
+    if !matches!(outcome, Ok(Outcome::Brought)) {
+        return Ok(outcome);
     }
     for row in client.query_typed(OTHERS, &values[..1]).await? {
         let other: String = row.try_get(0)?;
         let (other_namespace, check) = state(client, &other).await?;
-        if check.as_ref() == Some(&key.check) && other_namespace != namespace {
+        if check.as_ref() == Some(&key.check) && other_namespace != *namespace {
             return Ok(Err(Failure::failed(format!(
                 "the schema {other} has this key, for the namespace {other_namespace:?}: two namespaces under one secret \
                  have equal ids; make one of its own with randflake keygen --derive {namespace}"
             ))));
         }
     }
-    Ok(Ok(Outcome::Brought))
+    Ok(outcome)
 }
 
 async fn state(client: &Client, schema: &str) -> Result<(String, Option<String>), Error> {
