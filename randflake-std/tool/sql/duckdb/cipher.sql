@@ -45,6 +45,16 @@ CREATE MACRO {schema}.decrypt_block(block, key) AS list_transform(
         xor({schema}.swap_bytes(block), key.whitening))],
     lambda s: {schema}.swap_bytes(s))[1];
 
+-- The check value of the session's key, eight hex digits; NULL without one. `randflake lease namespaces` shows that of a
+-- namespace. It is half of a block under another key, which is the two blocks `rflkseal` and `sealrflk` encrypted.
+CREATE MACRO {schema}.key_check() AS (
+    SELECT printf('%08x', {schema}.encrypt_block(8243395376701596012::UBIGINT, other_key) >> 32)
+    FROM (SELECT {schema}.key_of(printf('%016x%016x',
+        {schema}.encrypt_block(8243395376701596012::UBIGINT, getvariable('{schema}_key')),
+        {schema}.encrypt_block(8315159405413166187::UBIGINT, getvariable('{schema}_key')))) AS other_key)
+    WHERE getvariable('{schema}_key') IS NOT NULL
+);
+
 -- A NULL remains NULL.
 CREATE MACRO {schema}.decrypt(id) AS CASE
     WHEN {schema}.problem_or_no_key(id) IS NOT NULL THEN error({schema}.problem_or_no_key(id))::BIGINT

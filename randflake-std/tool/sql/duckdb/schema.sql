@@ -2,6 +2,10 @@
 -- {layout}
 CREATE SCHEMA {schema};
 
+-- What the macros were made for.
+CREATE MACRO {schema}.layout() AS '{layout}';
+CREATE MACRO {schema}.namespace() AS '{namespace}';
+
 -- What is wrong with a number that should be an id, signed or unsigned; NULL if nothing is. Text and numbers with a
 -- fraction are refused before DuckDB rounds them.
 CREATE MACRO {schema}.problem(id) AS CASE

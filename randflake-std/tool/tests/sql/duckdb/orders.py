@@ -16,6 +16,8 @@ def refused(statement, reason):
         raise AssertionError((statement, answer))
 
 
+about = db.execute("SELECT i.namespace(), i.layout(), i.key_check()".replace("i.", "randflake_orders.")).fetchone()
+assert about[0] == "orders" and about[1].startswith("time 30 bits from bit 34,") and about[2] is None, about
 refused("SELECT ids.decrypt(1)", "no key")
 refused("SELECT ids.compose(DATE '2025-01-01', 0, 0)", "no key")
 
@@ -73,5 +75,8 @@ empty = db.execute(
     FROM (SELECT TIMESTAMP '2041-10-31 22:21:51.1' AS a, TIMESTAMP '2041-10-31 22:21:51.9' AS b)""".replace("i.", "randflake_orders.")
 ).fetchone()
 assert empty == (0, 1, 0, False), empty
+db.execute("SET VARIABLE randflake_orders_key = randflake_orders.key_of('dffd6021bb2bd5b0af676290809ec3a5')")
+check = db.execute("SELECT randflake_orders.key_check()").fetchone()
+assert check == ("990dc77e",), check
 nulls = db.execute("SELECT i.decrypt(NULL), i.id_time(NULL), i.id_to_text(NULL)".replace("i.", "randflake_orders."))
 assert nulls.fetchone() == (None, None, None)
