@@ -5,7 +5,7 @@ use core::mem::MaybeUninit;
 use randflake_core::{Clock, Codec, Id, Layout, Lease, Randflake, Sequencer, Sparx64OnTheFly};
 
 use crate::clock::Time;
-use crate::config::unix_s;
+use crate::config::{counted, unix_s};
 use crate::status::{self, Status};
 use crate::word::Word;
 use crate::{Rf, horizon};
@@ -35,7 +35,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
             }
             match blocks.extend(lease) {
                 // Fails only if the block has ended meanwhile: the next call begins another.
-                Ok(extended) => _ = block.extend(extended, &time),
+                Ok(extended) => _ = block.extend(counted(extended)?, &time),
                 Err(error) => return Err(error.into()),
             }
             return Ok(());
@@ -58,7 +58,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
 impl Rf {
     /// Puts a new block in place of the old one. Only for the caller that has closed the gate.
     pub(crate) fn replace(&self, lease: Lease<Randflake>) -> Result<(), Status> {
-        let block = MaybeUninit::new(Sequencer::new(lease)?);
+        let block = MaybeUninit::new(Sequencer::new(counted(lease)?)?);
         // SAFETY: the gate is closed, so nobody issues from what was there.
         unsafe { self.block.get().write(block) };
         Ok(())

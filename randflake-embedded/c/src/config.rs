@@ -46,11 +46,14 @@ const EPOCH_UNIX_S: u64 = Randflake::SPEC.epoch_unix_ms() / 1_000;
 const _: () = assert!(Randflake::SPEC.tick_ms() == 1_000);
 
 /// How far a store may raise a horizon above what it was told: to the next multiple of 4 s, and by 4 s for each of sixteen
-/// records that it failed to write before.
+/// records that it failed to write before. A longer block than that is cut: see `counted`.
 const ROUNDED_S: u32 = 3 + 16 * 4;
 
-/// Longest block in seconds: a 32-bit word counts its positions, with the rounding.
-const MAX_BLOCK_S: u32 = ((u32::MAX - 1) >> Randflake::SPEC.sequence_bits()) - ROUNDED_S;
+/// Seconds of which a 32-bit word counts the positions.
+const COUNTED_S: u32 = (u32::MAX - 1) >> Randflake::SPEC.sequence_bits();
+
+/// Longest block in seconds.
+const MAX_BLOCK_S: u32 = COUNTED_S - ROUNDED_S;
 
 pub(crate) fn unix_s(tick: u64) -> u32 {
     // The layout's last tick is in 2058.
@@ -79,6 +82,15 @@ impl Grant {
         };
         Ok(Lease::new(Randflake, self.node_id, start, end)?)
     }
+}
+
+/// A block, up to where a word counts it. What is cut off stays below the horizon, so nobody issues of it.
+pub(crate) fn counted(block: Lease<Randflake>) -> Result<Lease<Randflake>, Status> {
+    let end = block.start().wrapping_add(COUNTED_S.into());
+    if block.end() <= end {
+        return Ok(block);
+    }
+    Ok(Lease::new(Randflake, block.node_id(), block.start(), end)?)
 }
 
 impl RawConfig {

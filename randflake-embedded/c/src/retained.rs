@@ -33,12 +33,15 @@ impl RetainedMemory for Words {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_retain(rf: &Rf, words: Option<NonNull<u32>>) -> Status {
+extern "C" fn rf_retain(rf: Option<&Rf>, words: Option<NonNull<u32>>) -> Status {
     status::of(retain(rf, words))
 }
 
-fn retain(rf: &Rf, words: Option<NonNull<u32>>) -> Result<(), Status> {
-    let mut words = Words(words.ok_or(status::NULL)?);
+fn retain(rf: Option<&Rf>, words: Option<NonNull<u32>>) -> Result<(), Status> {
+    let (Some(rf), Some(words)) = (rf, words) else {
+        return Err(status::NULL);
+    };
+    let mut words = Words(words);
     rf.setup().ok_or(status::NULL)?;
     let has_block = rf.gate.is_open();
     if !rf.gate.close() {

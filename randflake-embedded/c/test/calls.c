@@ -343,7 +343,8 @@ static void sleeps(void) {
     forget();
     EXPECT(rf_retain(&rf, kept) == RF_NULL);
     start();
-    EXPECT(rf_retain(&rf, 0) == RF_NULL && rf_wake(&rf, &config, kept) == RF_BUSY);
+    EXPECT(rf_retain(&rf, 0) == RF_NULL && rf_retain(0, kept) == RF_NULL);
+    EXPECT(rf_wake(&rf, &config, kept) == RF_BUSY);
     EXPECT(rf_wake(0, &config, kept) == RF_NULL && rf_wake(&rf, 0, kept) == RF_NULL && rf_wake(&rf, &config, 0) == RF_NULL);
     /* A block of a minute, an id every ten seconds, and a sleep after each: it goes on where it was. */
     issues(START, 0);

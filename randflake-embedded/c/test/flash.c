@@ -364,9 +364,11 @@ static void device(void) {
     test("a_device_over_raw_flash_issues_no_id_twice");
 }
 
-/* Raises that failed leave the horizon higher than asked, and the longest block is longer by that. */
-static void long_block_after_failures(void) {
+/* Raises that failed leave the horizon higher than asked, and the longest block is longer by that, or cut. */
+static void long_block_after_failures(uint32_t failures) {
+    static const rf_t zero;
     static rf_t rf;
+    rf = zero;
     struct device unused = {0};
     rf_config config = config_of(&unused, 42, EPOCH, EPOCH + 100000);
     config.uptime_s = uptime_s;
@@ -379,14 +381,52 @@ static void long_block_after_failures(void) {
     EXPECT(rf_flash_open(&flash) == RF_OK && rf_init(&rf, &config) == RF_OK && rf_set_clock(&rf, 0, 0) == RF_OK);
     /* All fail. */
     part.fails_one_in = 1;
-    for (uint32_t count = 0; count < 8; ++count) {
+    for (uint32_t count = 0; count < failures; ++count) {
         EXPECT(rf_renew(&rf) == RF_HORIZON_STORE);
     }
     part.fails_one_in = 0;
     uint32_t before = rf_flash_horizon(&flash);
-    EXPECT(rf_renew(&rf) == RF_OK && rf_flash_horizon(&flash) > before + MAX_BLOCK_S + 3);
+    EXPECT(rf_renew(&rf) == RF_OK && rf_flash_horizon(&flash) >= before + MAX_BLOCK_S);
     uint64_t id;
     EXPECT(rf_next(&rf, &id) == RF_OK);
+}
+
+/* A block that is extended after them goes on, too: the clock shows its last second but one. */
+static void extension_after_failures(uint32_t failures) {
+    /* Two of them are as long as the longest. */
+    const uint32_t block_s = MAX_BLOCK_S / 2 - 2;
+    static const rf_t zero;
+    static rf_t rf;
+    rf = zero;
+    struct device unused = {0};
+    rf_config config = config_of(&unused, 42, EPOCH, EPOCH + 100000);
+    config.uptime_s = uptime_s;
+    config.read_horizon = rf_flash_horizon;
+    config.raise_horizon = rf_flash_raise;
+    config.user = &flash;
+    config.block_s = block_s;
+    provision(8, 3);
+    describe();
+    EXPECT(rf_flash_open(&flash) == RF_OK && rf_init(&rf, &config) == RF_OK && rf_set_clock(&rf, 0, 0) == RF_OK);
+    EXPECT(rf_renew(&rf) == RF_OK);
+    uint32_t end = rf_flash_horizon(&flash);
+    EXPECT(rf_set_clock(&rf, end - 1, UINT32_MAX) == RF_OK);
+    part.fails_one_in = 1;
+    for (uint32_t count = 0; count < failures; ++count) {
+        EXPECT(rf_renew(&rf) == RF_HORIZON_STORE);
+    }
+    part.fails_one_in = 0;
+    EXPECT(rf_renew(&rf) == RF_OK && rf_renew(&rf) == RF_OK);
+    EXPECT(rf_set_clock(&rf, end + block_s - 1, UINT32_MAX) == RF_OK);
+    uint64_t id;
+    EXPECT(rf_next(&rf, &id) == RF_OK && rf_renew(&rf) == RF_OK);
+}
+
+static void long_blocks_after_failures(void) {
+    for (uint32_t failures = 0; failures < 100; failures = 2 * failures + 1) {
+        long_block_after_failures(failures);
+        extension_after_failures(failures);
+    }
     test("the_longest_block_may_follow_failures");
 }
 
@@ -396,7 +436,7 @@ void raw_flash(uint32_t seeds) {
     dead_bits();
     ahead();
     device();
-    long_block_after_failures();
+    long_blocks_after_failures();
     planted();
     cuts(seeds);
     noise(seeds * 2000);
