@@ -108,9 +108,7 @@ impl<F: NorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
         let log = HorizonLog::open(&mut Blocking(&mut flash))?;
         Ok(Self { flash, log })
     }
-}
 
-impl<F: NorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
     /// Begins the next page now, if the current one has no room for so many raises: none of these then waits for an erase.
     ///
     /// For a moment in which an erase harms nobody, as it may stop the program for milliseconds or seconds. Without this

@@ -71,6 +71,40 @@ macro_rules! ticks_image {
     };
 }
 
+/// An image of the horizon in three pages of flash that writes so many bytes at once: raising it, and opening it after a
+/// reset. The driver is not counted.
+#[macro_export]
+macro_rules! horizon_image {
+    ($slot:literal) => {
+        use core::hint::black_box;
+
+        use randflake_embedded::randflake_core::HorizonStore;
+        use randflake_embedded::{FlashHorizon, FlashHorizonError};
+        use $crate::{Fault, Part};
+
+        type Horizon = FlashHorizon<Part, $slot>;
+
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        fn probe(horizon: &mut Horizon, unix_s: u32) -> Result<(), FlashHorizonError<Fault>> {
+            horizon.raise(unix_s)
+        }
+
+        #[unsafe(no_mangle)]
+        #[inline(never)]
+        fn probe_open() -> Result<Horizon, FlashHorizonError<Fault>> {
+            Horizon::open(Part)
+        }
+
+        $crate::image!(Horizon, {
+            let mut horizon = $crate::expect(probe_open());
+            for unix_s in [4, 8] {
+                $crate::expect(probe(black_box(&mut horizon), black_box(unix_s)));
+            }
+        });
+    };
+}
+
 /// If not, the image holds the probe, and nothing that a program does before it.
 pub const RUNS: bool = cfg!(feature = "run");
 
