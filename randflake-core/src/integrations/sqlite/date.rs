@@ -123,9 +123,12 @@ mod tests {
     }
 
     #[test]
-    fn each_day_comes_back() {
-        // As many as the layouts have, and as long apart that a day is never met twice at the same time.
-        for ms in (0..YEAR_10000_MS).step_by(86_399_000 * 13) {
+    fn each_day_of_the_calendar_comes_back() {
+        const DAYS: u64 = YEAR_10000_MS / MS_PER_DAY;
+        // The calendar repeats after 146,097 days, which are no multiple of 13: so each of them is met, some twice.
+        const { assert!(DAYS / 13 > 146_097) };
+        for day in (0..DAYS).step_by(13) {
+            let ms = day * MS_PER_DAY + day * 7_919_000 % MS_PER_DAY;
             let text = written(ms, false).unwrap();
             assert_eq!(unix_ms(&text), Some(ms.cast_signed()), "{text}");
         }

@@ -108,7 +108,8 @@ impl Function {
         ids.permutation().is_some() || !matches!(self, Self::Encrypt | Self::Decrypt)
     }
 
-    /// Calls it. A NULL in the place of an id or a text makes NULL, as in SQLite's own functions.
+    /// Calls it. A NULL id, raw id or text makes NULL, as in SQLite's own functions; a NULL time or field does not, since a
+    /// comparison with NULL finds no row and says nothing.
     pub(super) fn call(self, ids: &Ids, arguments: &[Argument]) -> Answer {
         if let [Argument::Null] = arguments {
             return Ok(Value::Null);

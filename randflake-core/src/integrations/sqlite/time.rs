@@ -19,7 +19,7 @@ pub(super) fn tick_at(spec: &LayoutSpec, text: &str) -> Answer<u64> {
     let unix_ms = unix_ms(text)?;
     let tick = unix_ms.and_then(|ms| spec.tick_at(Duration::from_millis(ms)));
     let tick = tick.filter(|tick| *tick <= spec.max_tick());
-    tick.ok_or_else(|| out_of_range(spec, text))
+    tick.ok_or_else(|| out_of_range(spec, text, spec.max_tick()))
 }
 
 /// The first tick that does not begin before a time; that of the layout's end is one past its last.
@@ -29,7 +29,7 @@ pub(super) fn tick_from(spec: &LayoutSpec, text: &str) -> Answer<u64> {
     let tick = since.map(|ms| ms.div_ceil(spec.tick_ms().max(1)));
     let end = spec.max_tick().saturating_add(1);
     let tick = tick.filter(|tick| *tick <= end);
-    tick.ok_or_else(|| out_of_range(spec, text))
+    tick.ok_or_else(|| out_of_range(spec, text, end))
 }
 
 /// The Unix milliseconds of a date, or `None` before 1970.
@@ -40,7 +40,7 @@ fn unix_ms(text: &str) -> Answer<Option<u64>> {
     Ok(u64::try_from(unix_ms).ok())
 }
 
-fn out_of_range(spec: &LayoutSpec, text: &str) -> String {
+fn out_of_range(spec: &LayoutSpec, text: &str, last: u64) -> String {
     let date = |tick| {
         let date = date::written(spec.unix_ms(tick), has_ms(spec));
         date.unwrap_or_else(|| "9999-12-31".into())
@@ -48,7 +48,7 @@ fn out_of_range(spec: &LayoutSpec, text: &str) -> String {
     format!(
         "'{text}' is out of range: {} to {} are allowed, the times of the layout",
         date(0),
-        date(spec.max_tick())
+        date(last)
     )
 }
 

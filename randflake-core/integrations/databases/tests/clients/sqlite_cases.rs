@@ -232,7 +232,7 @@ pub(crate) const REFUSED: [(&str, &str); 20] = [
     ),
     (
         "raw_ranges('2026-01-01', '2058-11-05 17:10:25')",
-        "raw_ranges: '2058-11-05 17:10:25' is out of range: 2024-10-27 03:33:20 to 2058-11-05 17:10:23 are allowed, the times of the layout",
+        "raw_ranges: '2058-11-05 17:10:25' is out of range: 2024-10-27 03:33:20 to 2058-11-05 17:10:24 are allowed, the times of the layout",
     ),
     (
         "raw_first('2041-10-31', '2041-11-01')",
