@@ -9,8 +9,8 @@ pub(crate) use pico_args::Arguments;
 use crate::report::Report;
 use crate::setup::{self, Need};
 use crate::{
-    bench, c_library::packages, chaos, check, copies, counts, fuzz, horizon, image, msrv,
-    public_api, size, soak,
+    bench, c_library::packages, chaos, check, copies, counts, fuzz, histories, horizon, image,
+    msrv, public_api, size, soak,
 };
 
 /// The exit status, or what was wrong with what was typed: then nothing has run.
@@ -52,6 +52,9 @@ pub(crate) const APART: &[Apart] = &[
         &[("each target on its seeds or on made inputs", "unit")], fuzz::main),
     apart("soak", &["[--minutes N]"], "an hour of killed holders and killed engines, a quarter on each engine",
         &[("some seconds on Redis", "faults")], soak::main),
+    apart("histories", &["[--minutes N]"], "ten minutes of clients that read and write conditionally under faults: each history linearizable\n\n\
+        On all engines at once.",
+        &[("a round of the faults on each engine, and engines that are wrong once in a thousand times", "faults")], histories::main),
     apart("chaos", &["[--minutes N]"], "eight minutes of a fleet of servers, Python and Rust, killed and suspended\n\nA quarter on each engine.",
         &[("each fault once on PostgreSQL", "serve")], chaos::main),
     apart("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue (three minutes)\n\n\

@@ -25,6 +25,7 @@ mod features;
 mod files;
 mod fuzz;
 mod guide;
+mod histories;
 mod horizon;
 mod image;
 mod integrations;

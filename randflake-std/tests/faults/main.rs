@@ -8,7 +8,8 @@
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
-    reason = "a test fails by panicking"
+    clippy::print_stdout,
+    reason = "a test fails by panicking; the figures are for people"
 )]
 
 #[expect(dead_code, reason = "other tests do more to processes")]
@@ -18,6 +19,7 @@ mod issuer;
 mod emptied;
 mod etcd;
 mod fleet;
+mod histories;
 mod late;
 mod proxy;
 mod redis;
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
     trials.extend(redis::trials());
     trials.extend(etcd::trials());
     trials.extend(sql::trials());
+    trials.extend(histories::trials());
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_ONCE);
     libtest_mimic::run(&arguments, trials).exit_code()

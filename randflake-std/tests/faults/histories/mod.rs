@@ -1,0 +1,116 @@
+//! Histories of clients that read and write conditionally at the same time, with when each operation began and ended: as
+//! if each had been done at one moment in between, on every engine and whatever befalls it.
+//!
+//! A history is checked in the time of a sort, so it need not be short (see [`checker`]). Each round of faults has keys of
+//! its own: what a round has left undone cannot matter to the next one, and memory stays small.
+
+mod checker;
+mod clients;
+mod planted;
+mod twin;
+
+use core::time::Duration;
+use std::env;
+use std::thread;
+use std::time::Instant;
+
+use harness::engine::{ENGINES, ServerEngine};
+use libtest_mimic::Trial;
+use randflake_std::lease::{LeaseStore, MemoryStore, SqliteStore, open};
+use tempfile::TempDir;
+
+use crate::issuer::namespace;
+use crate::proxy::{Network, Proxy};
+use crate::trial;
+use clients::{Clients, Round};
+
+/// How long on each engine, at least; a round of all faults in any case.
+const SECONDS: &str = "RANDFLAKE_HISTORY_SECONDS";
+const CLIENTS: usize = 4;
+/// Operations between two faults.
+const OPERATIONS: u64 = 150;
+/// Operations without faults.
+const MANY: u64 = 2_000;
+/// Longer than an operation may take under the TTL of these tests.
+const SUSPENSION: Duration = Duration::from_millis(1_500);
+const FAILURE: Duration = Duration::from_millis(200);
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials: Vec<_> = ENGINES
+        .iter()
+        .map(|(engine, start)| {
+            trial(&name(engine), || {
+                on_a_server(&mut *start());
+            })
+        })
+        .collect();
+    trials.extend(planted::trials());
+    trials.extend(twin::trials());
+    trials.push(trial(&name("memory"), || {
+        let memory = MemoryStore::with_system_clock(namespace(NAMESPACE));
+        let round = Round::new(0);
+        let clients = Clients::new(CLIENTS, &round, |_| LeaseStore::from(memory.clone()));
+        clients.work_while(|progress| progress.after(MANY));
+        round.check().unwrap();
+    }));
+    trials.push(trial(&name("sqlite"), || {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("leases.db");
+        let open = |_| SqliteStore::open(&path, &namespace(NAMESPACE)).unwrap();
+        rounds("sqlite", |round| {
+            Clients::new(CLIENTS, round, open).work_while(|progress| progress.after(MANY / 4));
+        });
+    }));
+    trials
+}
+
+const NAMESPACE: &str = "histories";
+
+fn name(engine: &str) -> String {
+    format!("{engine}::histories_are_linearizable")
+}
+
+/// One at least, and as many as there is time for.
+fn rounds(engine: &str, mut run: impl FnMut(&Round)) {
+    let seconds = env::var(SECONDS).ok().and_then(|text| text.parse().ok());
+    let time = Duration::from_secs(seconds.unwrap_or(0));
+    let begun = Instant::now();
+    let mut all = checker::Figures::default();
+    for number in 0.. {
+        let round = Round::new(number);
+        run(&round);
+        all += round.check().unwrap();
+        if begun.elapsed() >= time {
+            println!("{engine}: {all} in {} rounds", number + 1);
+            return;
+        }
+    }
+}
+
+/// It is killed and suspended; half of the clients have a network that is cut, is slow, or loses replies.
+fn on_a_server(engine: &mut dyn ServerEngine) {
+    let proxy = Proxy::to(engine.port());
+    let urls = [engine.url(), engine.url_at(proxy.port)];
+    let connect = |at: usize| open(&urls[at % urls.len()], &namespace(NAMESPACE)).unwrap();
+    rounds(&engine.url(), |round| {
+        let clients = Clients::new(CLIENTS, round, connect);
+        clients.work_while(|progress| {
+            let network_is = |network| {
+                progress.after(OPERATIONS);
+                proxy.set(network);
+                thread::sleep(FAILURE);
+                proxy.set(Network::Works);
+            };
+            network_is(Network::LosesReplies);
+            network_is(Network::Slow);
+            progress.after(OPERATIONS);
+            engine.server().restart();
+            network_is(Network::Cut);
+            progress.after(OPERATIONS);
+            engine.server().suspend();
+            thread::sleep(SUSPENSION);
+            engine.server().resume();
+            progress.after(OPERATIONS);
+        });
+    });
+}
