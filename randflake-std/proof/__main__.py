@@ -5,6 +5,7 @@ ships: `python proof COUNT COMMAND...`, where the command writes as many rows of
 import sys
 
 import agree
+import claims
 import copies
 import limits
 import losses
@@ -13,7 +14,7 @@ from system import prove
 
 
 def main(count, command):
-    proved = [prove(module.system(), module.flaws()) for module in [memory, copies, limits]]
+    proved = [prove(module.system(), module.flaws()) for module in [memory, copies, claims, limits]]
     flaws = losses.flaws()
     for system in losses.systems():
         proved.append(prove(system, flaws))

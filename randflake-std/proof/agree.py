@@ -42,23 +42,66 @@ class Rows:
 def predictions(rows):
     """What each operation answers and writes by the rules as they are proved."""
     every = rows.part("")
+    node, other = rows.part("node_"), rows.part("other_node_")
+    view, caller = given(rows, node.there)
+    for it in [node, other]:
+        it.knows = numpy.ones_like(every.knows)
+    view.node = node
+    leases = [with_tries(rows.part("lease_"), node), with_tries(rows.part("other_lease_"), other)]
+    tries = [every.acquire_tried == node.nonce, every.acquire_tried == other.nonce]
+    request = SimpleNamespace(ttl=every.ttl, token=every.acquire_token, is_tried=tries[0])
+    found = {
+        "acquire": operations.acquire(view, caller, request),
+        "renew": operations.renew(view, caller, leases[0], every.ttl),
+        "release": operations.release(view, caller, leases[0]),
+        "create": operations.create(view, caller),
+        "reopen": operations.reopen(view, caller),
+        "quarantine": operations.quarantine(view, caller),
+        "end_quarantine": operations.end_quarantine(view, caller, every.has_leases),
+        "override_quarantine": operations.override_quarantine(view, caller),
+        "drop_namespace": operations.drop_namespace(view, caller),
+        "outlast": operations.outlast(view, every.latest_end),
+    }
+    view.has_nodes = node.there | other.there
+    nodes = [(node, tries[0], caller.seen.end), (other, tries[1], 0)]
+    code, *written = operations.acquire_several(view, caller, nodes, request, every.wanted)
+    found |= both("acquire_both", [code, code], *written)
+    several = operations.renew_several(view, caller, [(node, leases[0]), (other, leases[1])], every.ttl)
+    found |= both("renew_both", *several)
+    for name, it, lease in [("release_both", node, leases[0]), ("release_both_other", other, leases[1])]:
+        found[name] = operations.outcome(*operations.release_one(view, caller, it, lease))
+    return found
+
+
+def both(name, codes, state, state_written, nodes, nodes_written):
+    """The outcomes of two node ids; the namespace's record is with the first one."""
+    parts = zip([name, f"{name}_other"], codes, nodes, nodes_written)
+    return {name: operations.outcome(code, state, state_written, node, is_written) for name, code, node, is_written in parts}
+
+
+def with_tries(lease, node):
+    lease.is_tried = lease.tried == node.nonce
+    return lease
+
+
+def given(rows, has_nodes):
+    """The view and the caller."""
+    every = rows.part("")
     seen = rows.part("seen_")
     # A proxy remembers no lease; who had none remembers no end.
     seen.end = numpy.where(seen.has_leased & ~seen.is_proxy, seen.end, 0)
     seen.latest_end = seen.end
-    node = rows.part("node_")
-    node.knows = numpy.ones_like(every.knows)
     view = SimpleNamespace(
         tick_ms=every.tick_ms,
         now_ms=every.now_ms,
         fingerprint=every.fingerprint,
         certain=every.certain,
         # 0 is the Unix epoch, long before that of the layout.
+        has_nodes=has_nodes,
         known_end_ms=numpy.where(every.known_end_ms == 0, -1, every.known_end_ms),
         assumed_ms=every.assumed_ms,
         last=every.last,
         namespace=rows.part("namespace_"),
-        node=node,
     )
     caller = SimpleNamespace(
         has_window=every.has_window,
@@ -71,22 +114,7 @@ def predictions(rows):
         fresh_nonce=every.fresh_nonce,
         seen=seen,
     )
-    lease = rows.part("lease_")
-    lease.is_tried = lease.tried == node.nonce
-    is_tried = every.acquire_tried == node.nonce
-    request = SimpleNamespace(ttl=every.ttl, token=every.acquire_token, is_tried=is_tried)
-    return {
-        "acquire": operations.acquire(view, caller, request),
-        "renew": operations.renew(view, caller, lease, every.ttl),
-        "release": operations.release(view, caller, lease),
-        "create": operations.create(view, caller),
-        "reopen": operations.reopen(view, caller),
-        "quarantine": operations.quarantine(view, caller),
-        "end_quarantine": operations.end_quarantine(view, caller, every.has_leases),
-        "override_quarantine": operations.override_quarantine(view, caller),
-        "drop_namespace": operations.drop_namespace(view, caller),
-        "outlast": operations.outlast(view, every.latest_end),
-    }
+    return view, caller
 
 
 def differences(rows):
@@ -105,11 +133,14 @@ def differences(rows):
     everywhere = numpy.ones(rows.count, dtype=bool)
     for operation, it in predictions(rows).items():
         shipped = rows.part(f"{operation}.")
-        for name in ["code", "namespace_written", "node_written"]:
-            compare(f"{operation}.{name}", getattr(it, name), everywhere)
-        it.namespace.writes = it.namespace.writes + 1
-        for name in NAMESPACE:
-            compare(f"{operation}.{name}", getattr(it.namespace, name), shipped.namespace_written)
+        compare(f"{operation}.code", it.code, everywhere)
+        compare(f"{operation}.node_written", it.node_written, everywhere)
+        if not operation.endswith("_other"):
+            compare(f"{operation}.namespace_written", it.namespace_written, everywhere)
+            for name in NAMESPACE:
+                proved = getattr(it.namespace, name)
+                proved = proved + 1 if name == "writes" else proved
+                compare(f"{operation}.{name}", proved, shipped.namespace_written)
         for name in NODE:
             compare(f"{operation}.{name}", getattr(it.node, name), shipped.node_written)
     return found

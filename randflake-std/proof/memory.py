@@ -3,7 +3,8 @@
 A write is a comparison of the whole record and a replacement, so a rule that was evaluated on an older view acts, if its write
 succeeds, as if it were evaluated at the write, with the clock as it was read then. Writes and answers may be late or lost: a
 holder learns of an end at any later moment, or never. There are two named holders, `g` and `h`; all others, however many, are
-one environment. Node ids share no record, and a request for several writes each of them as a request for it alone would.
+one environment. Node ids share no record, and a request for several writes each of them as a request for it alone would:
+`agree.py` compares requests for two.
 """
 
 import z3

@@ -3,6 +3,7 @@
 An outcome has a `code`, the namespace's record if it is written, and the node id's if it is.
 """
 
+from functools import reduce
 from types import SimpleNamespace
 
 import rules
@@ -37,96 +38,125 @@ def first(*cases):
 
 def acquire(view, caller, request):
     """One node id, any or a chosen one."""
+    code, state, written, [node], [is_written] = acquire_several(view, caller, [(view.node, request.is_tried, caller.seen.end)], request, 1)
+    return outcome(code, state, written, node, is_written)
+
+
+def acquire_several(view, caller, nodes, request, wanted):
+    """Of these node ids, each with whether its last write was a try of this acquire, and the end that the caller knows of it. All
+    that are wanted, or none."""
     refusal, now, longest, state = rules.state_of(view, caller, True)
-    node = view.node
     most = rules.ticks(state.max_ttl_ms, view.tick_ms)
     waits = now < state.quarantine
-    claimed = rules.is_claimed(node, now, request.token, request.is_tried)
-    free = rules.is_free(node, now)
-    forgot = And(free, Not(claimed), now < caller.seen.end)
+    claimed = [rules.is_claimed(node, now, request.token, is_tried) for node, is_tried, _ in nodes]
+    claims = count(claimed) >= wanted
+    free = [rules.is_free(node, now) for node, _, _ in nodes]
+    # The first ones, as many as are wanted.
+    taken = [And(it, count(all_of[:place]) < wanted) for all_of in [claimed, free] for place, it in enumerate(all_of)]
+    claimed, free = taken[: len(nodes)], taken[len(nodes) :]
+    refused = []
+    for is_taken, (_, _, known_end) in zip(free, nodes):
+        refused += [(And(is_taken, now < known_end), QUARANTINED), (And(is_taken, now >= view.last), UNUSABLE)]
     code = first(
         (refusal != OK, refusal),
         (state.holder_version > caller.knows, UNUSABLE),
         (Or(request.ttl < 1, request.ttl > most), INVALID),
         (waits, QUARANTINED),
-        (claimed, OK),
-        (Not(free), EXHAUSTED),
-        (forgot, QUARANTINED),
-        (now >= view.last, UNUSABLE),
+        (claims, OK),
+        *refused,
+        (count(free) < wanted, EXHAUSTED),
         OK,
     )
     reached = And(refusal == OK, state.holder_version <= caller.knows, request.ttl >= 1, request.ttl <= most)
-    forgot = And(reached, Not(waits), forgot)
-    state = choose(forgot, rules.quarantined(state, now, longest, view, caller.seen, LOST), state)
-    new = rules.granted(node, now, request.ttl, view.last)
-    grant = but(
-        node,
-        start=new.start, end=new.end, fencing=new.fencing, serial=1, token=request.token, nonce=caller.fresh_nonce,
-        held=True, contested=False, knows=caller.knows,
+    state = choose(
+        And(reached, Not(waits), code == QUARANTINED), rules.quarantined(state, now, longest, view, caller.seen, LOST), state
     )
-    claim = but(node, serial=node.serial + 1, nonce=caller.fresh_nonce, knows=caller.knows)
-    written = And(refusal == OK, state.changed)
-    return outcome(code, state, written, choose(claimed, claim, grant), code == OK)
+    after, is_written = [], []
+    for (node, _, _), is_claimed, is_free in zip(nodes, claimed, free):
+        new = rules.granted(node, now, request.ttl, view.last)
+        grant = but(
+            node,
+            start=new.start, end=new.end, fencing=new.fencing, serial=1, token=request.token, nonce=caller.fresh_nonce,
+            held=True, contested=False, knows=caller.knows,
+        )
+        claim = but(node, serial=node.serial + 1, nonce=caller.fresh_nonce, knows=caller.knows)
+        after.append(choose(claims, claim, grant))
+        is_written.append(And(code == OK, If(claims, is_claimed, is_free)))
+    return code, state, And(refusal == OK, state.changed), after, is_written
+
+
+def count(conditions):
+    return sum([If(it, 1, 0) for it in conditions], 0)
 
 
 def renew(view, caller, lease, ttl):
-    node, seen = view.node, caller.seen
-    namespace = view.namespace
+    [code], state, written, [node], [is_written] = renew_several(view, caller, [(view.node, lease)], ttl)
+    return outcome(code, state, written, node, is_written)
+
+
+def renew_several(view, caller, leases, ttl):
+    """One by one: a lease that is lost takes no other with it, but what it shows counts for those after it."""
+    seen, namespace = caller.seen, view.namespace
     is_mark = And(namespace.there, namespace.dropped)
     is_missed = rules.misses(seen, namespace)
     refusal, now, longest, state = rules.state_of(view, caller, True)
     most = rules.ticks(state.max_ttl_ms, view.tick_ms)
-    forgotten = If(now < lease.end, FORGOTTEN, EXPIRED)
-    lost = rules.loss(node, lease, lease.is_tried)
-    waits = now < state.quarantine
-    # `look`.
-    too_late = Or(now >= node.end, Not(rules.trusts(node, now, waits, view.tick_ms)))
-    found = first(
-        (lost != NONE, lost),
-        (rules.is_as_known(node, lease, lease.is_tried), If(too_late, EXPIRED, If(is_missed, forgotten, OK))),
-        forgotten,
-    )
-    # With a wrong clock: what takes none to say.
-    skewed = first((is_missed, FORGOTTEN), (lost != NONE, lost), SKEW)
     another = And(namespace.there, is_missed)
     runs = And(Not(is_mark), Not(another), refusal == OK, ttl >= 1, ttl <= most)
-    code = first(
-        (is_mark, RELEASED),
-        (another, FORGOTTEN),
-        (refusal == SKEW, skewed),
-        (refusal != OK, refusal),
-        (Not(runs), INVALID),
-        found,
-    )
-    notices = And(runs, code == FORGOTTEN, Not(seen.is_proxy))
-    state = choose(notices, rules.quarantined(state, now, longest, view, seen, LOST), state)
+    losses = [rules.loss(node, lease, lease.is_tried) for node, lease in leases]
+    # With a wrong clock: what takes none to say, if that is so of all.
+    are_lost = reduce(And, [lost != NONE for lost in losses])
+    codes, nodes, is_written = [], [], []
+    for (node, lease), lost in zip(leases, losses):
+        forgotten = If(now < lease.end, FORGOTTEN, EXPIRED)
+        waits = now < state.quarantine
+        # `look`.
+        too_late = Or(now >= node.end, Not(rules.trusts(node, now, waits, view.tick_ms)))
+        found = first(
+            (lost != NONE, lost),
+            (rules.is_as_known(node, lease, lease.is_tried), If(too_late, EXPIRED, If(is_missed, forgotten, OK))),
+            forgotten,
+        )
+        skewed = first((is_missed, FORGOTTEN), (are_lost, lost), SKEW)
+        code = first(
+            (is_mark, RELEASED),
+            (another, FORGOTTEN),
+            (refusal == SKEW, skewed),
+            (refusal != OK, refusal),
+            (Not(runs), INVALID),
+            found,
+        )
+        notices = And(runs, code == FORGOTTEN, Not(seen.is_proxy))
+        state = choose(notices, rules.quarantined(state, now, longest, view, seen, LOST), state)
+        renewed = but(
+            node,
+            end=rules.renewed_end(node, now, ttl, view.last),
+            serial=node.serial + 1,
+            nonce=If(lease.next == NONE, caller.fresh_nonce, lease.next),
+            knows=caller.knows,
+        )
+        marks = And(
+            node.there, Not(node.contested), code == CONTESTED, Or(runs, And(refusal == SKEW, Not(is_missed))),
+            Not(is_mark), Not(another),
+        )
+        renews = And(runs, code == OK, Not(rules.repeats(node, lease)))
+        codes.append(code)
+        nodes.append(choose(renews, renewed, but(node, contested=True)))
+        is_written.append(Or(renews, marks))
     # In the place of the own namespace is another one: it waits as long as any lease that is known.
-    until = Max(lease.end, seen.latest_end) * view.tick_ms
+    until = Max(*[lease.end for _, lease in leases], seen.latest_end) * view.tick_ms
     other = rules.quarantined_until(namespace, view, until)
     state = choose(another, SimpleNamespace(**{name: getattr(other, name) for name in vars(state)}), state)
     superseded = And(Not(is_mark), another, other.changed, Not(seen.is_proxy))
-    namespace_written = Or(superseded, And(runs, state.changed))
-
-    repeats = rules.repeats(node, lease)
-    renewed = but(
-        node,
-        end=rules.renewed_end(node, now, ttl, view.last),
-        serial=node.serial + 1,
-        nonce=If(lease.next == NONE, caller.fresh_nonce, lease.next),
-        knows=caller.knows,
-    )
-    marks = And(
-        node.there, Not(node.contested), code == CONTESTED, Or(runs, And(refusal == SKEW, Not(is_missed))),
-        Not(is_mark), Not(another),
-    )
-    renews = And(runs, code == OK, Not(repeats))
-    written = choose(renews, renewed, but(node, contested=True))
-    return outcome(code, state, namespace_written, written, Or(renews, marks))
+    return codes, state, Or(superseded, And(runs, state.changed)), nodes, is_written
 
 
 def release(view, caller, lease):
-    """No state of the namespace is made, and no clock plays a part."""
-    node = view.node
+    return outcome(*release_one(view, caller, view.node, lease))
+
+
+def release_one(view, caller, node, lease):
+    """No state of the namespace is made, no clock plays a part, and each lease is looked at alone."""
     ours = And(node.there, rules.is_of(node, lease))
     repeats = rules.repeats(node, lease)
     ends = And(ours, node.held, rules.wrote(node, lease, lease.is_tried))
@@ -142,7 +172,7 @@ def release(view, caller, lease):
         held=False,
     )
     node = choose(ends, released, but(node, contested=True))
-    return outcome(code, view.namespace, False, node, Or(ends, marks))
+    return code, view.namespace, False, node, Or(ends, marks)
 
 
 def create(view, caller):

@@ -191,7 +191,7 @@ def state_of(view, caller, is_holder):
     is_known = If(
         record.there,
         record.fingerprint == view.fingerprint,
-        And(view.certain, Not(view.node.there)),
+        And(view.certain, Not(view.has_nodes)),
     )
     followed = And(there, has_followed(state, now, view, seen))
     forgot = Or(Not(is_known), And(contradicts(seen, record), Not(followed)))

@@ -5,7 +5,7 @@ use randflake_std::rules::{
     self, Acquire, Caller, Change, Decision, KeyCheck, NamespaceRecord, NodeRecord,
 };
 
-use crate::inputs::{Inputs, number, token};
+use crate::inputs::{Inputs, NODE_ID, number, token};
 
 const OPERATIONS: [&str; 10] = [
     "acquire",
@@ -19,7 +19,7 @@ const OPERATIONS: [&str; 10] = [
     "drop_namespace",
     "outlast",
 ];
-const COLUMNS: [&str; 21] = [
+pub(crate) const COLUMNS: [&str; 21] = [
     "code",
     "namespace_written",
     "origin",
@@ -75,7 +75,7 @@ pub(crate) fn of(inputs: &Inputs) -> Vec<i64> {
         tried: &tried,
         within: (0, u32::MAX),
     };
-    let leases = [inputs.lease()];
+    let leases = [inputs.lease(NODE_ID)];
     let (ttl, latest_end) = (number(inputs.ttl), number(inputs.latest_end));
     [
         row(rules::acquire(&view, &acquisition, &caller)),
@@ -105,19 +105,27 @@ fn row<T>(decision: Decision<T>) -> Vec<i64> {
 
 /// Of a renewal or a release: the one lease's loss, if it has one.
 fn lost(decision: &Decision<Vec<Result<NodeRecord, Loss>>>) -> Vec<i64> {
-    let code = match decision.answer.as_deref() {
-        Err(error) => refusal(error),
-        Ok([Ok(_)]) => 0,
-        Ok([Err(Loss::Released)]) => 10,
-        Ok([Err(Loss::Contested)]) => 11,
-        Ok([Err(Loss::Forgotten)]) => 12,
-        Ok([Err(Loss::Expired)]) => 13,
-        Ok(other) => panic!("{other:?}"),
-    };
+    let code = decision.answer.as_deref().map_or_else(refusal, |outcomes| {
+        let [outcome] = outcomes else {
+            panic!("{outcomes:?}")
+        };
+        self::outcome(outcome)
+    });
     values(code, &decision.change)
 }
 
-fn refusal(error: &StoreError) -> i64 {
+pub(crate) fn outcome(outcome: &Result<NodeRecord, Loss>) -> i64 {
+    match outcome {
+        Ok(_) => 0,
+        Err(Loss::Released) => 10,
+        Err(Loss::Contested) => 11,
+        Err(Loss::Forgotten) => 12,
+        Err(Loss::Expired) => 13,
+        Err(other) => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn refusal(error: &StoreError) -> i64 {
     match error {
         StoreError::ClockSkew { .. } => 1,
         StoreError::Terms { .. } => 2,
@@ -144,7 +152,7 @@ fn values(code: i64, change: &Change) -> Vec<i64> {
     row
 }
 
-fn namespace(record: &NamespaceRecord) -> [i64; 11] {
+pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 11] {
     let reason = record.reason;
     let causes = 0..4;
     let cause = causes
@@ -170,7 +178,7 @@ fn namespace(record: &NamespaceRecord) -> [i64; 11] {
     ]
 }
 
-fn node(record: &NodeRecord) -> [i64; 9] {
+pub(crate) fn node(record: &NodeRecord) -> [i64; 9] {
     [
         1,
         signed(record.start),

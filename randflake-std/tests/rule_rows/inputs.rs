@@ -15,7 +15,7 @@ const EPOCH_UNIX_MS: u64 = 1_700_000_000_000;
 /// Ticks that divide the spans of the rules, and ticks that do not.
 const TICKS_MS: [i64; 8] = [1, 10, 256, 1_000, 8_000, 10_000, 60_000, 64_000];
 const TICK_BITS: u32 = 20;
-const NODE_ID: u32 = 3;
+pub(crate) const NODE_ID: u32 = 3;
 
 macro_rules! columns {
     ($($name:ident)*) => {
@@ -238,18 +238,20 @@ impl Inputs {
                 fingerprint: self.namespace_fingerprint.to_string(),
                 form: Form::default(),
             }),
-            nodes: vec![Node {
-                node_id: NODE_ID,
-                record: (self.node_there == 1).then(|| self.node()),
-            }],
+            nodes: vec![self.listed(NODE_ID)],
             assumed_max_ttl: Duration::from_millis(number(self.assumed_ms)),
             free_from: None,
         }
     }
 
-    fn node(&self) -> NodeRecord {
+    pub(crate) fn listed(&self, node_id: u32) -> Node {
+        let record = (self.node_there == 1).then(|| self.node(node_id));
+        Node { node_id, record }
+    }
+
+    fn node(&self, node_id: u32) -> NodeRecord {
         NodeRecord {
-            node_id: NODE_ID,
+            node_id,
             start: number(self.node_start),
             end: number(self.node_end),
             fencing_token: number(self.node_fencing),
@@ -301,16 +303,16 @@ impl Inputs {
         if self.seen_has_leased == 1 {
             seen.note(&NodeRecord {
                 end: number(self.seen_end),
-                ..self.node()
+                ..self.node(NODE_ID)
             });
         }
         seen
     }
 
-    pub(crate) fn lease(&self) -> HeldLease {
+    pub(crate) fn lease(&self, node_id: u32) -> HeldLease {
         HeldLease {
             grant: Grant {
-                node_id: NODE_ID,
+                node_id,
                 start: 0,
                 end: number(self.lease_end),
                 fencing_token: number(self.lease_fencing),

@@ -11,6 +11,7 @@
 
 mod answers;
 mod inputs;
+mod pairs;
 
 use std::env;
 use std::fs::File;
@@ -28,12 +29,14 @@ fn rows_are_written() {
     let mut rows = BufWriter::new(File::create(env::var_os(ROWS).unwrap()).unwrap());
     let mut names: Vec<String> = Inputs::NAMES.iter().map(ToString::to_string).collect();
     names.extend(answers::names());
+    names.extend(pairs::names());
     writeln!(rows, "{}", names.join(" ")).unwrap();
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..count {
         let inputs = Inputs::random(&mut random);
         let mut row = inputs.values().to_vec();
         row.extend(answers::of(&inputs));
+        row.extend(pairs::row(&inputs, &mut random));
         assert_eq!(row.len(), names.len());
         for value in row {
             rows.write_all(&value.to_le_bytes()).unwrap();
