@@ -10,6 +10,7 @@
 )]
 
 mod duckdb;
+mod guide;
 mod layouts;
 mod mysql;
 mod postgres;

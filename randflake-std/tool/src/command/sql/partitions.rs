@@ -14,15 +14,19 @@ use crate::date;
 use crate::failure::Failure;
 use crate::output::stdout;
 
-/// Print partitions of a table by time, for PostgreSQL
+/// Print partitions of a table by time, for PostgreSQL, MySQL and MariaDB
 ///
 /// The table keeps raw ids, or plain ones, and is partitioned by them: PARTITION BY RANGE (id). Bounds are literals, so the
 /// planner leaves out partitions; times are in UTC.
+///
+/// In MySQL and MariaDB the table has a first partition for what is earlier, and these are added above it. There a partition
+/// begins where the one below it ends, whatever --from is.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   randflake sql partitions --layout randflake --table orders --from 2026-01-01 --to 2027-01-01 --every month | psql
-  randflake sql partitions --layout snowflake --table shop.events --from 2026-01-01 --to 2026-02-01 --every day")]
+  randflake sql partitions --layout snowflake --table shop.events --from 2026-01-01 --to 2026-02-01 --every day
+  randflake sql partitions --dialect mysql --layout randflake --table orders --from 2026-01-01 --to 2027-01-01 | mysql shop")]
 pub(crate) struct SqlPartitionsArgs {
     /// The table, which may have its schema before it
     #[arg(long, value_name = "TABLE", value_parser = table)]
@@ -36,6 +40,9 @@ pub(crate) struct SqlPartitionsArgs {
     /// The time of a partition, which begins with a day, a month or a year
     #[arg(long, value_name = "SPAN", default_value = "month")]
     every: Span,
+    /// The database's language: PARTITION OF in PostgreSQL, ADD PARTITION in MySQL and MariaDB
+    #[arg(long, value_name = "DIALECT", default_value = "postgres")]
+    dialect: Dialect,
     #[command(flatten)]
     terms: TermsArgs,
 }
@@ -47,6 +54,12 @@ enum Span {
     Year,
 }
 
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Dialect {
+    Postgres,
+    Mysql,
+}
+
 /// Most partitions at once: more are a mistake in a date.
 const MOST: usize = 10_000;
 
@@ -55,7 +68,39 @@ impl SqlPartitionsArgs {
         let spec = self.terms.read()?.contents.spec();
         let spec = spec.ok_or_else(|| Failure::usage("a counter has no times"))?;
         self.check(spec)?;
+        let partitions = self.partitions(spec)?;
+        let table = &self.table;
         let mut out = stdout();
+        match self.dialect {
+            Dialect::Postgres => {
+                for (name, Bounds { first, end, suffix }) in partitions {
+                    writeln!(
+                        out,
+                        "CREATE TABLE {table}_{name}{suffix} PARTITION OF {table} FOR VALUES FROM ({first}) TO ({end});",
+                    )?;
+                }
+            }
+            Dialect::Mysql => {
+                check_order(spec, self.to)?;
+                let each = partitions.iter().map(|(name, Bounds { end, .. })| {
+                    // The word stands without brackets.
+                    let end = match end.as_str() {
+                        "MAXVALUE" => end.clone(),
+                        number => format!("({number})"),
+                    };
+                    format!("    PARTITION p{name} VALUES LESS THAN {end}")
+                });
+                let each: Vec<_> = each.collect();
+                let each = each.join(",\n");
+                writeln!(out, "ALTER TABLE {table} ADD PARTITION (\n{each}\n);")?;
+            }
+        }
+        Ok(out.flush()?)
+    }
+
+    /// The time in the name of each, and its bounds.
+    fn partitions(&self, spec: LayoutSpec) -> Result<Vec<(String, Bounds)>, Failure> {
+        let mut partitions = Vec::new();
         let mut from = self.from;
         for count in 0.. {
             if from >= self.to {
@@ -66,17 +111,12 @@ impl SqlPartitionsArgs {
                 return Err(Failure::usage(problem));
             }
             let to = self.every.end(from).min(self.to);
-            let name = format!("{}_{}", self.table, self.every.name(from));
-            for bounds in bounds(spec, from, to) {
-                writeln!(
-                    out,
-                    "CREATE TABLE {name}{} PARTITION OF {} FOR VALUES FROM ({}) TO ({});",
-                    bounds.suffix, self.table, bounds.first, bounds.end
-                )?;
-            }
+            let name = self.every.name(from);
+            let all = bounds(spec, from, to).into_iter();
+            partitions.extend(all.map(|bounds| (name.clone(), bounds)));
             from = to;
         }
-        Ok(out.flush()?)
+        Ok(partitions)
     }
 
     fn check(&self, spec: LayoutSpec) -> Result<(), Failure> {
@@ -91,6 +131,19 @@ impl SqlPartitionsArgs {
             return Err(Failure::usage("--to must be after --from"));
         }
         Ok(())
+    }
+}
+
+/// Refuses negative raw ids, which sort before all others: partitions are added behind those that are there.
+fn check_order(spec: LayoutSpec, to_ms: u64) -> Result<(), Failure> {
+    let sign_ms = sign_tick(spec).map(|tick| spec.unix_ms(tick));
+    match sign_ms {
+        Some(sign_ms) if to_ms > sign_ms => Err(Failure::usage(format!(
+            "--to: at most {} is allowed with --dialect mysql: raw ids are negative from then on, and MySQL adds no partition \
+             below others",
+            date(sign_ms)
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! MariaDB, and whatever server of the kind the environment names.
 
 mod fields;
+mod guide;
 mod plans;
 mod rights;
 mod secrecy;

@@ -1,6 +1,6 @@
 //! Which conditions use an index, and what a range finds.
 
-use super::Database;
+use super::{Database, refusal};
 
 /// Of 2,000 rows.
 const ROWS: &str = "
@@ -94,4 +94,80 @@ fn a_range_in_which_no_tick_begins_has_no_rows() {
         "SELECT randflake_orders.raw_ranges('2058-11-05 17:10:23.1', '2058-11-05 17:10:24')";
     let found: Option<String> = client.query_first(at_the_end).unwrap();
     assert_eq!(found.as_deref(), Some("[]"));
+}
+
+/// Encrypted at the border, as in the guide: what uses the index, and what reads the whole table.
+#[test]
+fn rows_are_found_by_public_ids() {
+    let (database, mut client) = Database::with_orders(&[]);
+    for statement in [
+        "CREATE DATABASE shop",
+        "USE shop",
+        "CREATE TABLE orders (raw BIGINT PRIMARY KEY)",
+        ROWS,
+        "CREATE TABLE wanted AS SELECT randflake_orders.encrypt(raw) AS id FROM orders LIMIT 3",
+        "ANALYZE TABLE orders, wanted",
+        "CREATE VIEW public_orders AS SELECT randflake_orders.encrypt(raw) AS id FROM orders",
+        "CREATE PROCEDURE order_by_id(public_id BIGINT) READS SQL DATA \
+         SELECT public_id AS id FROM orders WHERE raw = randflake_orders.decrypt(public_id)",
+        "CREATE USER clerk",
+        "GRANT SELECT ON public_orders TO clerk",
+        "GRANT EXECUTE ON PROCEDURE order_by_id TO clerk",
+    ] {
+        client.query_drop(statement).unwrap();
+    }
+    let id: Option<i64> = client.query_first("SELECT id FROM wanted LIMIT 1").unwrap();
+    let id = id.unwrap();
+    let is_found = format!("raw = randflake_orders.decrypt({id})");
+    for (statement, kind) in [
+        (
+            format!("UPDATE orders SET raw = raw WHERE {is_found}"),
+            "range",
+        ),
+        (format!("DELETE FROM orders WHERE {is_found}"), "range"),
+        (
+            "SELECT * FROM wanted JOIN orders ON raw = randflake_orders.decrypt(wanted.id)"
+                .to_owned(),
+            "eq_ref",
+        ),
+        // The whole index.
+        (
+            format!("SELECT * FROM public_orders WHERE id = {id}"),
+            "index",
+        ),
+    ] {
+        let plan: Option<String> = client
+            .query_first(format!("EXPLAIN FORMAT=JSON {statement}"))
+            .unwrap();
+        let plan = plan.unwrap();
+        let of_orders = plan.split("\"table_name\": \"orders\"").nth(1);
+        assert!(
+            of_orders
+                .unwrap()
+                .contains(&format!("\"access_type\": \"{kind}\"")),
+            "{statement}: {plan}"
+        );
+    }
+    // The procedure has no plan to show: it reads by keys, and no row after another.
+    let mut clerk = database.server.client_as("clerk", "shop");
+    let call = format!("CALL order_by_id({id})");
+    assert_eq!(clerk.query_first(call).unwrap(), Some(id));
+    let scanned: Vec<(String, u64)> = clerk
+        .query("SHOW STATUS WHERE Variable_name IN ('Handler_read_next', 'Handler_read_rnd_next') AND Value > 0")
+        .unwrap();
+    assert_eq!(scanned, []);
+    let shown: Option<u64> = clerk
+        .query_first(format!(
+            "SELECT COUNT(*) FROM public_orders WHERE id = {id}"
+        ))
+        .unwrap();
+    assert_eq!(shown, Some(1));
+    for statement in [
+        "SELECT raw FROM orders".to_owned(),
+        format!("SELECT randflake_orders.decrypt({id})"),
+        "SELECT randflake_orders.encrypt(1)".to_owned(),
+    ] {
+        let refused = refusal(&mut clerk, &statement);
+        assert!(refused.contains("denied"), "{statement}: {refused}");
+    }
 }

@@ -3,6 +3,7 @@
 use postgres::Client;
 
 use super::{Database, refusal};
+use crate::guide;
 use crate::layouts::{Sample, all};
 
 /// How many ids are in ranges of times, around times of ids themselves and between ticks; and for how many of all ids the
@@ -182,6 +183,9 @@ fn queries_by_time_read_one_partition_by_its_index() {
     ] {
         client.batch_execute(&printed(every, from, to)).unwrap();
     }
+    let as_shown = printed("month", "2026-01-01", "2027-01-01");
+    let first = as_shown.lines().next().unwrap();
+    assert!(guide::chapter("PostgreSQL").contains(first), "{first}");
     client
         .batch_execute(
             "INSERT INTO orders SELECT randflake_orders.compose_raw(at, 1, 1)

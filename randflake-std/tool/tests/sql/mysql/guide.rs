@@ -1,0 +1,115 @@
+//! The chapter on MySQL and MariaDB.
+
+use harness::mariadb::Client;
+use mysql_async::{Error, Row, Value};
+
+use super::{Database, run};
+use crate::guide;
+
+fn answer(client: &mut Client, statement: &str) -> Vec<String> {
+    match client.query::<Row>(statement) {
+        Ok(rows) => rows.into_iter().map(line).collect(),
+        Err(Error::Server(error)) => {
+            vec![format!(
+                "ERROR {} ({}): {}",
+                error.code, error.state, error.message
+            )]
+        }
+        Err(error) => panic!("{statement}: {error}"),
+    }
+}
+
+fn line(row: Row) -> String {
+    let values = row.unwrap().into_iter().map(|value| match value {
+        Value::Bytes(bytes) => String::from_utf8(bytes).unwrap(),
+        other => other.as_sql(true),
+    });
+    values.collect::<Vec<_>>().join("|")
+}
+
+#[test]
+fn the_guide_is_right_line_by_line() {
+    let (_database, mut client) = Database::with_orders(&[]);
+    for statement in [
+        "CREATE DATABASE shop",
+        "USE shop",
+        "CREATE USER reports, shop, clerk",
+    ] {
+        client.query_drop(statement).unwrap();
+    }
+    let chapter = guide::chapter("MySQL and MariaDB");
+    guide::walk(&chapter, 20, |statement| answer(&mut client, statement));
+}
+
+/// What the guide shows of `sql partitions`, and what becomes of it.
+#[test]
+fn a_table_has_partitions_by_time() {
+    let (database, mut client) = Database::with_orders(&[]);
+    for statement in ["CREATE DATABASE shop", "USE shop"] {
+        client.query_drop(statement).unwrap();
+    }
+    let chapter = guide::chapter("MySQL and MariaDB");
+    let table = "CREATE TABLE events";
+    let table = guide::blocks(&chapter, "sql")
+        .into_iter()
+        .find_map(|block| block.find(table).map(|at| &block[at..]));
+    run(
+        &mut client,
+        table.unwrap().split_inclusive(';').next().unwrap(),
+    )
+    .unwrap();
+    let printed = |arguments: &str| {
+        let words = "sql partitions --dialect mysql --layout randflake --table events ".to_owned()
+            + arguments;
+        database.user.run(&words.split(' ').collect::<Vec<_>>())
+    };
+    let months = printed("--from 2026-01-01 --to 2026-03-01").ok();
+    assert!(chapter.contains(&months), "{months}");
+    run(&mut client, &months).unwrap();
+    for later in [
+        "--from 2026-03-01 --to 2026-03-03 --every day",
+        // To the second in which raw ids turn negative.
+        "--from 2026-03-03 --to 2041-10-31T22:21:52Z --every year",
+    ] {
+        run(&mut client, &printed(later).ok()).unwrap();
+    }
+    for time in [
+        "2025-12-31 23:59:59",
+        "2026-01-01",
+        "2026-02-28 23:59:59",
+        "2026-03-01",
+        "2041-10-31 22:21:51",
+    ] {
+        let insert = format!(
+            "INSERT INTO events (raw) VALUES (randflake_orders.compose_raw('{time}', 131071, 131071))"
+        );
+        client.query_drop(insert).unwrap();
+    }
+    for (partition, times) in [
+        ("p_earlier", "2025-12-31 23:59:59"),
+        ("p2026_01", "2026-01-01 00:00:00"),
+        ("p2026_02", "2026-02-28 23:59:59"),
+        ("p2026_03_01", "2026-03-01 00:00:00"),
+        ("p2026_03_02", ""),
+        ("p2041", "2041-10-31 22:21:51"),
+    ] {
+        let question = format!(
+            "SELECT COALESCE(GROUP_CONCAT(CAST(randflake_orders.raw_time(raw) AS DATETIME)), '') FROM events PARTITION ({partition})"
+        );
+        let found: Option<String> = client.query_first(question).unwrap();
+        assert_eq!(found.as_deref(), Some(times), "{partition}");
+    }
+    // Plans leave out the others.
+    let day = "EXPLAIN PARTITIONS SELECT * FROM events WHERE raw BETWEEN randflake_orders.raw_first('2026-01-03', '2026-01-04') \
+               AND randflake_orders.raw_last('2026-01-03', '2026-01-04')";
+    let plan = answer(&mut client, day);
+    assert!(
+        plan.len() == 1 && plan[0].starts_with("1|SIMPLE|events|p2026_01|"),
+        "{plan:?}"
+    );
+    let refused = printed("--from 2041-01-01 --to 2042-01-01").fails(2);
+    assert!(
+        refused.contains("at most 2041-10-31T22:21:52Z is allowed with --dialect mysql"),
+        "{refused}"
+    );
+}
