@@ -45,6 +45,15 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     if bare.len() < text.len() && reads(form, bare) {
         return Some("quotes and commas are not allowed: remove them".to_owned());
     }
+    let is_digit = |c: char| c.is_ascii_digit() || c == ',';
+    if text.strip_prefix('-').unwrap_or(text).chars().all(is_digit) && text.contains(',') {
+        return Some("a number has no commas".to_owned());
+    }
+    if text.contains([',', ';', '|']) {
+        return Some(
+            "of a table only the ids are allowed; `inspect` and `convert` read one by --csv --column NAME".to_owned(),
+        );
+    }
     // Only said, not accepted: an id has one text, by which it is compared.
     if form == TextForm::Text && reads(form, &text.to_ascii_lowercase()) {
         return Some("a text id has lower-case letters only".to_owned());
@@ -93,11 +102,30 @@ fn reads(form: TextForm, text: &str) -> bool {
     form.read_plainly(text).is_ok()
 }
 
+/// What an input is that begins so, where it is a file of another kind than text.
+pub(crate) fn not_text(bytes: &[u8]) -> Option<&'static str> {
+    Some(match bytes {
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => {
+            "the input is UTF-16, as Windows PowerShell writes it: UTF-8 is allowed (Out-File -Encoding ascii)"
+        }
+        [0x1F, 0x8B, ..] => "the input is compressed: write `zcat FILE | randflake ...`",
+        [0x28, 0xB5, 0x2F, 0xFD, ..] => {
+            "the input is compressed: write `zstdcat FILE | randflake ...`"
+        }
+        [b'P', b'A', b'R', b'1', ..] => {
+            "the input is Parquet: write its ids as CSV first, as `duckdb` and pandas do"
+        }
+        [b'P', b'K', 3, 4, ..] => {
+            "the input is a spreadsheet or an archive: save it as CSV, with the ids as text, or unpack it"
+        }
+        _ => return None,
+    })
+}
+
 /// Says what is wrong with a line that is not UTF-8.
 pub(crate) fn not_utf8(line: &[u8], valid_up_to: usize) -> String {
-    if matches!(line, [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) {
-        return "the input is UTF-16, as Windows PowerShell writes it: UTF-8 is allowed (Out-File -Encoding ascii)"
-            .to_owned();
+    if let Some(problem) = not_text(line) {
+        return problem.to_owned();
     }
     let byte = line.get(valid_up_to).copied().unwrap_or_default();
     format!(

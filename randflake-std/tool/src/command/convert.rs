@@ -98,7 +98,7 @@ impl ConvertArgs {
 pub(crate) struct Conversion {
     /// `None` changes nothing: one path serves all three uses.
     permutation: Option<Sparx64>,
-    decrypts: bool,
+    pub(crate) decrypts: bool,
     /// Plain ids that it does not have are refused.
     layout: Option<Codec<LayoutSpec, Plain>>,
     pub(crate) to: TextForm,

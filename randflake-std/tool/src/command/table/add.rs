@@ -63,7 +63,15 @@ impl AddArgs {
             Column::named(name, form, &codec.layout())
         });
         let columns: Result<Vec<_>, _> = columns.collect();
-        let columns = columns.map_err(|problem| Failure::usage(format!("--columns: {problem}")))?;
+        let columns = columns.map_err(|problem| {
+            // One letter less is another option.
+            let advice = if is_list {
+                "; --column names the one with the ids"
+            } else {
+                ""
+            };
+            Failure::usage(format!("--columns: {problem}{advice}"))
+        })?;
         let names: Vec<_> = names
             .iter()
             .map(|name| format!("{}{name}", self.prefix))
@@ -173,6 +181,10 @@ impl Edit for Add<'_> {
 
     fn permute(&self, numbers: &mut [u64]) {
         self.codec.permutation().invert_all(numbers);
+    }
+
+    fn are_random(&self) -> bool {
+        self.codec.permutation().is_some()
     }
 
     fn row(&mut self, row: RowText<'_>, id: Id, raw: u64, out: &mut Vec<u8>) -> Result<(), String> {

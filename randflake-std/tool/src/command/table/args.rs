@@ -129,6 +129,7 @@ impl TableArgs {
         let place = self.column.clone();
         run(
             Blocks::new(input, split),
+            form,
             edit,
             BadRows::new(self.on_error, place),
         )

@@ -7,7 +7,7 @@ use memchr::memchr_iter;
 use randflake_std::Id;
 
 use crate::failure::Failure;
-use crate::mistake::not_utf8;
+use crate::mistake::not_text;
 
 /// Bytes that are read together: some thousand rows, so that decrypting many at once pays.
 const BLOCK_LEN: usize = 256 << 10;
@@ -147,8 +147,10 @@ impl Blocks {
         };
         let read = read.map_err(|error| Failure::failed(format!("standard input: {error}")))?;
         bytes.truncate(len + read);
-        if matches!(bytes[..], [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..]) && self.next_line == 1 {
-            return Err(Failure::usage(not_utf8(bytes, 0)));
+        if let Some(problem) = not_text(bytes)
+            && self.next_line == 1
+        {
+            return Err(Failure::usage(problem));
         }
         if read == 0 {
             self.is_over = true;

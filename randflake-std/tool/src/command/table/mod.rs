@@ -12,6 +12,7 @@ mod column;
 mod lines;
 mod objects;
 mod replace;
+mod rounded;
 mod run;
 mod separated;
 

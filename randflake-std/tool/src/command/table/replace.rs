@@ -47,6 +47,10 @@ impl Edit for Replace<'_> {
         self.conversion.permute(numbers);
     }
 
+    fn are_random(&self) -> bool {
+        self.conversion.decrypts
+    }
+
     fn row(
         &mut self,
         row: RowText<'_>,

@@ -9,7 +9,9 @@ use randflake_std::Id;
 
 use super::bad_rows::{BadRows, Verdict};
 use super::blocks::{Block, Blocks, Content, Row};
-use crate::failure::Failure;
+use super::rounded::Rounded;
+use crate::failure::{Failure, say};
+use crate::form::TextForm;
 use crate::output::stdout;
 
 /// Blocks that wait for the writer. Few, so that memory is bounded; more than one, so that neither side waits for each.
@@ -24,6 +26,9 @@ pub(super) trait Edit {
 
     /// Decrypts or encrypts the numbers of ids, all at once.
     fn permute(&self, numbers: &mut [u64]);
+
+    /// Whether all ids that it is given are encrypted, and so look like random numbers.
+    fn are_random(&self) -> bool;
 
     /// Writes the row of an id and its permuted number, or says why there is none of it; then nothing is written.
     fn row(
@@ -83,8 +88,14 @@ impl<'a> RowText<'a> {
 }
 
 /// Reads rows, edits and writes them.
-pub(super) fn run(blocks: Blocks, edit: &mut impl Edit, mut bad: BadRows) -> Result<(), Failure> {
+pub(super) fn run(
+    blocks: Blocks,
+    form: TextForm,
+    edit: &mut impl Edit,
+    mut bad: BadRows,
+) -> Result<(), Failure> {
     let mut out = stdout();
+    let mut rounded = Rounded::new(form, edit.are_random());
     let (filled, next) = sync_channel(WAITING);
     let (empty, used) = channel();
     // Not scoped: when nobody reads the output any more, the process ends at once, though the reader may be waiting for
@@ -98,7 +109,7 @@ pub(super) fn run(blocks: Blocks, edit: &mut impl Edit, mut bad: BadRows) -> Res
     let mut done = Ok(());
     for block in next {
         done = block.and_then(|block: Block| {
-            let written = writer.edit(&block, edit, &mut bad);
+            let written = writer.edit(&block, edit, &mut rounded, &mut bad);
             // Rows before a bad one are good.
             out.write_all(&writer.text)?;
             writer.text.clear();
@@ -115,6 +126,9 @@ pub(super) fn run(blocks: Blocks, edit: &mut impl Edit, mut bad: BadRows) -> Res
     done?;
     if let Err(payload) = reader.join() {
         panic::resume_unwind(payload);
+    }
+    if let Some(warning) = rounded.warning() {
+        say(&warning);
     }
     bad.finish(writer.rows)
 }
@@ -152,6 +166,7 @@ impl Writer {
         &mut self,
         block: &Block,
         edit: &mut impl Edit,
+        rounded: &mut Rounded,
         bad: &mut BadRows,
     ) -> Result<(), Failure> {
         let mut numbers = mem::take(&mut self.numbers);
@@ -160,6 +175,7 @@ impl Writer {
             Content::Id(id) => Some(id.to_u64()),
             _ => None,
         }));
+        rounded.count(&numbers);
         edit.permute(&mut numbers);
         let mut permuted = numbers.iter();
         for row in &block.rows {

@@ -6,6 +6,7 @@ use csv_core::{ReadFieldResult, ReadRecordResult, Reader, ReaderBuilder};
 
 use super::blocks::{Content, Row, Split};
 use super::lines::{content, marks_len};
+use crate::command::input::shown;
 use crate::failure::Failure;
 use crate::form::TextForm;
 
@@ -161,13 +162,21 @@ impl Separated {
                 second + 1
             ))),
             [] => by_number.ok_or_else(|| {
-                let shown = names.iter().take(NAMES_SHOWN);
-                let shown: Vec<_> = shown.map(|name| format!("{name:?}")).collect();
+                let first = names.iter().take(NAMES_SHOWN);
+                let first: Vec<_> = first.map(|name| shown(name)).collect();
                 let more = if width > NAMES_SHOWN { ", ..." } else { "" };
+                let advice = match &names[..] {
+                    [line] if line.contains([',', ';', '\t', '|']) => {
+                        "its cells have another separator: --csv is for commas, --csv --delimiter for others, --tsv for \
+                         tabs without quotes"
+                    }
+                    _ => {
+                        "a table without a header needs --no-header and the number of the column"
+                    }
+                };
                 Failure::usage(format!(
-                    "--column {column}: the header has {}{more}; a table without a header needs --no-header and the \
-                     number of the column",
-                    shown.join(", ")
+                    "--column {column}: the header has {}{more}; {advice}",
+                    first.join(", ")
                 ))
             }),
         }

@@ -125,8 +125,86 @@ fn what_is_no_table_is_refused() {
         on(&long, line).fails(2),
         "the row that begins in line 2 is longer than 8 MiB: is a quote not closed?"
     );
-    let answer = User::new().run_on(b"\xFF\xFEi\0d\0", &words(line));
-    assert!(answer.fails(2).starts_with("the input is UTF-16"));
+    for (file, problem) in [
+        (&b"\xFF\xFEi\0d\0"[..], "the input is UTF-16"),
+        (
+            b"\x1F\x8B\x08\x08\n",
+            "the input is compressed: write `zcat",
+        ),
+        (
+            b"\x28\xB5\x2F\xFD\n",
+            "the input is compressed: write `zstdcat",
+        ),
+        (b"PAR1\x15,\n", "the input is Parquet"),
+        (b"PK\x03\x04,\n", "the input is a spreadsheet or an archive"),
+    ] {
+        let answer = User::new().run_on(file, &words(line));
+        let told = answer.fails(2);
+        assert!(told.starts_with(problem), "{told}");
+    }
+}
+
+#[test]
+fn a_table_of_another_separator_or_read_as_a_list_is_told() {
+    let another =
+        "its cells have another separator: --csv is for commas, --csv --delimiter for others";
+    let table = "of a table only the ids are allowed; `inspect` and `convert` read one by --csv --column NAME";
+    for (row, line, problem) in [
+        ("order_id;a", "inspect --csv --column order_id", another),
+        ("order_id,a", "inspect --tsv --column order_id", another),
+        ("order_id,a", "inspect --csv", table),
+        ("order_id;a", "inspect --json", table),
+        ("order_id;a", "convert --to text", table),
+        ("order_id,a", "explain", table),
+        ("4,594,531", "inspect --csv", "a number has no commas"),
+        (
+            "order_id",
+            "inspect --csv --columns order_id",
+            "--column names the one with the ids",
+        ),
+    ] {
+        let user = User::new();
+        user.run_keyed(&["generate"]).ok();
+        let line = format!("{line} --from int");
+        let told = user.run_on(format!("{row}\n").as_bytes(), &words(&line));
+        let told = told.fails(2);
+        assert!(told.contains(problem), "{line}: {told}");
+    }
+}
+
+/// Each still reads as an id, so nothing is refused.
+#[test]
+fn rounded_ids_are_told() {
+    let ids = |round: fn(i64) -> i64| {
+        let ids = (1..=9).map(|row: i64| round(row * 0x0E37_79B9_7F4A_7C15).to_string());
+        format!("id\n5\n{}\n", ids.collect::<Vec<_>>().join("\n"))
+    };
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        reason = "what pandas does to a column with missing numbers"
+    )]
+    let floats = ids(|id| id as f64 as i64);
+    let digits = ids(|id| id / 10_000 * 10_000);
+    let line = "inspect --csv --column id --from int";
+    for (table, look) in [(&digits, "end in 000"), (&floats, "a float64 keeps")] {
+        let told = on(table, line);
+        assert_eq!((told.status, told.stdout.lines().count()), (Some(0), 11));
+        assert!(told.stderr.contains(look), "{}", told.stderr);
+    }
+    let one_is_whole = digits + "4594531474933654033\n";
+    for (table, line) in [
+        (&ids(|id| id), line),
+        (&one_is_whole, line),
+        // Snowflakes of node 0 end in bits of zero.
+        (
+            &floats,
+            "inspect --csv --column id --from int --layout snowflake",
+        ),
+        (&floats, "convert --csv --column id --from int --to text"),
+    ] {
+        on(table, line).ok();
+    }
 }
 
 #[test]
