@@ -1,6 +1,7 @@
 //! The function of `docs/data.md` that decodes ids in a notebook, with numpy and pandas.
 
 use core::fmt::Write as _;
+use std::fs;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
@@ -88,4 +89,32 @@ print('\\n'.join(map(str, decrypt(ids, secret))))
     });
     let told = run(&program(CALLS), &input);
     assert!(told.lines().eq(raws));
+}
+
+/// The other snippets, and what pandas does to numbers.
+#[test]
+fn pandas_reads_tables_as_the_guide_says() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("orders.key", "dffd6021bb2bd5b0af676290809ec3a5\n"),
+        (
+            "orders.csv",
+            "order_id,customer\n4594531474933654033,7\n,8\n",
+        ),
+        (
+            "inspected.csv",
+            "order_id,customer,time_utc,node,sequence\n4594531474933654033,7,2024-12-09T01:04:57Z,42,1\n,8,,,\n\
+             4594531474933654033,9,2024-12-09T01:04:57Z,42,1\n",
+        ),
+        ("data.md", GUIDE),
+    ] {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
+    let ran = Command::new(python())
+        .args(["-c", include_str!("notebook.py"), "data.md"])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{said}");
 }

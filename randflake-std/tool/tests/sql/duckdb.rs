@@ -12,10 +12,19 @@ use crate::user::{KEY, User};
 /// Runs the script in a folder with the files that it reads. It fails by an exit status.
 #[track_caller]
 fn python(script: &str, user: &User) {
+    python_with(script, user, &[]);
+}
+
+#[track_caller]
+fn python_with(script: &str, user: &User, arguments: &[&str]) {
     let mut command = Command::new(harness::program("RANDFLAKE_DUCKDB_PYTHON"));
     let output = command
         .args(["-c", script])
+        .args(arguments)
         .current_dir(user.path(""))
+        // The tool's default store, and a time zone that is not that of ids.
+        .env("XDG_STATE_HOME", user.path("state"))
+        .env("TZ", "Asia/Kolkata")
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -70,4 +79,22 @@ fn reference_ids_are_read_and_bad_input_is_refused() {
         fs::copy(path.join(file), user.path(file)).unwrap();
     }
     python(include_str!("duckdb/orders.py"), &user);
+}
+
+/// The commands and queries of `docs/data.md`, on tables with repeated and missing ids.
+#[test]
+fn files_are_read_and_written_as_the_guide_says() {
+    let user = User::new();
+    user.write_key("orders.key", KEY);
+    let key = ["--key-file", "orders.key", "--format", "int"];
+    let generate = ["generate", "-n", "300", "--namespace", "orders"];
+    let ids = user.run(&[&generate[..], &key].concat()).ok();
+    fs::write(user.path("ids.txt"), ids).unwrap();
+    let compose = "compose --time 2026-10-31T23:30:00Z --node 3 --sequence 5";
+    let compose: Vec<_> = compose.split(' ').collect();
+    let id = user.run(&[&compose[..], &key].concat()).ok();
+    let guide = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/data.md");
+    fs::copy(guide, user.path("data.md")).unwrap();
+    let arguments = [env!("CARGO_BIN_EXE_randflake"), id.trim()];
+    python_with(include_str!("duckdb/files.py"), &user, &arguments);
 }
