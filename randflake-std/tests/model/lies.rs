@@ -2,7 +2,7 @@
 //! what it says is changed.
 
 use randflake_std::lease::{MAX_SKEW, StoreError};
-use randflake_std::rules::{Caller, Change, Loss, Terms, View};
+use randflake_std::rules::{Change, Loss, Terms, View};
 
 use crate::holder::Process;
 use crate::operation::{Answer, Asked};
@@ -33,11 +33,9 @@ pub(crate) fn before(view: &mut View, asked: Asked, process: &Process, mine: &Te
             }
         }
         Some(Flaw::FlushWithoutQuarantine) => view.continuity.is_absence_certain = true,
-        Some(Flaw::PromotionWithoutQuarantine) => hide_promotion(view),
-        Some(Flaw::RenewAfterPromotion) if asked == Asked::Renew => {
-            hide_promotion(view);
-            if let Some(record) = &mut view.namespace {
-                record.quarantine = 0;
+        Some(Flaw::PromotionWithoutQuarantine) => {
+            if let Some(record) = &view.namespace {
+                view.continuity.fingerprint.clone_from(&record.fingerprint);
             }
         }
         Some(Flaw::QuarantineByClockAlone) => view.continuity.known_end_unix_ms = 0,
@@ -50,12 +48,6 @@ pub(crate) fn before(view: &mut View, asked: Asked, process: &Process, mine: &Te
     }
 }
 
-fn hide_promotion(view: &mut View) {
-    if let Some(record) = &view.namespace {
-        view.continuity.fingerprint.clone_from(&record.fingerprint);
-    }
-}
-
 /// Which writes count as this process' own.
 pub(crate) fn tried(mut tried: Vec<u64>, view: &View, rules: Rules) -> Vec<u64> {
     if rules.has(Flaw::ClaimWithoutNonce) {
@@ -63,28 +55,6 @@ pub(crate) fn tried(mut tried: Vec<u64>, view: &View, rules: Rules) -> Vec<u64> 
         tried.extend(records.map(|record| record.nonce));
     }
     tried
-}
-
-/// The rule, and what it is told of clocks.
-pub(crate) fn around(
-    view: &View,
-    caller: Caller<'_>,
-    rules: Rules,
-    rule: impl Fn(&View, &Caller<'_>) -> (Change, Result<Answer, StoreError>),
-) -> (Change, Result<Answer, StoreError>) {
-    let (change, answer) = rule(view, &caller);
-    if rules.has(Flaw::QuarantineBeforeClock)
-        && let Err(StoreError::ClockSkew { .. }) = answer
-    {
-        let blind = Caller {
-            clock: None,
-            ..caller
-        };
-        let (mut change, _) = rule(view, &blind);
-        change.nodes.clear();
-        return (change, answer);
-    }
-    (change, answer)
 }
 
 /// The record that is written.
@@ -95,23 +65,23 @@ pub(crate) fn after(
     mine: &Terms,
     rules: Rules,
 ) {
-    let former = change.namespace_before.as_ref();
-    let former = former.map_or(0, |record| record.quarantine);
-    let now = mine.spec.tick_at(view.now).unwrap_or(0);
-    let waits_for = match rules.flaw {
+    match rules.flaw {
         Some(Flaw::VanishedWithoutQuarantine) => {
             if matches!(answer, Ok(Answer::Lost(Loss::Forgotten))) {
                 change.namespace_after = None;
             }
-            return;
         }
-        Some(Flaw::QuarantineOfTheNewcomer) => mine.ticks(mine.max_ttl() + 2 * MAX_SKEW),
-        Some(Flaw::QuarantineOfOneSkew) => mine.ticks(mine.max_ttl() + MAX_SKEW),
-        _ => return,
-    };
-    if let Some(record) = &mut change.namespace_after
-        && record.quarantine > former
-    {
-        record.quarantine = former.max(now + waits_for);
+        Some(Flaw::QuarantineOfTheNewcomer) => {
+            let former = change.namespace_before.as_ref();
+            let former = former.map_or(0, |record| record.quarantine);
+            let now = mine.spec.tick_at(view.now).unwrap_or(0);
+            if let Some(record) = &mut change.namespace_after
+                && record.quarantine > former
+            {
+                let over = now + mine.ticks(mine.max_ttl() + 2 * MAX_SKEW);
+                record.quarantine = former.max(over);
+            }
+        }
+        _ => {}
     }
 }

@@ -266,7 +266,7 @@ impl Store {
         };
         let (name, replica) = match begin {
             Begin::Empty => return Self::default(),
-            Begin::Made => (made(0, 0), made(0, 0)),
+            Begin::Made | Begin::Timed => (made(0, 0), made(0, 0)),
             Begin::MadeAgain => (made(1, 6), made(0, 3)),
             Begin::Dropped => {
                 let mark = Name {
@@ -331,6 +331,11 @@ impl Store {
             }
         }
         is_so
+    }
+
+    /// Whether no lease was ever written.
+    pub(crate) fn has_granted_nothing(&self) -> bool {
+        self.latest_end == 0
     }
 
     pub(crate) fn lose(&mut self, records: Records, is_noticed: bool) {

@@ -17,8 +17,6 @@ pub(crate) enum Flaw {
     FlushWithoutQuarantine,
     /// A replica that was promoted, or a backup that was restored, grants at once.
     PromotionWithoutQuarantine,
-    /// A promoted replica renews as if it knew everything.
-    RenewAfterPromotion,
     /// After a loss a store waits for the longest TTL by its own clock, which may have been far ahead.
     QuarantineByClockAlone,
     /// Chosen node ids have other records than free ones.
@@ -29,12 +27,14 @@ pub(crate) enum Flaw {
     CopiesNotTold,
     /// After a loss a store waits for the newcomer's longest TTL.
     QuarantineOfTheNewcomer,
-    /// A process that is refused for its clock has set the quarantine already.
-    QuarantineBeforeClock,
     /// A live lease that the store does not know any more says nothing of others.
     VanishedWithoutQuarantine,
-    /// A quarantine allows for one clock that is wrong, not for two.
-    QuarantineOfOneSkew,
+    /// The mark of a drop does not wait for leases that were renewed while the drop was on its way.
+    DropWithoutLook,
+    /// What a drop leaves is removed, though the namespace was opened again.
+    RemovedWithoutMark,
+    /// A namespace is declared new though it has granted leases.
+    DeclaredAfterGrants,
     /// A record in the place of one that was seen passes for its successor, however old it is.
     OlderFollows,
 }
@@ -46,6 +46,8 @@ pub(crate) enum Begin {
     Empty,
     /// The namespace's record, in the replica too.
     Made,
+    /// The same, where it matters when records were made.
+    Timed,
     /// A record that was made after a loss; the replica has one from before.
     MadeAgain,
     /// The mark of a drop, which the processes have seen; the replica has an earlier record.
@@ -55,13 +57,13 @@ pub(crate) enum Begin {
 impl Begin {
     /// Whether records of several origins are there, so that their times matter.
     pub(crate) fn has_past(self) -> bool {
-        matches!(self, Self::MadeAgain | Self::Dropped)
+        matches!(self, Self::Timed | Self::MadeAgain | Self::Dropped)
     }
 
     /// What the machines' clocks show: late enough that a store's clock can be behind.
     pub(crate) fn time(self) -> u8 {
         match self {
-            Self::Empty | Self::Made => 2,
+            Self::Empty | Self::Made | Self::Timed => 2,
             Self::MadeAgain => 8,
             Self::Dropped => 9,
         }
@@ -102,6 +104,8 @@ pub(crate) struct Rules {
     pub(crate) faults: bool,
     /// Once, one process becomes a copy of the other.
     pub(crate) copies: bool,
+    /// Somebody drops the namespace, or declares it new.
+    pub(crate) operator: bool,
     pub(crate) begin: Begin,
     /// Number of node ids, at most 2.
     pub(crate) node_ids: u8,

@@ -127,9 +127,7 @@ impl Process {
             knows: VERSION,
         };
         lies::before(&mut view, asked, self, &mine, place.rules);
-        let (mut change, answer) = lies::around(&view, caller, place.rules, |view, caller| {
-            self.decide(asked, view, caller, place)
-        });
+        let (mut change, answer) = self.decide(asked, &view, &caller, place);
         lies::after(&mut change, &view, &answer, &mine, place.rules);
         let is_skewed = matches!(answer, Err(StoreError::ClockSkew { .. }));
         let answer = answer.unwrap_or(Answer::Refused);

@@ -1,12 +1,12 @@
 //! What each action does to the store and the processes.
 
-use randflake_std::rules::{self, Caller, ClockWindow, Observed, VERSION};
-
+use super::operator::Operation;
 use super::{Action, World};
 use crate::holder::Holding;
 use crate::operation::{Asked, Place};
-use crate::records::{Change, Lease, LeaseVersion, Name, NameVersion, Records, terms, time};
+use crate::records::{Change, Lease, LeaseVersion, Name, NameVersion, Records};
 use crate::rules::{Flaw, Loss, Rules};
+
 impl World {
     pub(super) fn apply(&mut self, action: Action, rules: Rules) {
         match action {
@@ -60,6 +60,10 @@ impl World {
             Action::Crash(holder) => self.processes[holder].crash(),
             Action::Copy(holder) => self.copy(holder, rules),
             Action::Reopen { now } => self.reopen(now, rules),
+            Action::Drop { now } => self.drop_namespace(now, rules),
+            Action::Declare { now } => self.declare_new(now, rules),
+            Action::List => self.list(rules),
+            Action::Operate => self.operate(rules),
             Action::Lose(loss) => self.lose(loss),
             Action::Replicate => self.store.replica = self.store.records,
             Action::PassTime => self.time += 1,
@@ -78,21 +82,6 @@ impl World {
         if self.processes[holder].ask(&self.store, &place) && !rules.begin.has_past() {
             self.unnoticed = false;
         }
-    }
-
-    /// By somebody who has seen nothing.
-    fn reopen(&mut self, now: u8, rules: Rules) {
-        let view = self.store.view(now, &[], 0, rules.has_any_clocks());
-        let caller = Caller {
-            terms: &terms(rules.terms[0]),
-            seen: &Observed::default(),
-            clock: Some(ClockWindow::of_machine(time(self.time), time(self.time))),
-            fresh: self.fresh(),
-            knows: VERSION,
-        };
-        let opened = rules::reopen(&view, &caller).change.namespace_after;
-        let opened = opened.map(|record| Name::of(&record, rules.begin.has_past()));
-        self.store.records.name = opened.or(self.store.records.name);
     }
 
     fn commit(&mut self, holder: usize, answered: Option<u8>, rules: Rules) {
@@ -123,7 +112,7 @@ impl World {
     }
 
     /// Numbers that nobody has: which ones they are does not matter.
-    fn fresh(&self) -> (u64, u64) {
+    pub(super) fn fresh(&self) -> (u64, u64) {
         let (mut origins, mut nonces) = (0_u32, 0_u32);
         let mut lease = |version: LeaseVersion| nonces |= 1 << version.3;
         let mut name = |version: NameVersion| origins |= 1 << version.0;
@@ -137,6 +126,12 @@ impl World {
                 .iter()
                 .flatten()
                 .for_each(|record| lease(record.version()));
+        }
+        if let Operation::Sent(Change { name_after, .. }) = self.operation {
+            name_after
+                .map(Name::version)
+                .into_iter()
+                .for_each(&mut name);
         }
         let mut tried = 0;
         for process in &self.processes {
@@ -197,7 +192,7 @@ impl World {
             Loss::Promote | Loss::Restore => self.store.replica,
         };
         // The store may have forgotten which of two copies was the first.
-        self.shared |= self.since_copied;
+        self.is_shared |= self.is_since_copied;
         for process in &mut self.processes {
             if let Some(holding) = &mut process.holding {
                 holding.copied |= Some(holding.grant.token) == self.copied;
@@ -214,16 +209,8 @@ impl World {
         let Some(id) = holding.take(now) else {
             return;
         };
-        let bit = 1 << id;
-        // What two copies issue until the second one asks the store, nothing can prevent.
-        if holding.copied {
-            self.shared |= bit;
-        }
-        if Some(holding.grant.token) == self.copied {
-            self.since_copied |= bit;
-        }
-        self.repeated |= self.issued & bit & !self.shared != 0;
-        self.issued |= bit;
-        self.issued_after_loss |= self.store.losses > 0;
+        self.is_shared |= holding.copied;
+        self.is_since_copied |= Some(holding.grant.token) == self.copied;
+        self.issued = Some(id);
     }
 }

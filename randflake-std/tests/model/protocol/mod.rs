@@ -1,6 +1,7 @@
 //! Everything that may happen to two processes and their node ids, in any order.
 
 mod events;
+mod operator;
 
 use stateright::{Model, Property};
 
@@ -9,28 +10,26 @@ use crate::operation::Asked;
 use crate::records::Store;
 use crate::rules::{Clocks, Loss, Rules};
 use crate::{HOLDERS, MAX_LOSSES};
+use operator::Operation;
 
 pub(crate) const NO_ID_REPEATS: &str = "no id repeats";
-pub(crate) const ONE_ID_AFTER_A_LOSS: &str = "an id is issued after the store lost its leases";
-pub(crate) const A_COPY_IS_TOLD: &str = "a copy learns that its lease is contested";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct World {
     store: Store,
     processes: [Process; HOLDERS],
+    operation: Operation,
     /// How many acquires were begun: each has a token of its own.
     acquires: u8,
-    /// The raw ids issued, as bits; and those of a lease that two processes had unknowingly.
-    issued: u128,
-    shared: u128,
-    /// Those of such a lease since it was copied.
-    since_copied: u128,
-    repeated: bool,
+    /// The raw id that this history is about, once it was issued.
+    issued: Option<u8>,
+    /// Two processes had its lease unknowingly; and it was issued since that was copied.
+    is_shared: bool,
+    is_since_copied: bool,
     /// The token of the lease that was copied, which happens once.
     copied: Option<u8>,
     /// The store has forgotten leases, and nobody knows.
     unnoticed: bool,
-    issued_after_loss: bool,
     /// What the machines' clocks show, where they agree.
     time: u8,
 }
@@ -75,6 +74,17 @@ pub(crate) enum Action {
     Reopen {
         now: u8,
     },
+    /// An operator drops the namespace, or declares it new: what is to be written is sent.
+    Drop {
+        now: u8,
+    },
+    Declare {
+        now: u8,
+    },
+    /// The leases of a dropped namespace are read.
+    List,
+    /// What was sent arrives, the mark waits for the leases, or these are removed.
+    Operate,
     Lose(Loss),
     Replicate,
     PassTime,
@@ -110,17 +120,10 @@ impl Model for Rules {
     }
 
     fn actions(&self, world: &World, actions: &mut Vec<Action>) {
-        if world.repeated {
-            return; // What comes after is of no interest.
-        }
         for holder in 0..HOLDERS {
             world.actions_of(holder, *self, actions);
         }
-        let name = world.store.records.name;
-        if name.is_some_and(|name| name.mark().is_some()) {
-            let reopen = |now| Action::Reopen { now };
-            actions.extend(world.readings(*self).map(reopen));
-        }
+        world.actions_of_the_operator(*self, actions);
         if world.store.losses < MAX_LOSSES {
             actions.extend(self.losses.iter().map(|loss| Action::Lose(*loss)));
             if self.losses != [Loss::Flush] && !self.losses.is_empty() {
@@ -141,17 +144,9 @@ impl Model for Rules {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![
-            Property::always(NO_ID_REPEATS, |_, world: &World| !world.repeated),
-            // Else the model could hold because nothing happens in it.
-            Property::sometimes(ONE_ID_AFTER_A_LOSS, |_, world: &World| {
-                world.issued_after_loss
-            }),
-            Property::sometimes(A_COPY_IS_TOLD, |_, world: &World| {
-                let leases = world.store.records.leases;
-                leases.iter().flatten().any(|lease| lease.contested)
-            }),
-        ]
+        vec![Property::always(NO_ID_REPEATS, |_, world: &World| {
+            !world.repeats_an_id()
+        })]
     }
 }
 
@@ -185,7 +180,8 @@ impl World {
             }
             None => self.operations_of(holder, rules, actions),
         }
-        if let Some(holding) = state.holding {
+        // An id that repeats is one id: a history issues one, any. What else a holder issues makes it release less.
+        if let (Some(holding), None) = (state.holding, self.issued) {
             let at = |now| Action::Take { holder, now };
             actions.extend((holding.grant.start..holding.grant.end).map(at));
         }
@@ -203,6 +199,19 @@ impl World {
                 actions.push(Action::GiveUp(holder));
             }
         }
+    }
+
+    /// Whether a process could issue now what was issued already.
+    fn repeats_an_id(&self) -> bool {
+        let Some(id) = self.issued.filter(|_| !self.is_shared) else {
+            return false;
+        };
+        // What two copies issue until the second one asks the store, nothing can prevent.
+        let holdings = self.processes.iter().filter_map(|state| state.holding);
+        holdings.filter(|holding| !holding.copied).any(|holding| {
+            let mut ticks = holding.grant.start..holding.grant.end;
+            ticks.any(|now| { holding }.take(now) == Some(id))
+        })
     }
 
     fn operations_of(&self, holder: usize, rules: Rules, actions: &mut Vec<Action>) {
