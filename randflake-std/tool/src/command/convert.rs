@@ -68,6 +68,7 @@ impl ConvertArgs {
                 .layout
                 .as_ref()
                 .map(|layout| Codec::new(layout.spec(), Plain)),
+            from: self.from,
             to: self.to,
         };
         if let Some(format) = self.table.format() {
@@ -101,6 +102,8 @@ pub(crate) struct Conversion {
     pub(crate) decrypts: bool,
     /// Plain ids that it does not have are refused.
     layout: Option<Codec<LayoutSpec, Plain>>,
+    /// How ids are written that messages name.
+    from: TextForm,
     pub(crate) to: TextForm,
 }
 
@@ -119,11 +122,14 @@ impl Conversion {
         let plain = if self.decrypts { to } else { from };
         match &self.layout {
             // Taking apart ignores bits outside the fields, so what does not come together again had some.
-            Some(codec) if codec.compose(codec.inspect(plain)) != Ok(plain) => Err(format!(
-                "{}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
-                 layout?",
-                plain.to_u64()
-            )),
+            Some(codec) if codec.compose(codec.inspect(plain)) != Ok(plain) => {
+                let mut text = String::new();
+                self.from.append(from, &mut text);
+                Err(format!(
+                    "{text}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
+                     layout?"
+                ))
+            }
             _ => Ok(()),
         }
     }

@@ -108,6 +108,6 @@ fn plain_ids_are_encrypted_and_decrypted() {
     let convert = words("convert --layout snowflake --from int --to text -1");
     assert_eq!(
         user.run(&convert).fails(2),
-        "18446744073709551615: the layout has no such id: bits outside its fields are set; is it encrypted, or of another layout?"
+        "-1: the layout has no such id: bits outside its fields are set; is it encrypted, or of another layout?"
     );
 }
