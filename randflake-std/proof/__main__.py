@@ -5,21 +5,28 @@ ships: `python proof COUNT COMMAND...`, where the command writes as many rows of
 import sys
 
 import agree
+import blind
 import claims
 import copies
+import counters
+import device
 import limits
 import losses
 import memory
+import secret
+import terms
+import threads
 from system import prove
 
 
 def main(count, command):
-    proved = [prove(module.system(), module.flaws()) for module in [memory, copies, claims, limits]]
-    flaws = losses.flaws()
-    for system in losses.systems():
-        proved.append(prove(system, flaws))
-        # Once: each flaw has a tick of its own.
-        flaws = {}
+    proved = []
+    for module in [memory, copies, claims, limits, losses, blind, terms, secret, counters, threads, device]:
+        flaws = module.flaws()
+        for system in module.systems():
+            proved.append(prove(system, flaws))
+            # Once: each flaw is a system of its own.
+            flaws = {}
     proved.append(agree.compare(count, command))
     return all(proved)
 

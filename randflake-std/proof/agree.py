@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy
 
+import agree_others
 import operations
 import rules
 from logic import And, Max, Not, Or, ceil
@@ -143,6 +144,8 @@ def differences(rows):
                 compare(f"{operation}.{name}", proved, shipped.namespace_written)
         for name in NODE:
             compare(f"{operation}.{name}", getattr(it.node, name), shipped.node_written)
+    for name, proved, where in agree_others.predictions(rows):
+        compare(name, proved, where)
     return found
 
 
@@ -179,7 +182,7 @@ def changed_rules():
     def never(state, now, view, seen):
         return now < 0
 
-    return {
+    changes = {
         "quarantine_ticks": rounded_once,
         "is_free": one_tick_late,
         "wrote": without_tries,
@@ -191,18 +194,19 @@ def changed_rules():
         "contradicts": by_writes_alone,
         "has_followed": never,
     }
+    return {(rules, name): changed for name, changed in changes.items()} | agree_others.changed_rules()
 
 
 def unnoticed(rows):
     """The changes of a rule that the rows do not tell from the shipped one."""
-    for name, changed in changed_rules().items():
-        shipped = getattr(rules, name)
-        setattr(rules, name, changed)
+    for (module, name), changed in changed_rules().items():
+        shipped = getattr(module, name)
+        setattr(module, name, changed)
         try:
             if not differences(rows):
                 yield name
         finally:
-            setattr(rules, name, shipped)
+            setattr(module, name, shipped)
 
 
 def compare(count, command):

@@ -145,6 +145,10 @@ def system(**changed):
     return System("several node ids of one acquire", SHAPE, begin, invariant, promise, steps | changed)
 
 
+def systems():
+    return [system()]
+
+
 def flaws():
     by_token = {f"{who} claims both leases": claims(who, True, compares_nonce=False) for who in COPIES}
     unwritten = {f"{who} claims both leases": claims(who, True, renews_nonce=False) for who in COPIES}

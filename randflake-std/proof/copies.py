@@ -143,6 +143,10 @@ def system(**changed):
     return System("two copies of a holder", SHAPE, begin, invariant, promise, steps | changed)
 
 
+def systems():
+    return [system()]
+
+
 def flaws():
     return {
         "a renewal does not compare the last write": system(

@@ -249,6 +249,10 @@ def system(**changed):
     return System("any losses and copies, any clocks", SHAPE, begin, invariant, promise, steps | changed)
 
 
+def systems():
+    return [system()]
+
+
 def flaws():
     def after_its_start(record, now):
         return z3.Or(z3.Not(record.there), record.start < now)

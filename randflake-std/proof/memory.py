@@ -187,6 +187,10 @@ def system(**changed):
     return System("a store that remembers, any clocks", SHAPE, begin, invariant, promise, steps() | changed)
 
 
+def systems():
+    return [system()]
+
+
 def flaws():
     """Rules left out."""
 

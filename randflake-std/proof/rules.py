@@ -10,6 +10,7 @@ from logic import And, If, Max, Min, Not, Or, but, ceil, choose, floor
 
 MAX_SKEW_MS = 10_000
 DEFAULT_MAX_TTL_MS = 60_000
+LEAP_MS = 1_000
 
 # Answers: 0, or the kind of a refusal or a loss.
 OK, SKEW, TERMS, DROPPED, UNUSABLE, INVALID, QUARANTINED, EXHAUSTED, NOT_NEW = range(9)
@@ -35,6 +36,27 @@ def quarantine_ticks(longest_ms, tick_ms):
 def tick_after(time_ms, tick_ms):
     """The tick after the one that has begun by a time; 0 before the epoch."""
     return If(time_ms < 0, 0, floor(time_ms, tick_ms) + 1)
+
+
+# --- clocks
+
+def machine_window(before, after):
+    """`ClockWindow::of_machine`: by its clock, read before and after."""
+    return SimpleNamespace(least=Max(Min(before, after) - MAX_SKEW_MS, 0), most=Max(before, after) + MAX_SKEW_MS)
+
+
+def store_window(before, after):
+    """`ClockWindow::of_store`: by the last answer, carried on."""
+    return SimpleNamespace(least=Max(before - LEAP_MS, 0), most=after + LEAP_MS)
+
+
+def blind_window(estimate, near):
+    """`ClockWindow::of_blind_renewal`: when the store's clock has to be at the write."""
+    return SimpleNamespace(
+        is_allowed=And(near.least <= estimate, estimate <= near.most),
+        least=Max(estimate - LEAP_MS, near.least, 0),
+        most=Min(estimate + 2 * LEAP_MS, near.most),
+    )
 
 
 # --- one node id

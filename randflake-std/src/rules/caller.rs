@@ -23,7 +23,7 @@ pub struct Caller<'a> {
 
 /// Deviation of a store clock between two answers that does not count as a leap: what a slewed clock, and two clocks
 /// that drift, do between two renewals.
-pub(crate) const LEAP: Duration = Duration::from_secs(1);
+const LEAP: Duration = Duration::from_secs(1);
 
 /// Interval in which the clock of a store must be.
 #[derive(Clone, Copy, Debug)]
@@ -52,6 +52,17 @@ impl ClockWindow {
             least: before.saturating_sub(LEAP),
             most: after + LEAP,
         }
+    }
+
+    /// Window in which the store's clock must be when a renewal is written that was decided by an estimate of it, without a
+    /// read; `None` if the estimate is not `near` the machine's clock, so that the two have to be compared first.
+    #[must_use]
+    pub fn of_blind_renewal(estimate: Duration, near: &Self) -> Option<Self> {
+        near.allows(estimate).then(|| Self {
+            least: estimate.saturating_sub(LEAP).max(near.least),
+            // Later than expected by a leap more than earlier: the request is on its way for a time, too.
+            most: (estimate + 2 * LEAP).min(near.most),
+        })
     }
 
     /// Whether a time of the store is within the window.

@@ -77,7 +77,7 @@ pub(crate) fn status(view: &CounterView) -> CounterStatus {
 
 /// What a process has seen of a counter. In a store that forgets nothing this only grows.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct SeenCounter {
+pub struct SeenCounter {
     origin: u64,
     /// First number that was not reserved then; 0 if nothing was seen.
     next: u64,
@@ -85,7 +85,7 @@ pub(crate) struct SeenCounter {
 
 impl SeenCounter {
     /// Remembers a record that may be relied on.
-    pub(crate) fn note(&mut self, record: &CounterRecord) {
+    pub fn note(&mut self, record: &CounterRecord) {
         (self.origin, self.next) = (record.origin, record.next);
     }
 
@@ -97,18 +97,20 @@ impl SeenCounter {
 
 /// The client of an operation on a counter.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct CounterCaller {
-    pub(crate) seen: SeenCounter,
+pub struct CounterCaller {
+    /// What this process has seen of the counter.
+    pub seen: SeenCounter,
     /// Two numbers that nobody else has: for the origin of a record, and for the nonce of a write.
-    pub(crate) fresh: (u64, u64),
+    pub fresh: (u64, u64),
 }
 
 /// Answer to an operation on a counter.
 #[derive(Debug)]
-pub(crate) struct CounterDecision<T> {
+pub struct CounterDecision<T> {
     /// Record to write before the answer is given, also before a refusal; `None` if nothing changes.
-    pub(crate) after: Option<CounterRecord>,
-    pub(crate) answer: Result<T, CounterError>,
+    pub after: Option<CounterRecord>,
+    /// Answer, once the record is written.
+    pub answer: Result<T, CounterError>,
 }
 
 impl<T> CounterDecision<T> {
@@ -173,7 +175,8 @@ impl CounterCaller {
 }
 
 /// Compares the counter with what this process has seen of it.
-pub(crate) fn check(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
+#[must_use]
+pub fn check(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
     if let Some(refused) = caller.contradiction(view) {
         return refused;
     }
@@ -186,11 +189,8 @@ pub(crate) fn check(view: &CounterView, caller: &CounterCaller) -> CounterDecisi
 }
 
 /// Reserves the next numbers.
-pub(crate) fn reserve(
-    view: &CounterView,
-    caller: &CounterCaller,
-    count: u64,
-) -> CounterDecision<Segment> {
+#[must_use]
+pub fn reserve(view: &CounterView, caller: &CounterCaller, count: u64) -> CounterDecision<Segment> {
     let segment = match CounterError::segment(status(view).next, count) {
         Ok(segment) => segment,
         Err(error) => return CounterDecision::unchanged(Err(error)),
@@ -210,7 +210,8 @@ pub(crate) fn reserve(
 }
 
 /// Begins a counter at 1 that an operator declares new.
-pub(crate) fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
+#[must_use]
+pub fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
     if let Some(refused) = caller.contradiction(view) {
         return refused;
     }
@@ -232,11 +233,8 @@ pub(crate) fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecis
 }
 
 /// Goes on at a number that an operator vouches for, or at the highest one that is known.
-pub(crate) fn resume(
-    view: &CounterView,
-    caller: &CounterCaller,
-    number: u64,
-) -> CounterDecision<u64> {
+#[must_use]
+pub fn resume(view: &CounterView, caller: &CounterCaller, number: u64) -> CounterDecision<u64> {
     if let Err(error) = CounterError::segment(number, 1) {
         return CounterDecision::unchanged(Err(error));
     }

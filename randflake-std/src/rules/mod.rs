@@ -13,7 +13,7 @@ mod base36;
 mod caller;
 mod change;
 mod claim;
-pub(crate) mod counter;
+pub mod counter;
 pub(crate) mod device;
 mod hints;
 pub(crate) mod history;
@@ -31,7 +31,6 @@ mod upgrade;
 mod view;
 
 pub use acquire::{Acquire, acquire};
-pub(crate) use caller::LEAP;
 pub use caller::{Caller, ClockWindow};
 pub use change::{Change, Committed, Decision, NodeChange};
 pub use claim::SecretClaim;

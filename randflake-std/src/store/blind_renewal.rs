@@ -36,7 +36,7 @@ impl LeaseStore {
             .collect();
         let estimate = self.estimate;
         let time = estimate.and_then(|it| Some((it.blind(&sent)?, it.compared())));
-        let (Some(nodes), Some(((now, first, last), compared)), Some(record)) =
+        let (Some(nodes), Some(((now, window), compared)), Some(record)) =
             (nodes, time, self.seen.namespace().cloned())
         else {
             return Ok(BlindRenewal::ReadFirst);
@@ -59,7 +59,7 @@ impl LeaseStore {
             // The last moment before its end: at the end the node id may be granted to others.
             Duration::from_millis(end.saturating_sub(1))
         });
-        change.window = Some((first, last.min(expires)));
+        change.window = Some((window.least, window.most.min(expires)));
         match self.records.commit(&change) {
             Ok(Committed::Done { now }) => {
                 let received = self.machine.now();

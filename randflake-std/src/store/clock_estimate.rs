@@ -10,7 +10,7 @@ use std::sync::Arc;
 use randflake_core::Clock;
 
 use crate::clock::MonotonicTime;
-use crate::rules::{ClockWindow, LEAP};
+use crate::rules::ClockWindow;
 
 /// Wall clock and monotonic clock of this machine.
 #[derive(Clone, Default)]
@@ -114,15 +114,12 @@ impl ClockEstimate {
         }
     }
 
-    /// When a renewal that is sent now without a read may be written: the store's clock, at the least, and the first and
-    /// last time that it may show. `None` if the clocks have to be compared first.
-    pub(super) fn blind(&self, sent: &Moment) -> Option<(Duration, Duration, Duration)> {
+    /// When a renewal that is sent now without a read may be written: the store's clock, at the least, and the times that
+    /// it may show. `None` if the clocks have to be compared first.
+    pub(super) fn blind(&self, sent: &Moment) -> Option<(Duration, ClockWindow)> {
         let now = self.at(sent);
         let near = self.by_wall_clock(sent, sent)?;
-        // Later than expected by a leap more than earlier: the request is on its way for a time, too.
-        let last = (now + 2 * LEAP).min(near.most);
-        let first = now.saturating_sub(LEAP).max(near.least);
-        near.allows(now).then_some((now, first, last))
+        Some((now, ClockWindow::of_blind_renewal(now, &near)?))
     }
 
     /// The comparison with the wall clock that the estimate rests on.

@@ -10,6 +10,9 @@
 )]
 
 mod answers;
+mod blocks;
+mod clocks;
+mod counters;
 mod inputs;
 mod pairs;
 
@@ -30,6 +33,9 @@ fn rows_are_written() {
     let mut names: Vec<String> = Inputs::NAMES.iter().map(ToString::to_string).collect();
     names.extend(answers::names());
     names.extend(pairs::names());
+    names.extend(counters::names());
+    names.extend(clocks::names());
+    names.extend(blocks::names());
     writeln!(rows, "{}", names.join(" ")).unwrap();
     let mut random = fastrand::Rng::with_seed(7);
     for _ in 0..count {
@@ -37,6 +43,9 @@ fn rows_are_written() {
         let mut row = inputs.values().to_vec();
         row.extend(answers::of(&inputs));
         row.extend(pairs::row(&inputs, &mut random));
+        row.extend(counters::row(&mut random));
+        row.extend(clocks::row(&mut random));
+        row.extend(blocks::row(&mut random));
         assert_eq!(row.len(), names.len());
         for value in row {
             rows.write_all(&value.to_le_bytes()).unwrap();

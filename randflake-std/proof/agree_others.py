@@ -1,0 +1,107 @@
+"""What the rules of counters, clocks and blocks answer as they are proved, by the name of the column of the shipped one."""
+
+from types import SimpleNamespace
+
+import numpy
+
+import block_rules
+import counter_rules
+import rules
+from logic import If, Max, Min, floor
+
+
+def counters(rows):
+    given = rows.part("counter_")
+    record = SimpleNamespace(there=given.there == 1, next=given.next, origin=given.origin, vouched=given.vouched)
+    view = SimpleNamespace(record=record, fingerprint=given.fingerprint, certain=given.certain == 1)
+    seen = SimpleNamespace(next=given.seen_next, origin=given.seen_origin)
+    caller = SimpleNamespace(seen=seen, fresh_origin=90, fresh_nonce=91)
+    answers = {
+        "reserve": counter_rules.reserve(view, caller, given.count),
+        "compare": counter_rules.check(view, caller),
+        "declare_new": counter_rules.create(view, caller),
+        "resume": counter_rules.resume(view, caller, given.number),
+    }
+    for name, it in answers.items():
+        prefix = f"counter_{name}."
+        yield f"{prefix}code", it.code, True
+        yield f"{prefix}is_written", it.is_written, True
+        for of in ["next", "origin", "vouched", "nonce"]:
+            yield f"{prefix}{of}", getattr(it.record, of), it.is_written
+
+
+def clocks(rows):
+    given = rows.part("clock_")
+    near = SimpleNamespace(least=given.near_least, most=given.near_most)
+    blind = rules.blind_window(given.estimate, near)
+    yield "clock_blind.is_allowed", blind.is_allowed, True
+    windows = {
+        "machine": (rules.machine_window(given.before, given.after), True),
+        "store": (rules.store_window(given.before, given.after), True),
+        "blind": (blind, blind.is_allowed),
+    }
+    for name, (window, where) in windows.items():
+        yield f"clock_{name}.least", window.least, where
+        yield f"clock_{name}.most", window.most, where
+
+
+def blocks(rows):
+    given = rows.part("block_")
+    tick_ms, horizon, end = given.tick_ms, given.horizon, given.grant_end
+    lost, used, foreign = 1, 2, 3
+    now = If(given.now < 0, 0, floor(given.now, tick_ms))
+
+    def raised(code, start, goes_on_from):
+        to = block_rules.claimed_horizon(goes_on_from, given.s, tick_ms)
+        after = If(code == 0, Max(horizon, to), horizon)
+        return code, start, block_rules.end_below(after, end, tick_ms), after
+
+    first = block_rules.first_tick(horizon, given.grant_start, now, tick_ms)
+    is_last = given.end == block_rules.end_below(horizon, end, tick_ms)
+    begun = If(horizon == 0, lost, If(first >= end, used, 0))
+    extended = If(horizon == 0, lost, If(is_last, If(given.end >= end, used, 0), foreign))
+    answers = {
+        "begin": raised(begun, first, first),
+        "extend": raised(extended, given.start, given.end),
+        "resume": (If(is_last, 0, foreign), given.start, given.end, horizon),
+    }
+    for name, (code, start, until, after) in answers.items():
+        prefix = f"block_{name}."
+        yield f"{prefix}code", code, True
+        yield f"{prefix}horizon", after, True
+        yield f"{prefix}start", start, code == 0
+        yield f"{prefix}end", until, code == 0
+
+
+def predictions(rows):
+    """Names of columns, what is proved, and in which rows."""
+    for found in [counters(rows), clocks(rows), blocks(rows)]:
+        for name, proved, where in found:
+            yield name, proved, numpy.broadcast_to(where, rows.count)
+
+
+def changed_rules():
+    """Changes of one rule each, all of which a comparison has to find."""
+
+    def by_number_alone(view, caller):
+        record, seen = view.record, caller.seen
+        found, refused = contradiction(view, caller)
+        return found & ~(record.there & (record.next >= seen.next)), refused
+
+    def later(estimate, near):
+        window = blind_window(estimate, near)
+        return SimpleNamespace(**{**vars(window), "most": Min(estimate + 3 * rules.LEAP_MS, near.most)})
+
+    def rounded_down(horizon, grant_start, now, tick_ms):
+        return Max(grant_start, block_rules.tick_at(horizon, tick_ms), now)
+
+    def of_no_grant(horizon, grant_end, tick_ms):
+        return block_rules.tick_at(horizon, tick_ms)
+
+    contradiction, blind_window = counter_rules.contradiction, rules.blind_window
+    return {
+        (counter_rules, "contradiction"): by_number_alone,
+        (rules, "blind_window"): later,
+        (block_rules, "first_tick"): rounded_down,
+        (block_rules, "end_below"): of_no_grant,
+    }

@@ -1,0 +1,88 @@
+"""The rules of counters, as `src/rules/counter.rs` has them. `agree_others.py` compares each with the shipped function."""
+
+from types import SimpleNamespace
+
+from logic import And, If, Max, Not, Or, but, choose
+
+# Answers: 0, or the kind of an error.
+OK, LOST, REWOUND, INVALID = range(4)
+# Of a counter whose loss a client has marked; no engine has this fingerprint.
+MARKED = -1
+# A counter that has issued its highest number stands here.
+END = 2**63 - 1
+
+
+def status(view):
+    """The next number, and whether it may have gone back."""
+    record = view.record
+    lost = If(record.there, record.vouched != view.fingerprint, Not(view.certain))
+    return If(record.there, record.next, 1), lost
+
+
+def is_range(first, count):
+    return And(first >= 1, count >= 1, count <= END - first)
+
+
+def written(view, caller, next, origin):
+    return SimpleNamespace(there=True, next=next, origin=origin, vouched=view.fingerprint, nonce=caller.fresh_nonce)
+
+
+def outcome(code, is_written, record):
+    return SimpleNamespace(code=code, is_written=is_written, record=record)
+
+
+def contradiction(view, caller):
+    """`CounterCaller::contradiction`: whether it is behind what this process has seen, and the refusal."""
+    seen, record = caller.seen, view.record
+    is_replaced = And(record.there, record.origin != seen.origin, record.origin != 0)
+    is_behind = Or(Not(record.there), record.next < seen.next)
+    next, lost = status(view)
+    is_rewound = Or(is_replaced, And(record.there, Not(lost)))
+    is_marked = And(Not(is_behind), record.there, record.vouched == MARKED)
+    origin = If(record.there, If(is_rewound, caller.fresh_origin, record.origin), seen.origin)
+    mark = but(written(view, caller, Max(next, seen.next), origin), vouched=MARKED)
+    found = And(seen.next > 1, Or(is_replaced, is_behind))
+    return found, outcome(If(is_rewound, REWOUND, LOST), Not(is_marked), mark)
+
+
+def check(view, caller):
+    found, refused = contradiction(view, caller)
+    _, lost = status(view)
+    return choose_outcome(found, refused, outcome(If(lost, LOST, OK), False, refused.record))
+
+
+def reserve(view, caller, count):
+    """The segment is from the next number on."""
+    next, _ = status(view)
+    checked = check(view, caller)
+    # One more than the highest number may be next, so no sum is above 64 bits.
+    end = next + If(is_range(next, count), count, 0)
+    origin = If(view.record.there, view.record.origin, caller.fresh_origin)
+    answer = choose_outcome(checked.code == OK, outcome(OK, True, written(view, caller, end, origin)), checked)
+    return choose_outcome(is_range(next, count), answer, outcome(INVALID, False, answer.record))
+
+
+def create(view, caller):
+    """Declares it new, so that it begins at 1."""
+    found, refused = contradiction(view, caller)
+    _, lost = status(view)
+    record = view.record
+    known = If(Or(record.next > 1, lost), INVALID, OK)
+    made = written(view, caller, 1, caller.fresh_origin)
+    answer = outcome(If(record.there, known, OK), Not(record.there), made)
+    return choose_outcome(found, refused, answer)
+
+
+def resume(view, caller, number):
+    """An operator vouches that all below is reserved at most."""
+    next, _ = status(view)
+    record = written(view, caller, Max(number, next, caller.seen.next), 0)
+    return choose_outcome(is_range(number, 1), outcome(OK, True, record), outcome(INVALID, False, record))
+
+
+def choose_outcome(condition, then, otherwise):
+    return outcome(
+        If(condition, then.code, otherwise.code),
+        If(condition, then.is_written, otherwise.is_written),
+        choose(condition, then.record, otherwise.record),
+    )
