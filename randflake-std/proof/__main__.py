@@ -16,12 +16,13 @@ import memory
 import secret
 import terms
 import threads
+import upgrade
 from system import prove
 
 
 def main(count, command):
     proved = []
-    for module in [memory, copies, claims, limits, losses, blind, terms, secret, counters, threads, device]:
+    for module in [memory, copies, claims, limits, losses, blind, terms, secret, counters, threads, device, upgrade]:
         flaws = module.flaws()
         for system in module.systems():
             proved.append(prove(system, flaws))

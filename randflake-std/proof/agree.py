@@ -45,8 +45,6 @@ def predictions(rows):
     every = rows.part("")
     node, other = rows.part("node_"), rows.part("other_node_")
     view, caller = given(rows, node.there)
-    for it in [node, other]:
-        it.knows = numpy.ones_like(every.knows)
     view.node = node
     leases = [with_tries(rows.part("lease_"), node), with_tries(rows.part("other_lease_"), other)]
     tries = [every.acquire_tried == node.nonce, every.acquire_tried == other.nonce]

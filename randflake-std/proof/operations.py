@@ -102,7 +102,10 @@ def renew_several(view, caller, leases, ttl):
     refusal, now, longest, state = rules.state_of(view, caller, True)
     most = rules.ticks(state.max_ttl_ms, view.tick_ms)
     another = And(namespace.there, is_missed)
-    runs = And(Not(is_mark), Not(another), refusal == OK, ttl >= 1, ttl <= most)
+    allowed = And(ttl >= 1, ttl <= most)
+    newer = [And(node.there, rules.is_of(node, lease), caller.knows < node.knows) for node, lease in leases]
+    takes_over = And(reduce(Or, newer), caller.knows < state.holder_version)
+    runs = And(Not(is_mark), Not(another), refusal == OK, allowed, Not(takes_over))
     losses = [rules.loss(node, lease, lease.is_tried) for node, lease in leases]
     # With a wrong clock: what takes none to say, if that is so of all.
     are_lost = reduce(And, [lost != NONE for lost in losses])
@@ -123,7 +126,8 @@ def renew_several(view, caller, leases, ttl):
             (another, FORGOTTEN),
             (refusal == SKEW, skewed),
             (refusal != OK, refusal),
-            (Not(runs), INVALID),
+            (Not(allowed), INVALID),
+            (takes_over, UNUSABLE),
             found,
         )
         notices = And(runs, code == FORGOTTEN, Not(seen.is_proxy))

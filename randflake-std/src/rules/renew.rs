@@ -101,6 +101,17 @@ pub fn renew(
     if let Err(refusal) = state.check_ttl(ttl) {
         return Decision::refused(refusal);
     }
+    // Older servers may renew what newer ones have, in turns. But once an upgrade is announced, it may have looked for
+    // leases of older holders already: none may become one.
+    let is_newer = |lease: &HeldLease| {
+        let record = view.record(lease.grant.node_id);
+        record.is_some_and(|record| record.is_of(&lease.grant) && caller.knows < record.knows)
+    };
+    if leases.iter().any(is_newer)
+        && let Err(refusal) = state.check_holder(caller.knows)
+    {
+        return Decision::refused(refusal);
+    }
     let mut changes: Vec<NodeChange> = Vec::with_capacity(leases.len());
     let mut outcomes = Vec::with_capacity(leases.len());
     for lease in leases {

@@ -1,8 +1,8 @@
 //! Raising the version of a namespace, once no holder needs the one before it.
 //!
 //! An acquire is written only while the namespace's record is what it was read as. So an upgrade first *announces* the
-//! version in that record: from then on no process acquires that does not know it, and of older leases there can only
-//! become fewer. Then it looks for those, and *raises* the version or *withdraws* it. Until then all renewals go on.
+//! version in that record: from then on no process acquires that does not know it, nor renews a lease that a newer one has
+//! renewed, and of older leases there can only become fewer. Then it looks for those, and *raises* the version or *withdraws* it. Until then all renewals go on.
 
 use super::quarantine::{decide, existing};
 use super::{Caller, Decision, NamespaceRecord, NamespaceState, NodeRecord, Versions, View};

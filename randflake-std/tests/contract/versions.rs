@@ -197,6 +197,13 @@ pub(crate) fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
         "{refused}"
     );
     backend.pass(ticks(1));
+    // Nor does one take over a lease of a newer holder, as servers do for clients that use them in turns: the upgrade may have
+    // looked already.
+    let refused = old.renew(&[theirs, ours], TTL).unwrap_err().to_string();
+    assert!(
+        refused.contains("is being upgraded to version 2"),
+        "{refused}"
+    );
     let ends = patiently(|| old.renew(&[theirs, more], TTL)).unwrap().ends;
     assert!(ends.iter().all(Result::is_ok), "{ends:?}");
     let outcome = new.upgrade_namespace(false).unwrap();

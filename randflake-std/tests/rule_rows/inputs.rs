@@ -42,7 +42,7 @@ columns! {
     namespace_since namespace_cause namespace_fingerprint namespace_max_ttl_ms namespace_seal namespace_holder_version
     seen_there seen_dropped seen_tick_ms seen_origin seen_writes seen_quarantine seen_since seen_at_ms
     seen_has_leased seen_end seen_is_proxy
-    node_there node_start node_end node_fencing node_serial node_token node_nonce node_held node_contested
+    node_there node_start node_end node_fencing node_serial node_token node_nonce node_held node_contested node_knows
     lease_end lease_fencing lease_token lease_written lease_serial lease_nonce lease_tried lease_next
     acquire_token acquire_tried ttl has_leases latest_end
 }
@@ -155,6 +155,7 @@ impl Inputs {
             node_nonce: few(random),
             node_held: chance(random, 80),
             node_contested: chance(random, 20),
+            node_knows: 1 + i64::from(random.u8(..5) == 0),
             lease_end: if random.bool() {
                 end
             } else {
@@ -262,7 +263,7 @@ impl Inputs {
             contested: self.node_contested == 1,
             past: HistoryLink::default(),
             holder: String::new(),
-            knows: 1,
+            knows: small(self.node_knows),
             form: Form::default(),
         }
     }

@@ -8,7 +8,7 @@ use crate::inputs::{Inputs, NODE_ID, number, token};
 
 const OTHER_ID: u32 = NODE_ID + 1;
 /// Inputs of the other node id, and how many of both are wanted.
-const INPUTS: [&str; 18] = [
+const INPUTS: [&str; 19] = [
     "wanted",
     "other_node_there",
     "other_node_start",
@@ -19,6 +19,7 @@ const INPUTS: [&str; 18] = [
     "other_node_nonce",
     "other_node_held",
     "other_node_contested",
+    "other_node_knows",
     "other_lease_end",
     "other_lease_fencing",
     "other_lease_token",
@@ -58,6 +59,7 @@ pub(crate) fn row(inputs: &Inputs, random: &mut fastrand::Rng) -> Vec<i64> {
         other.node_nonce,
         other.node_held,
         other.node_contested,
+        other.node_knows,
         other.lease_end,
         other.lease_fencing,
         other.lease_token,
@@ -82,6 +84,7 @@ fn other(inputs: &Inputs, random: &mut fastrand::Rng) -> Inputs {
         node_token: random.i64(0..3) / 2,
         node_nonce: random.i64(0..3),
         node_held: i64::from(random.u8(..100) < 80),
+        node_knows: 1 + i64::from(random.u8(..5) == 0),
         lease_end: (node_end + random.i64(-1..2)).max(0),
         lease_serial: random.i64(1..4),
         lease_nonce: random.i64(0..3),
