@@ -3,11 +3,11 @@
 --   SET VARIABLE {schema}_key = (SELECT {schema}.key_of(content) FROM read_text('FILE'));
 
 -- The round keys of a secret, 32 hex digits: SPARX-64/128, as the cipher below uses them. A branch takes three of the four
--- pairs of 16-bit words of the key state, which is permuted for the next one.
+-- pairs of 16-bit words of the key state, which is permuted for the next one. A cast that fails would show the secret.
 CREATE MACRO {schema}.key_of(secret) AS CASE
     WHEN regexp_full_match(trim(secret, e' \t\r\n'), '[0-9A-Fa-f]{32}') THEN (
         WITH RECURSIVE words AS (
-            SELECT [('0x' || substr(trim(secret, e' \t\r\n'), 4 * i + 1, 4))::UBIGINT for i in range(8)] AS w
+            SELECT [try_cast('0x' || substr(trim(secret, e' \t\r\n'), 4 * i + 1, 4) AS UBIGINT) for i in range(8)] AS w
         ), branches AS (
             SELECT 1::UBIGINT AS number, w FROM words
             UNION ALL
@@ -32,8 +32,12 @@ CREATE MACRO {schema}.key_of(secret) AS CASE
     ELSE error('a key is 32 hex digits')
 END;
 
+-- What the variable has; NULL if that is no key, such as the secret itself, which an error would show.
+CREATE MACRO {schema}.session_key() AS
+    try_cast(getvariable('{schema}_key') AS STRUCT(steps UBIGINT[][], whitening UBIGINT));
+
 -- What keeps an id from being decrypted or encrypted; NULL if nothing does.
 CREATE MACRO {schema}.problem_or_no_key(id) AS CASE
-    WHEN getvariable('{schema}_key') IS NULL THEN 'no key: set the variable {schema}_key to {schema}.key_of(SECRET)'
+    WHEN {schema}.session_key() IS NULL THEN 'no key: set the variable {schema}_key to {schema}.key_of(SECRET)'
     ELSE {schema}.problem(id)
 END;

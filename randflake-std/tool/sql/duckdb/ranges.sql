@@ -9,8 +9,8 @@ CREATE MACRO {schema}.raw_ranges(from_time, to_time) AS CASE
     ELSE {schema}.signed_ranges(
         {schema}.first_tick(from_time)::HUGEINT << {time_shift}, {schema}.first_tick(to_time)::HUGEINT << {time_shift})
 END;
--- The first tick that begins then or later.
-CREATE MACRO {schema}.first_tick(at_time) AS (epoch_us(at_time) - {first_us} + {tick_us} - 1) // {tick_us};
+-- The first tick that begins then or later. Not negative: it may be computed before the conditions, and fail to be shifted.
+CREATE MACRO {schema}.first_tick(at_time) AS greatest(epoch_us(at_time) - {first_us} + {tick_us} - 1, 0) // {tick_us};
 CREATE MACRO {schema}.signed_ranges(first, past) AS CASE
     WHEN first = past THEN []
     WHEN first < 9223372036854775808 AND past > 9223372036854775808 THEN [

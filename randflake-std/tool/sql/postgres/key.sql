@@ -32,7 +32,7 @@ BEGIN
     IF found_keys IS NULL THEN
         RAISE object_not_in_prerequisite_state USING
             MESSAGE = 'no key: the schema {schema} has none',
-            HINT = 'Run: randflake sql key --schema {schema} --database URL';
+            HINT = 'Run: randflake sql key --namespace {namespace} --schema {schema} --database URL';
     END IF;
     RETURN found_keys;
 END

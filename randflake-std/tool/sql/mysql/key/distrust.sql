@@ -1,4 +1,9 @@
 SELECT CASE
+    WHEN EXISTS (SELECT 1 FROM information_schema.routines
+        WHERE routine_schema = '{schema}' AND routine_name = 'layout')
+        AND NOT EXISTS (SELECT 1 FROM information_schema.routines
+        WHERE routine_schema = '{schema}' AND routine_name = 'decrypt')
+        THEN 'the functions of {schema} need no key: ids of their layout are not encrypted'
     WHEN NOT EXISTS (SELECT 1 FROM information_schema.tables
         WHERE table_schema = '{schema}' AND table_name = 'key')
         THEN 'there is no table `{schema}`.`key`, or this user may not see it: run the output of randflake sql mysql first'

@@ -9,7 +9,9 @@ WITH me AS (
     UNION ALL SELECT 'table key', relowner FROM key
     UNION ALL SELECT 'function ' || proname, proowner FROM pg_proc JOIN made ON made.oid = pronamespace
 ), wrong (what) AS (
-    SELECT 'is not there: run randflake sql postgres first' WHERE NOT EXISTS (SELECT FROM made)
+    SELECT format('is not in the database %I: run the output of randflake sql postgres there first, or name the database that has it',
+            current_database())
+        WHERE NOT EXISTS (SELECT FROM made)
     UNION ALL SELECT 'has no table of a key: it is of a layout whose ids are not encrypted, or was not made by randflake sql postgres'
         WHERE EXISTS (SELECT FROM made) AND NOT EXISTS (SELECT FROM key WHERE relkind = 'r')
     UNION ALL SELECT format('is not this role''s: its %s belongs to %s; connect as the role that made it', what, owner::regrole)

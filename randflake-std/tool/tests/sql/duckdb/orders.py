@@ -58,7 +58,9 @@ for statement, reason in [
     ("ids.raw_ranges(DATE '2025-01-01', DATE '2025-01-01')", "ends before it begins"),
     ("ids.raw_ranges(DATE '2025-01-01', DATE '2059-01-01')", "not within"),
     ("ids.raw_first(DATE '2041-01-01', DATE '2042-01-01')", "become negative"),
+    ("ids.raw_ranges(DATE '2020-01-01', DATE '2025-01-01')", "not within 2024-10-27T03:33:20Z to 2058-11-05T17:10:23Z"),
     ("ids.key_of('abc')", "a key is 32 hex digits"),
+    ("ids.key_of('id,total')", "a key is 32 hex digits"),
 ]:
     refused(f"SELECT {statement}", reason)
 
@@ -78,5 +80,12 @@ assert empty == (0, 1, 0, False), empty
 db.execute("SET VARIABLE randflake_orders_key = randflake_orders.key_of('dffd6021bb2bd5b0af676290809ec3a5')")
 check = db.execute("SELECT randflake_orders.key_check()").fetchone()
 assert check == ("990dc77e",), check
+# A file that is not there sets no key, and the secret itself is none: it is in no message.
+for value in ["(SELECT randflake_orders.key_of(content) FROM read_text('nothing.key'))", "'dffd6021bb2bd5b0af676290809ec3a5'"]:
+    db.execute(f"SET VARIABLE randflake_orders_key = {value}")
+    for call in ["decrypt(1)", "encrypt(1)", "id_time(1)", "id_node(1)", "compose(DATE '2025-01-01', 0, 0)"]:
+        refused(f"SELECT ids.{call}", "no key: set the variable randflake_orders_key to randflake_orders.key_of(SECRET)")
+    assert db.execute("SELECT randflake_orders.key_check()").fetchone() == (None,)
+db.execute("SET VARIABLE randflake_orders_key = randflake_orders.key_of('dffd6021bb2bd5b0af676290809ec3a5')")
 nulls = db.execute("SELECT i.decrypt(NULL), i.id_time(NULL), i.id_to_text(NULL)".replace("i.", "randflake_orders."))
 assert nulls.fetchone() == (None, None, None)

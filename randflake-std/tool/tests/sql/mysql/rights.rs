@@ -58,6 +58,17 @@ fn a_second_run_changes_nothing_and_another_key_is_refused() {
     assert!(refused.contains("has the key of check value"), "{refused}");
 }
 
+#[test]
+fn a_layout_without_encryption_needs_no_key() {
+    let database = Database::start();
+    database.install(&["--namespace", "events", "--layout", "discord"]);
+    let refused = database.bring_key(&["--namespace", "events"]).fails(1);
+    assert_eq!(
+        refused,
+        "the functions of randflake_events need no key: ids of their layout are not encrypted"
+    );
+}
+
 /// The binary log in all of its formats, and a user who has no SUPER.
 #[test]
 fn functions_are_made_and_used_with_a_binary_log() {

@@ -153,6 +153,68 @@ fn rights_by_default_are_noticed() {
     assert_eq!(refused, "schema \"randflake_orders\" already exists");
 }
 
+/// What is wrong is said of the database: there is no lease store here.
+#[test]
+fn a_database_that_cannot_be_reached_is_named() {
+    let user = crate::user::User::new();
+    for (url, status, said) in [
+        (
+            "sqlite:orders.db",
+            2,
+            "--database: postgres://USER@HOST/DATABASE and mysql://USER@HOST/DATABASE are allowed",
+        ),
+        (
+            "postgres://owner@127.0.0.1:1/a/b",
+            2,
+            "--database: the URL has a / in the name of the database",
+        ),
+        (
+            "mysql://root@127.0.0.1:1",
+            2,
+            "--database: the URL has no database",
+        ),
+        (
+            "postgres://owner@127.0.0.1:1/shop",
+            1,
+            "the database is unavailable: the PostgreSQL server at 127.0.0.1:1: ",
+        ),
+        (
+            "mysql://root@127.0.0.1:1/shop",
+            1,
+            "the database is unavailable: MySQL at 127.0.0.1:1: ",
+        ),
+    ] {
+        let told = user
+            .run_keyed(&["sql", "key", "--database", url])
+            .fails(status);
+        assert!(told.starts_with(said), "{url}: {told}");
+    }
+}
+
+/// The hint is a command that works, but for the database.
+#[test]
+fn who_has_no_key_is_told_the_command() {
+    let database = Database::start();
+    let arguments = [
+        "--namespace",
+        "orders",
+        "--schema",
+        "ids",
+        "--layout",
+        "randflake",
+    ];
+    let mut client = database.install(&arguments);
+    let error = client.batch_execute("SELECT ids.decrypt(1)").unwrap_err();
+    let hint = error.as_db_error().unwrap().hint().unwrap();
+    let command = hint.strip_prefix("Run: randflake ").unwrap();
+    let url = database.url_of("postgres");
+    let words = command
+        .split(' ')
+        .map(|word| if word == "URL" { &url } else { word });
+    database.user.run_keyed(&words.collect::<Vec<_>>()).ok();
+    client.batch_execute("SELECT ids.decrypt(1)").unwrap();
+}
+
 #[test]
 fn a_key_goes_only_where_it_belongs() {
     let database = with_roles();
@@ -178,7 +240,8 @@ fn a_key_goes_only_where_it_belongs() {
     let said = bring("owner", &["--namespace", "items"]).fails(1);
     assert_eq!(
         said,
-        "the schema randflake_items is not there: run randflake sql postgres first"
+        "the schema randflake_items is not in the database postgres: run the output of randflake sql postgres there first, or \
+         name the database that has it"
     );
     let said = bring(
         "owner",

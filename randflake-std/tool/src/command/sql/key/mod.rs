@@ -14,7 +14,7 @@ mod postgres;
 use core::fmt::{self, Debug, Formatter};
 
 use randflake_std::Sparx64;
-use randflake_std::lease::KeyCheck;
+use randflake_std::lease::{KeyCheck, StoreError};
 use zeroize::Zeroizing;
 
 use super::schema::SchemaArgs;
@@ -76,10 +76,14 @@ impl SqlKeyArgs {
             may_be_published: self.published,
         };
         let key = DatabaseKey::of(&self.secret.read()?.cipher());
-        let outcome = if target.url.starts_with("mysql:") {
-            mysql::bring(&target, &key)
-        } else {
-            postgres::bring(&target, &key)
+        let scheme = target.url.split(':').next().unwrap_or_default();
+        let outcome = match scheme {
+            "mysql" => mysql::bring(&target, &key),
+            "postgres" | "postgresql" => postgres::bring(&target, &key),
+            // Without the URL, which may have a password.
+            _ => Err(Failure::usage(
+                "--database: postgres://USER@HOST/DATABASE and mysql://USER@HOST/DATABASE are allowed",
+            )),
         }?;
         let (schema, check) = (target.schema, &key.check);
         print_line(match outcome {
@@ -127,6 +131,19 @@ fn judged(
              could not be read any more. If there are none, remove it first: DELETE FROM {schema}.{table}",
             key.check
         ))),
+    }
+}
+
+/// Says of a connection that fails what it was to. The databases of others are lease stores.
+fn unconnected(error: StoreError) -> Failure {
+    match error {
+        StoreError::Invalid(why) => {
+            Failure::usage(why.replace("the lease store's URL", "--database: the URL"))
+        }
+        StoreError::Unavailable(error) => {
+            Failure::failed(format!("the database is unavailable: {error}"))
+        }
+        other => other.into(),
     }
 }
 

@@ -12,7 +12,7 @@ use randflake_std::lease::MysqlStore;
 use zeroize::Zeroizing;
 
 use super::super::template::fill;
-use super::{DatabaseKey, Outcome, Target, judged};
+use super::{DatabaseKey, Outcome, Target, judged, unconnected};
 use crate::failure::Failure;
 
 /// A sentence on what is not as `randflake sql mysql` makes it; NULL if nothing is. Functions of another user would be run with
@@ -35,7 +35,8 @@ pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, F
             put(client, target.schema, key).await?;
         }
         Ok(outcome)
-    })?
+    })
+    .map_err(unconnected)?
 }
 
 /// What is to become of the key, or why it is refused.

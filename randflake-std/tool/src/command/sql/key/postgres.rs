@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
 
 use super::super::template::fill;
-use super::{DatabaseKey, Outcome, Target, judged};
+use super::{DatabaseKey, Outcome, Target, judged, unconnected};
 use crate::failure::Failure;
 
 /// A sentence on what is not as `randflake sql postgres` makes it, if anything is: whoever owns the table or has a trigger
@@ -28,7 +28,8 @@ pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, F
             copy(client, target.schema, key).await?;
         }
         Ok(outcome)
-    })?
+    })
+    .map_err(unconnected)?
 }
 
 /// What is to become of the key, or why it is refused.
