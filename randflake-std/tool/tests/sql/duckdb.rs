@@ -6,17 +6,18 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::guide;
 use crate::layouts::{Sample, all};
 use crate::user::{KEY, User};
 
-/// Runs the script in a folder with the files that it reads. It fails by an exit status.
+/// Runs the script in a folder with the files that it reads, and returns what it prints. It fails by an exit status.
 #[track_caller]
-fn python(script: &str, user: &User) {
-    python_with(script, user, &[]);
+fn python(script: &str, user: &User) -> String {
+    python_with(script, user, &[])
 }
 
 #[track_caller]
-fn python_with(script: &str, user: &User, arguments: &[&str]) {
+fn python_with(script: &str, user: &User, arguments: &[&str]) -> String {
     let mut command = Command::new(harness::program("RANDFLAKE_DUCKDB_PYTHON"));
     let output = command
         .args(["-c", script])
@@ -29,6 +30,35 @@ fn python_with(script: &str, user: &User, arguments: &[&str]) {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The scripts of the guide, in a folder with its files.
+#[test]
+fn the_guide_is_right() {
+    let user = User::new();
+    let arguments = ["--namespace", "orders", "--layout", "randflake"];
+    fs::write(
+        user.path("randflake_orders.sql"),
+        printed(&user, &arguments),
+    )
+    .unwrap();
+    user.write_key("orders.key", KEY);
+    let orders = "order_id,total\n4594531474933654033,7\n1,8\n";
+    fs::write(user.path("orders.csv"), orders).unwrap();
+    let chapter = guide::chapter("DuckDB");
+    let said = python(&guide::blocks(&chapter, "python").concat(), &user);
+    assert!(said.contains("2024-12-09 01:00:00"), "{said}");
+    let (_, found) = said.rsplit_once("order_id").unwrap();
+    assert!(found.contains("4594531474933654033"), "{said}");
+    // What it warns of.
+    let plan = "print(db.sql('EXPLAIN SELECT randflake_orders.decrypt(raw) FROM orders').fetchall()[0][1])";
+    let whitening =
+        "print(db.execute(\"SELECT getvariable('randflake_orders_key').whitening\").fetchone()[0])";
+    let script = guide::blocks(&chapter, "python").concat() + plan + "\n" + whitening;
+    let said = python(&script, &user);
+    let (plan, whitening) = said.trim().rsplit_once('\n').unwrap();
+    assert!(plan.contains(whitening), "{said}");
 }
 
 fn printed(user: &User, arguments: &[&str]) -> String {

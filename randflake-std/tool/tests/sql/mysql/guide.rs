@@ -29,7 +29,7 @@ fn line(row: Row) -> String {
 
 #[test]
 fn the_guide_is_right_line_by_line() {
-    let (_database, mut client) = Database::with_orders(&[]);
+    let (database, mut client) = Database::with_orders(&[]);
     for statement in [
         "CREATE DATABASE shop",
         "USE shop",
@@ -39,6 +39,55 @@ fn the_guide_is_right_line_by_line() {
     }
     let chapter = guide::chapter("MySQL and MariaDB");
     guide::walk(&chapter, 20, |statement| answer(&mut client, statement));
+
+    // What its roles may do then, and no more.
+    let allowed = [
+        ("reports", ["decrypt(1)", "id_time(1)"], "encrypt(1)"),
+        ("shop", ["encrypt(1)", "encrypt(2)"], "decrypt(1)"),
+    ];
+    for (user, calls, refused) in allowed {
+        let mut client = database.server.client_as(user, "information_schema");
+        let mut call = |call| answer(&mut client, &format!("SELECT randflake_orders.{call}"));
+        for allowed in calls {
+            assert!(!call(allowed)[0].starts_with("ERROR"), "{user}: {allowed}");
+        }
+        assert!(call(refused)[0].contains("denied"), "{user}: {refused}");
+    }
+    for (statement, said) in [
+        (
+            "CREATE TABLE parts (raw BIGINT) PARTITION BY RANGE (randflake_orders.raw_node(raw)) (PARTITION p VALUES LESS THAN (1))",
+            "not allowed",
+        ),
+        (
+            "ALTER TABLE orders ADD node BIGINT GENERATED ALWAYS AS (randflake_orders.raw_node(raw)) STORED",
+            "cannot be used in the GENERATED ALWAYS AS clause",
+        ),
+        (
+            "CREATE TABLE numbered (id BIGINT DEFAULT (randflake_orders.encrypt(1)))",
+            "cannot be used in the DEFAULT clause",
+        ),
+    ] {
+        let refused = answer(&mut client, statement);
+        assert!(
+            refused.len() == 1 && refused[0].contains(said),
+            "{statement}: {refused:?}"
+        );
+    }
+    // A time is in UTC, whatever zone the session has; a TIMESTAMP is converted to that zone first.
+    let time = "SELECT randflake_orders.id_time(4594531474933654033), \
+                randflake_orders.compose_raw('2024-12-09 01:04:57', 42, 1), \
+                randflake_orders.raw_time(randflake_orders.compose_raw(FROM_UNIXTIME(1733706297), 42, 1))";
+    client.query_drop("SET time_zone = '+05:00'").unwrap();
+    assert_eq!(
+        answer(&mut client, time),
+        ["2024-12-09 01:04:57.000|63673697622556673|2024-12-09 06:04:57.000"]
+    );
+    // A fraction is rounded.
+    let both = "SELECT randflake_orders.decrypt(1.5) = randflake_orders.decrypt(2)";
+    assert_eq!(answer(&mut client, both), ["1"]);
+    client.query_drop("DROP DATABASE randflake_orders").unwrap();
+    let refused = answer(&mut client, "SELECT * FROM public_orders");
+    assert!(refused[0].starts_with("ERROR 1356 "), "{refused:?}");
 }
 
 /// What the guide shows of `sql partitions`, and what becomes of it.

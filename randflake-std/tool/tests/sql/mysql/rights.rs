@@ -124,4 +124,8 @@ fn functions_are_made_and_used_with_a_binary_log() {
         );
         assert_eq!(id, Some(ID), "{format}");
     }
+    // They run with the rights of the account that made them.
+    root.query_drop("DROP USER owner").unwrap();
+    let refused = refusal(&mut root, "SELECT randflake_orders.decrypt(1)");
+    assert!(refused.contains("definer"), "{refused}");
 }

@@ -54,6 +54,14 @@ fn ids_are_those_of_an_encrypted_segment() {
         let refused = refusal(&mut app, statement);
         assert!(refused.starts_with("permission denied for"), "{refused}");
     }
+    // Who reads all data sees how many there are.
+    client
+        .batch_execute("CREATE ROLE reads LOGIN; GRANT pg_read_all_data TO reads")
+        .unwrap();
+    let mut reads = database.client_of("reads");
+    let count = "SELECT last_value FROM randflake_invoices.number";
+    let count = reads.query_one(count, &[]).unwrap();
+    assert_eq!(count.get::<_, i64>(0), 100);
     for name in ["'orders'", "NULL", "'Invoices'"] {
         let refused = refusal(
             &mut app,
