@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use randflake_std::Id;
 use serde_json::Value;
 
 use super::{Database, refusal};
@@ -71,7 +72,7 @@ fn compare(client: &mut postgres::Client, sample: &Sample) {
     let of_fields = of_fields.filter(|field| field.bits > 0);
     let bits = of_fields.fold(0, |bits, field| bits | field.max() << field.shift);
     let composed = sample.raws.iter().map(|raw| sample.codec.id(raw & bits));
-    let composed: Vec<i64> = composed.map(|id| id.to_i64()).collect();
+    let composed: Vec<i64> = composed.map(Id::to_i64).collect();
     let count: i64 = client
         .query_one(
             COMPARED,

@@ -76,8 +76,7 @@ impl SqlKeyArgs {
             may_be_published: self.published,
         };
         let key = DatabaseKey::of(&self.secret.read()?.cipher());
-        let scheme = target.url.split(':').next().unwrap_or_default();
-        let outcome = match scheme {
+        let outcome = match target.url.split(':').next().unwrap_or_default() {
             "mysql" => mysql::bring(&target, &key),
             "postgres" | "postgresql" => postgres::bring(&target, &key),
             // Without the URL, which may have a password.
