@@ -31,6 +31,7 @@ pub mod mariadb;
 pub mod postgres;
 #[cfg(target_os = "linux")]
 pub mod preloaded_clock;
+pub mod proxy;
 pub mod redis;
 pub mod server;
 pub mod template;

@@ -77,6 +77,51 @@ impl MariadbServer {
         }
     }
 
+    /// One that others may follow.
+    pub fn start_with_log(server_id: u32) -> Self {
+        let server_id = format!("--server-id={server_id}");
+        Self::start_with(&[
+            "--log-bin",
+            "--sync-binlog=1",
+            "--log-slave-updates",
+            &server_id,
+        ])
+    }
+
+    /// Makes this a replica of the server on a port, asynchronously.
+    pub fn follow(&self, port: u16) {
+        let change = format!(
+            "CHANGE MASTER TO master_host = '127.0.0.1', master_port = {port},
+                master_user = 'root', master_use_gtid = slave_pos"
+        );
+        let mut client = self.client(None);
+        for statement in [&*change, "START SLAVE"] {
+            client.query_drop(statement).unwrap();
+        }
+    }
+
+    /// Waits until this replica has all that the primary has written.
+    pub fn catch_up_with(&self, primary: &Self) {
+        let written: Option<String> = primary
+            .client(None)
+            .query_first("SELECT @@gtid_binlog_pos")
+            .unwrap();
+        let wait = "SELECT MASTER_GTID_WAIT(?, 60)";
+        let waited: Option<i32> = self
+            .client(None)
+            .exec_first(wait, (written.unwrap(),))
+            .unwrap();
+        assert_eq!(waited, Some(0), "it does not follow");
+    }
+
+    /// Makes a replica the primary.
+    pub fn promote(&self) {
+        let mut client = self.client(None);
+        for statement in ["STOP SLAVE", "RESET SLAVE ALL", "SET GLOBAL read_only = 0"] {
+            client.query_drop(statement).unwrap();
+        }
+    }
+
     pub fn url(&self, database: &str) -> String {
         format!("mysql://root@127.0.0.1:{}/{database}", self.port)
     }

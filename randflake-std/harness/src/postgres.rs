@@ -4,6 +4,7 @@ use core::time::Duration;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Instant;
 use std::{fs, thread};
 
 use postgres::{Client, NoTls};
@@ -16,6 +17,8 @@ use super::{free_port, program, template};
 
 /// The folder of its programs.
 const PROGRAMS: &str = "RANDFLAKE_POSTGRES";
+/// How long a standby may be behind.
+const FOLLOW_LIMIT: Duration = Duration::from_secs(60);
 
 pub struct PostgresServer {
     pub server: Server,
@@ -106,6 +109,27 @@ impl PostgresServer {
     /// A client to look behind the store with.
     pub fn client(&self, database: &str) -> Client {
         connect(self.port, database).unwrap()
+    }
+
+    /// Waits until this standby has all that the primary has written.
+    pub fn catch_up_with(&self, primary: &Self) {
+        let sent = "SELECT pg_current_wal_flush_lsn()::text";
+        let sent: String = primary
+            .client("postgres")
+            .query_one(sent, &[])
+            .unwrap()
+            .get(0);
+        let is_received = format!("SELECT pg_last_wal_replay_lsn() >= '{sent}'::pg_lsn");
+        let mut client = self.client("postgres");
+        let started = Instant::now();
+        let mut has_received = || -> Option<bool> {
+            let row = client.query_one(&is_received, &[]);
+            row.unwrap().get(0)
+        };
+        while has_received() != Some(true) {
+            assert!(started.elapsed() < FOLLOW_LIMIT, "it does not follow");
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Makes a standby the primary.

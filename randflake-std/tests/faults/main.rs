@@ -21,7 +21,6 @@ mod etcd;
 mod fleet;
 mod histories;
 mod late;
-mod proxy;
 mod redis;
 mod scenarios;
 mod sql;

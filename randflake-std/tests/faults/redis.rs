@@ -3,12 +3,12 @@
 use core::time::Duration;
 use std::thread;
 
+use harness::proxy::{Network, Proxy};
 use harness::redis::RedisServer;
 use libtest_mimic::Trial;
 
 use crate::fleet::Fleet;
 use crate::issuer::TTL;
-use crate::proxy::{Network, Proxy};
 use crate::scenarios::begin;
 use crate::trial;
 

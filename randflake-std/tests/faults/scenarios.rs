@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use harness::clock::WallClock;
 use harness::engine::ServerEngine;
+use harness::proxy::{Network, Proxy};
 use randflake_std::lease::{self, AcquireRequest, Grant, NodeIds, StoreError, Token};
 use randflake_std::{Builder, GenerateError, Handle, Parts, Plain};
 
 use crate::fleet::{Fleet, Holder};
 use crate::issuer::{Few, TTL, namespace};
 use crate::late;
-use crate::proxy::{Network, Proxy};
 
 /// Far longer than what is waited for takes, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -12,6 +12,7 @@ use harness::clock::WallClock;
 use harness::engine::{ServerEngine, with_database};
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
+use harness::proxy::{Network, Proxy};
 use libtest_mimic::Trial;
 use randflake_std::lease::{
     self, AcquireRequest, Grant, NodeIds, PostgresStore, StoreError, Token,
@@ -19,7 +20,6 @@ use randflake_std::lease::{
 
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
-use crate::proxy::{Network, Proxy};
 use crate::scenarios::{begin, patiently};
 use crate::trial;
 
@@ -59,7 +59,7 @@ fn an_asynchronous_standby_is_promoted() {
     let service = Proxy::to(first.port);
     let url = first.url_at(service.port);
     begin(&url, "failover");
-    wait_until_received(&first, &standby);
+    standby.catch_up_with(&first);
     let mut fleet = Fleet::new(url, "failover");
     let ttls = 13;
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
@@ -75,52 +75,17 @@ fn an_asynchronous_standby_is_promoted() {
     fleet.finish(running);
 }
 
-fn wait_until_received(first: &PostgresServer, standby: &PostgresServer) {
-    let position = |server: &PostgresServer, function: &str| {
-        let ask = format!("SELECT {function}()::text");
-        let row = server.client("postgres").query_one(&ask, &[]).unwrap();
-        row.get::<_, Option<String>>(0)
-    };
-    let sent = position(first, "pg_current_wal_flush_lsn").unwrap();
-    let is_received = format!("SELECT pg_last_wal_replay_lsn() >= '{sent}'::pg_lsn");
-    let mut client = standby.client("postgres");
-    let started = Instant::now();
-    while client
-        .query_one(&is_received, &[])
-        .unwrap()
-        .get::<_, Option<bool>>(0)
-        != Some(true)
-    {
-        assert!(
-            started.elapsed() < Duration::from_secs(60),
-            "it does not follow"
-        );
-        thread::sleep(Duration::from_millis(20));
-    }
-}
-
 /// The same of MariaDB.
 fn an_asynchronous_replica_is_promoted() {
-    let first = MariadbServer::start_with(&["--log-bin", "--sync-binlog=1", "--server-id=1"]);
-    let mut first = with_database(first);
+    let mut first = with_database(MariadbServer::start_with_log(1));
     let link = Proxy::to(first.port);
     let replica = MariadbServer::start_with(&["--server-id=2", "--read-only"]);
-    let mut replica_client = replica.client(None);
-    for statement in [
-        &*format!(
-            "CHANGE MASTER TO master_host = '127.0.0.1', master_port = {}, master_user = 'root',
-                master_use_gtid = slave_pos",
-            link.port
-        ),
-        "START SLAVE",
-    ] {
-        replica_client.query_drop(statement).unwrap();
-    }
+    replica.follow(link.port);
     // Where clients find whichever is the primary.
     let service = Proxy::to(first.port);
     let url = first.url_at(service.port);
     begin(&url, "failover");
-    wait_until_replayed(&first, &replica);
+    replica.catch_up_with(&first);
     let mut fleet = Fleet::new(url, "failover");
     let ttls = 13;
     let mut running: Vec<_> = (0..3).map(|_| fleet.start(TTL * ttls)).collect();
@@ -130,25 +95,10 @@ fn an_asynchronous_replica_is_promoted() {
     running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
     thread::sleep(TTL / 2);
     first.server.kill();
-    for statement in ["STOP SLAVE", "RESET SLAVE ALL", "SET GLOBAL read_only = 0"] {
-        replica_client.query_drop(statement).unwrap();
-    }
+    replica.promote();
     service.lead_to(replica.port);
     running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 2))));
     fleet.finish(running);
-}
-
-fn wait_until_replayed(first: &MariadbServer, replica: &MariadbServer) {
-    let written: Option<String> = first
-        .client(None)
-        .query_first("SELECT @@gtid_binlog_pos")
-        .unwrap();
-    let wait = "SELECT MASTER_GTID_WAIT(?, 60)";
-    let waited: Option<i32> = replica
-        .client(None)
-        .exec_first(wait, (written.unwrap(),))
-        .unwrap();
-    assert_eq!(waited, Some(0), "it does not follow");
 }
 
 /// What the store has answered is there, though the server's settings would let it be lost.

@@ -15,12 +15,12 @@ use std::thread;
 use std::time::Instant;
 
 use harness::engine::{ENGINES, ServerEngine};
+use harness::proxy::{Network, Proxy};
 use libtest_mimic::Trial;
 use randflake_std::lease::{LeaseStore, MemoryStore, SqliteStore, open};
 use tempfile::TempDir;
 
 use crate::issuer::namespace;
-use crate::proxy::{Network, Proxy};
 use crate::trial;
 use clients::{Clients, Round};
 

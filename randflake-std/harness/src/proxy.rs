@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// What the network does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Network {
+pub enum Network {
     Works,
     /// Nothing gets through, and connections break.
     Cut,
@@ -30,8 +30,8 @@ const NETWORKS: [Network; 4] = [
 ];
 const DELAY: Duration = Duration::from_millis(100);
 
-pub(crate) struct Proxy {
-    pub(crate) port: u16,
+pub struct Proxy {
+    pub port: u16,
     state: Arc<State>,
 }
 
@@ -53,7 +53,7 @@ impl State {
 
 impl Proxy {
     /// To a server on a port of this machine.
-    pub(crate) fn to(server: u16) -> Self {
+    pub fn to(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(State {
@@ -66,7 +66,7 @@ impl Proxy {
         Self { port, state }
     }
 
-    pub(crate) fn set(&self, network: Network) {
+    pub fn set(&self, network: Network) {
         let at = NETWORKS.iter().position(|other| *other == network).unwrap();
         self.state
             .network
@@ -74,7 +74,7 @@ impl Proxy {
     }
 
     /// From now on it leads to another server; connections that are open break.
-    pub(crate) fn lead_to(&self, server: u16) {
+    pub fn lead_to(&self, server: u16) {
         self.set(Network::Cut);
         self.state.server.store(server, Ordering::Relaxed);
         thread::sleep(LOOK * 10);
