@@ -50,8 +50,8 @@ pub(crate) const APART: &[Apart] = &[
     apart("fuzz", &["[--seconds N | --executions N] [TARGET ...]"],
         "inputs found by coverage, compared with plain twins (nightly, cargo-fuzz)\n\nA minute for each target unless said otherwise.",
         &[("each target on its seeds or on made inputs", "unit")], fuzz::main),
-    apart("soak", &["[--minutes N]"], "an hour of killed holders and killed engines, a quarter on each engine",
-        &[("some seconds on Redis", "faults")], soak::main),
+    apart("soak", &["[--minutes N] [--record]"], soak::HELP,
+        &[("some seconds on SQLite and Redis, and what is planted", "faults")], soak::main),
     apart("histories", &["[--minutes N]"], "ten minutes of clients that read and write conditionally under faults: each history linearizable\n\n\
         On all engines at once.",
         &[("a round of the faults on each engine, and engines that are wrong once in a thousand times", "faults")], histories::main),

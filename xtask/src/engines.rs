@@ -102,10 +102,10 @@ pub(crate) const CHAOS: Test = test("chaos", ALL_ENGINES);
 pub(crate) const CHAOS_ON_POSTGRES: Test = test("chaos", &[POSTGRES_PROGRAMS]);
 
 /// Run by the subcommand `soak`.
-pub(crate) const SOAK: Test = test("soak", ALL_ENGINES);
+pub(crate) const SOAK: Test = test("soak", ALL_ENGINES_AND_WALL_CLOCK);
 
 /// Run by the part `faults`, on one engine.
-pub(crate) const SOAK_ON_REDIS: Test = test("soak", &[REDIS_SERVER]);
+pub(crate) const SOAK_ON_REDIS: Test = test("soak", &[REDIS_SERVER, WALL_CLOCK]);
 
 /// Run by the subcommand `copies`.
 pub(crate) const COPIED_MACHINES: Test = test("copied_machines", &[REDIS_SERVER, MACHINE]);

@@ -2,8 +2,10 @@
 
 use core::time::Duration;
 use std::collections::HashSet;
+use std::fs::File;
+use std::io::Write as _;
 use std::time::Instant;
-use std::{fs, thread};
+use std::{env, fs, thread};
 
 use harness::redis::RedisServer;
 use harness::server::spawn;
@@ -16,6 +18,8 @@ use crate::machine::{Machine, PATIENCE};
 use crate::namespace;
 use crate::process::{Clock, command, parameters};
 
+/// Where the figures go beside the output, if to any file.
+const RECORD: &str = "RANDFLAKE_COPIES_RECORD";
 /// So many ids are awaited of a copy that has another lease.
 const MANY: usize = 200;
 
@@ -78,7 +82,12 @@ impl Saved {
     fn compare(&self, what: &str, journals: [Journal; 2]) -> ([Journal; 2], Figures) {
         let [first, second] = &journals;
         let figures = compare(&self.original, self.lease(), [first, second]).unwrap();
-        println!("{what}: {figures}");
+        let line = format!("{what}: {figures}");
+        println!("{line}");
+        if let Some(path) = env::var_os(RECORD) {
+            let record = File::options().create(true).append(true).open(path);
+            writeln!(record.unwrap(), "  - {line}").unwrap();
+        }
         assert!(figures.equal > 0, "the two were no copies");
         (journals, figures)
     }

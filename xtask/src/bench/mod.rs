@@ -4,7 +4,7 @@ mod criterion;
 mod index;
 mod instructions;
 pub(crate) mod leases;
-mod machine;
+pub(crate) mod machine;
 mod peers;
 pub(crate) mod serve;
 

@@ -1,0 +1,131 @@
+//! What must be found, in what processes on SQLite have issued: an id twice, runs of two machines that overlap, and leases
+//! without one of the rules.
+
+use core::time::Duration;
+use std::collections::{BTreeMap, BTreeSet};
+
+use randflake_std::lease::EngineError;
+use randflake_std::rules::{Before, Committed, Key, Removal, Write};
+use randflake_std::store::{Ask, Engine, Profile, Reading};
+
+use crate::fleet::{Fleet, Plan};
+use crate::runs::{Issued, Repeats, Run, repeats};
+use crate::stage::SqliteStage;
+
+const TIME: Duration = Duration::from_secs(4);
+
+/// What a fleet has issued, each once unless a rule was left out.
+fn issued(without_rule: bool) -> Vec<Issued> {
+    let stage = SqliteStage::new();
+    let plan = Plan {
+        without_rule,
+        clocks: false,
+        ..Plan::short()
+    };
+    let mut fleet = Fleet::start(&stage, plan);
+    fleet.wait_for_ids();
+    fleet.pass(TIME);
+    fleet.end()
+}
+
+pub(crate) fn one_id_twice() {
+    let mut all = issued(false);
+    assert_eq!(repeats(&all).ids, 0);
+    let mut runs = all.iter().flat_map(|issued| &issued.runs);
+    let run = *runs.find(|run| run.ids() > 2).unwrap();
+    let middle = run.first + 1;
+    let again = Run {
+        first: middle,
+        last: middle,
+        ..run
+    };
+    all.last_mut().unwrap().runs.push(again);
+    is_found(&repeats(&all), 1);
+}
+
+pub(crate) fn across_two_machines() {
+    let mut all = issued(false);
+    let (first, others) = all.split_first_mut().unwrap();
+    // As if the second had gone on where the first was not yet done.
+    let run = *first.runs.iter().find(|run| run.ids() > 10).unwrap();
+    let second = others.first_mut().unwrap();
+    second.runs.push(Run {
+        first: run.last - 2,
+        last: run.last + 100,
+        ..run
+    });
+    let found = repeats(&all);
+    assert!(found.ids >= 3, "{found:?}");
+    is_found(&found, found.ids);
+}
+
+pub(crate) fn a_rule_left_out() {
+    let found = repeats(&issued(true));
+    assert!(
+        found.ids > 0,
+        "what is leased was granted, and no id has repeated"
+    );
+    is_found(&found, found.ids);
+}
+
+#[expect(clippy::print_stdout, reason = "for people")]
+fn is_found(found: &Repeats, ids: u64) {
+    assert_eq!(found.ids, ids);
+    println!("{ids} ids repeat: {}", found.told.first().unwrap());
+}
+
+/// An engine that hides from its client what others have leased, so that it grants that: all other rules hold.
+#[derive(Debug)]
+pub(crate) struct Ruleless {
+    engine: Box<dyn Engine>,
+    /// What the client has written.
+    own: BTreeSet<Key>,
+}
+
+impl Ruleless {
+    pub(crate) fn over(engine: Box<dyn Engine>) -> Self {
+        Self {
+            engine,
+            own: BTreeSet::new(),
+        }
+    }
+}
+
+impl Engine for Ruleless {
+    fn profile(&self) -> Profile {
+        self.engine.profile()
+    }
+
+    fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
+        let mut reading = self.engine.read(ask)?;
+        let is_shown = |key: &Key| !matches!(key, Key::Node(_)) || self.own.contains(key);
+        reading.texts.retain(|key, _| is_shown(key));
+        Ok(reading)
+    }
+
+    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+        let mut write = write.clone();
+        for entry in &mut write.entries {
+            if matches!(entry.key, Key::Node(_)) {
+                entry.before = Before::Anything;
+                self.own.insert(entry.key);
+            }
+        }
+        self.engine.write(&write)
+    }
+
+    fn namespaces(
+        &mut self,
+        only: Option<&str>,
+    ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+        self.engine.namespaces(only)
+    }
+
+    fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
+        self.engine.remove(removal)
+    }
+
+    fn abandon(&mut self) {
+        self.engine.abandon();
+    }
+}
