@@ -227,7 +227,7 @@ fn objects_without_an_id_are_refused() {
             "column id: true: a string, a number or null is allowed",
         ),
         (
-            &format!("{{\"id\":[{}]}}", ["1"; 10_000].join(",")),
+            &format!("{{\"id\":[{}1]}}", "1,".repeat(10_000)),
             "column id: an array: a string, a number or null is allowed",
         ),
         (

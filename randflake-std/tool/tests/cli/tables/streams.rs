@@ -47,3 +47,34 @@ fn a_reader_that_has_enough_ends_a_table_quietly() {
     assert_eq!(answer.ok(), "");
     drop(stdin);
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_memory_of_a_table_does_not_grow_with_it() {
+    const ROWS: usize = 40_000;
+    let user = User::new();
+    let mut child = user.start(&words("inspect --csv --column id --from int"));
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || std::io::copy(&mut stdout, &mut std::io::sink()));
+    let rows = format!("5,{}\n", "x".repeat(1_021)).repeat(1_000);
+    stdin.write_all(b"id,note\n").unwrap();
+    for _ in 0..ROWS / 1_000 {
+        stdin.write_all(rows.as_bytes()).unwrap();
+    }
+    // It has read all but what is in the pipe, and waits for more.
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib: usize = peak
+        .unwrap()
+        .trim()
+        .split(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    assert!(kib < ROWS / 2, "{kib} KiB of {ROWS}");
+    drop(stdin);
+    assert!(reader.join().unwrap().unwrap() > 40 << 20);
+    assert!(child.wait().unwrap().success());
+}
