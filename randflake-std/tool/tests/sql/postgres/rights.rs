@@ -191,6 +191,35 @@ fn a_database_that_cannot_be_reached_is_named() {
     }
 }
 
+/// Without a layout the store says which one the namespace has.
+#[test]
+fn the_layout_is_that_of_the_namespace() {
+    let user = crate::user::User::new();
+    let make = [
+        "generate",
+        "--namespace",
+        "orders",
+        "--layout",
+        "milliflake",
+    ];
+    user.run_keyed(&make).ok();
+    for database in ["postgres", "mysql", "duckdb"] {
+        let printed = user.run(&["sql", database, "--namespace", "orders"]).ok();
+        assert!(
+            printed.contains("time 40 bits from bit 24, node 14 bits")
+                && printed.contains("decrypt("),
+            "{printed}"
+        );
+        let unknown = user
+            .run(&["sql", database, "--namespace", "items"])
+            .fails(1);
+        assert!(
+            unknown.contains("give its layout, such as --layout randflake"),
+            "{unknown}"
+        );
+    }
+}
+
 /// The hint is a command that works, but for the database.
 #[test]
 fn who_has_no_key_is_told_the_command() {
@@ -308,7 +337,12 @@ fn a_key_goes_only_where_it_belongs() {
         said.contains("is not this role's: its schema belongs to owner"),
         "{said}"
     );
-    bring("owner", &orders).ok();
+    // Subscribers may have it where they are meant to.
+    client
+        .batch_execute("CREATE PUBLICATION all_tables FOR ALL TABLES")
+        .unwrap();
+    bring("owner", &["--namespace", "orders", "--published"]).ok();
+    client.batch_execute("DROP PUBLICATION all_tables").unwrap();
     // The same key for other ids.
     let printed = database.printed(&["--namespace", "invoices", "--counter"]);
     database.client_of("owner").batch_execute(&printed).unwrap();
