@@ -17,6 +17,7 @@ pub mod segment;
 #[doc(hidden)] // For the tests of this project.
 pub mod store;
 mod vocabulary;
+mod wiped_stack;
 
 pub use clock::{ExactSystemClock, SystemClock};
 

@@ -11,6 +11,7 @@ use randflake_core::Sparx64;
 use zeroize::Zeroizing;
 
 use crate::private_file::{self, FileRefusal, Readers, RefusalReason};
+use crate::wiped_stack::wiped_after;
 
 const LEN: usize = 16;
 const HEX_LEN: usize = 2 * LEN;
@@ -26,14 +27,25 @@ const MAX_FILE_LEN: u16 = 256;
 /// assert_eq!(format!("{secret:?}"), "Secret(..)");
 /// # Ok::<(), randflake_std::SecretError>(())
 /// ```
-#[derive(Clone)]
-pub struct Secret(Zeroizing<[u8; LEN]>);
+// In a box, since a value that moves leaves a copy behind.
+pub struct Secret(Box<Zeroizing<[u8; LEN]>>);
 
 impl Secret {
-    /// Takes 16 bytes as the secret; they should be random.
+    /// Takes 16 bytes as the secret; they should be random. The caller's own copy is the caller's to wipe.
     #[must_use]
     pub fn from_bytes(bytes: [u8; LEN]) -> Self {
-        Self(Zeroizing::new(bytes))
+        Self::of(&Zeroizing::new(bytes))
+    }
+
+    fn of(bytes: &[u8; LEN]) -> Self {
+        let mut secret = Self::blank();
+        secret.0.copy_from_slice(bytes);
+        secret
+    }
+
+    /// Where a secret is to be written.
+    fn blank() -> Self {
+        Self(Box::new(Zeroizing::new([0; LEN])))
     }
 
     /// Reads 32 hexadecimal digits, of either case.
@@ -47,17 +59,21 @@ impl Secret {
                 len: hex.chars().count(),
             });
         }
-        let mut bytes = Zeroizing::new([0; LEN]);
-        for (byte, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-            let mut digits = pair.iter().map(|&digit| char::from(digit).to_digit(16));
-            let (Some(Some(high)), Some(Some(low))) = (digits.next(), digits.next()) else {
-                return Err(SecretError::Hex {
-                    len: hex.chars().count(),
-                });
-            };
-            *byte = u8::try_from(high << 4 | low).unwrap_or_default();
+        let mut secret = Self::blank();
+        let (pairs, _) = hex.as_bytes().as_chunks();
+        let mut all_digits = 0;
+        for (byte, pair) in secret.0.iter_mut().zip(pairs) {
+            let [high, low] = pair.map(digit_value);
+            all_digits |= high | low;
+            *byte = (high << 4 | low).to_le_bytes()[0];
         }
-        Ok(Self(bytes))
+        // Once for all of them: where the first wrong one is would be seen in the time.
+        if black_box(all_digits) < 0 {
+            return Err(SecretError::Hex {
+                len: hex.chars().count(),
+            });
+        }
+        Ok(secret)
     }
 
     /// Reads a file of 32 hexadecimal digits, with or without a newline.
@@ -119,9 +135,10 @@ impl Secret {
     ///
     /// [`SecretError::Random`] if the operating system has none.
     pub fn generate() -> Result<Self, SecretError> {
-        let mut bytes = Zeroizing::new([0; LEN]);
-        getrandom::fill(bytes.as_mut()).map_err(|error| SecretError::Random(error.into()))?;
-        Ok(Self(bytes))
+        let mut secret = Self::blank();
+        getrandom::fill(secret.0.as_mut_slice())
+            .map_err(|error| SecretError::Random(error.into()))?;
+        Ok(secret)
     }
 
     /// Derives another secret from this one and a name: always the same one, and neither reveals the other.
@@ -164,11 +181,13 @@ impl Secret {
         reason = "HKDF-SHA256 gives up to 8,160 bytes"
     )]
     pub fn derive(&self, name: &str) -> Self {
-        let mut bytes = Zeroizing::new([0; LEN]);
-        hkdf::Hkdf::<sha2::Sha256>::new(None, &*self.0)
-            .expand_multi_info(&[b"randflake/", name.as_bytes()], bytes.as_mut())
-            .expect("16 bytes are fewer");
-        Self(bytes)
+        let mut derived = Self::blank();
+        wiped_after(|| {
+            hkdf::Hkdf::<sha2::Sha256>::new(None, self.bytes())
+                .expand_multi_info(&[b"randflake/", name.as_bytes()], derived.0.as_mut_slice())
+                .expect("16 bytes are fewer");
+        });
+        derived
     }
 
     /// Writes the secret to a new file that only its owner may read, as 32 hexadecimal digits and a
@@ -189,17 +208,23 @@ impl Secret {
     pub fn to_hex(&self) -> Zeroizing<String> {
         let digit = |value: u8| char::from_digit(value.into(), 16).unwrap_or_default();
         let mut hex = Zeroizing::new(String::with_capacity(HEX_LEN));
-        for byte in *self.0 {
+        for byte in self.bytes() {
             hex.push(digit(byte >> 4));
             hex.push(digit(byte & 0xF));
         }
         hex
     }
 
-    /// Returns the cipher under this secret.
+    /// Returns the cipher under this secret. It is wiped on drop, but what moves leaves a copy behind:
+    /// [`Builder::encrypted`](crate::Builder::encrypted) leaves none.
     #[must_use]
     pub fn cipher(&self) -> Sparx64 {
-        Sparx64::new(&self.0)
+        Sparx64::new(self.bytes())
+    }
+
+    /// Makes in a box what holds the cipher under this secret, and leaves no copy of it.
+    pub(crate) fn boxed<T>(&self, make: impl FnOnce(Sparx64) -> T) -> Box<T> {
+        wiped_after(|| Box::new(make(self.cipher())))
     }
 
     pub(crate) fn bytes(&self) -> &[u8; LEN] {
@@ -207,10 +232,29 @@ impl Secret {
     }
 }
 
+/// The value of a hexadecimal digit of either case, or -1. It takes no branch and no table: the digit is secret.
+fn digit_value(digit: u8) -> i16 {
+    let digit = i16::from(digit);
+    // Both differences are negative for a digit in between, so that their sign fills the mask.
+    let within = |before: u8, behind: u8| {
+        ((i16::from(before) - digit) & (digit - i16::from(behind))) >> (i16::BITS - 1)
+    };
+    let number = within(b'/', b':') & (digit - i16::from(b'0') + 1);
+    let upper = within(b'@', b'G') & (digit - i16::from(b'A') + 11);
+    let lower = within(b'`', b'g') & (digit - i16::from(b'a') + 11);
+    number + upper + lower - 1
+}
+
+impl Clone for Secret {
+    fn clone(&self) -> Self {
+        Self::of(self.bytes())
+    }
+}
+
 /// Compares two secrets in constant time.
 impl PartialEq for Secret {
     fn eq(&self, other: &Self) -> bool {
-        let pairs = self.0.iter().zip(other.0.iter());
+        let pairs = self.bytes().iter().zip(other.bytes());
         // All bytes are looked at, and the compiler is kept from ending the loop at the first difference.
         black_box(pairs.fold(0, |differing, (a, b)| differing | (a ^ b))) == 0
     }
@@ -297,7 +341,15 @@ impl From<FileRefusal> for SecretError {
 
 #[cfg(test)]
 mod tests {
-    use super::Secret;
+    use super::{Secret, digit_value};
+
+    #[test]
+    fn digits_have_the_values_of_the_standard_library() {
+        for byte in 0..=u8::MAX {
+            let expected = char::from(byte).to_digit(16);
+            assert_eq!(u32::try_from(digit_value(byte)).ok(), expected, "{byte}");
+        }
+    }
 
     #[test]
     fn every_bit_is_compared() {

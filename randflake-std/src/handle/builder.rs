@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use randflake_core::{AnyLayout, Codec, Permutation, Randflake};
+use randflake_core::{AnyLayout, Codec, Permutation, Randflake, Sparx64};
 
 use super::build_error::BuildError;
 use super::build_wait::{BuildWait, Cancellation};
@@ -33,7 +33,8 @@ const MIN_TTL_TICKS: u64 = 3;
 #[derive(Debug)]
 #[must_use = "a builder does nothing until `build`"]
 pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> {
-    codec: Codec<L, P>,
+    /// In a box, as a cipher that moves leaves a copy of its round keys behind.
+    codec: Box<Codec<L, P>>,
     store: LeaseStore,
     node_ids: NodeIdCount,
     chosen: Option<Box<[u32]>>,
@@ -47,17 +48,39 @@ pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> 
 impl Handle<Randflake> {
     /// Returns a builder of a handle for Randflake ids under a secret, with leases from a store.
     pub fn builder(secret: &Secret, store: impl Into<LeaseStore>) -> Builder {
-        Builder::new(Randflake, secret.cipher(), store)
+        Builder::encrypted(Randflake, secret, store)
+    }
+}
+
+impl<L: AnyLayout> Builder<L, Sparx64> {
+    /// Returns a builder for encrypted ids of any layout. Unlike `Builder::new(layout, secret.cipher(), store)` it leaves no copy
+    /// of the round keys on the stack.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{Builder, Secret, Snowflake};
+    ///
+    /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Snowflake)?);
+    /// let ids = Builder::encrypted(Snowflake, &Secret::generate()?, store).build()?;
+    /// assert_ne!(ids.codec().raw(ids.generate()?), ids.generate()?.to_u64());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encrypted(layout: L, secret: &Secret, store: impl Into<LeaseStore>) -> Self {
+        Self::of(secret.boxed(|cipher| Codec::new(layout, cipher)), store)
     }
 }
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// Returns a builder for any layout and permutation. `Builder::new(Snowflake, Plain, store)` makes a
     /// `Handle<Snowflake>` of plain ids, `Builder::new(Snowflake, secret.cipher(), store)` a `Handle<Snowflake,
-    /// Sparx64>` of encrypted ones.
+    /// Sparx64>` of encrypted ones, as [`encrypted`](Builder::encrypted) does.
     pub fn new(layout: L, permutation: P, store: impl Into<LeaseStore>) -> Self {
+        Self::of(Box::new(Codec::new(layout, permutation)), store)
+    }
+
+    fn of(codec: Box<Codec<L, P>>, store: impl Into<LeaseStore>) -> Self {
         Self {
-            codec: Codec::new(layout, permutation),
+            codec,
             store: store.into(),
             node_ids: 1.into(),
             chosen: None,

@@ -26,7 +26,7 @@ type TakeRun<L> = fn(&Issuer<L>, u32, u32) -> Result<Run<L>, GenerateError>;
 #[derive(Debug)]
 pub(super) struct SharedHandle<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) slots: Slots<Issuer<L>>,
-    pub(super) codec: Codec<L, P>,
+    pub(super) codec: Box<Codec<L, P>>,
     pub(super) tolerance: u32,
     pub(super) fork_guard: ForkGuard,
     pub(super) generation: Generation,
@@ -51,7 +51,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     pub(super) fn new(
         issuers: Vec<Issuer<L>>,
         count: NodeIdCount,
-        codec: Codec<L, P>,
+        codec: Box<Codec<L, P>>,
         tolerance: u32,
         generation: Generation,
         (now, sent): (Duration, MonotonicTime),

@@ -28,7 +28,7 @@ pub const DEFAULT_LENGTHS: RangeInclusive<u32> = 1_000..=1_000_000;
 #[must_use = "a builder does nothing until `build`"]
 pub struct SegmentsBuilder<P = Plain> {
     store: LeaseStore,
-    permutation: P,
+    permutation: Box<P>,
     survive: Duration,
     lengths: RangeInclusive<u32>,
     refill_at_percent: u32,
@@ -39,7 +39,7 @@ impl Segments {
     pub fn builder(store: impl Into<LeaseStore>) -> SegmentsBuilder {
         SegmentsBuilder {
             store: store.into(),
-            permutation: Plain,
+            permutation: Box::new(Plain),
             survive: DEFAULT_SURVIVE,
             lengths: DEFAULT_LENGTHS,
             refill_at_percent: 100,
@@ -55,7 +55,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     pub fn encrypted(self, secret: &Secret) -> SegmentsBuilder<Sparx64> {
         SegmentsBuilder {
             store: self.store,
-            permutation: secret.cipher(),
+            permutation: secret.boxed(|cipher| cipher),
             survive: self.survive,
             lengths: self.lengths,
             refill_at_percent: self.refill_at_percent,

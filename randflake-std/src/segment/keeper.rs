@@ -159,7 +159,7 @@ mod tests {
         let mut store: LeaseStore = store.clone().into();
         let first = store.reserve(10).unwrap();
         let length = SegmentLength::new(10, 10, Duration::ZERO);
-        let shared = SharedSegments::new(first, Plain, 100, length.get());
+        let shared = SharedSegments::new(first, Box::new(Plain), 100, length.get());
         SegmentKeeper::new(Arc::new(shared), store, length)
     }
 

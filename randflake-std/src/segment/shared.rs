@@ -19,7 +19,8 @@ const SLOW: Duration = Duration::from_secs(1);
 
 pub(super) struct SharedSegments<P> {
     buffer: SegmentBuffer<AtomicU64>,
-    pub(super) permutation: P,
+    /// In a box, as a cipher that moves leaves a copy of its round keys behind.
+    pub(super) permutation: Box<P>,
     refill_at_percent: u32,
     /// The keeper refills when no more numbers than this are left.
     refill_at: AtomicU64,
@@ -53,7 +54,12 @@ impl SegmentsPhase {
 }
 
 impl<P: Permutation> SharedSegments<P> {
-    pub(super) fn new(first: Segment, permutation: P, refill_at_percent: u32, length: u32) -> Self {
+    pub(super) fn new(
+        first: Segment,
+        permutation: Box<P>,
+        refill_at_percent: u32,
+        length: u32,
+    ) -> Self {
         let shared = Self {
             buffer: SegmentBuffer::new(first),
             permutation,
@@ -89,7 +95,7 @@ impl<P: Permutation> SharedSegments<P> {
 
     pub(super) fn fill(&self, ids: &mut [Id]) -> Result<usize, SegmentError> {
         self.check_process()?;
-        let filled = self.buffer.fill(ids, &self.permutation);
+        let filled = self.buffer.fill(ids, &*self.permutation);
         if filled == 0 && !ids.is_empty() {
             return Err(self.refusal());
         }

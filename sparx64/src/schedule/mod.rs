@@ -33,6 +33,7 @@ pub(crate) struct Schedule<K: Copy + Default = u16> {
 
 /// Uninitialised memory for a schedule.
 #[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
+#[repr(C)]
 // 8 steps of 6 round keys, and 2 for the whitening.
 struct UninitKeys([MaybeUninit<RoundKey>; 50]);
 
@@ -52,9 +53,10 @@ impl Schedule {
 /// Three quarters of the key state are the keys of a branch's three rounds; then the state is permuted for the next
 /// branch. What is left of it are the keys of the whitening.
 ///
-/// Not inlined, so that the compiler may pass the caller's place: else the table is made on the stack and copied.
+/// Not inlined, and of C's calling convention, which does not unwind, so that the compiler may pass the caller's place: else
+/// the table is made on the stack, copied from there, and not wiped.
 #[inline(never)]
-fn expand(key: &[u8; 16], UninitKeys(round_keys): &mut UninitKeys) {
+extern "C" fn expand(key: &[u8; 16], UninitKeys(round_keys): &mut UninitKeys) {
     let mut state = KeyState::new(key);
     // 50 is 16 times 3, so the two keys of the whitening are what remains.
     let (branches, whitening) = round_keys.as_chunks_mut::<3>();

@@ -49,7 +49,7 @@ fn keeper<L: Layout>(
     let generation = Generation::constant();
     let issuers = Issuer::of_all(codec.layout(), &acquired, sent, generation.now()).unwrap();
     let (count, anchor) = (NodeIdCount::from(1..=most), (acquired.now, sent));
-    let shared = SharedHandle::new(issuers, count, codec, 0, generation, anchor);
+    let shared = SharedHandle::new(issuers, count, Box::new(codec), 0, generation, anchor);
     LeaseKeeper::new(Arc::new(shared), client, acquired.grants, false, count)
 }
 

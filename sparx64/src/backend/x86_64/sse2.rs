@@ -22,25 +22,27 @@ use crate::{
 /// the time. So the keys are broadcast once.
 #[target_feature(enable = "sse2")]
 pub(super) fn run<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
-    lanes::run::<D, Sse2, 8, 2>(&broadcast(schedule), blocks);
-}
-
-fn broadcast(schedule: &Schedule) -> Schedule<BroadcastKey> {
     // As secret as what it is made of; `Schedule` wipes it when the call ends.
     let key = BroadcastKey::default();
     let mut wide = Schedule {
         steps: [[[[key; 2]; 3]; 2]; 8],
         whitening: [[key; 2]; 2],
     };
+    broadcast(schedule, &mut wide);
+    lanes::run::<D, Sse2, 8, 2>(&wide, blocks);
+}
+
+/// Writes to where the keys are used: one that is returned is copied, and its first place not wiped.
+fn broadcast(schedule: &Schedule, wide: &mut Schedule<BroadcastKey>) {
     for (wide, narrow) in zip(wide.steps.as_flattened_mut(), schedule.steps.as_flattened()) {
         for (wide, narrow) in zip(wide.as_flattened_mut(), narrow.as_flattened()) {
             *wide = BroadcastKey([*narrow; 8]);
         }
     }
-    for (wide, narrow) in zip(&mut wide.whitening, &schedule.whitening) {
-        *wide = narrow.map(|key| BroadcastKey([key; 8]));
+    let whitening = wide.whitening.as_flattened_mut();
+    for (wide, narrow) in zip(whitening, schedule.whitening.as_flattened()) {
+        *wide = BroadcastKey([*narrow; 8]);
     }
-    wide
 }
 
 /// One key for all lanes. Aligned, so that an XOR takes it from memory.
