@@ -15,7 +15,7 @@ const BESIDE: &[&[&str]] = &[
     &[
         "miri", "boards", "qemu", "c", "avr", "model", "proof", "loom", "emulated", "no-std",
     ],
-    &["integrations", "engines"],
+    &["integrations", "engines", "secrecy"],
     &["faults", "interop", "serve", "sql"],
 ];
 

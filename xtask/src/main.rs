@@ -46,6 +46,7 @@ mod public_api;
 mod qemu;
 mod report;
 mod scratch;
+mod secrecy;
 mod serve;
 mod setup;
 mod size;
@@ -101,6 +102,7 @@ const PARTS: &[Part] = &[
     part("loom", Vec::new, loom::run, "all interleavings of the generator's atomics"),
     part("model", Vec::new, model::run, "the lease protocol under all orders of events, and each rule left out"),
     part("proof", proof::needs, proof::run, "the rules of leases proved for all numbers, and compared with what ships (z3)"),
+    part("secrecy", secrecy::needs, secrecy::run, "what time and freed memory tell of a secret (valgrind)"),
     part("miri", miri::needs, miri::run, "undefined behaviour, seen by an interpreter (nightly)"),
     part("qemu", qemu::needs, qemu::run, "firmware on emulated Cortex-M and RISC-V; what images may hold"),
     part("c", c_library::needs, c_library::run, "the C library, on this machine and on those of `qemu` (clang)"),

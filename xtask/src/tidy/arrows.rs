@@ -13,6 +13,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("randflake-embedded", &["sparx64", "randflake-core"]),
     // Servers for tests. Without an arrow to a library, it is in no circle with those whose tests start them.
     ("harness", &[]),
+    ("secrecy", &["sparx64", "randflake-std"]),
     ("xtask", &[]),
 ];
 

@@ -18,6 +18,7 @@ const FLOORS: [&[&str]; 6] = [
         "generation",
         "observability",
         "private_file",
+        "wiped_stack",
         "secret",
     ],
     &["vocabulary"],
