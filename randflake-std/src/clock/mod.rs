@@ -69,6 +69,9 @@ impl MonotonicTime {
     }
 }
 
+/// Where the clocks of leases end: the year 2500. Nanoseconds in 64 bits do in 2554, and a clock goes on from its store's time.
+pub(crate) const END: Duration = Duration::from_secs(16_725_225_600);
+
 /// Whether an [`AnchoredClock`] of the layout has a more exact reading than its own.
 #[inline]
 pub(crate) fn is_coarse(layout: impl AnyLayout) -> bool {
@@ -105,7 +108,7 @@ impl<L: AnyLayout> AnchoredClock<L> {
 
     /// Moves the clock ahead to a later answer of the store, never back.
     pub(crate) fn anchor(&self, unix: Duration, sent: MonotonicTime) {
-        let unix_ns = u64::try_from(unix.as_nanos()).unwrap_or(u64::MAX);
+        let unix_ns = u64::try_from(unix.min(END).as_nanos()).unwrap_or(u64::MAX);
         let offset_ns = unix_ns.saturating_sub(sent.0);
         // Relaxed: the offset alone is shared. A reader that sees an older one is behind the store, which is safe.
         self.offset_ns.fetch_max(offset_ns, Ordering::Relaxed);
@@ -224,6 +227,15 @@ mod tests {
         clock.anchor(now + HOUR, sent);
         assert!(clock.now().unwrap() >= now + HOUR);
     }
+
+    #[test]
+    fn a_clock_stops_at_its_end_and_does_not_wrap() {
+        for now in [END, Duration::from_nanos(u64::MAX), Duration::MAX] {
+            let clock = AnchoredClock::new(Snowflake, now, MonotonicTime::exact());
+            assert!((END..END + HOUR).contains(&clock.now().unwrap()));
+        }
+    }
+
     #[test]
     fn an_anchored_clock_is_ahead_neither_of_the_store_s_nor_of_its_exact_reading() {
         // At every place between two steps of the coarse clock.

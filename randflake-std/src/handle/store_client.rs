@@ -2,7 +2,8 @@
 
 use core::time::Duration;
 
-use crate::clock::{MonotonicTime, wall_exact};
+use crate::clock::{self, MonotonicTime, wall_exact};
+use crate::date::utc;
 use crate::observability::{events, metrics};
 use crate::store::LeaseStore;
 use crate::vocabulary::{
@@ -102,6 +103,15 @@ impl StoreClient {
         // Any other answer is certain, so the next acquire is a new one.
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
+        if acquired.now >= clock::END {
+            self.release_unused(&acquired.grants);
+            let (now, end) = (utc(acquired.now), utc(clock::END));
+            let error = StoreError::unavailable(format!(
+                "its clock shows {now}: times before {end} are allowed"
+            ));
+            self.failed("acquire", &error);
+            return Err(error);
+        }
         self.note_skew(acquired.now);
         // It was granted, so no quarantine is left that a metric could show.
         metrics::quarantined(self.namespace(), Duration::ZERO);
