@@ -19,9 +19,17 @@ pub(crate) fn whole_ms(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Unix milliseconds of `2024-12-09` or `2024-12-09T01:04:57Z`, in UTC.
+/// Unix milliseconds of `2024-12-09` or `2024-12-09T01:04:57Z`, in UTC. A leap second is none: Unix time does not count it.
 pub(crate) fn unix_ms(text: &str) -> Option<u64> {
     const DAY: usize = "2024-12-09".len();
+    const MINUTE: usize = "2024-12-09T01:04:".len();
+    // The parser would take it for the second before.
+    if text
+        .get(MINUTE..)
+        .is_some_and(|second| second.starts_with("60"))
+    {
+        return None;
+    }
     let time = match text.len() {
         // A date alone is midnight in UTC: by this machine's time zone one command would mean
         // different epochs on two machines.
@@ -61,6 +69,20 @@ mod tests {
             ("2024-12-09 01:04:57", Some(1_733_706_297_000)),
             ("2024-13-09", None),
             ("1969-12-31", None),
+            ("1969-12-31T23:59:59Z", None),
+            ("2028-02-29", Some(1_835_395_200_000)),
+            ("2027-02-29", None),
+            ("2100-02-28T23:59:59.999Z", Some(4_107_542_399_999)),
+            ("2100-02-29", None),
+            ("2100-03-01", Some(4_107_542_400_000)),
+            ("2400-02-29", Some(13_574_563_200_000)),
+            ("9999-12-31T23:59:59.999Z", Some(YEAR_10000_MS - 1)),
+            ("10000-01-01", None),
+            ("2016-12-31T23:59:59Z", Some(1_483_228_799_000)),
+            ("2016-12-31T23:59:60Z", None),
+            ("2016-12-31T23:59:60.500Z", None),
+            ("2024-12-09T24:00:00Z", None),
+            ("2024-12-09T01:04:57+01:00", None),
             ("1733706297", None),
             ("yesterday!", None),
             ("", None),

@@ -296,21 +296,33 @@ impl LayoutChoice {
 
     /// Refuses to issue ids of a layout whose time is up, or has not begun. Its ids can still be read.
     pub(crate) fn has_time_left(&self) -> Result<(), Failure> {
-        let unix = |tick| Duration::from_millis(self.spec.unix_ms(tick));
-        let (first, last) = (unix(0), unix(self.spec.max_tick()));
+        let unix = Duration::from_millis;
+        let (first, last) = (
+            self.spec.unix_ms(0),
+            self.spec.unix_ms(self.spec.max_tick()),
+        );
         let now = date::now();
-        // Before a lease is asked for: with a time outside the layout's there is no tick to lease.
-        if (first..=last).contains(&now) {
+        // Before a lease is asked for: with a time outside the layout's there is no tick to lease. The last one lasts.
+        if (unix(first)..unix(self.spec.end_unix_ms())).contains(&now) {
             return Ok(());
         }
-        let (today, first, last) = (utc(now), utc(first), utc(last));
+        let (today, first, last) = (utc(now), utc(unix(first)), utc(unix(last)));
+        let times =
+            format!("ids of this layout have times from {first} to {last}, and it is {today}");
+        if now < unix(self.spec.unix_ms(0)) {
+            return Err(Failure::failed(format!(
+                "{times}: correct this machine's clock, or take an epoch that has passed"
+            )));
+        }
         let (shape, tick_ms) = (&self.shape, self.spec.tick_ms());
-        // An epoch of this year leaves the most time.
-        let year = today.get(..4).unwrap_or(&today);
+        // An epoch of this year leaves the most time, if it can be written.
+        let example = match today.get(..4).filter(|year| year.parse::<u16>().is_ok()) {
+            Some(year) => format!(", such as --layout {shape}@{year}-01-01/{tick_ms},"),
+            None => String::new(),
+        };
         Err(Failure::failed(format!(
-            "ids of this layout have times from {first} to {last}, and it is {today}: make new ones with another \
-             epoch, such as --layout {shape}@{year}-01-01/{tick_ms}, or in another layout; the ids that exist can \
-             still be read"
+            "{times}: make new ones with another epoch{example} or in another layout; the ids that exist can still be \
+             read"
         )))
     }
 

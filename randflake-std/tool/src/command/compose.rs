@@ -71,7 +71,12 @@ impl ComposeArgs {
         let (first, last) = (spec.unix_ms(0), spec.unix_ms(spec.max_tick()));
         // A date is tried first: it has hyphens, so no number is one.
         let unix_ms = date::unix_ms(&self.time).or_else(|| read_ms(&self.time));
-        let unix_ms = unix_ms.filter(|unix_ms| (first..=last).contains(unix_ms));
+        let Some(unix_ms) = unix_ms else {
+            let allowed = "seconds since 1970 are allowed, with up to three decimals, or a day in UTC such as 2024-12-09, or \
+                           a time of it such as 2024-12-09T01:04:57Z";
+            return Err(wrong("--time <TIME>", &self.time, allowed));
+        };
+        let unix_ms = Some(unix_ms).filter(|unix_ms| (first..=last).contains(unix_ms));
         unix_ms.map(Duration::from_millis).ok_or_else(|| {
             let dated = |ms| format!("{} ({})", seconds(ms), utc(Duration::from_millis(ms)));
             let mut allowed = format!("{} to {} are allowed", dated(first), dated(last));

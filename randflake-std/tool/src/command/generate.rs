@@ -200,7 +200,11 @@ impl GenerateArgs {
         // A lease that was lost meanwhile is replaced as late as the first one was granted.
         let limit = self.wait.limit().max(WAIT_LIMIT);
         let waited = handle.fill_wait(ids, limit);
-        waited.map_err(|error| refusal(handle, error))
+        // After the layout's last tick nothing else is worth saying.
+        waited.map_err(|error| match self.store.layout().has_time_left() {
+            Err(over) => over,
+            Ok(()) => refusal(handle, error),
+        })
     }
 }
 

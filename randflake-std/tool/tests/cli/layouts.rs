@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use randflake_std::randflake_core::LAYOUTS;
 use serde_json::json;
 
-use crate::user::{User, objects, words};
+use crate::user::{User, now_s, objects, words};
 
 #[test]
 fn parts_of_the_node_id_are_shown_by_name() {
@@ -48,6 +48,7 @@ fn a_time_after_the_year_9999_is_told() {
 #[test]
 fn each_layout_issues_under_leases_of_its_own() {
     let user = User::new();
+    let epoch = 1_000 * (now_s() - 86_400);
     for (layout, namespace) in [
         ("snowflake", "snowflake"),
         ("sonyflake", "sonyflake"),
@@ -56,12 +57,12 @@ fn each_layout_issues_under_leases_of_its_own() {
         ("mastodon", "mastodon"),
         ("encrypted:snowflake", "encrypted-snowflake"),
         (
-            "baidu@1704067200000",
-            "custom-28_35-22_13-13_0-1704067200000-1000",
+            &*format!("baidu@{epoch}"),
+            &*format!("custom-28_35-22_13-13_0-{epoch}-1000"),
         ),
         (
-            "custom:40,8,15@1704067200000/1",
-            "custom-40_23-8_15-15_0-1704067200000-1",
+            &*format!("custom:40,8,15@{epoch}/1"),
+            &*format!("custom-40_23-8_15-15_0-{epoch}-1"),
         ),
     ] {
         let generate = [
@@ -121,11 +122,6 @@ fn a_namespace_of_milliflake_takes_no_other_layout() {
     let other = words("generate --namespace encrypted-milliflake");
     let said = user.run_keyed(&other).fails(1);
     assert!(said.contains("the namespace has other terms: "), "{said}");
-}
-
-fn now_s() -> u64 {
-    let now = std::time::SystemTime::now();
-    now.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
 }
 
 /// A plain layout neither needs nor makes a secret.

@@ -35,6 +35,7 @@ mod tables;
 #[cfg(unix)]
 mod terminal;
 mod tickets;
+mod times;
 mod user;
 mod vectors;
 mod waits;

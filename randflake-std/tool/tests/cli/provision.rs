@@ -172,7 +172,7 @@ fn no_secret_is_taken_that_was_not_named() {
     let user = User::new();
     assert_eq!(user.run(&["generate"]).status, Some(0), "it makes one");
     let out = user.argument("42.hex");
-    let grant = "--horizon-at 0 --grant-at 0x9000 --node-id 42 --until 2036-11-22";
+    let grant = "--horizon-at 0 --grant-at 0x9000 --node-id 42 --until 2058-01-01";
     let grant: Vec<_> = grant.split(' ').chain(["--out", &out]).collect();
     for refused in [
         user.run(&[BASE, &grant, &["--with-key"]].concat()),
@@ -225,7 +225,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "--node-id",
             "131072",
             "--until",
-            "2036-01-01",
+            "2058-01-01",
             "--grant-at",
             "0x9000",
         ],
@@ -251,7 +251,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "--node-id",
             "1",
             "--until",
-            "2036-01-01",
+            "2058-01-01",
             "--grant-at",
             "0x1fff",
         ],
@@ -264,7 +264,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "--node-id",
             "1",
             "--until",
-            "2036-01-01",
+            "2058-01-01",
             "--grant-at",
             "0x9000",
             "--format",
@@ -279,7 +279,7 @@ const REFUSED: &[(&[&str], &str)] = &[
             "--node-id",
             "1",
             "--until",
-            "2036-01-01",
+            "2058-01-01",
             "--grant-at",
             "0x9000",
             "--layout",

@@ -4,10 +4,17 @@ use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
 pub(crate) const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
+
+/// Unix time in seconds.
+pub(crate) fn now_s() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.unwrap().as_secs()
+}
 
 /// A user with an empty home.
 pub(crate) struct User {

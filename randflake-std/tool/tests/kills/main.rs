@@ -7,5 +7,6 @@
     reason = "a test fails by panicking"
 )]
 
+mod boundaries;
 mod last_dates;
 mod minute;

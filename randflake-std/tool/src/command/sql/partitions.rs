@@ -120,9 +120,9 @@ impl SqlPartitionsArgs {
     }
 
     fn check(&self, spec: LayoutSpec) -> Result<(), Failure> {
-        let (first, end) = (spec.unix_ms(0), spec.unix_ms(spec.max_tick() + 1));
+        let (first, end) = (spec.unix_ms(0), spec.end_unix_ms());
         if self.from < first || self.to > end {
-            let [first, end] = [first, end].map(|ms| utc(Duration::from_millis(ms)));
+            let [first, end] = [first, end].map(|ms| date::utc_in_ticks(ms, spec.tick_ms()));
             return Err(Failure::usage(format!(
                 "--from and --to: {first} to {end} are allowed, the times of the layout"
             )));

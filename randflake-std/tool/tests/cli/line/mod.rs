@@ -3,17 +3,26 @@
 mod ledgers;
 mod runs;
 
+use core::time::Duration;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
+use humantime::parse_rfc3339;
 use serde_json::Value;
 
 use crate::provision::{memory_of, word};
-use crate::user::{Answer, User, objects};
+use crate::user::{Answer, User, now_s, objects};
 
 const HORIZON_AT: u32 = 0x101f_c000;
 const GRANT_AT: u32 = 0x101f_b000;
+
+/// A day that grants may last until: its ledger gives ten years.
+fn until() -> String {
+    const YEAR_S: u64 = 31_556_952;
+    format!("{}-01-01", 1970 + now_s() / YEAR_S + 8)
+}
 
 /// A factory with a ledger in a file of this machine.
 struct Line {
@@ -41,9 +50,11 @@ impl Line {
     }
 
     fn arguments(&self, out: &str, ledger: &str) -> Vec<String> {
-        let fixed = "--page-size 4096 --horizon-at 0x101fc000 --grant-at 0x101fb000 --until 2034-11-22 --with-key --json";
+        let fixed =
+            "--page-size 4096 --horizon-at 0x101fc000 --grant-at 0x101fb000 --with-key --json";
         let mut arguments: Vec<_> = fixed.split(' ').map(str::to_owned).collect();
         let own = [
+            ("--until", until()),
             ("--out-dir", self.user.argument(out)),
             ("--store", self.store(ledger)),
             ("--key-file", self.user.argument("devices.key")),
@@ -117,8 +128,12 @@ fn each_row_becomes_an_image_with_a_node_id_of_its_own() {
             u64::from(word(&memory, GRANT_AT)),
             made["node_id"].as_u64().unwrap()
         );
-        // 2034-11-22, in seconds since the layout's epoch.
-        assert_eq!(word(&memory, GRANT_AT + 8), 2_047_766_400 - 1_730_000_000);
+        let until_unix_s = 1_730_000_000 + u64::from(word(&memory, GRANT_AT + 8));
+        let until_unix = UNIX_EPOCH + Duration::from_secs(until_unix_s);
+        assert_eq!(
+            until_unix,
+            parse_rfc3339(&format!("{}T00:00:00Z", until())).unwrap()
+        );
         assert!(memory.contains_key(&HORIZON_AT));
     }
     let images: Vec<_> = ["d0e5", "d0e6", "d0e7"]
@@ -196,8 +211,9 @@ fn a_device_that_lost_its_horizon_gets_another_node_id() {
     let out = line.user.argument("again.hex");
     let store = line.store("line.db");
     let again = format!(
-        "lease provision --device d0e5 --page-size 4096 --horizon-at 0x101fc000 --grant-at 0x101fb000 --until 2034-11-22 \
-         --out {out} --store {store}"
+        "lease provision --device d0e5 --page-size 4096 --horizon-at 0x101fc000 --grant-at 0x101fb000 --until {} \
+         --out {out} --store {store}",
+        until()
     );
     let again: Vec<_> = again.split(' ').collect();
     line.user.run(&again).ok();
