@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::setup::{self, Need};
 use crate::{
     bench, c_library::packages, chaos, check, copies, counts, fuzz, histories, horizon, image,
-    msrv, public_api, size, soak,
+    msrv, public_api, size, soak, timebombs,
 };
 
 /// The exit status, or what was wrong with what was typed: then nothing has run.
@@ -60,6 +60,7 @@ pub(crate) const APART: &[Apart] = &[
     apart("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue (three minutes)\n\n\
         It brings qemu-system-x86_64 and a kernel, 100 MB.",
         &[("the machine's program without the machine, and what compares two copies", "faults")], copies::main),
+    apart("timebombs", &["[--at UNIX_TIME]"], timebombs::HELP, timebombs::IN_TEST, timebombs::main),
     apart("horizon", &[""], "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts",
         &[("the same model with fewer in a row, and 50,000 cuts", "unit")], horizon::main),
     apart("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\

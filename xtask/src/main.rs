@@ -54,6 +54,7 @@ mod soak;
 mod sql;
 mod test_counts;
 mod tidy;
+mod timebombs;
 mod tools;
 mod unit;
 mod venv;

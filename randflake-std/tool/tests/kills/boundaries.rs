@@ -134,6 +134,8 @@ fn wall_clocks_at_each_last_date() {
             are_within(&times, at, spec);
             match tool.times_of_ids(last_second, name, "3") {
                 Ok(times) => are_within(&times, last_second, spec),
+                // The tool looks at the clock first, and then the store does.
+                Err(said) if said.contains("the layout has no times after ") => {}
                 Err(said) => is_over(&said),
             }
         }
