@@ -10,6 +10,7 @@ import claims
 import copies
 import counters
 import device
+import grants
 import limits
 import losses
 import memory
@@ -22,7 +23,7 @@ from system import prove
 
 def main(count, command):
     proved = []
-    for module in [memory, copies, claims, limits, losses, blind, terms, secret, counters, threads, device, upgrade]:
+    for module in [memory, copies, grants, claims, limits, losses, blind, terms, secret, counters, threads, device, upgrade]:
         flaws = module.flaws()
         for system in module.systems():
             proved.append(prove(system, flaws))

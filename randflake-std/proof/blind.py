@@ -18,12 +18,15 @@ from system import System, rest, same
 
 
 class Blind(Losses):
-    def __init__(self, tick_ms, *, compares_clock=True, compares_fingerprint=True, compares_namespace=True, compares_node=True):
+    def __init__(
+        self, tick_ms, *, compares_clock=True, compares_fingerprint=True, compares_namespace=True, compares_node=True, drifts=False
+    ):
         super().__init__(tick_ms)
         self.compares_machine = compares_clock
         self.compares_fingerprint = compares_fingerprint
         self.compares_namespace = compares_namespace
         self.compares_node = compares_node
+        self.drifts = drifts
 
     def system(self):
         title = f"renewals without a read, ticks of {self.tick_ms} ms"
@@ -37,7 +40,8 @@ class Blind(Losses):
             # It knows the namespace's record as it is: it has read or written it since.
             yield z3.And(0 <= sent, sent <= ghost.time, estimate >= 0, self.allows(before, ttl))
             yield z3.And(sent >= ghost.written_at if self.compares_namespace else True)
-            near = SimpleNamespace(least=Max(sent - MAX_SKEW_MS, 0), most=sent + MAX_SKEW_MS)
+            machine = sent + local("drift") if self.drifts else sent
+            near = SimpleNamespace(least=Max(machine - MAX_SKEW_MS, 0), most=machine + MAX_SKEW_MS)
             window = rules.blind_window(estimate, near)
             yield z3.And(window.is_allowed if self.compares_machine else True, z3.Not(namespace.stopped), z3.Not(namespace.dropped))
             yield z3.Not(namespace.changed) if self.compares_fingerprint else True
@@ -73,6 +77,7 @@ def flaws():
 
     return {
         "a renewal without a read does not compare the estimate with the machine's clock": flawed(compares_clock=False),
+        "the monotonic clock drifts while the machine's clock is not compared": flawed(drifts=True),
         "a renewal without a read does not compare the fingerprint": flawed(compares_fingerprint=False),
         "a renewal without a read does not compare the namespace's record": flawed(compares_namespace=False),
         "a renewal without a read does not compare whose lease it is": flawed(compares_node=False),

@@ -114,6 +114,15 @@ class System:
                 for of, value in vars(getattr(state, record)).items()
             }
 
+        # What is 0 or false at the beginning is not told, nor what plays no part.
+        first = {}
+        for record in self.shape:
+            of = vars(getattr(states[0], record))
+            if all(z3.is_true(model.eval(of[flag])) for flag in ["there", "granted"] if flag in of):
+                first |= {f"{record}.{name}": model.eval(value) for name, value in of.items()}
+        at_first = [f"{name} {value}" for name, value in first.items() if z3.is_true(value) or (z3.is_int_value(value) and value.as_long())]
+        if at_first:
+            yield f"at first: {', '.join(at_first)}"
         names = list(self.steps)
         for number, choice in enumerate(taken[: len(states) - 1]):
             before, after = values(states[number]), values(states[number + 1])
