@@ -337,18 +337,34 @@ fn a_key_goes_only_where_it_belongs() {
         said.contains("is not this role's: its schema belongs to owner"),
         "{said}"
     );
-    // Subscribers may have it where they are meant to.
-    client
-        .batch_execute("CREATE PUBLICATION all_tables FOR ALL TABLES")
-        .unwrap();
-    bring("owner", &["--namespace", "orders", "--published"]).ok();
-    client.batch_execute("DROP PUBLICATION all_tables").unwrap();
-    // The same key for other ids.
+    bring("owner", &orders).ok();
+}
+
+#[test]
+fn the_same_key_is_refused_for_other_ids() {
+    let database = with_roles();
+    let bring = |role: &str, arguments: &[&str]| database.bring_key_as(role, arguments);
     let printed = database.printed(&["--namespace", "invoices", "--counter"]);
     database.client_of("owner").batch_execute(&printed).unwrap();
     let said = bring("owner", &["--namespace", "invoices"]).fails(1);
     assert!(
         said.starts_with("the schema randflake_orders has this key, for the namespace \"orders\""),
         "{said}"
+    );
+}
+
+/// Subscribers may have it where they are meant to.
+#[test]
+fn a_published_table_gets_a_key_where_that_is_allowed() {
+    let database = with_roles();
+    let statements =
+        "DELETE FROM randflake_orders.key; CREATE PUBLICATION all_tables FOR ALL TABLES";
+    database.client().batch_execute(statements).unwrap();
+    let brought = database
+        .bring_key_as("owner", &["--namespace", "orders", "--published"])
+        .ok();
+    assert_eq!(
+        brought,
+        "randflake_orders has the key of check value 990dc77e\n"
     );
 }
