@@ -135,8 +135,8 @@ fn soak(name: &str, stage: &mut dyn Stage, seconds: u64) {
     for fault in faults.iter().cycle() {
         fleet.pass(CALM.min(time));
         fault.happen(&mut fleet, stage);
-        // Until then processes issue under leases from before.
-        fleet.pass(TTL);
+        // Until then processes may issue under leases from before.
+        fleet.pass(TTL * 2);
         fleet.wait_for_ids();
         *happened.entry(*fault).or_default() += 1;
         let ids = fleet.counts().ids();
