@@ -17,13 +17,14 @@ import memory
 import secret
 import terms
 import threads
+import tickets
 import upgrade
 from system import prove
 
 
 def main(count, command):
     proved = []
-    for module in [memory, copies, grants, claims, limits, losses, blind, terms, secret, counters, threads, device, upgrade]:
+    for module in [memory, copies, grants, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade]:
         flaws = module.flaws()
         for system in module.systems():
             proved.append(prove(system, flaws))
