@@ -20,7 +20,7 @@ NAMESPACE = [
     "origin", "writes", "quarantine", "since", "cause", "dropped", "fingerprint", "max_ttl_ms", "seal", "holder_version",
 ]
 NODE = ["start", "end", "fencing", "serial", "nonce", "held", "contested", "knows"]
-CHUNK = 100_000
+CHUNK = 30_000
 
 
 class Rows:

@@ -27,7 +27,7 @@ const NUMPY_HASHES: &str = "\
 --hash=sha256:40fdc1ae7125e518ea98e53e69a4ebc27e1fd50510c47b7ea130cf21e5e1d42b \
 --hash=sha256:d581b735e177fdcdce6fed8e7e8880a3fb6ee4e3653a3ac6af01c6f4c03effc5";
 /// Views that are compared: some seconds, optimised.
-const VIEWS: u32 = 2_000_000;
+const VIEWS: u32 = 1_000_000;
 
 pub(crate) fn needs() -> Vec<Need> {
     vec![Need::Tool(&PYTHON)]
