@@ -1,13 +1,13 @@
 //! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each integration alone;
 //! and no name in it is about to mean something else. No part of `test`, which has no time to check all crates once more:
 //! there the libraries without features are, and clippy's lint `incompatible_msrv` watches the standard library's younger
-//! items.
+//! items, those that the tool uses too.
 
 use std::process::Command;
 
 use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{nightly, program, root};
-use crate::matrix::{LIBRARIES, all_features, all_features_but, published};
+use crate::matrix::{LIBRARIES, all_features, all_features_but};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::sql::sqlite;
@@ -21,13 +21,14 @@ pub(crate) fn main(typed: Arguments) -> ExitResult {
     Ok(apart::run("msrv", &[Need::Miri], Report::new(false), run))
 }
 
-/// Of the part `features`: all that is published, without features, at once: each alone would compile most of it again.
-/// Which functions of the standard library are older, clippy knows.
+/// Of the part `features`: the libraries, without features, at once: each alone would compile most of it again. What the
+/// tool stands on is as much as all of that once more. Which functions of the standard library are older, clippy knows.
 pub(crate) fn once(report: &mut Report) {
     if let Some(version) = promised_or_said(report) {
         let mut command = check(&version);
-        command.args(published().flat_map(|library| ["--package", library.name]));
-        let what = format!("all without features, by Rust {version}");
+        let names = LIBRARIES.iter().map(|library| library.name);
+        command.args(names.flat_map(|name| ["--package", name]));
+        let what = format!("the libraries without features, by Rust {version}");
         report.check(&what, command.arg("--no-default-features"));
     }
 }
