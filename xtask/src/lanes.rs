@@ -1,5 +1,5 @@
-//! The parts of a whole run beside each other, in lanes: what builds and tests for this machine, what computes for
-//! others or in an interpreter, and two of what mostly waits. Output comes in the order of the parts.
+//! The parts of a whole run beside each other, in lanes: what looks at sources, what computes for
+//! others or in an interpreter, and two of what builds once and then mostly waits. Output comes in the order of the parts.
 
 use std::collections::HashMap;
 use std::sync::mpsc::channel;
@@ -15,7 +15,14 @@ const BESIDE: &[&[&str]] = &[
     &[
         "miri", "boards", "qemu", "c", "avr", "model", "proof", "loom", "emulated", "no-std",
     ],
-    &["integrations", "engines", "secrecy"],
+    &[
+        "integrations",
+        "unit",
+        "engines",
+        "secrecy",
+        "neighbours",
+        "deploy",
+    ],
     &["faults", "interop", "serve", "sql"],
 ];
 
