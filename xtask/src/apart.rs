@@ -53,8 +53,10 @@ pub(crate) const APART: &[Apart] = &[
     apart("soak", &["[--minutes N] [--record]"], soak::HELP,
         &[("some seconds on SQLite and Redis, and what is planted", "faults")], soak::main),
     apart("histories", &["[--minutes N]"], "ten minutes of clients that read and write conditionally under faults: each history linearizable\n\n\
-        On all engines at once.",
-        &[("a round of the faults on each engine, and engines that are wrong once in a thousand times", "faults")], histories::main),
+        On all engines at once. Then random histories of 10,000 steps on each, and a namespace of 131,072 node ids of which all\n\
+        but a few are leased.",
+        &[("a round of the faults on each engine, and engines that are wrong once in a thousand times", "faults"),
+            ("3,000 steps, and 8,192 node ids", "engines")], histories::main),
     apart("chaos", &["[--minutes N]"], "eight minutes of a fleet of servers, Python and Rust, killed and suspended\n\nA quarter on each engine.",
         &[("each fault once on PostgreSQL", "serve")], chaos::main),
     apart("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue (three minutes)\n\n\

@@ -300,7 +300,7 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
 }
 
 pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backend) {
-    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let namespace = backend.filled();
     let all = u32::try_from(namespace.node_ids()).unwrap();
     let mut store = backend.open(&namespace).unwrap();
     let (mut taken, mut last) = (BTreeSet::new(), Vec::new());

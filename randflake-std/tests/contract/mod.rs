@@ -24,7 +24,7 @@ use randflake_std::lease::{
     self, AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed,
     StoreError, Token,
 };
-use randflake_std::{Layout, Plain};
+use randflake_std::{Layout, Plain, Randflake};
 
 pub(crate) use acquire::*;
 pub(crate) use catalog::*;
@@ -75,6 +75,11 @@ pub(crate) trait Backend {
     /// How many node ids an acquire may ask for at most, so that it is answered in time on a busy machine.
     fn at_once(&self) -> u32 {
         8_192
+    }
+
+    /// The namespace that is filled but for a few node ids.
+    fn filled(&self) -> Namespace {
+        Namespace::new("orders", Randflake).unwrap()
     }
 
     /// How many steps a random history has: thousands where they are cheap.

@@ -25,6 +25,7 @@ use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreErro
 use randflake_std::rules::{NamespaceRecord, VERSION};
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::length;
 use crate::namespaces::{NewCounters, declared_new};
 use crate::segment_contract::{Counters, segment_contract};
 
@@ -76,6 +77,14 @@ impl Backend for Etcd {
     /// etcd limits a transaction.
     fn at_once(&self) -> u32 {
         100
+    }
+
+    fn filled(&self) -> Namespace {
+        length::filled()
+    }
+
+    fn history_steps(&self) -> usize {
+        length::history_steps()
     }
 
     fn history_clock_steps(&self) -> Duration {

@@ -21,6 +21,7 @@ use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::length;
 use crate::namespaces::{NewCounters, declared_new};
 use crate::segment_contract::{Counters, segment_contract};
 
@@ -90,6 +91,14 @@ impl Backend for Mysql {
 
     fn at_once(&self) -> u32 {
         1_024
+    }
+
+    fn filled(&self) -> Namespace {
+        length::filled()
+    }
+
+    fn history_steps(&self) -> usize {
+        length::history_steps()
     }
 
     fn history_clock_steps(&self) -> Duration {

@@ -14,6 +14,7 @@ use postgres::Client;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, PostgresStore, StoreError};
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::length;
 use crate::namespaces::{NewCounters, declared_new};
 use crate::segment_contract::{Counters, segment_contract};
 
@@ -77,6 +78,14 @@ impl Backend for Database {
             UPDATE randflake.record SET value = regexp_replace(value, '[0-9a-z]*:[^:]*$', 'h:of another server')";
         let mut behind = self.behind.lock().unwrap();
         behind.batch_execute(lost).unwrap();
+    }
+
+    fn filled(&self) -> Namespace {
+        length::filled()
+    }
+
+    fn history_steps(&self) -> usize {
+        length::history_steps()
     }
 
     fn history_clock_steps(&self) -> Duration {

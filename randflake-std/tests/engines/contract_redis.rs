@@ -27,6 +27,7 @@ use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::length;
 use crate::namespaces::{NewCounters, declared_new};
 use crate::segment_contract::{Counters, segment_contract};
 
@@ -64,6 +65,14 @@ impl Backend for Redis {
 
     fn lose_memory(&self) {
         assert_eq!(self.server.ask("FLUSHALL"), "+OK\r\n");
+    }
+
+    fn filled(&self) -> Namespace {
+        length::filled()
+    }
+
+    fn history_steps(&self) -> usize {
+        length::history_steps()
     }
 
     fn history_clock_steps(&self) -> Duration {
