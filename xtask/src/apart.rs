@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::setup::{self, Need};
 use crate::{
     bench, c_library::packages, chaos, check, copies, counts, fuzz, histories, horizon, image,
-    msrv, public_api, size, soak, timebombs,
+    judges, msrv, public_api, size, soak, timebombs,
 };
 
 /// The exit status, or what was wrong with what was typed: then nothing has run.
@@ -59,6 +59,7 @@ pub(crate) const APART: &[Apart] = &[
             ("3,000 steps, and 8,192 node ids", "engines")], histories::main),
     apart("chaos", &["[--minutes N]"], "eight minutes of a fleet of servers, Python and Rust, killed and suspended\n\nA quarter on each engine.",
         &[("each fault once on PostgreSQL", "serve")], chaos::main),
+    apart("judges", &["[--ids N] [--sequences N] [--seconds N] [NAME ...]"], judges::HELP, judges::IN_TEST, judges::main),
     apart("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue (three minutes)\n\n\
         It brings qemu-system-x86_64 and a kernel, 100 MB.",
         &[("the machine's program without the machine, and what compares two copies", "faults")], copies::main),

@@ -30,6 +30,7 @@ mod horizon;
 mod image;
 mod integrations;
 mod interop;
+mod judges;
 mod lanes;
 mod lint;
 mod loom;

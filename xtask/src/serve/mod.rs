@@ -1,7 +1,7 @@
 //! `serve`: the server of the command line tool, with clients of Debian, `PyPI` and npm, which are installed for the run.
 
 mod npm;
-mod page;
+pub(crate) mod page;
 
 use std::process::Command;
 

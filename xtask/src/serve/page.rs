@@ -13,7 +13,7 @@ use crate::venv::Venv;
 const LIBRARIES: [&str; 2] = ["playwright-core@1.65.1", "axe-core@4.14.1"];
 const SCHEMATHESIS: &str = "schemathesis==4.32.5";
 
-pub(super) fn needs() -> Vec<Need> {
+pub(crate) fn needs() -> Vec<Need> {
     vec![
         Need::Tool(&NODE),
         Need::Tool(&NPM),
@@ -38,7 +38,21 @@ pub(super) fn run(report: &mut Report, folder: &Path) {
         .env("RANDFLAKE_NODE_PATH", folder)
         .env("RANDFLAKE_CHROMIUM", chromium)
         .env("RANDFLAKE_SCHEMATHESIS", venv.program("schemathesis"))
-        // `deploy` runs these.
-        .args(["--", "--skip", "alerts::"]);
+        // `deploy` and `judges` run these.
+        .args(["--", "--skip", "alerts::", "--skip", "judges::"]);
     report.tests("serve_tools", &mut command);
+}
+
+/// Other requests than those of [`run`], for some time.
+pub(crate) fn requests(report: &mut Report, seconds: u32) {
+    let what = "the HTTP interface under generated requests";
+    let Some(venv) = Venv::with(report, "schemathesis", what, &[SCHEMATHESIS]) else {
+        return;
+    };
+    let mut command = separate_test("serve_tools");
+    command
+        .env("RANDFLAKE_SCHEMATHESIS", venv.program("schemathesis"))
+        .env("RANDFLAKE_SCHEMATHESIS_SECONDS", seconds.to_string())
+        .args(["--", "schema::"]);
+    report.tests(what, &mut command);
 }

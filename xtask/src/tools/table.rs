@@ -71,6 +71,9 @@ pub(crate) const OPENSSL: Tool = debian("openssl", &["openssl"]);
 /// Of the benchmark of the server.
 pub(crate) const WRK: Tool = debian("wrk", &["wrk"]);
 
+/// What tells random numbers from others.
+pub(crate) const DIEHARDER: Tool = debian("dieharder", &["dieharder"]);
+
 pub(crate) const ETCD: Tool = debian("etcd", &["etcd-server"]);
 
 /// The folder of its programs: Debian has one for each version, and puts few of them into `PATH`.

@@ -73,6 +73,10 @@ fn a_token_gets_nothing_of_another_namespace() {
     for others in ["users", "connected_clients", "total_", "issued"] {
         assert!(!info.contains(others), "{info}");
     }
+    // Tools read these of any server before they do anything.
+    for field in ["redis_version:", "arch_bits:", "cluster_enabled:0"] {
+        assert!(info.contains(field), "{info}");
+    }
 
     let mut reader = server.connect_as(&ids);
     assert!(reader.ask(&["ID.NEXT", "users"]).len() > 10);

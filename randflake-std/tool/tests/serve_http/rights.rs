@@ -155,6 +155,17 @@ fn a_web_page_of_another_site_gets_nothing_where_no_token_is_needed() {
         let answer = server.send(request.as_bytes());
         Answer::read(&answer).unwrap()
     };
+    // Of a target that is a whole URL, the header does not count.
+    let of_target = |host: &str| {
+        let request = format!(
+            "GET http://{host}/v1/ids HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n",
+            server.address
+        );
+        Answer::read(&server.send(request.as_bytes())).unwrap()
+    };
+    assert_eq!(of_target("localhost").status, 200);
+    let detail = of_target("rebound.example").problem(403, "forbidden");
+    assert!(detail.contains("Host"), "{detail}");
     let own = server.address.clone();
     for (host, more) in [
         (&*own, String::new()),

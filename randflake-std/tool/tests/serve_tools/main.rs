@@ -1,5 +1,6 @@
-//! `randflake serve --http` under tools from elsewhere: a browser, a maker of requests from an `OpenAPI` description, and
-//! Prometheus' rules. Environment variables say where they are: see `xtask/src/serve/page.rs` and `xtask/src/deploy`.
+//! `randflake serve` under tools from elsewhere: a browser, a maker of requests from an `OpenAPI` description, Prometheus'
+//! rules, and suites that others published. Environment variables say where they are: see `xtask/src/serve/page.rs`,
+//! `xtask/src/deploy` and `xtask/src/judges`.
 
 #![cfg(unix)]
 #![expect(
@@ -9,6 +10,10 @@
 )]
 
 mod alerts;
+#[expect(dead_code, reason = "other tests do more with answers")]
+#[path = "../serve_http/client.rs"]
+mod client;
+mod judges;
 mod page;
 mod schema;
 #[expect(dead_code, reason = "other tests do more to servers")]

@@ -39,8 +39,10 @@ pub(super) fn check(parts: &Parts) -> Result<(), Refusal> {
     {
         return Err(refusal(FETCH_SITE, site, "same-origin or none"));
     }
-    // Browsers send it always, other programs of HTTP/1.0 perhaps not.
-    let Some(host) = text("Host") else {
+    // A target that is a whole URL names the host, whatever the header says: RFC 9112, 3.2.2.
+    let of_target = parts.uri.authority().map(|named| named.as_str().as_bytes());
+    // Browsers send the header always, other programs of HTTP/1.0 perhaps not.
+    let Some(host) = of_target.or_else(|| text("Host")) else {
         return Ok(());
     };
     if !is_of_this_machine(host) {

@@ -245,10 +245,12 @@ fn info_text(session: &RespSession, principal: &Principal) -> String {
     // ioredis asks for INFO before anything else, and waits while `loading` is not 0.
     let mut text = format!(
         "# Server\r\nserver_name:randflake\r\nredis_version:{REDIS_VERSION}\r\nrandflake_version:{}\r\n\
-         redis_mode:standalone\r\nprocess_id:{}\r\nuptime_in_seconds:{}\r\n\r\n\
+         redis_mode:standalone\r\narch_bits:{}\r\nprocess_id:{}\r\nuptime_in_seconds:{}\r\n\r\n\
          # Persistence\r\nloading:0\r\n\r\n\
-         # Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n",
+         # Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n\
+         # Cluster\r\ncluster_enabled:0\r\n\r\n",
         env!("CARGO_PKG_VERSION"),
+        usize::BITS,
         process::id(),
         service.uptime().as_secs(),
     );

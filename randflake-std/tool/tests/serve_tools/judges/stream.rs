@@ -1,0 +1,71 @@
+//! Ids as the world sees them, from a server, 8 bytes each.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use crate::server::Server;
+
+/// As many as one request gets.
+pub(super) const IDS: u64 = 100_000;
+
+pub(super) struct Stream<'a> {
+    address: &'a str,
+    connection: BufReader<TcpStream>,
+    bytes: Vec<u8>,
+    /// Of the last answer, still to be taken.
+    left: usize,
+    pub(super) taken: u64,
+}
+
+impl<'a> Stream<'a> {
+    pub(super) fn of(server: &'a Server) -> Self {
+        let connection = TcpStream::connect(&server.address).unwrap();
+        connection
+            .set_read_timeout(Some(Duration::from_secs(600)))
+            .unwrap();
+        Self {
+            address: &server.address,
+            connection: BufReader::new(connection),
+            bytes: Vec::new(),
+            left: 0,
+            taken: 0,
+        }
+    }
+
+    /// The next ids, at most so many.
+    pub(super) fn take(&mut self, most: u64) -> &[u8] {
+        if self.left == 0 {
+            self.ask();
+        }
+        let most = usize::try_from(most * 8).unwrap().min(self.left);
+        let begin = self.bytes.len() - self.left;
+        self.left -= most;
+        self.taken += most as u64 / 8;
+        &self.bytes[begin..begin + most]
+    }
+
+    fn ask(&mut self) {
+        let address = self.address;
+        let request =
+            format!("GET /v1/ids?count={IDS}&format=raw HTTP/1.1\r\nhost: {address}\r\n\r\n");
+        self.connection
+            .get_mut()
+            .write_all(request.as_bytes())
+            .unwrap();
+        let mut length = None;
+        let mut line = String::new();
+        self.connection.read_line(&mut line).unwrap();
+        assert!(line.starts_with("HTTP/1.1 200 "), "{line}");
+        while line != "\r\n" {
+            line.clear();
+            self.connection.read_line(&mut line).unwrap();
+            if let Some(value) = line.strip_prefix("content-length: ") {
+                length = value.trim().parse().ok();
+            }
+        }
+        self.bytes.resize(length.unwrap(), 0);
+        self.connection.read_exact(&mut self.bytes).unwrap();
+        self.left = self.bytes.len();
+    }
+}
