@@ -1,6 +1,6 @@
 //! `serve`: the server of the command line tool, with clients of Debian, `PyPI` and npm, which are installed for the run.
 
-mod npm;
+pub(crate) mod npm;
 pub(crate) mod page;
 
 use std::process::Command;

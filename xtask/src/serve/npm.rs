@@ -7,7 +7,7 @@ use crate::report::Report;
 use crate::tools::NPM;
 
 /// Whether they are there. If something failed, or is left out, that is reported.
-pub(super) fn install(report: &mut Report, folder: &Path, what: &str, packages: &[&str]) -> bool {
+pub(crate) fn install(report: &mut Report, folder: &Path, what: &str, packages: &[&str]) -> bool {
     let Some(npm) = report.tool(&NPM, what) else {
         return false;
     };

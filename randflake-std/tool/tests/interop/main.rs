@@ -1,13 +1,16 @@
-//! Ids exchanged with the published Python package, randflake 2.1.0, and decoded with numpy.
+//! Ids exchanged with the published Python package, randflake 2.1.0, decoded with numpy, and read by packages for other layouts
+//! and for UUIDs.
 
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::panic,
     reason = "a test fails by panicking"
 )]
 
 mod leases;
 mod notebook;
+mod packages;
 mod peer;
 mod random;
 

@@ -16,8 +16,14 @@ pub(crate) fn python() -> OsString {
 
 /// What the package answers to each request.
 pub(crate) fn ask(requests: &[Value]) -> Vec<Value> {
-    let mut child = Command::new(python())
-        .args(["-c", include_str!("peer.py")])
+    let mut command = Command::new(python());
+    command.args(["-c", include_str!("peer.py")]);
+    answers(command, requests)
+}
+
+/// What a program answers to each request: one JSON object a line, in and out.
+pub(crate) fn answers(mut command: Command, requests: &[Value]) -> Vec<Value> {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

@@ -57,7 +57,8 @@ fn its_tests_pass_where_they_apply() {
             passed = count.parse().unwrap();
         }
     }
-    assert!(output.status.success(), "{said}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}{errors}");
     assert!(passed >= LEAST, "{passed} passed: {said}");
     assert_eq!(server.get("/healthz").status, 200);
 }
