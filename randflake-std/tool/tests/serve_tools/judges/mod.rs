@@ -1,6 +1,11 @@
 //! Suites and tools that others published, on a server: `cargo xtask judges` brings them. What is left out of each stands in a
 //! list beside its module, with the reason.
 
+#![expect(
+    clippy::print_stdout,
+    reason = "what was judged is a result, with numbers"
+)]
+
 mod abuse;
 mod dieharder;
 mod nist;

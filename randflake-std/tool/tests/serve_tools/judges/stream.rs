@@ -1,8 +1,8 @@
 //! Ids as the world sees them, from a server, 8 bytes each.
 
+use core::time::Duration;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use crate::server::Server;
 
