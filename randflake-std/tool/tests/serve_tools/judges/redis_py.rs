@@ -36,7 +36,7 @@ fn its_tests_pass_where_they_apply() {
             "judge",
             "-q",
             "--timeout",
-            "20",
+            "300",
             "--tb=short",
         ])
         .args(["-p", "no:cacheprovider", "-o", "asyncio_mode=auto"])
