@@ -114,6 +114,21 @@ impl Write<'_> {
     }
 }
 
+impl Display for Write<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self {
+            replaced,
+            outcome,
+            earliest,
+            latest,
+        } = self;
+        write!(
+            f,
+            "{outcome:?}, {earliest} to {latest} ns, in place of {replaced:?}"
+        )
+    }
+}
+
 type Writes<'a> = HashMap<Version, Write<'a>>;
 /// What replaced a text at a place.
 type Successors = HashMap<(Place, Version), Version>;
@@ -205,7 +220,14 @@ fn chains(writes: &Writes<'_>, done: &HashSet<Version>) -> Result<Successors, St
         for (place, before) in writes[version].replaced {
             if let Some(other) = successors.insert((*place, *before), *version) {
                 return Err(format!(
-                    "{other} and {version} have both replaced {before} at {place}: a compare was lost"
+                    "{other} and {version} have both replaced {before} at {place}: a compare was lost\n\
+                     {other}: {}\n{version}: {}\n{before}: {}",
+                    writes[&other],
+                    writes[version],
+                    writes
+                        .get(before)
+                        .map(ToString::to_string)
+                        .unwrap_or_default(),
                 ));
             }
         }

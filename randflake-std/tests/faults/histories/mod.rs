@@ -79,7 +79,8 @@ fn rounds(engine: &str, mut run: impl FnMut(&Round)) {
     for number in 0.. {
         let round = Round::new(number);
         run(&round);
-        all += round.check().unwrap();
+        let verdict = round.check();
+        all += verdict.unwrap_or_else(|why| panic!("{engine}, round {number}: {why}"));
         if begun.elapsed() >= time {
             println!("{engine}: {all} in {} rounds", number + 1);
             return;
