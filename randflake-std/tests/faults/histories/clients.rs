@@ -10,7 +10,9 @@ use randflake_std::lease::{EngineError, EngineErrorKind, LeaseStore};
 use randflake_std::rules::{Before, Committed, Entry, Key, Keys, Write};
 use randflake_std::store::{Ask, Engine};
 
-use super::checker::{Event, Figures, NOTHING, Operation, Outcome, Place, Version, check};
+use super::checker::{
+    Event, Figures, NOTHING, Operation, Outcome, Place, Version, check, without_undone,
+};
 use crate::issuer::TTL;
 
 /// So few that clients often meet.
@@ -28,6 +30,8 @@ pub(crate) struct Round {
     /// Of the last write that was begun.
     version: AtomicU64,
     history: Mutex<Vec<Operation>>,
+    /// When the engine was killed, if it may show what that undoes.
+    killed: AtomicU64,
 }
 
 impl Round {
@@ -37,13 +41,23 @@ impl Round {
             begun: Instant::now(),
             version: AtomicU64::new(NOTHING),
             history: Mutex::default(),
+            killed: AtomicU64::new(0),
         }
     }
 
     /// That its history could have happened one after the other.
     pub(crate) fn check(&self) -> Result<Figures, String> {
         let history = self.history.lock();
-        check(&history.unwrap_or_else(PoisonError::into_inner))
+        let history = history.unwrap_or_else(PoisonError::into_inner);
+        match self.killed.load(Ordering::Relaxed) {
+            0 => check(&history),
+            killed => check(&without_undone(&history, killed)),
+        }
+    }
+
+    /// The engine is killed now, and may have shown what that undoes.
+    pub(crate) fn may_undo(&self) {
+        self.killed.store(self.now(), Ordering::Relaxed);
     }
 
     fn now(&self) -> u64 {

@@ -4,7 +4,7 @@ use fastrand::Rng;
 use libtest_mimic::Trial;
 use stateright::semantics::{ConsistencyTester, LinearizabilityTester, SequentialSpec};
 
-use super::checker::{Event, NOTHING, Operation, Outcome, Place, Version, check};
+use super::checker::{Event, NOTHING, Operation, Outcome, Place, Version, check, without_undone};
 use crate::trial;
 
 const PLACES: usize = 2;
@@ -13,8 +13,12 @@ const HISTORIES: u64 = 2_000;
 /// All orders of more take long.
 const EVENTS: usize = 8;
 
-pub(crate) fn trials() -> [Trial; 1] {
-    [trial("histories::verdicts_are_those_of_all_orders", || {
+pub(crate) fn trials() -> [Trial; 2] {
+    let undone = trial(
+        "histories::what_a_kill_undoes_is_left_out_alone",
+        what_a_kill_undoes,
+    );
+    let twin = trial("histories::verdicts_are_those_of_all_orders", || {
         let (mut linearizable, mut others) = (0, 0);
         for seed in 0..HISTORIES {
             let history = random(&mut Rng::with_seed(seed));
@@ -37,7 +41,42 @@ pub(crate) fn trials() -> [Trial; 1] {
             linearizable > least && others > least,
             "they are too much alike"
         );
-    })]
+    });
+    [undone, twin]
+}
+
+fn what_a_kill_undoes() {
+    const KILLED: u64 = 10;
+    let write = |version, begun, outcome| Operation {
+        begun,
+        ended: begun + 1,
+        event: Event::Write {
+            version,
+            replaced: vec![(0, NOTHING)],
+            outcome,
+        },
+    };
+    let read = |begun| Operation {
+        begun,
+        ended: begun + 1,
+        event: Event::Read { place: 0, found: 1 },
+    };
+    // The text of the first write was read, and then another one replaced what had been there before.
+    let story = |outcome, read_again| {
+        let mut story = vec![write(1, 1, outcome), read(3), write(2, 12, Outcome::Done)];
+        story.extend(read_again);
+        story
+    };
+    let undone = story(Outcome::Unknown, None);
+    assert!(check(&undone).is_err());
+    assert!(check(&without_undone(&undone, KILLED)).is_ok());
+    // It was answered, or was there after the kill.
+    for lost in [
+        story(Outcome::Done, None),
+        story(Outcome::Unknown, Some(read(14))),
+    ] {
+        assert!(check(&without_undone(&lost, KILLED)).is_err());
+    }
 }
 
 /// What the engine is meant to be.
