@@ -17,10 +17,10 @@ use crate::tools::{DIEHARDER, PYTHON};
 pub(crate) const HELP: &str = "suites and tools of others on what is built here
 
 NAME, all of them if none is given:
-  redis-py      the client's own tests, against `serve` instead of Redis (six minutes, most of them waiting)
+  redis-py      the client's own tests, against `serve` instead of Redis (three minutes)
   abuse         right and wrong HTTP/1.1 of gunicorn's tests, each with another request behind it (a minute)
   schemathesis  requests made from the description of the HTTP interface; --seconds N, 600 unless given
-  dieharder     38 of its tests on ids as the world sees them; --ids N at least, 10^9 unless given (half an hour)
+  dieharder     38 of its tests on ids as the world sees them; --ids N at least, 10^9 unless given (ten minutes)
   nist          SP 800-22 on --sequences N of 10^6 bits, 1,000 unless given, out of --ids N (an hour, and four minutes to
                 build it)
   ids           the part `interop`: packages of others with layouts, UUIDs and the cipher

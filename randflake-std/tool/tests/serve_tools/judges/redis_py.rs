@@ -37,7 +37,7 @@ fn its_tests_pass_where_they_apply() {
             "-q",
             "--timeout",
             "300",
-            "--tb=short",
+            "--tb=line",
         ])
         .args(["-p", "no:cacheprovider", "-o", "asyncio_mode=auto"])
         .args(["--redis-url", &format!("redis://127.0.0.1:{port}/0")])
