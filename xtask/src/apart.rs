@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::setup::{self, Need};
 use crate::{
     bench, c_library::packages, chaos, check, copies, counts, fuzz, histories, horizon, image,
-    judges, msrv, public_api, size, soak, timebombs,
+    judges, msrv, mutants, public_api, size, soak, timebombs,
 };
 
 /// The exit status, or what was wrong with what was typed: then nothing has run.
@@ -71,6 +71,7 @@ pub(crate) const APART: &[Apart] = &[
         &[("the same with the tests' own program and its libraries", "deploy")], image::main),
     apart("msrv", &[""], "everything compiles with the oldest Rust that is promised, which rustup brings",
         &[("the libraries without features", "features")], msrv::main),
+    apart("mutants", &["[PATH]", "--list [PATH]"], mutants::HELP, &[("how sources are changed, on planted ones", "unit")], mutants::main),
     apart("public-api", &["[--write]"], "what others may call of each library, beside its public-api.txt (nightly)\n\n\
         It builds cargo-public-api first, in three minutes.",
         &[("whether types in the lists are there", "tidy")], public_api::main),

@@ -38,6 +38,7 @@ mod matrix;
 mod miri;
 mod model;
 mod msrv;
+mod mutants;
 mod neighbours;
 mod no_std;
 mod output;

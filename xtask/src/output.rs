@@ -85,6 +85,23 @@ impl Output {
         self.wait(&mut child)
     }
 
+    /// Runs a command, and gives what it wrote on standard error.
+    pub(crate) fn errors(&mut self, command: &mut Command) -> io::Result<(ExitStatus, String)> {
+        self.begin(command)?;
+        let mut child = command.stderr(Stdio::piped()).spawn()?;
+        let mut errors = Vec::new();
+        if let Some(mut output) = child.stderr.take() {
+            output.read_to_end(&mut errors)?;
+        }
+        let status = self.wait(&mut child)?;
+        Ok((status, String::from_utf8_lossy(&errors).into_owned()))
+    }
+
+    /// What was run past this took so much of the processors.
+    pub(crate) fn add_spent(&mut self, spent: Duration) {
+        self.spent += spent;
+    }
+
     fn wait(&mut self, child: &mut Child) -> io::Result<ExitStatus> {
         self.spent += cpu::spent(child).unwrap_or_default();
         child.wait()

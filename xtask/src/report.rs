@@ -1,8 +1,9 @@
 //! Runs the commands of the parts, counts what passed and failed, and sums up.
 
 use core::time::Duration;
+use std::io;
 use std::path::PathBuf;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
@@ -140,6 +141,17 @@ impl Report {
             Err(error) => Err(format!("{error}: {}", shown(command))),
         };
         self.verdict(what, verdict)
+    }
+
+    /// One command, and what it wrote on standard error.
+    pub(crate) fn errors(&mut self, command: &mut Command) -> io::Result<(ExitStatus, String)> {
+        self.prepare(command);
+        self.output.errors(command)
+    }
+
+    /// Commands that were run past this took so much of the processors.
+    pub(crate) fn add_spent(&mut self, spent: Duration) {
+        self.output.add_spent(spent);
     }
 
     /// One command which runs tests: counts them; none at all, or an ignored one, is a failure.

@@ -1,0 +1,130 @@
+//! `mutants`: do the tests notice a changed program? Each comparison, guard, answer and deed of the sources that
+//! uniqueness stands on is changed, one at a time, and some test must fail.
+//!
+//! All changes are built at once, each behind its number, so that a mutant costs the run of the tests that reach it and
+//! no build. It compiles a copy of the workspace, with the dependencies that the other parts have built.
+
+mod build;
+mod known;
+mod plant;
+mod sites;
+mod tree;
+mod trial;
+
+use std::process::ExitCode;
+
+use crate::apart::{self, Arguments, ExitResult};
+use crate::report::Report;
+use known::{Kind, Known};
+use tree::Tree;
+
+pub(crate) const HELP: &str = "changes of the rules, the generator and the handle, one at a time: which does no test notice?\n\n\
+    An hour on two cores. PATH: only files whose path has this in it. `--list` names all changes and runs nothing.\n\
+    A mutant that no test notices is a failure, unless xtask/mutants.txt says why none can or does.";
+
+/// Less is a failure, in percent.
+const LEAST_SCORE: usize = 95;
+
+/// What uniqueness stands on, from the root. A folder is all below it.
+const SOURCES: &[&str] = &[
+    "randflake-core/src/block.rs",
+    "randflake-core/src/generator.rs",
+    "randflake-core/src/horizon",
+    "randflake-core/src/lane.rs",
+    "randflake-core/src/lease.rs",
+    "randflake-core/src/pool.rs",
+    "randflake-core/src/segment",
+    "randflake-core/src/sequencer.rs",
+    "randflake-core/src/state.rs",
+    "randflake-core/src/ticket.rs",
+    "randflake-std/src/fork_guard",
+    "randflake-std/src/handle",
+    "randflake-std/src/rules",
+    "randflake-std/src/segment",
+    "randflake-std/src/store",
+];
+
+/// Those of other engines are for tests with their servers; these need none.
+const NOT: &[&str] = &[
+    "/engines/database/",
+    "/engines/etcd/",
+    "/engines/mysql/",
+    "/engines/postgres/",
+    "/engines/redis/",
+    "/store/encryption/",
+    "/store/url/",
+];
+
+pub(crate) fn main(mut typed: Arguments) -> ExitResult {
+    let is_list = typed.contains("--list");
+    let only: String = typed
+        .opt_free_from_str()
+        .map_err(|error| error.to_string())?
+        .unwrap_or_default();
+    apart::nothing_else(typed)?;
+    if is_list {
+        let tree = Tree::read(SOURCES, NOT)?;
+        for mutant in tree
+            .mutants()
+            .iter()
+            .filter(|mutant| mutant.path.contains(&only))
+        {
+            println!("{}", mutant.key);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let run = |report: &mut Report| judge(report, &only);
+    Ok(apart::run("mutants", &[], Report::new(false), run))
+}
+
+/// Those of files with `only` in their path.
+fn judge(report: &mut Report, only: &str) {
+    if let Err(message) = try_judge(report, only) {
+        report.verdict("mutants", Err(message));
+    }
+}
+
+fn try_judge(report: &mut Report, only: &str) -> Result<(), String> {
+    let mut tree = Tree::read(SOURCES, NOT)?;
+    let known = Known::read(&tree)?;
+    tree.choose(|mutant| mutant.path.contains(only));
+    let programs = build::build(report, &mut tree)?;
+    let trials = trial::run(report, &tree, &programs)?;
+    let (mut noticed, mut survived, mut same) = (0_usize, 0_usize, 0_usize);
+    for mutant in tree.chosen() {
+        match (trials.killed(mutant.number), known.kind(&mutant.key)) {
+            (true, listed) => {
+                noticed += 1;
+                if listed.is_some() {
+                    report.say(&format!("listed, and noticed: {}", mutant.key));
+                }
+            }
+            (false, Some(Kind::Same)) => same += 1,
+            (false, Some(Kind::Survivor)) => survived += 1,
+            (false, None) => {
+                survived += 1;
+                let is_run = trials.reached(mutant.number);
+                let why = if is_run {
+                    "no test notices it"
+                } else {
+                    "no test runs it"
+                };
+                report.verdict(&mutant.key, Err(why.to_owned()));
+            }
+        }
+    }
+    let different = noticed + survived;
+    let result = format!("{noticed} of {different} mutants are noticed");
+    report.say(&format!(
+        "{result}; {same} are the same program, {} do not compile",
+        tree.dropped()
+    ));
+    let is_enough = noticed * 100 >= different * LEAST_SCORE && different > 0;
+    let verdict = if is_enough {
+        Ok(())
+    } else {
+        Err(format!("{result}: at least {LEAST_SCORE} % have to be"))
+    };
+    report.verdict("score", verdict);
+    Ok(())
+}
