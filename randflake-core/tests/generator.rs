@@ -60,6 +60,7 @@ with_both_words! {
     sealing_gives_the_first_unused_tick: sealing;
     tolerance_is_the_clock_policy: tolerance;
     nothing_is_known_without_a_clock: unknown_clock;
+    a_seal_is_known_without_a_clock: sealed_without_a_clock;
 }
 
 fn half_open<W: AtomicWord>() {
@@ -224,4 +225,13 @@ fn unknown_clock<W: AtomicWord>() {
         generator.generate().map(|id| generator.inspect(id)),
         Ok(parts(0, 0))
     );
+}
+
+/// Waiting for the clock would be in vain.
+fn sealed_without_a_clock<W: AtomicWord>() {
+    let clock = ManualClock::unknown();
+    let sequencer = Sequencer::<Slow, W>::new(lease(100, 110)).unwrap();
+    assert_eq!(sequencer.take(&clock, 0), Err(GenerateError::ClockUnknown));
+    assert_eq!(sequencer.seal(), Some(100));
+    assert_eq!(sequencer.take(&clock, 0), Err(GenerateError::Sealed));
 }

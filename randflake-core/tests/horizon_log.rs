@@ -190,6 +190,8 @@ fn a_dump_says_what_each_page_shows() {
         flash.put(at, record(unix_s));
     }
     flash.bytes[24..32].fill(0x5a);
+    // A write was cut at its first byte.
+    flash.bytes[144] = 0x5a;
     let geometry = LogGeometry::new(3, 64, 8).unwrap();
     let pages: Vec<_> = geometry.pages(&flash.bytes).collect();
     assert_eq!(pages.len(), 3);
@@ -204,7 +206,8 @@ fn a_dump_says_what_each_page_shows() {
     assert_eq!(of(0), (Some(record(1_000)), Some(1), 2, 1));
     assert_eq!(pages[0].highest, Some(record(1_100)));
     assert_eq!(of(1), (Some(record(2_000)), None, 0, 0));
-    assert_eq!(of(2), (None, Some(2), 0, 0));
+    assert_eq!(of(2), (None, Some(2), 0, 1));
+    assert_eq!(pages[2].highest, None, "a seal is no horizon");
 }
 
 #[test]

@@ -132,3 +132,31 @@ fn a_lease_that_32_bits_cannot_count_is_refused() {
     let [mut lane, _, _, _] = Lane::split(lease, &clock, &key).unwrap();
     assert_eq!(lane.generate(), Err(GenerateError::ClockUnknown));
 }
+
+#[test]
+fn a_lane_counts_up_to_the_longest_lease_and_is_extended_to_it() {
+    let clock = ManualClock::at_unix_ms(Randflake::SPEC.unix_ms(0));
+    let key = Sparx64::new(&[7; 16]);
+    let longest = Lease::new(Randflake, 1, 0, 65_535).unwrap();
+    let [first, _] = Lane::split(longest, &clock, &key).unwrap();
+    assert_eq!(first.lease(), longest);
+    let short = Lease::new(Randflake, 1, 0, 10).unwrap();
+    let [mut first, _] = Lane::split(short, &clock, &key).unwrap();
+    assert_eq!(first.extend(longest), Ok(()));
+    assert_eq!(first.lease(), longest);
+}
+
+#[test]
+fn a_lane_is_extended_before_its_end_and_not_at_it() {
+    let clock = ManualClock::at_unix_ms(0);
+    let key = Sparx64::new(&[7; 16]);
+    let lease = |end| Lease::new(Randflake, 1, 50, end).unwrap();
+    let [mut lane, _] = Lane::split(lease(60), &clock, &key).unwrap();
+    assert_eq!(lane.extend(lease(61)), Ok(()), "before the epoch");
+    clock.set_unix_ms(Randflake::SPEC.unix_ms(61) - 1);
+    assert_eq!(lane.extend(lease(62)), Ok(()), "in the last tick");
+    clock.set_unix_ms(Randflake::SPEC.unix_ms(62));
+    let expired = Err(ExtendError::Expired { since_ms: 0 });
+    assert_eq!(lane.extend(lease(63)), expired);
+    assert_eq!(lane.lease(), lease(62), "nothing has changed");
+}

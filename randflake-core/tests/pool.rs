@@ -5,7 +5,7 @@
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use randflake_core::internal::first_ready;
+use randflake_core::internal::{first_ready, first_ready_within};
 use randflake_core::{
     AtomicWord, Codec, Field, GenerateError, Layout, LayoutFields, LayoutSpec, Lease, LocalWord,
     ManualClock, Parts, Plain, Pool, Sequencer,
@@ -193,6 +193,19 @@ fn members_are_asked_in_turn_from_the_one_that_answered_last() {
         assert_eq!(answer.is_ok(), ready < 4);
         let moved_to = if ready < 4 { ready } else { cursor_at };
         assert_eq!(AtomicWord::load(&cursor), moved_to);
+    }
+}
+
+#[test]
+fn members_are_asked_again_only_for_what_a_tolerance_allows() {
+    for (tolerance, expected) in [(0, vec![0, 0]), (3, vec![0, 0, 3, 3])] {
+        let asked = RefCell::new(Vec::new());
+        let answer = first_ready_within(&[(); 2], &AtomicU32::new(0), tolerance, |(), ahead| {
+            asked.borrow_mut().push(ahead);
+            Err::<(), _>(GenerateError::Sealed)
+        });
+        assert_eq!(answer, Err(GenerateError::Sealed));
+        assert_eq!(*asked.borrow(), expected);
     }
 }
 

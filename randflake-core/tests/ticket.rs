@@ -7,8 +7,8 @@ use core::time::Duration;
 use cmac::{Cmac, Mac};
 use proptest::prelude::*;
 use randflake_core::{
-    Layout, Lease, LeaseError, MakeTicketError, Randflake, Snowflake, Ticket, TicketError,
-    TicketReader,
+    Layout, LayoutFields, LayoutSpec, Lease, LeaseError, MakeTicketError, Plain, Randflake,
+    Snowflake, Ticket, TicketError, TicketReader,
 };
 use serde_json::Value;
 use sparx64::{Sparx64, Sparx64OnTheFly};
@@ -155,6 +155,13 @@ fn a_lease_that_does_not_fit_gets_no_ticket() {
         matches!(refused, MakeTicketError::Lease(LeaseError::Empty { .. })),
         "{refused}"
     );
+    // From the beginning of a second until within the same one.
+    let start = 1_288_834_975;
+    let within_a_second = Lease::new(Snowflake, 1, 343, 900).unwrap();
+    assert_eq!(Snowflake::SPEC.unix_ms(343), start * 1_000);
+    let empty = LeaseError::Empty { start, end: start };
+    let refused = Ticket::of(&within_a_second, DEVICE, 1);
+    assert_eq!(refused, Err(MakeTicketError::Lease(empty)));
     let longest = Lease::new(randflake_core::Sonyflake, 1, 0, 1 << 39).unwrap();
     let refused = Ticket::of(&longest, DEVICE, 1).unwrap_err();
     assert!(
@@ -164,6 +171,28 @@ fn a_lease_that_does_not_fit_gets_no_ticket() {
         ),
         "{refused}"
     );
+}
+
+/// Node ids of 25 bits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ManyNodes;
+
+impl Layout for ManyNodes {
+    type Permutation = Plain;
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order([32, 25, 7], 0, 1_000));
+}
+
+#[test]
+fn a_node_id_has_24_bits_in_a_ticket() {
+    let lease = |node_id| Lease::new(ManyNodes, node_id, 1_000, 1_060).unwrap();
+    let max = (1 << 24) - 1;
+    let bytes = Ticket::of(&lease(max), DEVICE, 1).unwrap().encode(&KEY);
+    let mut reader = TicketReader::new(DEVICE, 0);
+    assert_eq!(reader.accept(&bytes, &KEY, None), Ok(lease(max)));
+    let value = max + 1;
+    let refused = Ticket::of(&lease(value), DEVICE, 1);
+    let no_such_node = LeaseError::NodeId { value, max };
+    assert_eq!(refused, Err(MakeTicketError::Lease(no_such_node)));
 }
 
 #[test]

@@ -162,4 +162,29 @@ mod tests {
         assert_eq!(blocks.store().unix_s(), 1);
         assert_eq!(answer(blocks.begin_async(None)).unwrap().start(), 100);
     }
+
+    /// A medium that fails, and shows more all the same.
+    struct Failing(u32);
+
+    impl AsyncHorizonStore for Failing {
+        type Error = ();
+
+        fn unix_s(&self) -> u32 {
+            self.0
+        }
+
+        async fn raise(&mut self, to: u32) -> Result<(), ()> {
+            self.0 = to;
+            Err(())
+        }
+    }
+
+    #[test]
+    fn nothing_is_used_that_was_not_written() {
+        let grant = Lease::new(Randflake, 1, 100, 900).unwrap();
+        let mut blocks = Blocks::new(grant, Failing(1));
+        let mut context = Context::from_waker(Waker::noop());
+        let begun = pin!(blocks.begin_async(None)).poll(&mut context);
+        assert_eq!(begun, Poll::Ready(Err(HorizonError::Store(()))));
+    }
 }

@@ -69,3 +69,82 @@ impl<S: HorizonStore> TicketCounter<S> {
         self.store.raise(kept).map_err(HorizonError::Store)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    /// Rounds up to 4 s, and each raise goes beyond what it holds.
+    struct Ram {
+        unix_s: u32,
+        raises: u32,
+        works: bool,
+    }
+
+    impl HorizonStore for Ram {
+        type Error = ();
+
+        fn unix_s(&self) -> u32 {
+            self.unix_s
+        }
+
+        fn raise(&mut self, to: u32) -> Result<(), ()> {
+            self.raises += 1;
+            if !self.works {
+                return Err(());
+            }
+            let beyond = self.unix_s.checked_add(UNIT).unwrap();
+            self.unix_s = to.next_multiple_of(UNIT).max(beyond);
+            Ok(())
+        }
+    }
+
+    fn counter() -> TicketCounter<Ram> {
+        TicketCounter::new(Ram {
+            unix_s: 0,
+            raises: 0,
+            works: true,
+        })
+    }
+
+    #[test]
+    fn each_counter_is_kept_exactly() {
+        let mut counter = counter();
+        assert_eq!(counter.last(), 0);
+        for last in [1, 2, 3, 7, 8, 1_000, TicketCounter::<Ram>::MAX] {
+            assert_eq!(counter.raise(last), Ok(()));
+            assert_eq!(counter.last(), last);
+        }
+        let refused = counter.raise(TicketCounter::<Ram>::MAX + 1);
+        assert_eq!(refused, Err(HorizonError::OutOfRange));
+        assert_eq!(counter.store.raises, 7);
+    }
+
+    #[test]
+    fn what_is_not_above_the_last_leaves_the_store_alone() {
+        let mut counter = counter();
+        assert_eq!(counter.raise(0), Ok(()));
+        assert_eq!(counter.raise(5), Ok(()));
+        for other in [5, 4, 0] {
+            assert_eq!(counter.raise(other), Ok(()));
+        }
+        assert_eq!((counter.last(), counter.store.raises), (5, 1));
+    }
+
+    #[test]
+    fn a_ticket_whose_counter_is_not_stored_is_not_used() {
+        let mut counter = counter();
+        counter.store.works = false;
+        assert_eq!(counter.raise(1), Err(HorizonError::Store(())));
+        assert_eq!(counter.last(), 0);
+    }
+
+    #[test]
+    fn a_store_between_two_counters_shows_the_higher_one() {
+        let mut counter = counter();
+        counter.store.unix_s = 4 * 6 + 1;
+        assert_eq!(counter.last(), 7);
+    }
+}

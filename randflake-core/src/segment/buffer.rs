@@ -251,4 +251,17 @@ mod tests {
         assert_eq!(buffer.take(9).map(|last| last.end()), Some(i64::MAX as u64));
         assert_eq!(buffer.take(1), None);
     }
+
+    /// Whoever is refused leaves the lock to the one who has it.
+    #[test]
+    fn one_puts_at_a_time() {
+        let buffer = buffer(1, 2);
+        set(&buffer.putting, 1);
+        for _ in 0..2 {
+            assert_eq!(buffer.put(segment(3, 2)), Err(PutError::Full));
+        }
+        assert_eq!((buffer.putting.load(), buffer.remaining()), (1, 2));
+        set(&buffer.putting, 0);
+        assert_eq!(buffer.put(segment(3, 2)), Ok(()));
+    }
 }

@@ -114,4 +114,17 @@ mod tests {
         length.adapt(0, SECOND);
         assert_eq!(length.get(), 20);
     }
+
+    #[test]
+    fn the_target_is_enough_and_twice_the_target_is_too_much() {
+        let mut length = SegmentLength::new(10, 1_000, SECOND);
+        length.adapt(10, SECOND);
+        assert_eq!(length.get(), 10, "it lasts for a second");
+        length.adapt(11, SECOND);
+        assert_eq!(length.get(), 20);
+        length.adapt(11, SECOND);
+        assert_eq!(length.get(), 20);
+        length.adapt(10, SECOND);
+        assert_eq!(length.get(), 10, "it lasts for two");
+    }
 }

@@ -218,3 +218,13 @@ fn a_block_goes_as_far_as_the_store_was_raised() {
     assert_eq!((longer.start(), longer.end()), (100, 300));
     assert_eq!(blocks.begin(None).unwrap().start(), 300);
 }
+
+#[test]
+fn a_block_is_as_long_as_it_was_set_and_a_second_at_least() {
+    let grant = Lease::new(Randflake, 1, 100, 900).unwrap();
+    for (block_s, ticks) in [(0, 1), (1, 1), (2, 2), (300, 300)] {
+        let mut blocks = Blocks::new(grant, ram()).with_block_s(block_s);
+        let lease = blocks.begin(None).unwrap();
+        assert_eq!((lease.start(), lease.ticks()), (100, ticks));
+    }
+}

@@ -36,3 +36,27 @@ fn changed_bits(blank: &[u8]) -> u32 {
     let zeros = blank.iter().map(|byte| byte.count_zeros());
     zeros.fold(0, u32::wrapping_add)
 }
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::arithmetic_side_effects, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    #[test]
+    fn one_changed_bit_behind_a_record_is_allowed_and_two_are_not() {
+        let written = HorizonRecord::new(1_730_000_000);
+        let blank = Slot::<16>::of(written.unwrap());
+        assert_eq!(blank.record(), written);
+        for first in 64..128 {
+            let mut slot = blank.0;
+            slot[first / 8] ^= 1 << (first % 8);
+            assert_eq!(record(&slot), written, "{first}");
+            for second in first + 1..128 {
+                let mut slot = slot;
+                slot[second / 8] ^= 1 << (second % 8);
+                assert_eq!(record(&slot), None, "{first} {second}");
+            }
+        }
+    }
+}

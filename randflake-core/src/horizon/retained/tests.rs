@@ -99,6 +99,59 @@ fn registers_that_cannot_be_emptied_give_nothing() {
     assert_eq!(blocks.resume(&mut registers), None);
 }
 
+/// A bit of one register is always 1.
+struct DeadBit {
+    words: [u32; 5],
+    word: usize,
+}
+
+impl RetainedMemory for DeadBit {
+    fn read(&self) -> Option<[u32; 5]> {
+        Some(self.words)
+    }
+
+    fn write(&mut self, words: [u32; 5]) {
+        self.words = words;
+        self.words[self.word] |= 1;
+    }
+}
+
+#[test]
+fn registers_of_which_one_cannot_be_emptied_give_nothing() {
+    for word in 0..5 {
+        let (blocks, Registers { words, .. }) = sleeping();
+        let mut memory = DeadBit { words, word };
+        assert_eq!(blocks.resume(&mut memory), None, "{word}");
+    }
+}
+
+#[test]
+fn a_first_tick_of_more_than_32_bits_is_kept() {
+    for start in [0, 1, u32::MAX.into(), 1 << 32, 5 << 32 | 3, u64::MAX] {
+        assert_eq!(decode(encode(7, start, 60)), Some((7, start, 60)));
+    }
+}
+
+impl AsyncHorizonStore for Ram {
+    type Error = ();
+
+    fn unix_s(&self) -> u32 {
+        self.0
+    }
+
+    async fn raise(&mut self, to: u32) -> Result<(), ()> {
+        HorizonStore::raise(self, to)
+    }
+}
+
+#[test]
+fn a_block_of_an_async_store_goes_on_once() {
+    let (blocks, mut registers) = sleeping();
+    let rest = blocks.resume_async(&mut registers);
+    assert_eq!(bounds(rest), Some((103, 160)));
+    assert_eq!(blocks.resume_async(&mut registers), None);
+}
+
 #[test]
 fn a_block_that_another_follows_is_over() {
     let (mut blocks, registers) = sleeping();

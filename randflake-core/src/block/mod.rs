@@ -292,3 +292,6 @@ impl Clock for At {
         Some(self.0)
     }
 }
+
+#[cfg(test)]
+mod tests;
