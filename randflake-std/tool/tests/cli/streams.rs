@@ -117,7 +117,7 @@ fn all_before_the_first_id_of_another_layout_is_printed() {
     assert!(
         answer
             .fails(2)
-            .starts_with("18446744073709551615: the layout has no such id")
+            .starts_with("-1: the layout has no such id")
     );
 }
 

@@ -10,7 +10,7 @@ use clap::{Args as _, Command, FromArgMatches as _};
 use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 use randflake_std::lease::{MemoryStore, Namespace};
-use randflake_std::{Id, Secret, SystemClock};
+use randflake_std::{Id, Secret};
 use serde_json::Value;
 use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 
@@ -106,7 +106,7 @@ fn space(name: &str) -> ServedNamespace {
     let namespace = Namespace::new(name, layout.spec()).unwrap();
     let key = format!("{:0<32}", if name == SEEN { 1 } else { 2 });
     let key = Secret::from_hex(&key).unwrap();
-    let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
+    let store = MemoryStore::with_system_clock(namespace.clone());
     ServedNamespace::new(Configured {
         namespace,
         cipher: Some(key.cipher()),
