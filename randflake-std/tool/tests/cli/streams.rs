@@ -114,11 +114,7 @@ fn all_before_the_first_id_of_another_layout_is_printed() {
     ];
     let answer = user.run_on(given.as_bytes(), &arguments);
     assert_eq!(answer.stdout, lines(&good, "\n"));
-    assert!(
-        answer
-            .fails(2)
-            .starts_with("-1: the layout has no such id")
-    );
+    assert!(answer.fails(2).starts_with("-1: the layout has no such id"));
 }
 
 #[test]
