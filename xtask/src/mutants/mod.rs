@@ -27,7 +27,7 @@ const LEAST_SCORE: usize = 95;
 
 /// What uniqueness stands on, from the root. A folder is all below it.
 const SOURCES: &[&str] = &[
-    "randflake-core/src/block.rs",
+    "randflake-core/src/block",
     "randflake-core/src/generator.rs",
     "randflake-core/src/horizon",
     "randflake-core/src/lane.rs",
