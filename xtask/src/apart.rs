@@ -9,8 +9,8 @@ pub(crate) use pico_args::Arguments;
 use crate::report::Report;
 use crate::setup::{self, Need};
 use crate::{
-    bench, c_library::packages, chaos, check, copies, counts, fuzz, histories, horizon, image,
-    judges, msrv, mutants, public_api, size, soak, timebombs,
+    bench, c_library::packages, chaos, check, copies, counts, coverage, fuzz, histories, horizon,
+    image, judges, msrv, mutants, public_api, size, soak, timebombs,
 };
 
 /// The exit status, or what was wrong with what was typed: then nothing has run.
@@ -79,6 +79,7 @@ pub(crate) const APART: &[Apart] = &[
         &[("what is in each package", "tidy")], public_api::package),
     apart("c-packages", &["[--out FOLDER] [zephyr] [esp-idf] [platformio]"], packages::HELP, &[("each, and programs built with it", "c")], packages::main),
     apart("counts", &["[--list] [FOLDER]"], counts::HELP, &[("how sources are read, on planted ones", "unit")], counts::main),
+    apart("coverage", &[""], coverage::HELP, &[("how counts, sources and the list are read, on planted ones", "unit")], coverage::main),
     apart("size", &["[--target NAME] [--level Os|Oz|O3] [--functions]", "--check [--target NAME]"], size::HELP,
         &[("what images may hold", "qemu")], size::main),
 ];

@@ -14,6 +14,7 @@ mod chaos;
 mod check;
 mod copies;
 mod counts;
+mod coverage;
 mod cpu;
 mod deny;
 mod deploy;

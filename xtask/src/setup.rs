@@ -1,5 +1,6 @@
 //! Brings what the parts need: Rust components and targets through rustup, outside tools through apt.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,6 +17,8 @@ pub(crate) enum Need {
     Target(&'static str),
     /// A nightly toolchain with Miri and the standard library's source, from which Miri builds its own.
     Miri,
+    /// A nightly toolchain with the programs that read what instrumented ones have counted.
+    LlvmTools,
     Tool(&'static Tool),
 }
 
@@ -65,6 +68,7 @@ impl Need {
             Self::Command(_, component) => format!("the component {component}"),
             Self::Target(target) => format!("the target {target}"),
             Self::Miri => "a nightly toolchain with miri and rust-src".to_owned(),
+            Self::LlvmTools => "a nightly toolchain with llvm-tools".to_owned(),
             Self::Tool(tool) => tool.name.to_owned(),
         }
     }
@@ -79,6 +83,7 @@ impl Need {
                     && libraries(nightly(&["rustc", "--print", "sysroot"]))
                         .is_some_and(|path| path.join("src/rust/library/Cargo.toml").is_file())
             }
+            Self::LlvmTools => llvm_tools().is_some(),
             Self::Tool(tool) => tool.find().is_some(),
         }
     }
@@ -88,19 +93,34 @@ impl Need {
         let mut command = match self {
             Self::Command(_, component) => program("rustup", &["component", "add", component]),
             Self::Target(target) => program("rustup", &["target", "add", target]),
-            Self::Miri => {
-                let mut add = program("rustup", &["component", "add", "--toolchain"]);
-                run(add.args(["nightly", "miri", "rust-src"]));
-                // A whole toolchain is not brought unasked. This command also steps back to the newest nightly that
-                // has Miri.
-                let install = "rustup toolchain install nightly --profile minimal --component miri --component rust-src";
-                return install.to_owned();
-            }
+            // A whole toolchain is not brought unasked. The command also steps back to the newest nightly that has the
+            // components.
+            Self::Miri => return nightly_with(&["miri", "rust-src"]),
+            Self::LlvmTools => return nightly_with(&["llvm-tools"]),
             Self::Tool(tool) => return tool.command(),
         };
         run(&mut command);
         shown(&command)
     }
+}
+
+/// Adds components to the nightly toolchain, if there is one; the command that brings both.
+fn nightly_with(components: &[&str]) -> String {
+    let mut add = program("rustup", &["component", "add", "--toolchain", "nightly"]);
+    run(add.args(components));
+    let mut install = "rustup toolchain install nightly --profile minimal".to_owned();
+    for component in components {
+        install.push_str(" --component ");
+        install.push_str(component);
+    }
+    install
+}
+
+/// The folder of the nightly toolchain's `llvm-cov` and `llvm-profdata`.
+pub(crate) fn llvm_tools() -> Option<PathBuf> {
+    let targets = fs::read_dir(libraries(nightly(&["rustc", "--print", "sysroot"]))?).ok()?;
+    let mut folders = targets.flatten().map(|target| target.path().join("bin"));
+    folders.find(|folder| folder.join("llvm-cov").is_file())
 }
 
 fn libraries(mut print_sysroot: Command) -> Option<PathBuf> {
