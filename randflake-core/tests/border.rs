@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::collections::HashSet;
 use std::sync::OnceLock;
 
 use randflake_core::{
@@ -90,4 +91,14 @@ fn a_missing_cipher_is_told_before_anything_is_stored() {
         missing.to_string(),
         "the cipher of ForgottenId is missing: set it before ids are read or written"
     );
+}
+
+/// One id in both of its forms, in whatever it is kept.
+#[test]
+fn an_id_is_the_same_from_and_to_each_type() {
+    let stored = of_tick(7);
+    let id = Id::from(stored);
+    assert_eq!(StoredRaw::<Order>::try_from(id), Ok(stored));
+    let all: HashSet<_> = (0..9).chain([7]).map(of_tick).collect();
+    assert!(all.len() == 9 && all.contains(&stored));
 }

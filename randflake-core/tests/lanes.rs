@@ -160,3 +160,20 @@ fn a_lane_is_extended_before_its_end_and_not_at_it() {
     assert_eq!(lane.extend(lease(63)), expired);
     assert_eq!(lane.lease(), lease(62), "nothing has changed");
 }
+
+/// A lane with a tolerance goes ahead of the clock by so many ticks, and stays within its lease.
+#[test]
+fn a_tolerant_lane_borrows_ticks() {
+    let clock = ManualClock::at_unix_ms(Sonyflake::SPEC.unix_ms(50));
+    let lease = Lease::new(Sonyflake, 3, 50, 60).unwrap();
+    let [lane, _]: [_; 2] = Lane::split(lease, &clock, Plain).unwrap();
+    let mut lane = lane.with_tolerance(2);
+    let codec = Codec::new(Sonyflake, Plain);
+    let mut ticks = Vec::new();
+    while let Ok(id) = lane.generate() {
+        ticks.push(codec.inspect(id).tick);
+    }
+    // 128 sequences of each.
+    let expected: Vec<u64> = (50..53).flat_map(|tick| [tick; 128]).collect();
+    assert_eq!(ticks, expected);
+}

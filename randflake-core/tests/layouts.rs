@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use randflake_core::{
-    Codec, Field, FieldError, Layout, LayoutError, LayoutFields, LayoutSpec, Parts, Plain,
-    Snowflake, Sonyflake,
+    Codec, Field, FieldError, Layout, LayoutError, LayoutFields, LayoutSpec, Lease, LeaseError,
+    Parts, Plain, Snowflake, Sonyflake,
 };
 
 fn config() -> ProptestConfig {
@@ -220,4 +220,29 @@ proptest! {
         }
     }
 
+}
+
+/// Each mistake of a declaration is named.
+#[test]
+fn a_layout_without_time_or_tick_is_refused() {
+    let fields = Snowflake::SPEC.fields();
+    let mut no_time = fields;
+    no_time.timestamp.bits = 0;
+    assert_eq!(LayoutSpec::new(no_time), Err(LayoutError::NoTimestamp));
+    let no_tick = LayoutFields {
+        tick_ms: 0,
+        ..fields
+    };
+    assert_eq!(LayoutSpec::new(no_tick), Err(LayoutError::NoTick));
+}
+
+#[test]
+fn a_worker_out_of_range_is_not_taken_for_a_datacenter() {
+    let wrong = |name| FieldError::NodePart {
+        name,
+        value: 32,
+        max: 31,
+    };
+    assert_eq!(Snowflake::node_id(31, 32), Err(wrong("worker")));
+    assert_eq!(Snowflake::node_id(32, 31), Err(wrong("datacenter")));
 }

@@ -239,3 +239,22 @@ proptest! {
         prop_assert!(granted.start() < lease.start() + 1_000 && lease.end() < granted.end() + 1_000);
     }
 }
+
+/// The version byte is above the node id's 24 bits: a wider one would change it.
+#[test]
+fn a_node_id_of_over_24_bits_makes_no_ticket() {
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    struct Wide;
+
+    impl Layout for Wide {
+        type Permutation = Plain;
+        const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order([30, 25, 9], 0, 1_000));
+    }
+
+    let max = (1 << 24) - 1;
+    let made = |node_id| Ticket::of(&Lease::new(Wide, node_id, 1, 2).unwrap(), DEVICE, 1);
+    assert!(made(max).is_ok());
+    let value = max + 1;
+    let error = MakeTicketError::Lease(LeaseError::NodeId { value, max });
+    assert_eq!(made(value).unwrap_err(), error);
+}

@@ -82,6 +82,7 @@ fn of_core() -> Vec<(&'static str, String)> {
 }
 
 fn of_std() -> Vec<(&'static str, String)> {
+    let lease = LeaseError::Empty { start: 7, end: 7 };
     let denied = || io::Error::from(io::ErrorKind::PermissionDenied);
     let refusal = FileRefusal {
         path: "leases.db".into(),
@@ -109,6 +110,7 @@ fn of_std() -> Vec<(&'static str, String)> {
         ),
         shown(waited, "BuildError::Waited"),
         shown(BuildError::Thread(denied()), "BuildError::Thread"),
+        shown(BuildError::from(lease), "BuildError::Lease"),
         shown(hex, "SecretError::Hex"),
         shown(readable, "SecretError::File"),
         shown(

@@ -8,9 +8,12 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use randflake_core::{Clock, ManualClock, Plain};
+use randflake_std::backoff::Retry;
 use randflake_std::date::span;
-use randflake_std::lease::{self, LeaseStore, Namespace, SqliteStore, StoreError, StoreErrorKind};
-use randflake_std::{BuildError, Builder, ExactSystemClock, Handle};
+use randflake_std::lease::{
+    self, LeaseStore, MemoryStore, Namespace, SqliteStore, StoreError, StoreErrorKind,
+};
+use randflake_std::{BuildError, Builder, ExactSystemClock, Handle, Randflake, Secret};
 use tempfile::TempDir;
 
 use crate::layouts::Narrow;
@@ -188,4 +191,26 @@ fn what_waiting_does_not_help_is_refused_at_once() {
         matches!(error, BuildError::Store(StoreError::Invalid(_))),
         "{error}"
     );
+}
+
+/// What a program may do about a build that failed: ask the store again, or change a setting.
+#[test]
+fn an_error_of_a_build_says_whether_to_retry() {
+    let unavailable = StoreError::unavailable("no answer");
+    let of_store = Retry::from(&unavailable);
+    assert_eq!(Retry::from(&BuildError::Store(unavailable)), of_store);
+    let name = "device".to_owned();
+    assert_eq!(Retry::from(&BuildError::Holder { name }), Retry::Never);
+}
+
+/// A builder in a log shows its settings.
+#[test]
+fn a_builder_shows_how_long_it_waits_and_no_key() {
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let secret = Secret::from_bytes([0x5a; 16]);
+    let store = MemoryStore::with_system_clock(namespace);
+    let shown = format!("{:?}", Handle::builder(&secret, store).wait(SHORT));
+    assert!(shown.contains("limit: 300ms"), "{shown}");
+    assert!(shown.contains("Sparx64 { .. }"), "{shown}");
+    assert!(!shown.contains("90") && !shown.contains("5a"), "{shown}");
 }

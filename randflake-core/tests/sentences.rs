@@ -1,0 +1,391 @@
+//! What each error says: the sentence is what a user has, so its numbers must be the right ones and in the right place.
+
+use core::error::Error;
+use core::fmt::Display;
+
+use randflake_core::internal::PutError;
+use randflake_core::{
+    Base, BaseError, BorderError, DecodeError, ExtendError, FieldError, FlashHorizonError,
+    GenerateError, GenerateErrorKind, HorizonError, LayoutError, LeaseError, MakeTicketError,
+    SetClockError, TicketError, TypedIdError, UuidError,
+};
+
+fn say<E: Display>(sentences: &[(E, &str)]) {
+    for (error, sentence) in sentences {
+        assert_eq!(error.to_string(), *sentence);
+    }
+}
+
+#[test]
+fn of_fields_and_layouts() {
+    say(&[
+        (
+            FieldError::BeforeEpoch { epoch_unix_ms: 9 },
+            "the time is before the layout's epoch, 9 ms",
+        ),
+        (
+            FieldError::Timestamp { tick: 9, max: 7 },
+            "tick 9 is out of range: 0 to 7 are allowed",
+        ),
+        (
+            FieldError::NodeId { value: 9, max: 7 },
+            "node id 9 is out of range: 0 to 7 are allowed",
+        ),
+        (
+            FieldError::Sequence { value: 9, max: 7 },
+            "sequence 9 is out of range: 0 to 7 are allowed",
+        ),
+        (
+            FieldError::NodePart {
+                name: "worker",
+                value: 9,
+                max: 7,
+            },
+            "worker 9 is out of range: 0 to 7 are allowed",
+        ),
+        (
+            FieldError::NodeParts { given: 1, parts: 2 },
+            "1 values for the 2 parts of the node id: as many are allowed",
+        ),
+    ]);
+    let name = "sequence";
+    say(&[
+        (
+            LayoutError::FieldTooWide {
+                name,
+                bits: 33,
+                most: 32,
+            },
+            "the sequence has 33 bits: at most 32 are allowed",
+        ),
+        (
+            LayoutError::FieldOutside {
+                name,
+                bits: 9,
+                shift: 60,
+            },
+            "the sequence, 9 bits shifted by 60, is not within the 64 bits of an id",
+        ),
+        (LayoutError::FieldsOverlap, "two fields share a bit"),
+        (
+            LayoutError::TooFewTimestampBits { bits: 23, most: 22 },
+            "the node id and the sequence have 23 bits together: at most 22 are allowed",
+        ),
+        (
+            LayoutError::NodeFields {
+                bits: 11,
+                node_bits: 10,
+            },
+            "the parts of the node id have 11 bits together: its 10 are allowed",
+        ),
+        (
+            LayoutError::NoTimestamp,
+            "the timestamp has no bits: 1 to 63 are allowed",
+        ),
+        (
+            LayoutError::NoTick,
+            "the tick has no length: at least 1 ms is allowed",
+        ),
+        (
+            LayoutError::TimeOverflow,
+            "the last tick's time is over 64 bits of milliseconds",
+        ),
+    ]);
+}
+
+#[test]
+fn of_texts() {
+    let foreign = |byte| DecodeError::InvalidDigit { index: 2, byte };
+    say(&[
+        (
+            DecodeError::Empty,
+            "the text is empty: 1 to 13 digits of 0-9a-v are allowed",
+        ),
+        (
+            DecodeError::TooLong { len: 14 },
+            "the text has 14 characters: at most 13 are allowed",
+        ),
+        (
+            DecodeError::LeadingZero,
+            "the text has a leading zero, which is not allowed",
+        ),
+        (
+            foreign(b'W'),
+            "'W', character 3, is not a digit: 0-9 and a-v are allowed",
+        ),
+        (
+            foreign(b'\n'),
+            r"'\n', character 3, is not a digit: 0-9 and a-v are allowed",
+        ),
+        (
+            foreign(0xe9),
+            "byte 0xe9, character 3, is not a digit: 0-9 and a-v are allowed",
+        ),
+        (
+            DecodeError::Overflow,
+            "the number is over 64 bits: at most fvvvvvvvvvvvv is allowed",
+        ),
+        (DecodeError::Truncated, "the text's end is missing"),
+    ]);
+    let of = |base, problem| BaseError { base, problem };
+    say(&[
+        (
+            of(Base::Base2, DecodeError::Empty),
+            "the text is empty: 1 to 64 digits of base2, 01, are allowed",
+        ),
+        (
+            of(Base::Base2, DecodeError::TooLong { len: 65 }),
+            "the text has 65 characters: at most 64 are allowed in base2",
+        ),
+        (
+            of(Base::Base10, DecodeError::LeadingZero),
+            "the text has a leading zero, which is not allowed in base10",
+        ),
+        (
+            of(Base::Base2, foreign(b'2')),
+            "'2', character 3, is not a digit of base2: 01 are",
+        ),
+        (
+            of(Base::Base64, foreign(b'!')),
+            "'!', character 3, does not belong to the base64 of a decimal number",
+        ),
+        (
+            of(Base::Base10, DecodeError::Overflow),
+            "the number is over 64 bits: at most 18446744073709551615 is allowed in base10",
+        ),
+        (
+            of(Base::Base64, DecodeError::Truncated),
+            "the text's end is missing: base64 is padded with '='",
+        ),
+    ]);
+    say(&[
+        (
+            UuidError::NotVersion8,
+            "the UUID is not of version 8: only those made of ids are allowed",
+        ),
+        (
+            UuidError::NoId,
+            "the UUID was not made of an id: its last 58 bits must be zero",
+        ),
+    ]);
+    // A prefix has no other cause; digits have, also through a border.
+    let digits = TypedIdError::Digits(DecodeError::Empty);
+    let cause = BorderError::Text(digits);
+    let cause = cause.source().map(ToString::to_string);
+    assert_eq!(cause, digits.source().map(ToString::to_string));
+}
+
+#[test]
+fn of_leases_and_tickets() {
+    let empty = LeaseError::Empty { start: 8, end: 7 };
+    say(&[
+        (
+            LeaseError::NodeId { value: 9, max: 7 },
+            "node id 9 is out of range: 0 to 7 are allowed",
+        ),
+        (
+            empty,
+            "the lease holds no tick: its end 7 must be after its start 8",
+        ),
+        (
+            LeaseError::BeyondLayout { end: 9, max: 7 },
+            "the lease's end 9 is past the layout's last: at most 7 is allowed",
+        ),
+        (
+            LeaseError::TooLong { ticks: 9, max: 7 },
+            "the lease has 9 ticks: the generator's word counts at most 7",
+        ),
+        (
+            LeaseError::NotProvisioned,
+            "the device is not provisioned: the memory of its grant is blank; write it with `randflake lease provision`",
+        ),
+        (
+            LeaseError::GrantVersion { found: 2 },
+            "the grant in the device's memory has version 2: only 1 is known; use the firmware that it was written for, or provision the device anew",
+        ),
+    ]);
+    say(&[
+        (
+            ExtendError::Foreign,
+            "the extension has another layout, node id or start than the lease",
+        ),
+        (
+            ExtendError::Expired { since_ms: 9 },
+            "the lease expired 9 ms ago and cannot be extended",
+        ),
+        (
+            ExtendError::ClockUnknown,
+            "the clock does not know the time, so the lease may have expired",
+        ),
+        (
+            ExtendError::TooLong { ticks: 9, max: 7 },
+            "the extension has 9 ticks: the generator's word counts at most 7",
+        ),
+        (ExtendError::Sealed, "the generator is sealed"),
+    ]);
+    say(&[
+        (
+            MakeTicketError::Counter { counter: 9, max: 7 },
+            "the ticket's counter is 9: 1 to 7 are allowed",
+        ),
+        (
+            MakeTicketError::from(empty),
+            "the lease does not fit a ticket: the lease holds no tick: its end 7 must be after its start 8",
+        ),
+    ]);
+    say(&[
+        (
+            TicketError::Length { len: 31 },
+            "the ticket has 31 bytes: 32 are allowed",
+        ),
+        (
+            TicketError::Version { version: 2 },
+            "the ticket is of version 2: 1 is allowed",
+        ),
+        (
+            TicketError::Forged,
+            "the ticket's tag is wrong: it was changed, or made with another key",
+        ),
+        (
+            TicketError::Foreign { device_id: 0xab },
+            "the ticket is of device 00000000000000ab",
+        ),
+        (
+            TicketError::Replayed {
+                counter: 7,
+                last: 9,
+            },
+            "the ticket's counter is 7: more than 9, that of the last one, is allowed",
+        ),
+        (
+            TicketError::Counter { counter: 9, max: 7 },
+            "the ticket's counter is 9: at most 7 is allowed",
+        ),
+        (
+            TicketError::Malformed(empty),
+            "the ticket's lease is invalid: the lease holds no tick: its end 7 must be after its start 8",
+        ),
+        (
+            TicketError::Expired { since_s: 9 },
+            "the ticket's lease expired 9 s ago",
+        ),
+    ]);
+}
+
+#[test]
+fn of_clocks_and_horizons() {
+    let horizon = [
+        (
+            HorizonError::Lost,
+            "Lost",
+            "no horizon is readable: the device was not provisioned, or has lost it; a grant that nobody has used is needed",
+        ),
+        (
+            HorizonError::Provisioned,
+            "Provisioned",
+            "the device has a horizon already",
+        ),
+        (HorizonError::GrantUsed, "GrantUsed", "the grant is used up"),
+        (
+            HorizonError::Foreign,
+            "Foreign",
+            "the lease is not that of the last block",
+        ),
+        (
+            HorizonError::OutOfRange,
+            "OutOfRange",
+            "the block would end past 2106-02-07 06:28:15 UTC, the last horizon that is allowed",
+        ),
+        (
+            HorizonError::Store(SetClockError::Busy),
+            "Store",
+            "the horizon was not raised",
+        ),
+    ];
+    for (error, variant, sentence) in horizon {
+        assert_eq!(error.to_string(), sentence);
+        assert!(format!("{error:?}").contains(variant), "{error:?}");
+        let is_stores = matches!(error, HorizonError::Store(_));
+        assert_eq!(error.source().is_some(), is_stores, "{error:?}");
+    }
+    say(&[
+        (
+            SetClockError::OutOfRange,
+            "the clock cannot show that time: from when it started, if that was in 1970, to 2106-02-07 06:28:15 UTC is allowed",
+        ),
+        (SetClockError::Busy, "the clock is being set already"),
+    ]);
+    say(&[
+        (
+            FlashHorizonError::Flash("wire"),
+            "the flash failed: \"wire\"",
+        ),
+        (
+            FlashHorizonError::NotWritten,
+            "the flash shows other bits than were written",
+        ),
+        (
+            FlashHorizonError::TooSmall,
+            "the flash has fewer than three pages",
+        ),
+    ]);
+}
+
+#[test]
+fn of_generators_and_counters() {
+    let generate = [
+        (
+            GenerateError::ClockUnknown,
+            GenerateErrorKind::ClockUnknown,
+            "the clock does not know the time yet",
+        ),
+        (
+            GenerateError::ClockBehind { behind_ms: 9 },
+            GenerateErrorKind::ClockBehind,
+            "the clock is 9 ms behind the next tick to issue ids of",
+        ),
+        (
+            GenerateError::SequenceExhausted { retry_in_ms: 9 },
+            GenerateErrorKind::SequenceExhausted,
+            "the tick's ids are all issued, the next tick is in 9 ms",
+        ),
+        (
+            GenerateError::LeaseOver { since_ms: 0 },
+            GenerateErrorKind::LeaseOver,
+            "the lease has expired",
+        ),
+        (
+            GenerateError::LeaseOver { since_ms: 9 },
+            GenerateErrorKind::LeaseOver,
+            "the lease expired 9 ms ago",
+        ),
+        (
+            GenerateError::Sealed,
+            GenerateErrorKind::Sealed,
+            "the generator is sealed",
+        ),
+        (
+            GenerateError::Copied,
+            GenerateErrorKind::Copied,
+            "the generation number has changed, so a copy of this process may have the same leases: others are being acquired",
+        ),
+        (
+            GenerateError::InForkedChild,
+            GenerateErrorKind::InForkedChild,
+            "a forked child must not use its parent's leases: build a handle of its own",
+        ),
+    ];
+    for (error, kind, sentence) in generate {
+        assert_eq!((error.kind(), error.to_string().as_str()), (kind, sentence));
+    }
+    say(&[
+        (PutError::Full, "the buffer holds two segments already"),
+        (
+            PutError::WentBack {
+                first: 7,
+                reached: 9,
+            },
+            "the counter went back: it gave 7 after everything below 9 was reserved",
+        ),
+    ]);
+}
