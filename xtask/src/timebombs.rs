@@ -20,13 +20,13 @@ pub(crate) const IN_TEST: &[(&str, &str)] = &[(
     "faults",
 )];
 
-/// What comes some seconds later, and Unix times. In 2050 the tests of grants of eight years come to the end of their layout.
+/// What comes some seconds later, and Unix times. In 2048 the tests of grants of ten years come to the end of their layout.
 const MOMENTS: &[(&str, u32)] = &[
     ("a leap year", 1_830_297_590),
     ("the leap day", 1_835_395_190),
     ("time_t beyond 31 bits", 2_147_483_642),
     ("raw ids of Randflake below zero", 2_266_870_906),
-    ("2049", 2_493_071_990),
+    ("2047", 2_429_913_590),
 ];
 
 /// It reads a clock that is not libfaketime's, which is in the process and no call.
