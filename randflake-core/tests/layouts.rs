@@ -4,8 +4,8 @@
 
 use proptest::prelude::*;
 use randflake_core::{
-    Codec, Field, FieldError, Layout, LayoutError, LayoutFields, LayoutSpec, Lease, LeaseError,
-    Parts, Plain, Snowflake, Sonyflake,
+    Codec, Field, FieldError, Layout, LayoutError, LayoutFields, LayoutSpec, Parts, Plain,
+    Snowflake, Sonyflake,
 };
 
 fn config() -> ProptestConfig {
