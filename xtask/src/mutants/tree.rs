@@ -149,6 +149,15 @@ impl Tree {
                 fs::write(&copy, bytes)?;
             }
         }
+        for copy in files::below(&Self::folder(), &|_| true)? {
+            let own = copy
+                .strip_prefix(Self::folder())
+                .map_err(io::Error::other)?;
+            // A module that has moved would be there twice.
+            if !root().join(own).exists() {
+                fs::remove_file(&copy)?;
+            }
+        }
         fs::write(Self::folder().join("randflake-core/src/mutants.rs"), CHOICE)
     }
 
