@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use postgres::Client;
 use randflake_std::Secret;
@@ -105,13 +106,28 @@ fn texts(client: &mut Client, statement: &str) -> String {
     rows.iter().map(|row| row.get::<_, String>(0)).collect()
 }
 
+/// The log up to this moment: PostgreSQL's collector writes it from a pipe, some time after a
+/// statement has answered, but in the order in which it was logged.
 fn logged(database: &Database) -> String {
+    let mark = format!("read at {:?}", Instant::now());
+    let mut client = database.client();
+    client.batch_execute(&format!("SELECT $${mark}$$")).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    loop {
+        let text = log_files(database);
+        if text.contains(&mark) {
+            return text;
+        }
+        assert!(Instant::now() < deadline, "no {mark} in {text}");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn log_files(database: &Database) -> String {
     let folder = database.server.server.folder().join("data/log");
-    let files = fs::read_dir(folder)
-        .unwrap()
-        .map(|file| file.unwrap().path());
+    let files = fs::read_dir(folder).unwrap();
     files
-        .map(|file| fs::read_to_string(file).unwrap())
+        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
         .collect()
 }
 
