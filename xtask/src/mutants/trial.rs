@@ -21,6 +21,9 @@ use crate::scratch::Scratch;
 const AT_ONCE: usize = 4;
 /// Tests that take so much longer than without a mutant hang: some run side by side, and the machine has other work.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Then it is asked whether they end in half of that without the mutant; else the machine was busy, and they are run again
+/// with twice the time, so often.
+const TRIES: u32 = 4;
 /// For a test without a mutant.
 const LONGEST: Duration = Duration::from_secs(300);
 /// So many of the quickest tests first, then so many more, then all.
@@ -73,7 +76,12 @@ pub(crate) fn run(
     ));
     let chosen = tree.chosen();
     let killed = each(&chosen, |_, mutant| {
-        is_noticed(mutant.number, &tests, &spent)
+        let is_noticed = is_noticed(mutant.number, &tests, &spent);
+        if !is_noticed {
+            // Whoever waits for the others can begin with it.
+            println!("not noticed: {}", mutant.key);
+        }
+        is_noticed
     });
     let killed = chosen.iter().zip(killed).filter(|(_, killed)| *killed);
     report.add_spent(spent.into_inner().unwrap_or_default());
@@ -126,8 +134,7 @@ fn reach<'a>(
     fs::create_dir(folder).map_err(|error| error.to_string())?;
     let choice = ("RANDFLAKE_MUTANTS_REACHED", folder.as_os_str());
     let begun = Instant::now();
-    let passed = succeeds(program, &[name], choice, LONGEST, spent);
-    if !passed.unwrap_or(false) {
+    if end(program, &[name], Some(choice), LONGEST, spent) != End::Success {
         return Err(format!(
             "without a mutant it fails: {name} of {}",
             program.path.display()
@@ -173,24 +180,61 @@ fn fails(number: usize, tests: &[&Test<'_>], spent: &Mutex<Duration>) -> bool {
     };
     let names: Vec<&str> = tests.iter().map(|test| &*test.name).collect();
     let number = number.to_string();
-    let choice = ("RANDFLAKE_MUTANT", OsStr::new(&number));
+    let choice = Some(("RANDFLAKE_MUTANT", OsStr::new(&number)));
     let longest: Duration = tests.iter().map(|test| test.took).sum();
-    let patience = PATIENCE + longest;
-    // What could not be run has noticed nothing.
-    !succeeds(first.program, &names, choice, patience, spent).unwrap_or(true)
+    let mut patience = PATIENCE + longest;
+    for _ in 0..TRIES {
+        match end(first.program, &names, choice, patience, spent) {
+            // What could not be run has noticed nothing.
+            End::Success | End::Unknown => return false,
+            End::Failure => return true,
+            End::TimedOut => {}
+        }
+        if end(first.program, &names, None, patience / 2, spent) == End::Success {
+            return true;
+        }
+        patience *= 2;
+    }
+    false
 }
 
-/// Whether a program ends in time and succeeds. `timeout` ends what it has started with it, also if this program is
-/// stopped meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Success,
+    Failure,
+    TimedOut,
+    /// It could not be run.
+    Unknown,
+}
+
+/// How a program ends. `timeout` ends what it has started with it, also if this program is stopped meanwhile.
+fn end(
+    program: &Program,
+    arguments: &[&str],
+    choice: Option<(&str, &OsStr)>,
+    patience: Duration,
+    spent: &Mutex<Duration>,
+) -> End {
+    let begun = Instant::now();
+    match succeeds(program, arguments, choice, patience, spent) {
+        Err(_) => End::Unknown,
+        Ok(true) => End::Success,
+        Ok(false) if begun.elapsed().as_secs() < patience.as_secs() => End::Failure,
+        Ok(false) => End::TimedOut,
+    }
+}
+
 fn succeeds(
     program: &Program,
     arguments: &[&str],
-    choice: (&str, &OsStr),
+    choice: Option<(&str, &OsStr)>,
     patience: Duration,
     spent: &Mutex<Duration>,
 ) -> io::Result<bool> {
+    // Whole seconds are what every `timeout` takes.
+    let seconds = patience.as_secs().to_string();
     let mut child = Command::new("timeout")
-        .args(["--signal=KILL", &patience.as_secs().to_string()])
+        .args(["--signal=KILL", &seconds])
         .arg(&program.path)
         .args(["--quiet", "--exact"])
         .args(arguments)
@@ -198,7 +242,7 @@ fn succeeds(
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .env("RUST_BACKTRACE", "0")
         .env("RUST_TEST_THREADS", "4")
-        .env(choice.0, choice.1)
+        .envs(choice)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
