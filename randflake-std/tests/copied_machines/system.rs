@@ -29,6 +29,8 @@ pub(crate) fn start() {
     }
     start_network();
     mount_sysfs();
+    // The kernel has estimated the time that it took to boot.
+    set_clock();
 }
 
 /// Sets the wall clock by the machine's.
