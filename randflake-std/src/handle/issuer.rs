@@ -82,18 +82,53 @@ impl<L: AnyLayout> Issuer<L> {
     }
 
     /// How long until the lease ends by its own clock; zero when it is lost, or has not begun because the store's clock
-    /// stepped back while it was granted.
+    /// stepped back while it was granted. Nothing is taken after the end was told.
     pub(super) fn remaining(&self) -> Duration {
         if self.is_lost.load(Ordering::Acquire) {
             return Duration::ZERO;
         }
         let lease = self.sequencer.lease();
         let unix = |tick| Duration::from_millis(lease.layout().spec().unix_ms(tick));
+        let start = unix(lease.start());
         // Exactly: the coarse clock may show the tick before the one in which the lease was just granted.
-        let now = self.clock.exact().now().unwrap_or_default();
-        if now < unix(lease.start()) {
+        if self.clock.exact().now() < Some(start) {
             return Duration::ZERO;
         }
-        unix(lease.end()).saturating_sub(now)
+        // By the clock that ids are taken by, which may be late: nobody is to be told of an end before the last id.
+        let now = self.clock.now().unwrap_or_default();
+        unix(lease.end()).saturating_sub(now.max(start))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use randflake_core::Randflake;
+
+    use super::*;
+    use crate::vocabulary::Token;
+
+    #[test]
+    fn no_id_is_taken_after_the_end_was_told() {
+        let spec = Randflake.spec();
+        let end = 1_000;
+        // At several places between two steps of the coarse clock.
+        for before_end in (100..5_000).step_by(500).map(Duration::from_micros) {
+            let grant = Grant {
+                node_id: 1,
+                start: end - 1,
+                end,
+                fencing_token: end,
+                token: Token::from_bytes([1; 16]),
+            };
+            let acquired = Acquired {
+                grants: vec![grant],
+                last_writes: Vec::new(),
+                now: Duration::from_millis(spec.unix_ms(end)).saturating_sub(before_end),
+            };
+            let issuers = Issuer::of_all(Randflake, &acquired, MonotonicTime::exact(), 0);
+            let issuer = issuers.unwrap().remove(0);
+            while !issuer.remaining().is_zero() {}
+            issuer.take(0).unwrap_err();
+        }
     }
 }

@@ -327,7 +327,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Debug for Handle<L, P
 pub struct LeaseStatus<L> {
     /// One lease for each node id.
     pub leases: Vec<Lease<L>>,
-    /// How long until the last of them expires, unless renewed; zero if all have expired.
+    /// How long until the last of them expires, unless renewed; zero if all have expired, and no further id is issued
+    /// under them.
     pub remaining: Duration,
     /// How many leases were lost, by reason.
     pub losses: Losses,
