@@ -35,7 +35,10 @@ def clocks(rows):
     near = SimpleNamespace(least=given.near_least, most=given.near_most)
     blind = rules.blind_window(given.estimate, near)
     yield "clock_blind.is_allowed", blind.is_allowed, True
+    carried = rules.carried_window(given.before, given.after, given.age)
+    yield "clock_carried.is_allowed", carried.is_allowed, True
     windows = {
+        "carried": (carried, carried.is_allowed),
         "machine": (rules.machine_window(given.before, given.after), True),
         "store": (rules.store_window(given.before, given.after), True),
         "blind": (blind, blind.is_allowed),
@@ -92,16 +95,20 @@ def changed_rules():
         window = blind_window(estimate, near)
         return SimpleNamespace(**{**vars(window), "most": Min(estimate + 3 * rules.LEAP_MS, near.most)})
 
+    def for_ever(before, after, age):
+        return carried_window(before, after, 0)
+
     def rounded_down(horizon, grant_start, now, tick_ms):
         return Max(grant_start, block_rules.tick_at(horizon, tick_ms), now)
 
     def of_no_grant(horizon, grant_end, tick_ms):
         return block_rules.tick_at(horizon, tick_ms)
 
-    contradiction, blind_window = counter_rules.contradiction, rules.blind_window
+    contradiction, blind_window, carried_window = counter_rules.contradiction, rules.blind_window, rules.carried_window
     return {
         (counter_rules, "contradiction"): by_number_alone,
         (rules, "blind_window"): later,
+        (rules, "carried_window"): for_ever,
         (block_rules, "first_tick"): rounded_down,
         (block_rules, "end_below"): of_no_grant,
     }

@@ -1,11 +1,9 @@
 """Renewals that are decided without a read: on the records that the holder wrote last, and an estimate of the store's clock. The write
 compares the records, the fingerprint, and the store's clock with a window.
 
-All else is as in `losses.py`. The machine's clock shows true time when it is compared, and its monotonic clock carries that on. The
-window is not needed for disjoint leases: it keeps one that has expired from coming back.
+All else is as in `losses.py`. The machine's clock shows true time when it is compared, and its monotonic clock carries that on and
+drifts by a part of it. The estimate's window is not needed for disjoint leases: it keeps one that has expired from coming back.
 """
-
-from types import SimpleNamespace
 
 import z3
 
@@ -13,20 +11,19 @@ import rules
 from logic import Max, floor
 from losses import SHAPE, Losses, promise
 from memory import HOLDERS, has
-from rules import MAX_SKEW_MS
 from system import System, rest, same
 
 
 class Blind(Losses):
     def __init__(
-        self, tick_ms, *, compares_clock=True, compares_fingerprint=True, compares_namespace=True, compares_node=True, drifts=False
+        self, tick_ms, *, compares_clock=True, compares_fingerprint=True, compares_namespace=True, compares_node=True, narrows=True
     ):
         super().__init__(tick_ms)
         self.compares_machine = compares_clock
         self.compares_fingerprint = compares_fingerprint
         self.compares_namespace = compares_namespace
         self.compares_node = compares_node
-        self.drifts = drifts
+        self.narrows = narrows
 
     def system(self):
         title = f"renewals without a read, ticks of {self.tick_ms} ms"
@@ -40,10 +37,13 @@ class Blind(Losses):
             # It knows the namespace's record as it is: it has read or written it since.
             yield z3.And(0 <= sent, sent <= ghost.time, estimate >= 0, self.allows(before, ttl))
             yield z3.And(sent >= ghost.written_at if self.compares_namespace else True)
-            machine = sent + local("drift") if self.drifts else sent
-            near = SimpleNamespace(least=Max(machine - MAX_SKEW_MS, 0), most=machine + MAX_SKEW_MS)
+            # How long ago the machine's clock was compared, and what the monotonic one gained or lost since.
+            age, drift = local("age"), local("drift")
+            yield z3.And(age >= 0, -age <= rules.DRIFT_PART * drift, rules.DRIFT_PART * drift <= age)
+            near = rules.carried_window(sent + drift, sent + drift, age if self.narrows else z3.IntVal(0))
             window = rules.blind_window(estimate, near)
-            yield z3.And(window.is_allowed if self.compares_machine else True, z3.Not(namespace.stopped), z3.Not(namespace.dropped))
+            is_near = z3.And(near.is_allowed, window.is_allowed)
+            yield z3.And(is_near if self.compares_machine else True, z3.Not(namespace.stopped), z3.Not(namespace.dropped))
             yield z3.Not(namespace.changed) if self.compares_fingerprint else True
             now = floor(estimate, self.tick_ms)
             if self.compares_node:
@@ -77,7 +77,7 @@ def flaws():
 
     return {
         "a renewal without a read does not compare the estimate with the machine's clock": flawed(compares_clock=False),
-        "the monotonic clock drifts while the machine's clock is not compared": flawed(drifts=True),
+        "the machine's clock is carried on for ever by one that drifts": flawed(narrows=False),
         "a renewal without a read does not compare the fingerprint": flawed(compares_fingerprint=False),
         "a renewal without a read does not compare the namespace's record": flawed(compares_namespace=False),
         "a renewal without a read does not compare whose lease it is": flawed(compares_node=False),

@@ -11,6 +11,7 @@ from logic import And, If, Max, Min, Not, Or, but, ceil, choose, floor
 MAX_SKEW_MS = 10_000
 DEFAULT_MAX_TTL_MS = 60_000
 LEAP_MS = 1_000
+DRIFT_PART = 2_000
 
 # Answers: 0, or the kind of a refusal or a loss.
 OK, SKEW, TERMS, DROPPED, UNUSABLE, INVALID, QUARANTINED, EXHAUSTED, NOT_NEW = range(9)
@@ -43,6 +44,12 @@ def tick_after(time_ms, tick_ms):
 def machine_window(before, after):
     """`ClockWindow::of_machine`: by its clock, read before and after."""
     return SimpleNamespace(least=Max(Min(before, after) - MAX_SKEW_MS, 0), most=Max(before, after) + MAX_SKEW_MS)
+
+
+def carried_window(before, after, age):
+    """`ClockWindow::of_machine_carried`: by its clock as it was read an age ago; what it may have drifted is rounded up."""
+    skew = MAX_SKEW_MS - ceil(age, DRIFT_PART)
+    return SimpleNamespace(is_allowed=skew > 0, least=Max(Min(before, after) - skew, 0), most=Max(before, after) + skew)
 
 
 def store_window(before, after):

@@ -24,6 +24,9 @@ pub struct Caller<'a> {
 /// Deviation of a store clock between two answers that does not count as a leap: what a slewed clock, and two clocks
 /// that drift, do between two renewals.
 const LEAP: Duration = Duration::from_secs(1);
+/// A monotonic clock gains or loses at most this part of what it counts: 500 ppm, ten times what a quartz does, and the
+/// most by which Linux corrects its own.
+const DRIFT_PART: u32 = 2_000;
 
 /// Interval in which the clock of a store must be.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +46,18 @@ impl ClockWindow {
             least: before.min(after).saturating_sub(MAX_SKEW),
             most: before.max(after).saturating_add(MAX_SKEW),
         }
+    }
+
+    /// Window by the clock of this machine as it was read an `age` ago, carried on by a monotonic clock to before and
+    /// after the request. It narrows by what that clock may have drifted; `None` if the skew is used up, so that the
+    /// machine's clock has to be read again.
+    #[must_use]
+    pub fn of_machine_carried(before: Duration, after: Duration, age: Duration) -> Option<Self> {
+        let skew = MAX_SKEW.checked_sub(age / DRIFT_PART)?;
+        (!skew.is_zero()).then(|| Self {
+            least: before.min(after).saturating_sub(skew),
+            most: before.max(after).saturating_add(skew),
+        })
     }
 
     /// Window by the last answer of the store, carried on by a monotonic clock to before and after the read.

@@ -152,18 +152,19 @@ impl ClockEstimate {
         ClockWindow::of_store(self.at(&exchange.sent), self.store.saturating_add(latest))
     }
 
-    /// Whether it has come to show this in small steps, none of which is a leap, and has to be compared anew.
+    /// Whether it may have come to show this in small steps, none of which is a leap, and has to be compared anew.
     fn has_drifted_to(&self, store: Duration, exchange: &Exchange) -> bool {
         let near = self.by_wall_clock(&exchange.sent, &exchange.received);
         self.by_last_answer(exchange).allows(store) && !near.is_some_and(|it| it.allows(store))
     }
 
     /// What it may show without being compared anew: near what the wall clock showed then, carried on by the monotonic
-    /// clock. The wall clock itself may have been set since.
+    /// clock, if that was not too long ago. The wall clock itself may have been set since.
     fn by_wall_clock(&self, sent: &Moment, received: &Moment) -> Option<ClockWindow> {
         let wall = self.compared.wall?;
         let at = |moment: &Moment| wall.saturating_add(since(moment, &self.compared));
-        Some(ClockWindow::of_machine(at(sent), at(received)))
+        let age = since(received, &self.compared);
+        ClockWindow::of_machine_carried(at(sent), at(received), age)
     }
 }
 

@@ -6,12 +6,13 @@ use randflake_std::rules::ClockWindow;
 
 use crate::inputs::number;
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 16] = [
     "clock_before",
     "clock_after",
     "clock_estimate",
     "clock_near_least",
     "clock_near_most",
+    "clock_age",
     "clock_machine.least",
     "clock_machine.most",
     "clock_store.least",
@@ -19,6 +20,9 @@ const COLUMNS: [&str; 12] = [
     "clock_blind.is_allowed",
     "clock_blind.least",
     "clock_blind.most",
+    "clock_carried.is_allowed",
+    "clock_carried.least",
+    "clock_carried.most",
 ];
 
 pub(crate) fn names() -> impl Iterator<Item = String> {
@@ -37,8 +41,11 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
         near(random),
         near(random),
         near(random),
+        // Of whole milliseconds of drift, up to more than the skew.
+        2_000 * [0, 1, 9_999, 10_000, 10_001, random.i64(0..11_000)][random.usize(..6)],
     ];
-    let [before, after, estimate, least, most] = inputs.map(|ms| Duration::from_millis(number(ms)));
+    let [before, after, estimate, least, most, age] =
+        inputs.map(|ms| Duration::from_millis(number(ms)));
     let of = |window: ClockWindow| {
         [window.least, window.most].map(|time| i64::try_from(time.as_millis()).unwrap())
     };
@@ -48,5 +55,8 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
     row.extend(of(ClockWindow::of_store(before, after)));
     row.push(blind.is_some().into());
     row.extend(blind.map_or([0; 2], of));
+    let carried = ClockWindow::of_machine_carried(before, after, age);
+    row.push(carried.is_some().into());
+    row.extend(carried.map_or([0; 2], of));
     row
 }

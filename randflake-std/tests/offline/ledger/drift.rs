@@ -119,6 +119,43 @@ fn a_clock_that_drifted_away_is_refused_as_skewed() {
     assert!(ahead > MAX_SKEW && ahead < MAX_SKEW + DRIFT, "{ahead:?}");
 }
 
+/// The last comparison does not count for ever: 500 ppm are ten seconds in five hours and a half.
+#[test]
+fn a_clock_that_drifts_with_the_monotonic_one_is_refused_as_skewed() {
+    let world = World::new();
+    let mut store = world.open();
+    let mut grant = acquire(&mut store, NodeIds::Any(1)).unwrap();
+    let drift = PAUSE / 2_000;
+    let (refusal, ahead) = loop {
+        world.pass(PAUSE);
+        world.map.state().now += drift;
+        world.monotonic.advance_ms(ms(drift));
+        let ahead = world.map.state().now.abs_diff(world.wall.now().unwrap());
+        match store.renew(&[grant], TTL) {
+            Ok(renewed) => grant.end = renewed.ends[0].unwrap(),
+            Err(refusal) => break (refusal, ahead),
+        }
+        assert!(ahead < MAX_SKEW + 2 * drift, "{ahead:?}");
+    };
+    assert!(
+        matches!(refusal, StoreError::ClockSkew { .. }),
+        "{refusal:?}"
+    );
+    assert!(ahead > MAX_SKEW, "{ahead:?}");
+}
+
+/// The wall clock is read again in good time, and no renewal fails for it.
+#[test]
+fn a_holder_goes_on_for_days() {
+    let world = World::new();
+    let mut store = world.open();
+    let mut grant = acquire(&mut store, NodeIds::Any(1)).unwrap();
+    for _ in 0..10_000 {
+        world.pass(PAUSE);
+        grant.end = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
+    }
+}
+
 /// Which of the two is wrong does not matter as long as they agree: both may be set.
 #[test]
 fn a_clock_that_drifts_with_the_machine_s_is_followed() {
