@@ -9,6 +9,7 @@ mod dependencies;
 mod documents;
 mod features;
 mod floors;
+mod guarantees;
 mod lean_tool;
 mod links;
 mod manifest;
@@ -45,6 +46,10 @@ const RULES: &[(&str, Rule)] = &[
     ),
     ("every test target runs in some part", separate_tests::check),
     ("documents name what is there", documents::check),
+    (
+        "what stands behind each guarantee is about that very sentence",
+        guarantees::check,
+    ),
 ];
 
 pub(crate) fn run(report: &mut Report) {
