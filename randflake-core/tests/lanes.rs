@@ -131,6 +131,9 @@ fn a_lease_that_32_bits_cannot_count_is_refused() {
     );
     let [mut lane, _, _, _] = Lane::split(lease, &clock, &key).unwrap();
     assert_eq!(lane.generate(), Err(GenerateError::ClockUnknown));
+    let longer = Lease::new(Randflake, 1, 0, 65_537).unwrap();
+    assert_eq!(lane.extend(longer), Err(ExtendError::ClockUnknown));
+    assert_eq!(lane.lease(), lease, "nothing has changed");
 }
 
 #[test]

@@ -325,6 +325,10 @@ fn of_clocks_and_horizons() {
             "the flash shows other bits than were written",
         ),
         (
+            FlashHorizonError::OutOfRange,
+            "past the last horizon that can be stored: at most 4294967292 is allowed",
+        ),
+        (
             FlashHorizonError::TooSmall,
             "the flash has fewer than three pages",
         ),

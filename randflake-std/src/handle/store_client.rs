@@ -172,3 +172,90 @@ impl StoreClient {
         let _ends_by_itself = self.release(&unused);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use randflake_core::{Layout, ManualClock, Mastodon};
+
+    use super::*;
+    use crate::clock::ExactSystemClock;
+    use crate::rules::{Committed, Removal, Write};
+    use crate::store::engines::MemoryStore;
+    use crate::store::{Ask, Engine, Profile, Reading};
+    use crate::vocabulary::{EngineError, Namespace};
+
+    const TTL: Duration = Duration::from_secs(60);
+
+    fn client(store: impl Into<LeaseStore>) -> StoreClient {
+        StoreClient::new(store.into(), "test".to_owned(), TTL)
+    }
+
+    /// An engine that has become another one.
+    #[derive(Debug)]
+    struct Refusing;
+
+    fn refused<T>() -> Result<T, EngineError> {
+        Err(EngineError::unusable("it is a replica"))
+    }
+
+    impl Engine for Refusing {
+        fn profile(&self) -> Profile {
+            Profile::at("a replica")
+        }
+
+        fn read(&mut self, _: &Ask<'_>) -> Result<Reading, EngineError> {
+            refused()
+        }
+
+        fn write(&mut self, _: &Write) -> Result<Committed, EngineError> {
+            refused()
+        }
+
+        fn namespaces(
+            &mut self,
+            _: Option<&str>,
+        ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
+            refused()
+        }
+
+        fn remove(&mut self, _: &Removal<'_>) -> Result<(), EngineError> {
+            refused()
+        }
+    }
+
+    /// By this a handle renews early; the renewal then says whether its leases are lost.
+    #[test]
+    fn a_store_that_refuses_may_have_forgotten_and_one_that_is_away_has_not() {
+        let namespace = Namespace::new("test", Mastodon).unwrap();
+        let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+        let mut there = client(store.clone());
+        let (acquired, _) = there.acquire(NodeIds::Any(1)).unwrap();
+        assert!(!there.has_forgotten(&acquired.grants));
+        store.fail_next(1);
+        assert!(!there.has_forgotten(&acquired.grants));
+        let mut refusing = client(LeaseStore::from(store).wrapped(|_| Refusing));
+        assert!(refusing.has_forgotten(&acquired.grants));
+    }
+
+    #[test]
+    fn a_lease_of_a_clock_that_handles_cannot_follow_is_released() {
+        let clock = Arc::new(ManualClock::at_unix_ms(
+            u64::try_from(clock::END.as_millis()).unwrap(),
+        ));
+        let namespace = Namespace::new("test", Mastodon).unwrap();
+        let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
+        let told = client(store.clone())
+            .acquire(NodeIds::Any(1))
+            .unwrap_err()
+            .to_string();
+        let end = "2500-01-01T00:00:00Z";
+        let expected = format!("its clock shows {end}: times before {end} are allowed");
+        assert!(told.contains(&expected), "{told}");
+        let tick = Mastodon::SPEC.tick_at(clock::END).unwrap();
+        let leases = store.list().unwrap();
+        assert!(!leases.is_empty() && leases.iter().all(|record| record.grant.end <= tick));
+    }
+}

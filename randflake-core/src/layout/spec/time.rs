@@ -228,6 +228,19 @@ const fn sub_second_ms(unix: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Layout, Randflake, Snowflake};
+
+    #[test]
+    fn a_tick_that_has_begun_is_not_waited_for() {
+        for spec in [Randflake::SPEC, Snowflake::SPEC] {
+            let begins = spec.unix_ms(5);
+            let times = [begins - 1_250, begins, begins + 1_250].map(Duration::from_millis);
+            let left = times.map(|now| spec.ms_until(5, now));
+            assert_eq!(left, [1_250, 0, 0], "{spec:?}");
+            let passed = times.map(|now| spec.ms_since(5, now));
+            assert_eq!(passed, [0, 0, 1_250], "{spec:?}");
+        }
+    }
 
     #[test]
     fn seconds_are_multiplied_as_in_64_bits() {

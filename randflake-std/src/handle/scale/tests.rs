@@ -137,3 +137,17 @@ fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
     assert_eq!((keeper.held(), keeper.can_take(&scale)), (5, false));
     assert!(keeper.shared.phase.lock().shortage.is_some());
 }
+
+/// The lease that the store is not told of ends by itself: nothing is issued from it.
+#[test]
+fn a_surplus_is_given_back_although_the_store_fails() {
+    let namespace = Namespace::new("test", Few).unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let mut keeper = keeper::<Few>(store.clone(), Codec::new(Few, Plain), 8);
+    store.fail_next(1);
+    keeper.give_back(1);
+    assert_eq!(keeper.held(), 1);
+    assert_eq!(keeper.shared.slots.read().values().count(), 1);
+    let error = keeper.shared.phase.lock().last_error.clone();
+    assert!(matches!(error.as_deref(), Some(StoreError::Unavailable(_))));
+}

@@ -67,6 +67,17 @@ fn a_lost_lease_is_replaced() {
     }
 }
 
+/// Whoever chose it derives something from it.
+#[test]
+fn a_chosen_node_id_that_is_lost_is_acquired_again() {
+    let store = store();
+    let handle = builder(&store).choose([5]).build().unwrap();
+    let mut ids = HashSet::from([handle.generate_wait(PATIENCE).unwrap()]);
+    replaced(&store, &handle, || ());
+    assert_eq!(node_id(&handle), 5);
+    assert!(ids.insert(handle.generate_wait(PATIENCE).unwrap()));
+}
+
 #[test]
 fn without_the_store_nothing_is_issued_after_the_end_and_service_resumes_by_itself() {
     let store = store();
