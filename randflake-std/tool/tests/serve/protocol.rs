@@ -73,6 +73,10 @@ const ANSWERED: &[(&[&str], &str)] = &[
         "-ERR wrong number of arguments for 'incr' command",
     ),
     (
+        &["PING", "a", "b"],
+        "-ERR wrong number of arguments for 'ping' command",
+    ),
+    (
         &["INCRBY", "default", "2"],
         "-ERR ids do not follow each other: INCRBY takes 1 only; for more ids use ID.NEXT namespace COUNT n",
     ),

@@ -22,9 +22,13 @@ const REDIS_VERSION: &str = "7.0.0";
 const LINE: usize = 128;
 
 pub(super) fn ping(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
-    match words.get(1) {
-        None => session.out.simple("PONG"),
-        Some(text) => session.out.bulk(text),
+    match (words.get(1), words.len()) {
+        (None, _) => session.out.simple("PONG"),
+        (Some(text), 2) => session.out.bulk(text),
+        _ => {
+            let message = "wrong number of arguments for 'ping' command";
+            return Err(Refusal::invalid(message));
+        }
     }
     Ok(())
 }
