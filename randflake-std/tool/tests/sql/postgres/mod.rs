@@ -6,6 +6,7 @@ mod guide;
 mod ranges;
 mod rights;
 mod secrecy;
+mod uuids;
 
 use std::path::Path;
 use std::process::Command;
