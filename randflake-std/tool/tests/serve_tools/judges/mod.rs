@@ -10,7 +10,10 @@ mod abuse;
 mod dieharder;
 mod nist;
 mod redis_py;
+mod redis_tcl;
 mod stream;
+
+use std::net::TcpListener;
 
 /// Lines of a list: a kind, a name and the reason, with two spaces or more between.
 fn list(text: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
@@ -24,6 +27,12 @@ fn list(text: &'static str) -> impl Iterator<Item = [&'static str; 3]> {
                 .unwrap_or_else(|| panic!("{line:?} has no reason"))
         })
     })
+}
+
+/// For the server's RESP: a suite must know it before the server says it.
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.local_addr().unwrap().port()
 }
 
 /// A number that a variable says.

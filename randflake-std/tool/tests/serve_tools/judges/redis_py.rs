@@ -1,11 +1,10 @@
 //! redis-py's own tests, of its package of `PyPI`, with the server in place of Redis. What they ask for that is not here is left
 //! out by a list of reasons; a failure of any other kind fails this.
 
-use std::net::TcpListener;
 use std::process::Command;
 use std::{fs, path::Path};
 
-use super::list;
+use super::{free_port, list};
 use crate::server::Server;
 use crate::told;
 
@@ -17,12 +16,7 @@ const LEAST: usize = 700;
 #[test]
 fn its_tests_pass_where_they_apply() {
     assert!(list(LEFT_OUT).count() > 20);
-    // A port of its own: the suite must know it before the server says it.
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let port = free_port();
     let server = Server::start_with(&["--resp", &format!("127.0.0.1:{port}")]);
     let suite = told("RANDFLAKE_REDIS_PY");
     let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve_tools/judges");
