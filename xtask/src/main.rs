@@ -42,6 +42,7 @@ mod msrv;
 mod mutants;
 mod neighbours;
 mod no_std;
+mod npm;
 mod output;
 mod power_cuts;
 mod proof;

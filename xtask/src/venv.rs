@@ -9,7 +9,8 @@ use crate::scratch::Scratch;
 use crate::tools::PYTHON;
 
 /// The published Python package to compare with.
-pub(crate) const RANDFLAKE: &str = "randflake==2.1.0";
+pub(crate) const RANDFLAKE: &str = "randflake==2.1.0 \
+--hash=sha256:7a4f280cee3984f2ec6da7ed3eb17dbccff916481a5f8b850a99d2d4ae89a08c";
 
 /// Decodes ids as `docs/data.md` does, and compares millions of numbers in the proof.
 pub(crate) const NUMPY: &str = "numpy==2.4.6";

@@ -1,6 +1,5 @@
 //! `serve`: the server of the command line tool, with clients of Debian, `PyPI` and npm, which are installed for the run.
 
-pub(crate) mod npm;
 pub(crate) mod page;
 
 use std::process::Command;
@@ -11,10 +10,10 @@ use crate::scratch::Scratch;
 use crate::setup::Need;
 use crate::tools::{NODE, NPM, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK};
 use crate::venv::{RANDFLAKE, Venv};
-use crate::{bench, chaos};
+use crate::{bench, chaos, npm};
 
-const REDIS_PY: &str = "redis==8.1.0";
-const IOREDIS: &str = "ioredis@5.11.1";
+const REDIS_PY: &str =
+    "redis==8.1.0 --hash=sha256:a4fe1aac3d3b3cc791d4b3d5931c5a956045dc951ee74d1c913ee3ac4d2ee9fb";
 
 pub(crate) fn needs() -> Vec<Need> {
     let tools: [&'static Tool; 7] = [
@@ -65,7 +64,7 @@ pub(crate) fn run(report: &mut Report) {
     }
     let what = "the server's test ioredis";
     match report.tool(&NODE, what) {
-        Some(node) if npm::install(report, scratch.path(), what, &[IOREDIS]) => {
+        Some(node) if npm::install(report, scratch.path(), what, &npm::SERVE) => {
             tests.env("RANDFLAKE_NODE", node);
             tests.env("RANDFLAKE_SERVE_NODE_MODULES", scratch.path());
         }

@@ -3,15 +3,15 @@
 
 use std::path::Path;
 
-use super::npm;
 use crate::matrix::separate_test;
+use crate::npm;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{CHROMIUM, NODE, NPM, PYTHON};
 use crate::venv::Venv;
 
-const LIBRARIES: [&str; 2] = ["playwright-core@1.65.1", "axe-core@4.14.1"];
-const SCHEMATHESIS: &str = "schemathesis==4.32.5";
+/// All with their hashes, so `pip` brings nothing that is not named there.
+const SCHEMATHESIS: &str = include_str!("schemathesis.txt");
 
 pub(crate) fn needs() -> Vec<Need> {
     vec![
@@ -25,7 +25,7 @@ pub(crate) fn needs() -> Vec<Need> {
 /// In a folder that does not exist yet.
 pub(super) fn run(report: &mut Report, folder: &Path) {
     let what = "the operators' page";
-    let has_modules = npm::install(report, folder, what, &LIBRARIES);
+    let has_modules = npm::install(report, folder, what, &npm::PAGE);
     let requests = "the HTTP interface under generated requests";
     let venv = Venv::with(report, "schemathesis", requests, &[SCHEMATHESIS]);
     let tools = [&NODE, &CHROMIUM].map(|tool| report.tool(tool, what));

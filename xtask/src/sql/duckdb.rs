@@ -6,7 +6,8 @@ use crate::setup::Need;
 use crate::tools::PYTHON;
 use crate::venv::Venv;
 
-const DUCKDB: &str = "duckdb==2.0.0";
+/// For each version of Python on Linux and macOS.
+const DUCKDB: &str = include_str!("duckdb.txt");
 
 pub(super) fn needs() -> Vec<Need> {
     vec![Need::Tool(&PYTHON)]
