@@ -10,6 +10,7 @@ import numpy
 import agree_others
 import operations
 import rules
+import upgrade_rules
 from logic import And, Max, Not, Or, ceil
 
 TRUTHS = {
@@ -18,6 +19,7 @@ TRUTHS = {
 }
 NAMESPACE = [
     "origin", "writes", "quarantine", "since", "cause", "dropped", "fingerprint", "max_ttl_ms", "seal", "holder_version",
+    "record_version",
 ]
 NODE = ["start", "end", "fencing", "serial", "nonce", "held", "contested", "knows"]
 CHUNK = 30_000
@@ -60,6 +62,9 @@ def predictions(rows):
         "override_quarantine": operations.override_quarantine(view, caller),
         "drop_namespace": operations.drop_namespace(view, caller),
         "outlast": operations.outlast(view, every.latest_end),
+        "announce": operations.announce(view, caller),
+        "withdraw": operations.withdraw(view, caller),
+        "raise": operations.raise_version(view, caller, every.announced),
     }
     view.has_nodes = node.there | other.there
     nodes = [(node, tries[0], caller.seen.end), (other, tries[1], 0)]
@@ -180,6 +185,19 @@ def changed_rules():
     def never(state, now, view, seen):
         return now < 0
 
+    def to_the_first(holder, written, knows):
+        return SimpleNamespace(holder=1, written=written)
+
+    def only_written(holder, written, knows):
+        return SimpleNamespace(holder=holder, written=Max(written, knows))
+
+    def lower(holder, written, knows):
+        return SimpleNamespace(holder=knows, written=written)
+
+    def gone_alone(there, writes, announced_writes):
+        return Not(there)
+
+    upgrades = {"announced": lower, "withdrawn": to_the_first, "raised": only_written, "is_overtaken": gone_alone}
     changes = {
         "quarantine_ticks": rounded_once,
         "is_free": one_tick_late,
@@ -192,7 +210,9 @@ def changed_rules():
         "contradicts": by_writes_alone,
         "has_followed": never,
     }
-    return {(rules, name): changed for name, changed in changes.items()} | agree_others.changed_rules()
+    found = {(rules, name): changed for name, changed in changes.items()}
+    found |= {(upgrade_rules, name): changed for name, changed in upgrades.items()}
+    return found | agree_others.changed_rules()
 
 
 def unnoticed(rows):

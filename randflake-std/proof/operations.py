@@ -7,10 +7,11 @@ from functools import reduce
 from types import SimpleNamespace
 
 import rules
+import upgrade_rules
 from logic import And, If, Max, Not, Or, but, choose
 from rules import (
-    ASKED, CONTESTED, DROP, DROPPED, EXHAUSTED, EXPIRED, FORGOTTEN, INVALID, LOST, NEW, NONE, NOT_NEW, OK, QUARANTINED,
-    RELEASED, SKEW, UNUSABLE,
+    ASKED, CONTESTED, DROP, DROPPED, EXHAUSTED, EXPIRED, FORGOTTEN, INVALID, LOST, NEW, NONE, NOT_NEW, OK, OVERTAKEN,
+    QUARANTINED, RELEASED, SKEW, UNUSABLE,
 )
 
 
@@ -228,6 +229,33 @@ def drop_namespace(view, caller):
     state = rules.quarantined(state, now, longest, view, caller.seen, DROP)
     state = but(state, since=now, dropped=True)
     return without_node(code, state, And(Not(is_done), refusal == OK), view)
+
+
+def announce(view, caller):
+    return with_versions(view, caller, upgrade_rules.announced)
+
+
+def withdraw(view, caller):
+    return with_versions(view, caller, upgrade_rules.withdrawn)
+
+
+def raise_version(view, caller, announced):
+    """Of what was announced, if anything was."""
+    namespace = view.namespace
+    overtaken = And(announced != NONE, upgrade_rules.is_overtaken(namespace.there, namespace.writes, announced))
+    it = with_versions(view, caller, upgrade_rules.raised)
+    return without_node(If(overtaken, OVERTAKEN, it.code), it.namespace, And(it.namespace_written, Not(overtaken)), view)
+
+
+def with_versions(view, caller, rule):
+    refusal, _, _, state = existing(view, caller)
+    code = If(view.namespace.there, refusal, INVALID)
+    versions = rule(state.holder_version, state.record_version, caller.knows)
+    differs = Or(versions.holder != state.holder_version, versions.written != state.record_version)
+    state = but(
+        state, holder_version=versions.holder, record_version=versions.written, changed=Or(state.changed, differs)
+    )
+    return without_node(code, state, And(code == OK, state.changed), view)
 
 
 def outlast(view, latest_end):

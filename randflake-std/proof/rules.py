@@ -14,7 +14,7 @@ LEAP_MS = 1_000
 DRIFT_PART = 2_000
 
 # Answers: 0, or the kind of a refusal or a loss.
-OK, SKEW, TERMS, DROPPED, UNUSABLE, INVALID, QUARANTINED, EXHAUSTED, NOT_NEW = range(9)
+OK, SKEW, TERMS, DROPPED, UNUSABLE, INVALID, QUARANTINED, EXHAUSTED, NOT_NEW, OVERTAKEN = range(10)
 RELEASED, CONTESTED, FORGOTTEN, EXPIRED, NONE = 10, 11, 12, 13, -1
 # Causes of a quarantine.
 NEW, LOST, ASKED, DROP = range(4)
@@ -203,6 +203,7 @@ def state_of(view, caller, is_holder):
         max_ttl_ms=named_ttl(caller.max_ttl_ms, tick),
         seal=caller.seal,
         holder_version=If(mark, record.holder_version, 1),
+        record_version=If(mark, record.record_version, 1),
         dropped=False,
         changed=True,
     )

@@ -7,6 +7,7 @@ ever replaced by one; and an upgrade that is not forced ends no lease of an olde
 
 import z3
 
+import upgrade_rules
 from system import System, rest, same
 
 OLD, NEW = 1, 2
@@ -89,9 +90,15 @@ def ends(before, after, local):
     yield rest(before, after, "node")
 
 
+def has(then, rule, namespace):
+    """Whether it has the versions that a rule of a newer program gives."""
+    versions = rule(namespace.holder, namespace.written, NEW)
+    return z3.And(then.holder == versions.holder, then.written == versions.written)
+
+
 def announces(before, after, local):
     namespace, then, upgrade = before.namespace, after.namespace, after.upgrade
-    yield z3.And(then.holder == NEW, then.writes == namespace.writes + 1, then.written == namespace.written)
+    yield z3.And(has(then, upgrade_rules.announced, namespace), then.writes == namespace.writes + 1)
     yield z3.And(upgrade.announced, upgrade.writes == then.writes, z3.Not(upgrade.has_looked))
     yield rest(before, after, "namespace", "upgrade")
 
@@ -104,15 +111,16 @@ def looks(before, after, local):
 def withdraws(before, after, local):
     """Also another upgrade, or one that was interrupted."""
     namespace, then = before.namespace, after.namespace
-    yield z3.And(then.holder == namespace.written, then.writes == namespace.writes + 1, then.written == namespace.written)
+    yield z3.And(has(then, upgrade_rules.withdrawn, namespace), then.writes == namespace.writes + 1)
     yield rest(before, after, "namespace")
 
 
 def raises(compares=True):
     def step(before, after, local):
         namespace, then, upgrade, node = before.namespace, after.namespace, before.upgrade, before.node
-        yield z3.And(upgrade.announced, upgrade.has_looked, upgrade.writes == namespace.writes if compares else True)
-        yield z3.And(then.written == NEW, then.holder == NEW, then.writes == namespace.writes + 1)
+        overtaken = upgrade_rules.is_overtaken(z3.BoolVal(True), namespace.writes, upgrade.writes)
+        yield z3.And(upgrade.announced, upgrade.has_looked, z3.Not(overtaken) if compares else True)
+        yield z3.And(has(then, upgrade_rules.raised, namespace), then.writes == namespace.writes + 1)
         is_ended = z3.And(node.leased, node.knows < NEW)
         yield z3.And(after.ghost.ended == z3.Or(before.ghost.ended, is_ended), same(before.ghost, after.ghost, "replaced"))
         yield rest(before, after, "namespace", "ghost")
@@ -123,7 +131,7 @@ def raises(compares=True):
 def is_forced(before, after, local):
     """An operator raises it although older holders are there."""
     namespace, then = before.namespace, after.namespace
-    yield z3.And(then.written == NEW, then.holder == NEW, then.writes == namespace.writes + 1, rest(before, after, "namespace"))
+    yield z3.And(has(then, upgrade_rules.raised, namespace), then.writes == namespace.writes + 1, rest(before, after, "namespace"))
 
 
 def system(**changed):

@@ -7,7 +7,7 @@ use randflake_std::rules::{
 
 use crate::inputs::{Inputs, NODE_ID, number, token};
 
-const OPERATIONS: [&str; 10] = [
+const OPERATIONS: [&str; 13] = [
     "acquire",
     "renew",
     "release",
@@ -18,8 +18,11 @@ const OPERATIONS: [&str; 10] = [
     "override_quarantine",
     "drop_namespace",
     "outlast",
+    "announce",
+    "withdraw",
+    "raise",
 ];
-pub(crate) const COLUMNS: [&str; 21] = [
+pub(crate) const COLUMNS: [&str; 22] = [
     "code",
     "namespace_written",
     "origin",
@@ -32,6 +35,7 @@ pub(crate) const COLUMNS: [&str; 21] = [
     "max_ttl_ms",
     "seal",
     "holder_version",
+    "record_version",
     "node_written",
     "start",
     "end",
@@ -92,6 +96,13 @@ pub(crate) fn of(inputs: &Inputs) -> Vec<i64> {
         row(rules::override_quarantine(&view, &caller)),
         row(rules::drop_namespace(&view, &caller)),
         row(rules::outlast(&view, latest_end)),
+        row(rules::announce(&view, &caller)),
+        row(rules::withdraw(&view, &caller)),
+        raised(rules::raise(
+            &view,
+            &caller,
+            u64::try_from(inputs.announced).ok(),
+        )),
     ]
     .concat()
 }
@@ -101,6 +112,16 @@ fn row<T>(decision: Decision<T>) -> Vec<i64> {
         decision.answer.map_or_else(|error| refusal(&error), |_| 0),
         &decision.change,
     )
+}
+
+/// Of a version that is raised, or is not because the announcement was overtaken.
+fn raised(decision: Decision<bool>) -> Vec<i64> {
+    let code = match decision.answer {
+        Ok(true) => 0,
+        Ok(false) => 9,
+        Err(error) => refusal(&error),
+    };
+    values(code, &decision.change)
 }
 
 /// Of a renewal or a release: the one lease's loss, if it has one.
@@ -141,7 +162,7 @@ pub(crate) fn refusal(error: &StoreError) -> i64 {
 
 fn values(code: i64, change: &Change) -> Vec<i64> {
     let mut row = vec![code];
-    row.extend(change.namespace_after.as_ref().map_or([0; 11], namespace));
+    row.extend(change.namespace_after.as_ref().map_or([0; 12], namespace));
     assert!(change.nodes.len() <= 1);
     row.extend(
         change
@@ -152,7 +173,7 @@ fn values(code: i64, change: &Change) -> Vec<i64> {
     row
 }
 
-pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 11] {
+pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 12] {
     let reason = record.reason;
     let causes = 0..4;
     let cause = causes
@@ -175,6 +196,7 @@ pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 11] {
             Some(KeyCheck::Key(_)) => 2,
         },
         record.versions.holder.into(),
+        record.versions.written.into(),
     ]
 }
 

@@ -40,6 +40,7 @@ columns! {
     has_window least most knows asked_ttl_ms seal fresh_origin fresh_nonce
     namespace_there namespace_dropped namespace_tick_ms namespace_origin namespace_writes namespace_quarantine
     namespace_since namespace_cause namespace_fingerprint namespace_max_ttl_ms namespace_seal namespace_holder_version
+    namespace_record_version announced
     seen_there seen_dropped seen_tick_ms seen_origin seen_writes seen_quarantine seen_since seen_at_ms
     seen_has_leased seen_end seen_is_proxy
     node_there node_start node_end node_fencing node_serial node_token node_nonce node_held node_contested node_knows
@@ -98,6 +99,7 @@ impl Inputs {
         let end = start + random.i64(0..4) + spans[random.usize(..2)];
         let fencing = start + few(random);
         let seal = few(random);
+        let namespace_record_version = 1 + i64::from(random.u8(..20) == 0);
         let window_ms = [0, 1, 10_000][random.usize(..3)];
         Self {
             tick_ms,
@@ -134,7 +136,9 @@ impl Inputs {
             } else {
                 seal
             },
-            namespace_holder_version: 1 + i64::from(random.u8(..10) == 0),
+            namespace_holder_version: namespace_record_version + i64::from(random.u8(..10) == 0),
+            namespace_record_version,
+            announced: random.i64(-1..3),
             seen_there: chance(random, 60),
             seen_dropped: chance(random, 20),
             seen_tick_ms: if is_usual { tick_ms } else { other_tick },
@@ -220,7 +224,7 @@ impl Inputs {
             },
             namespace: (self.namespace_there == 1).then(|| NamespaceRecord {
                 versions: Versions {
-                    written: 1,
+                    written: small(self.namespace_record_version),
                     holder: small(self.namespace_holder_version),
                 },
                 terms: Terms {
