@@ -5,9 +5,9 @@ use core::ops::Range;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{
-    Arm, Attribute, BinOp, Block, Expr, ExprBinary, ExprIf, ExprMethodCall, ExprStruct, ExprUnary,
-    ExprWhile, ImplItemFn, ItemFn, ItemImpl, ItemMod, ReturnType, Signature, Stmt, TraitItemFn,
-    Type, UnOp,
+    Arm, Attribute, BinOp, Block, Expr, ExprBinary, ExprCall, ExprIf, ExprMethodCall, ExprStruct,
+    ExprUnary, ExprWhile, ImplItemFn, ItemFn, ItemImpl, ItemMod, ReturnType, Signature, Stmt,
+    TraitItemFn, Type, UnOp,
 };
 
 /// One change of one source.
@@ -292,12 +292,22 @@ fn has_let(expression: &Expr) -> bool {
 /// Whether something is done that can be left undone.
 fn is_deed(expression: &Expr) -> bool {
     match expression {
-        Expr::MethodCall(_) | Expr::Call(_) | Expr::Assign(_) => true,
+        Expr::Call(call) => !is_early_drop(call),
+        Expr::MethodCall(_) | Expr::Assign(_) => true,
         Expr::Binary(binary) => is_assignment(&binary.op),
         Expr::Await(inner) => is_deed(&inner.base),
         Expr::Try(inner) => is_deed(&inner.expr),
         _ => false,
     }
+}
+
+/// `drop(a)`: it would be dropped anyway, and often has to be where it is, for what comes next to compile.
+fn is_early_drop(call: &ExprCall) -> bool {
+    let is_path = |expression: &Expr, name: Option<&str>| match expression {
+        Expr::Path(path) => name.is_none_or(|name| path.path.is_ident(name)),
+        _ => false,
+    };
+    is_path(&call.func, Some("drop")) && call.args.iter().all(|of| is_path(of, None))
 }
 
 const fn is_assignment(operator: &BinOp) -> bool {
@@ -435,6 +445,7 @@ mod tests {
             "#[cfg(test)] mod tests { fn f() { g(); } }",
             "#[cfg(target_arch = \"arm\")] fn f() { g(); }",
             "impl Debug for A { fn fmt(&self) { g(); } }",
+            "fn f<T>(a: A) -> T { drop(a); }",
             "fn f<T>(_: [u8; 1 + 2]) -> T { if let Some(a) = b && let c = d { a } else { m!(1 + 1) } }",
         ] {
             assert_eq!(found(source), [""; 0], "{source}");
