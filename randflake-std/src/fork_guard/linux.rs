@@ -20,10 +20,13 @@ pub(crate) struct ForkGuard {
 
 impl ForkGuard {
     pub(crate) fn new() -> Self {
+        Self::of(wiped_page::shared())
+    }
+
+    fn of(page: &'static AtomicU32) -> Self {
         // A child inherits its ancestors' count, so its own number differs from all of theirs.
         static GENERATIONS: AtomicU32 = AtomicU32::new(0);
 
-        let page = wiped_page::shared();
         if core::ptr::eq(page, &raw const NO_PAGE) {
             return Self {
                 page,
@@ -114,5 +117,31 @@ mod wiped_page {
         // SAFETY: the mapping is aligned to a page, zeroed, readable and writable, never unmapped,
         // and nothing but atomic operations ever reaches it.
         Some(unsafe { AtomicU32::from_ptr(page.cast()) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_guards_have_one_page() {
+        let (first, second) = (ForkGuard::new(), ForkGuard::new());
+        assert!(core::ptr::eq(first.page, second.page));
+        assert!(first.is_cheap() && first.is_surely_parent() && !first.is_in_child());
+    }
+
+    #[test]
+    fn where_there_is_no_page_only_the_process_id_tells() {
+        let guard = ForkGuard::of(&NO_PAGE);
+        assert!(!guard.is_cheap() && !guard.is_surely_parent() && !guard.is_in_child());
+        let process_id = Some(std::process::id() + 1);
+        assert!(
+            ForkGuard {
+                process_id,
+                ..guard
+            }
+            .is_in_child()
+        );
     }
 }

@@ -84,3 +84,37 @@ impl ThreadBlock {
         all - mem::replace(&mut self.reported, all)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::sync::atomic::AtomicU64;
+
+    use randflake_core::internal::Held;
+    use randflake_core::{Codec, Layout, Lease, Randflake, Sequencer, Sparx64};
+
+    use super::*;
+
+    const TICK: u64 = 100;
+
+    #[test]
+    fn memory_is_allocated_with_the_second_id_of_a_tick_and_each_id_is_reported_once() {
+        let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
+        let lease = Lease::new(Randflake, 42, TICK, TICK + 1).unwrap();
+        let sequencer = Sequencer::<_, AtomicU64>::new(lease).unwrap();
+        let held = Held::<AtomicU64>::new();
+        let now_ns = Randflake::SPEC.unix_ms(TICK) * 1_000_000;
+        let blocks = ThreadBlocks::new();
+        let refill = || {
+            blocks.refill(TICK, |of_thread| {
+                let block = &mut of_thread.block;
+                block.refill(&sequencer, &held, &codec, now_ns).ok()?;
+                let (capacity, left) = (block.capacity(), block.left());
+                Some((capacity, left, of_thread.handed_out_since()))
+            })
+        };
+        assert_eq!(refill(), Some((0, 0, 1)));
+        assert_eq!(refill(), Some((LARGEST_BLOCK, 1, 1)));
+        assert!(blocks.take(now_ns, |_| true).is_some());
+        assert_eq!(refill(), Some((LARGEST_BLOCK, 3, 2)));
+    }
+}

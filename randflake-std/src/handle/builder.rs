@@ -335,7 +335,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         }
         let NodeIdCount { least, most } = self.node_ids;
         // A store refuses a fixed number by itself, by what is free; of a range it never sees the end.
-        if least != most && (least == 0 || least > most || u64::from(most) > namespace.node_ids()) {
+        let is_elastic = self.node_ids.is_elastic();
+        if least > most || is_elastic && (least == 0 || u64::from(most) > namespace.node_ids()) {
             return Err(BuildError::NodeIds {
                 least,
                 most,

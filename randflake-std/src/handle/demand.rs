@@ -52,3 +52,24 @@ impl Demand {
         self.can_take.store(can_take, Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_keeper_is_woken_by_the_first_refusal_and_if_it_can_take_more() {
+        let demand = Demand::new();
+        assert!(demand.can_take() && !demand.has_run_out() && !demand.is_urgent());
+        assert!(demand.ran_out());
+        assert!(demand.has_run_out() && demand.is_urgent());
+        assert!(!demand.ran_out(), "it knows");
+        demand.clear();
+        assert!(!demand.has_run_out() && !demand.is_urgent());
+        demand.set_can_take(false);
+        assert!(!demand.ran_out());
+        assert!(demand.has_run_out() && !demand.can_take() && !demand.is_urgent());
+        demand.set_can_take(true);
+        assert!(demand.is_urgent());
+    }
+}

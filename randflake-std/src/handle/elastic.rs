@@ -267,6 +267,38 @@ mod tests {
         assert_eq!(rule.step(crowded(64), now + QUIET * 6), Step::Keep);
     }
 
+    /// What was seen with fewer or more node ids says nothing of those that are there now.
+    #[test]
+    fn every_change_begins_the_quiet_time_anew() {
+        let (mut rule, now) = rule(1..=64);
+        assert_eq!(rule.step(used(2, 0), now), Step::Keep);
+        assert_eq!(
+            rule.step(used(2, 1_999), now + QUIET * 3 / 4),
+            Step::Take(2)
+        );
+        assert_eq!(rule.step(used(4, 0), now + QUIET), Step::Keep);
+        let crowded = Sample {
+            is_crowded: true,
+            ..used(4, 0)
+        };
+        let (mut rule, now) = self::rule(1..=4);
+        assert_eq!(rule.step(crowded, now), Step::Keep);
+        assert_eq!(rule.step(crowded, now + QUIET), Step::Yield(1));
+        assert_eq!(rule.step(used(3, 0), now + QUIET), Step::Keep);
+    }
+
+    /// It hides how many would have issued in a longer one.
+    #[test]
+    fn an_exhausted_tick_keeps_also_those_that_have_not_issued() {
+        let (mut rule, now) = rule(1..=4);
+        let one_active = Sample {
+            active: 1,
+            ..ran_out(4)
+        };
+        assert_eq!(rule.step(one_active, now), Step::Keep);
+        assert_eq!(rule.step(one_active, now + QUIET), Step::Keep);
+    }
+
     #[test]
     fn a_share_is_left_to_others() {
         let most = |range: RangeInclusive<u32>, node_ids| {

@@ -89,7 +89,7 @@ impl PerThread {
         LAST_OWNER.get() == self.number || find(self.number).is_some()
     }
 
-    /// Inserts a value for this thread if it has none; does nothing while the thread ends, or in a signal handler
+    /// Inserts the value of this thread, which has none; does nothing while the thread ends, or in a signal handler
     /// that interrupts this function.
     #[cold]
     pub(super) fn insert(&self, value: ThreadBlock) {

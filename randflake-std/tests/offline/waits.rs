@@ -164,6 +164,29 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
 }
 
 #[test]
+fn each_reason_for_a_wait_is_told_once() {
+    let store = MemoryStore::with_system_clock(namespace());
+    let holders = builder(store.clone()).node_ids(2).build().unwrap();
+    let (tell, told) = mpsc::channel();
+    store.fail_next(1);
+    // With pauses of 0.1 s, 0.2 s and so on.
+    let waiting = builder(store.clone())
+        .wait(SHORT * 3)
+        .on_wait(move |error, _| tell.send(error.kind()).unwrap());
+    let refused = waiting.build().unwrap_err();
+    assert!(matches!(refused, BuildError::Waited { .. }), "{refused}");
+    let reasons = [StoreErrorKind::Unavailable, StoreErrorKind::Exhausted];
+    assert_eq!(told.iter().collect::<Vec<_>>(), reasons);
+
+    // Three tries are no wait.
+    store.fail_next(3);
+    let impatient = builder(store).on_wait(|_, _| panic!("it does not wait"));
+    let refused = impatient.build().unwrap_err();
+    assert!(matches!(refused, BuildError::Store(_)), "{refused}");
+    holders.close().unwrap();
+}
+
+#[test]
 fn what_waiting_does_not_help_is_refused_at_once() {
     let files = Files::new();
     builder(files.store()).build().unwrap();

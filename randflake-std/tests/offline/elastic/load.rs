@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 
-use randflake_core::{Layout, LayoutFields, LayoutSpec, Plain};
+use randflake_core::Plain;
 use randflake_std::lease::{MemoryStore, Namespace, Record};
 use randflake_std::{BuildError, Builder, ExactSystemClock, GenerateError, Id, Snowflake};
 
 use crate::elastic::{
-    Few, LONG_TTL, PATIENCE, PER_TICK, Server, TTL, assert_distinct, builder, burst, held,
-    is_ready, memory, node_ids, pause, trickle, until,
+    LONG_TTL, PATIENCE, PER_TICK, Server, TTL, assert_distinct, builder, burst, held, is_ready,
+    memory, node_ids, pause, trickle, until,
 };
+use crate::layouts::{SLOW_TTL, Slow};
 
 pub(crate) fn burst_and_quiet(open: &Server) {
     let ids = builder(open(), 1..=6).build().unwrap();
@@ -96,28 +97,21 @@ fn a_burst_borrows_within_the_tolerance_while_more_are_taken() {
     assert_distinct(issued);
 }
 
-/// A minute is a tick.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Minutes;
-
-impl Layout for Minutes {
-    type Permutation = Plain;
-    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
-        tick_ms: 60_000,
-        ..Few::SPEC.fields()
-    });
-}
-
+/// A tick of 40 years has four ids of each node id.
 #[test]
 fn a_wait_that_is_shorter_than_the_rest_of_the_tick_ends_with_another_node_id() {
-    let namespace = Namespace::new("test", Minutes).unwrap();
-    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let builder = Builder::new(Minutes, Plain, store).ttl(Duration::from_secs(180));
+    let namespace = Namespace::new("test", Slow).unwrap();
+    let store = MemoryStore::new(namespace.with_max_ttl(SLOW_TTL), Arc::new(ExactSystemClock));
+    let builder = Builder::new(Slow, Plain, store).ttl(SLOW_TTL);
     let ids = builder.node_ids(1..=8).build().unwrap();
-    let limit = Duration::from_secs(20);
-    let issued: Vec<_> = (0..PER_TICK * 6)
-        .map(|_| ids.generate_wait(limit).unwrap())
+    let mut issued: Vec<_> = (0..4 * 4)
+        .map(|_| ids.generate_wait(PATIENCE).unwrap())
         .collect();
+    let mut buffer = [Id::from_u64(0); 4];
+    while issued.len() < 4 * 8 {
+        let count = ids.fill_wait(&mut buffer, PATIENCE).unwrap();
+        issued.extend_from_slice(&buffer[..count]);
+    }
     assert_distinct(issued);
 }
 

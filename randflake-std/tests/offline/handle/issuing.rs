@@ -2,14 +2,16 @@
 
 use core::time::Duration;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
 use randflake_core::{Clock, Plain};
+use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::{Builder, ExactSystemClock, GenerateError, Handle, Id, Snowflake};
 
 use super::{LONG_TTL, PATIENCE, SECOND, builder, node_id, store, store_for};
-use crate::layouts::Narrow;
+use crate::layouts::{Narrow, SLOW_TTL, Slow};
 
 #[test]
 fn a_handle_is_shared_by_threads_and_no_id_repeats() {
@@ -111,4 +113,21 @@ fn classic_layouts_get_leases_too() {
     // It is ahead by at most what an answer of the store took.
     let latest = after + (after - before);
     assert!((before..=latest).contains(&first));
+}
+
+/// The next tick is decades away.
+#[test]
+fn a_wait_that_cannot_help_ends_at_once() {
+    let namespace = Namespace::new("test", Slow).unwrap();
+    let store = MemoryStore::new(namespace.with_max_ttl(SLOW_TTL), Arc::new(ExactSystemClock));
+    let builder = Builder::new(Slow, Plain, store);
+    let handle = builder.ttl(SLOW_TTL).build().unwrap();
+    let mut buffer = [Id::from_u64(0); 5];
+    assert_eq!(handle.fill(&mut buffer), Ok(4));
+    let refused = [
+        handle.generate_wait(LONG_TTL).unwrap_err(),
+        handle.fill_wait(&mut buffer, LONG_TTL).unwrap_err(),
+    ];
+    let is_exhausted = |error| matches!(error, GenerateError::SequenceExhausted { .. });
+    assert!(refused.into_iter().all(is_exhausted), "{refused:?}");
 }

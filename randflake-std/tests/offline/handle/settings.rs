@@ -55,6 +55,19 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
 }
 
 #[test]
+fn a_namespace_has_one_secret() {
+    let store = store();
+    let ids = builder(&store).build().unwrap();
+    let refused = Handle::builder(&Secret::from_bytes([8; 16]), store).build();
+    let refused = refused.unwrap_err();
+    assert!(
+        matches!(refused, BuildError::Store(StoreError::Terms { .. })),
+        "{refused}"
+    );
+    ids.generate().unwrap();
+}
+
+#[test]
 fn nothing_shows_the_secret() {
     let handle = builder(&store()).build().unwrap();
     let shown = format!("{handle:?}");

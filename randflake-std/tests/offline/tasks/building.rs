@@ -3,8 +3,10 @@
 use core::future::Future;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::task::{Context, Poll, Waker};
+use core::time::Duration;
 use std::pin::pin;
 use std::sync::Arc;
+use std::thread;
 
 use randflake_std::BuildError;
 use randflake_std::lease::{self, StoreError, StoreErrorKind};
@@ -62,6 +64,35 @@ fn a_build_that_is_dropped_in_the_middle_gives_back_what_it_is_granted() {
         "a lease, granted and released",
         || matches!(&records(&store)[..], [record] if is_unused(record)),
     );
+}
+
+/// As at the end of `main`. The store answers after the runtime has begun to end.
+#[test]
+fn a_runtime_that_ends_waits_for_a_build_that_is_dropped() {
+    // Once, for a machine on which the store's thread is kept from running for a second now and then.
+    let has_waited = (0..5).any(|_| {
+        let (store, gate) = store();
+        gate.close();
+        let runtime = current_thread();
+        runtime.spawn(builder(store.clone()).build_async());
+        runtime.block_on(async {
+            while !gate.is_waited_for() {
+                tokio::task::yield_now().await;
+            }
+        });
+        let opening = Arc::clone(&gate);
+        let opening = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(100));
+            opening.open();
+        });
+        // It drops its tasks.
+        drop(runtime);
+        let has_waited = gate.is_open();
+        opening.join().unwrap();
+        eventually("the release", || records(&store).iter().all(is_unused));
+        has_waited
+    });
+    assert!(has_waited);
 }
 
 #[test]
