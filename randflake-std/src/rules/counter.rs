@@ -150,7 +150,8 @@ impl CounterCaller {
         // from before an operator resumed the counter looks the same, and is treated so.
         let is_rewound = is_replaced || (record.is_some() && !lost);
         // A second mark would say nothing new, and make the next write of others fail once.
-        let is_marked = !is_behind && record.is_some_and(|record| record.vouched.is_empty());
+        let is_marked = |record: &CounterRecord| record.vouched.is_empty() && !is_behind;
+        let is_marked = record.is_some_and(is_marked);
         let after = (!is_marked).then(|| {
             let origin = match record {
                 // Other processes learn of it by this, also when `next` has passed what they have seen.

@@ -107,8 +107,7 @@ impl Search {
     /// Keys of the next read; `None` if enough was found, or there is no more.
     pub(crate) fn next_keys(&self) -> Option<Vec<Keys>> {
         let left = self.width() - self.looked_at;
-        let is_done = self.reads > 0 && (self.missing() == 0 || self.is_full());
-        if is_done || left == 0 {
+        if self.missing() == 0 || self.is_full() || left == 0 {
             return None;
         }
         let mut keys: Vec<_> = self.next_nodes().map(Keys::Nodes).collect();
@@ -188,9 +187,8 @@ impl Search {
             for node_id in nodes {
                 let text = texts.get(&Key::Node(node_id));
                 // What is read is known better than by a hint.
-                if self.hinted.remove(&node_id) {
-                    self.free.remove(&node_id);
-                }
+                self.hinted.remove(&node_id);
+                self.free.remove(&node_id);
                 // One that is not understood is taken, and then refused by name.
                 match text.and_then(|text| NodeRecord::end_of(text)) {
                     Some(end) if end > self.now => self.ends.push(end),
@@ -249,11 +247,12 @@ impl Search {
         self.hints.changed(&is_gone, spare, nonce).collect()
     }
 
-    /// What is to be written after a search in vain, so that the next one is spared; hints to some node ids were wrong.
+    /// What is to be written after a search in vain, which has looked at all, so that the next one is spared; hints to some
+    /// node ids were wrong.
     pub(crate) fn full_hint(&self, doubted: &BTreeSet<u32>, nonce: u64) -> Vec<Entry> {
         // `free` leaves out known node ids: with some, it may be empty although not all are leased.
-        let is_all = self.looked_at == self.width() && self.known.is_empty();
-        let is_new = is_all && self.free.is_empty() && !self.is_small() && !self.is_full();
+        let is_all = self.known.is_empty() && self.free.is_empty();
+        let is_new = is_all && !self.is_small() && !self.is_full();
         // The first lease to end: until then nothing becomes free by itself.
         let until = self.ends.iter().min().filter(|_| is_new);
         until.map_or_else(Vec::new, |until| {
