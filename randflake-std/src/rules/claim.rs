@@ -110,4 +110,17 @@ mod tests {
         assert_eq!(read("x").unwrap_err(), "it is another program's");
         assert!(read("22:orders").unwrap_err().contains("newer"));
     }
+
+    #[test]
+    fn another_namespace_takes_a_claimed_secret_only_if_it_is_shared() {
+        let namespace = |name| Namespace::new(name, Randflake).unwrap();
+        let (orders, bills) = (namespace("orders"), namespace("bills"));
+        let claim = SecretClaim::of(&orders);
+        assert!(claim.check(&orders).is_ok());
+        assert!(claim.check(&bills.clone().with_shared_secret()).is_ok());
+        let refused = claim.check(&bills).unwrap_err();
+        assert!(
+            matches!(refused, StoreError::SecretTaken { namespace, .. } if namespace == "orders")
+        );
+    }
 }

@@ -188,8 +188,27 @@ mod tests {
         let moved = register(Some(&known(9)), Some("b"), None).unwrap();
         assert_eq!((&*moved.owner, moved.last_counter), ("b", 9));
         assert_eq!(register(Some(&known(9)), None, Some(3)).unwrap(), known(3));
-        assert!(register(None, None, Some(MAX_COUNTER + 1)).is_err());
-        assert!(register(None, Some("a\nb"), Some(0)).is_err());
+        for (counter, is_allowed) in [(MAX_COUNTER, true), (MAX_COUNTER + 1, false)] {
+            assert_eq!(register(None, None, Some(counter)).is_ok(), is_allowed);
+        }
+        let longest = "a".repeat(MAX_OWNER);
+        for (owner, is_allowed) in [
+            (&*longest, true),
+            (&format!("{longest}a"), false),
+            ("a\nb", false),
+        ] {
+            assert_eq!(register(None, Some(owner), Some(0)).is_ok(), is_allowed);
+        }
+    }
+
+    #[test]
+    fn a_device_is_made_once() {
+        let new = |record: Option<&Device>| decide(7, record, &DeviceRequest::New { owner: "a" });
+        assert_eq!(new(None).unwrap(), known(0));
+        assert!(matches!(
+            new(Some(&known(9))),
+            Err(DeviceError::Known { .. })
+        ));
     }
 
     #[test]

@@ -26,6 +26,8 @@ mod release;
 mod renew;
 pub(crate) mod search;
 mod store_time;
+#[cfg(test)]
+mod tests;
 mod text;
 mod upgrade;
 mod view;
