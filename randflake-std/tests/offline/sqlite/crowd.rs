@@ -9,7 +9,9 @@ use std::process::Child;
 use std::sync::Barrier;
 use std::thread;
 
+use randflake_std::ExactSystemClock;
 use randflake_std::lease::{Grant, SqliteStore, StoreError};
+use randflake_std::randflake_core::Clock as _;
 
 use super::{Place, TTL, acquire, namespace, processes};
 
@@ -133,6 +135,10 @@ fn a_process_that_is_stopped_in_an_operation_is_named_as_the_reason() {
     use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
     let place = Place::new();
+    // The child goes by this machine's clock, by which the lease must not have expired.
+    let unix_ms = ExactSystemClock.now().unwrap().as_millis();
+    let an_hour_ahead = u64::try_from(unix_ms).unwrap() + 3_600_000;
+    place.clock.set_unix_ms(an_hour_ahead);
     let mut store = place.open();
     let grant = acquire(&mut store).unwrap();
     let mut child = spawn(&place, 1_000_000);
