@@ -15,6 +15,7 @@ import limits
 import losses
 import memory
 import secret
+import shown
 import terms
 import threads
 import tickets
@@ -24,7 +25,7 @@ from system import prove
 
 def main(count, command):
     proved = []
-    for module in [memory, copies, grants, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade]:
+    for module in [memory, copies, grants, shown, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade]:
         flaws = module.flaws()
         for system in module.systems():
             proved.append(prove(system, flaws))

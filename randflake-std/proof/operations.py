@@ -144,9 +144,11 @@ def renew_several(view, caller, leases, ttl):
             node.there, Not(node.contested), code == CONTESTED, Or(runs, And(refusal == SKEW, Not(is_missed))),
             Not(is_mark), Not(another),
         )
-        renews = And(runs, code == OK, Not(rules.repeats(node, lease)))
+        # A repetition is written too, so that its answer survives a crash: the record stays as it was.
+        repeats = rules.repeats(node, lease)
+        renews = And(runs, code == OK)
         codes.append(code)
-        nodes.append(choose(renews, renewed, but(node, contested=True)))
+        nodes.append(choose(And(renews, repeats), node, choose(renews, renewed, but(node, contested=True))))
         is_written.append(Or(renews, marks))
     # In the place of the own namespace is another one: it waits as long as any lease that is known.
     until = Max(*[lease.end for _, lease in leases], seen.latest_end) * view.tick_ms

@@ -28,6 +28,9 @@ const MKFS: &str = "RANDFLAKE_MKFS_EXT4";
 /// `_IOR('X', 125, __u32)` and `EXT4_GOING_FLAGS_NOLOGFLUSH` of Linux's `include/uapi/linux/ext4.h`.
 const SHUTDOWN: libc::Ioctl = 0x8004_587d;
 const WITHOUT_FLUSH: u32 = 2;
+/// `FIFREEZE` and `FITHAW` of `include/uapi/linux/fs.h`, whose arguments mean nothing.
+const FREEZE: libc::Ioctl = 0xc004_5877;
+const THAW: libc::Ioctl = 0xc004_5878;
 /// A process that was killed may keep its files open for a moment.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -92,10 +95,28 @@ impl Disk {
         ioctl(&root, SHUTDOWN, &WITHOUT_FLUSH).unwrap();
     }
 
+    /// From now on every write waits. What was read before can still be read.
+    pub fn freeze(&self) -> FrozenDisk {
+        let root = File::open(self.path()).unwrap();
+        ioctl(&root, FREEZE, &0).unwrap();
+        FrozenDisk { root }
+    }
+
     /// Mounts what is left after a cut, once those who used it have ended.
     pub fn power_on(&self) {
         unmount_when_free(&self.path());
         self.mount();
+    }
+}
+
+/// A disk whose writes wait until this is dropped. Whoever waits for one cannot be killed before.
+pub struct FrozenDisk {
+    root: File,
+}
+
+impl Drop for FrozenDisk {
+    fn drop(&mut self) {
+        ioctl(&self.root, THAW, &0).unwrap();
     }
 }
 

@@ -24,8 +24,25 @@ pub struct Change {
 pub struct NodeChange {
     /// The record as it was read: it must still have this `fencing_token`, `serial`, `held` and `nonce`.
     pub before: Option<NodeRecord>,
-    /// New record of the node id.
+    /// New record of the node id. If it is the record as it was read, that one stays, and survives a crash once the change
+    /// is written.
     pub after: NodeRecord,
+}
+
+impl NodeChange {
+    /// The record stays as it was read. An answer that rests on it needs a write all the same: what was read may be
+    /// another client's write, whose log an engine shows before it is on the disk.
+    pub(super) fn confirmed(record: &NodeRecord) -> Self {
+        Self {
+            before: Some(record.clone()),
+            after: record.clone(),
+        }
+    }
+
+    /// Whether the record stays as it was read.
+    pub(crate) fn confirms(&self) -> bool {
+        self.before.as_ref() == Some(&self.after)
+    }
 }
 
 impl Change {

@@ -20,6 +20,8 @@ const PLACES: u32 = 8;
 /// Number of places for notes of full ranges, behind those: a server and its clients, which look for node ids in different
 /// ranges, should not overwrite each other's.
 const FULL_PLACES: u32 = 8;
+/// The place behind those, which nobody reads: a write of it is on the disk behind all that was read before.
+const UNREAD_PLACE: u32 = PLACES + FULL_PLACES;
 
 /// Hint at one place.
 #[derive(Clone, Debug)]
@@ -153,6 +155,12 @@ pub(super) fn released<'r>(records: impl Iterator<Item = &'r NodeRecord>) -> Vec
         .into_iter()
         .map(|(place, hint)| put(place, hint.text()));
     entries.collect()
+}
+
+/// Entry that makes a write of what else would only be compared. Each has its own nonce: an engine may skip a text that is
+/// there already.
+pub(crate) fn confirmation(nonce: u64) -> Entry {
+    put(UNREAD_PLACE, Base36(nonce.into()))
 }
 
 fn left(node_id: u32, text: Option<String>, nonce: u64) -> (u32, Hint) {

@@ -12,7 +12,7 @@ pub enum Key {
     Counter,
     /// Record of a node id.
     Node(u32),
-    /// Shared hint: a node id that may be free, or that a range has none.
+    /// Shared hint: a node id that may be free, or that a range has none. One more place is written and never read.
     Hint(u32),
     /// Earlier lease of a node id, by its place in the history: see [`HistoryLink`](super::HistoryLink).
     History(u32, u16),

@@ -15,7 +15,7 @@ mod change;
 mod claim;
 pub mod counter;
 pub(crate) mod device;
-mod hints;
+pub(crate) mod hints;
 pub(crate) mod history;
 mod keys;
 mod namespace_state;

@@ -19,7 +19,8 @@ pub fn release(
         let Some(record) = record.filter(|record| record.is_of(&lease.grant)) else {
             return Err(lease.loss(view).unwrap_or(Loss::Forgotten));
         };
-        // A repetition whose first reply was lost: the answer is the same, and nothing is written.
+        // A repetition whose first reply was lost: the answer is the same, and nothing is written. If the engine loses what
+        // it has just shown, the lease ends as it was granted, and nobody issues under it until then.
         if !record.held && lease.repeats(record) {
             return Ok(record.clone());
         }

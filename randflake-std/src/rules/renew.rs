@@ -127,8 +127,12 @@ pub fn renew(
         });
         // One by one: a lease that is lost takes no other with it.
         let outcome = match found {
-            // The repetition of a request that was written gets the same answer, without another write.
-            Ok(record) if lease.repeats(record) => Ok(record.clone()),
+            // The repetition of a request that was written gets the same answer. The record stays, and is confirmed: an
+            // engine may show a write whose log is not on the disk yet.
+            Ok(record) if lease.repeats(record) => {
+                changes.push(NodeChange::confirmed(record));
+                Ok(record.clone())
+            }
             Ok(record) => {
                 let after = NodeRecord {
                     // Never back: an earlier end could free ticks that the holder has already used.

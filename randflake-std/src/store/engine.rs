@@ -18,6 +18,8 @@ use crate::vocabulary::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 /// 2. **Write** writes all of a [`Write`] or nothing. It writes only if every text still is what was expected, the
 ///    clock is in its window, the engine still is what the fingerprint says, and no setting is a fault; else it
 ///    returns [`Committed::Stale`]. It returns [`Committed::Done`] only when the write survives a crash.
+///    What a read shows may be lost in a crash until a later write is done: the rules answer nothing from a read alone
+///    that a holder relies on.
 /// 3. Records appear when they are first written: opening costs the same with 2 and with 2^32 node ids.
 /// 4. The cost of a read and a write depends on what is read and written, not on what else is there.
 /// 5. An engine may hold a lock from a read with state to its write. Further reads and `remove` may come meanwhile, and

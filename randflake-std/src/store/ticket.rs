@@ -94,7 +94,9 @@ impl DeviceLease {
     /// Finds a device's lease, whichever server of the namespace acquired or renewed it last. If the device has
     /// several, returns the one that began last.
     ///
-    /// It reads the whole list of leases; for many devices, [`all`](Self::all) reads it once.
+    /// It reads the whole list of leases; for many devices, [`all`](Self::all) reads it once. Make no ticket of it before you
+    /// have [renewed](Self::renew) it or taken a counter by [`LeaseStore::device`]: until a later write, a crash of the store may
+    /// undo what it has only shown.
     ///
     /// # Errors
     ///
@@ -108,7 +110,8 @@ impl DeviceLease {
         last.ok_or(DeviceLeaseError::NotLeased { device_id })
     }
 
-    /// Returns the live leases of all devices, in order of node ids.
+    /// Returns the live leases of all devices, in order of node ids. Renew each before you make a ticket of it: see
+    /// [`find`](Self::find).
     ///
     /// # Errors
     ///

@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use super::records::Records;
 use super::{Ask, Reading};
+use crate::rules::hints::confirmation;
 use crate::rules::history;
 use crate::rules::search::freed;
 use crate::rules::{
-    Before, Change, Committed, Entry, Key, Keys, NamespaceRecord, NodeRecord, Removal, SecretClaim,
-    Write,
+    Before, Change, Committed, Entry, Key, Keys, NamespaceRecord, NodeChange, NodeRecord, Removal,
+    SecretClaim, Write,
 };
 use crate::vocabulary::{EngineError, StoreError};
 
@@ -34,8 +35,13 @@ impl Records {
         entries.extend(change.nodes.iter().map(|node| Entry {
             key: Key::Node(node.after.node_id),
             before: Before::read(node.before.as_ref().map(NodeRecord::to_text)),
-            after: Some(node.after.to_text()),
+            // A text in the place of the same one is no write for some engines.
+            after: (!node.confirms()).then(|| node.after.to_text()),
         }));
+        if change.nodes.iter().any(NodeChange::confirms) {
+            let nonce = getrandom::u64().map_err(EngineError::unavailable)?;
+            entries.push(confirmation(nonce));
+        }
         entries.extend(change.nodes.iter().filter_map(history::entry));
         let written = || change.nodes.iter().map(|node| &node.after);
         // Taken, so that its hints go with one write only.

@@ -41,7 +41,8 @@
 //!
 //! Not checked: more than two processes, two node ids and one loss; several node ids in one request, and so a process
 //! that holds a lease while it acquires the next; a store that forgets while clocks of machines differ; the store's
-//! failure to do what [`Engine`](randflake_std::store::Engine) asks of it. Hints and the history are no part of a state: no
+//! failure to do what [`Engine`](randflake_std::store::Engine) asks of it. The proof has what servers do for their clients
+//! (`grants.py`), and a store that shows a write before it is kept (`shown.py`). Hints and the history are no part of a state: no
 //! rule looks at the history, and an engine may offer any candidate, so hints offer nothing else.
 
 #![expect(

@@ -33,6 +33,7 @@ mod rules;
 #[path = "../segment_contract/mod.rs"]
 mod segment_contract;
 mod segments;
+mod shown_early;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(feature = "tokio")]

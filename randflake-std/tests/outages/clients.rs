@@ -60,7 +60,7 @@ pub(crate) fn acquire(
     })
 }
 
-fn ticks(ttl: Duration) -> u64 {
+pub(crate) fn ticks(ttl: Duration) -> u64 {
     u64::try_from(ttl.as_millis()).unwrap()
 }
 

@@ -13,10 +13,10 @@ use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use harness::server::{kill, working_in};
 use libtest_mimic::Trial;
-use randflake_std::lease::{Grant, StoreError, Token};
+use randflake_std::lease::{Grant, LeaseStore, RequestId, StoreError, Token};
 use tempfile::TempDir;
 
-use crate::clients::{Clients, LONG, acquire, open};
+use crate::clients::{Clients, LONG, acquire, open, ticks};
 use crate::trial;
 
 const CLIENTS: usize = 4;
@@ -46,6 +46,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             let server = MariadbServer::start_with(&WITH_BINARY_LOG);
             keeps_all(with_database(server), |_| {});
         }),
+        trial(
+            "mariadb::what_is_shown_before_it_is_kept_is_not_told",
+            shown_and_not_kept_by_mariadb,
+        ),
         trial(
             "redis::a_log_that_is_not_synced_is_seen_and_quarantined",
             not_synced_by_redis,
@@ -143,6 +147,40 @@ fn keeps_all<E: ServerEngine>(engine: E, ready: fn(&E)) {
     }
     // The referee watches what is granted now.
     machine.work();
+}
+
+/// InnoDB shows a row when its log is still on the way to the disk. A client whose answer was lost asks again, through another
+/// server, and the power is cut: a renewal that it was told of is there afterwards.
+fn shown_and_not_kept_by_mariadb() {
+    let mut machine = Machine::new(with_database(MariadbServer::start()), |_| {});
+    let url = machine.engine.url("ids");
+    let [mut first, mut second] = [(); 2].map(|()| open(&url).unwrap());
+    let token = Token::random().unwrap();
+    let granted = acquire(&mut first, token, "asks again", LONG).unwrap();
+    let granted = granted.presented();
+    let request: RequestId = "renewal-1".parse().unwrap();
+    let renew = |store: &mut LeaseStore| store.renew_presented(&granted, ticks(LONG), &request);
+    let end_of = |store: &mut LeaseStore| store.list().unwrap()[0].grant.end;
+    let end = granted[0].grant.end;
+
+    let frozen = machine.disk.freeze();
+    let unknown = renew(&mut first).unwrap_err();
+    assert!(matches!(unknown, StoreError::Unavailable(_)), "{unknown}");
+    assert!(end_of(&mut second) > end, "the server shows nothing early");
+    let repeated = renew(&mut second);
+    // What still waits to be written fails from now on.
+    machine.disk.cut();
+    drop(frozen);
+    machine.engine.server().kill();
+    end_all_in(machine.engine.server().folder());
+    machine.disk.power_on();
+    machine.engine.server().restart();
+
+    let mut after = open(&url).unwrap();
+    assert_eq!(end_of(&mut after), end, "the renewal is not lost");
+    if let Ok(renewed) = repeated {
+        panic!("told and lost: {:?}", renewed.outcomes);
+    }
 }
 
 /// As the store's documentation has it: a crash loses leases then, which is noticed. (PostgreSQL and MariaDB are refused

@@ -92,6 +92,17 @@ impl Ledger {
         }
     }
 
+    /// Writes a device that is there anew, unchanged. Whatever the store has shown before survives a crash from then on: it
+    /// may be the write of a run that was cut, whose log is not on the disk yet.
+    pub(super) fn confirm(&mut self, device: u64) -> Result<(), Failure> {
+        let request = DeviceRequest::Register {
+            owner: None,
+            reported: None,
+        };
+        self.store.device(device, &request)?;
+        Ok(())
+    }
+
     /// Moves a device that is there to another owner. Its counter stays.
     pub(super) fn set_owner(&mut self, device: u64, owner: &str) -> Result<(), Failure> {
         let request = DeviceRequest::Register {

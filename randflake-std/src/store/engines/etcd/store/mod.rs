@@ -28,7 +28,7 @@ use crate::vocabulary::{Namespace, StoreError};
 ///
 /// It uses the members' JSON gateways, and tries the next member if one does not answer. Each of these has one key: the
 /// namespace's record, its counter, each node id from its first lease on, and
-/// up to sixteen hints to free node ids; each earlier lease of the [history](LeaseStore::history); and, for each secret, the name of
+/// up to seventeen hints, most to free node ids; each earlier lease of the [history](LeaseStore::history); and, for each secret, the name of
 /// the namespace that took it first (`randflake/#key/`).
 /// An acquire and a renewal read what they need at one revision, and write if none of it has changed since: two round
 /// trips; an acquire needs more when nearly all node ids are leased and none was released lately.

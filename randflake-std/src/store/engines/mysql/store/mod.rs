@@ -54,7 +54,7 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// # What it stores
 ///
 /// The table `randflake_record` has one row of text for each namespace, each counter, and each node id from its first
-/// lease on. A namespace of 256 node ids or more also has up to sixteen rows of hints to free ones. A row without a namespace names
+/// lease on. A namespace of 256 node ids or more also has up to sixteen rows of hints to free ones, and any may have one more. A row without a namespace names
 /// the one that took a secret first, by the secret's check value. The table `randflake_store` has one row, with a random number made with the tables.
 ///
 /// # What it notices

@@ -56,7 +56,7 @@ use crate::vocabulary::{Namespace, StoreError};
 ///
 /// The table `record` has one row for each namespace, each counter, and each node id from its first lease on: about 160
 /// bytes, and a third as much left free so that a renewal changes no index. A namespace of 256 node ids or more also has
-/// up to sixteen rows of hints to free ones. A row without a namespace names the one that took a secret first, by the secret's check
+/// up to sixteen rows of hints to free ones, and any may have one more. A row without a namespace names the one that took a secret first, by the secret's check
 /// value. The table `store` has one row, which identifies the store.
 ///
 /// # What it notices

@@ -28,7 +28,7 @@ use crate::vocabulary::{Namespace, StoreError};
 /// Its constructors return a [`LeaseStore`].
 ///
 /// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
-/// its counter, each node id from its first lease on, and up to sixteen hints to free
+/// its counter, each node id from its first lease on, and up to seventeen hints, most to free
 /// node ids. Beside them, `randflake:key:CHECK` names the namespace that took the secret of a check value first: two more
 /// round trips, when a namespace takes a secret. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
 /// more when nearly all node ids are leased and none was released lately. A renewal is one. The cost does not grow with the

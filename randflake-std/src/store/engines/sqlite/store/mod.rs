@@ -36,7 +36,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///
 /// The store is a file, and two more with `.lock` and `-journal` at the end of its name. They are created for their owner
 /// only, with the directory if it is missing. The database has one row of text for each namespace, each counter, each node
-/// id from its first lease on, up to sixteen hints to free node ids, and each earlier
+/// id from its first lease on, up to seventeen hints, most to free node ids, and each earlier
 /// lease of the [history](LeaseStore::history).
 ///
 /// Each operation opens the database, works in one transaction that is on disk when it returns, and closes the database.

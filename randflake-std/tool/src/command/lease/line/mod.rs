@@ -221,10 +221,14 @@ impl LineRun<'_> {
         }
         // The registration decides between stations: the first one makes the image.
         let is_first = !is_known && self.ledger.register(device, "")?;
-        if !is_first && self.has_other_lease(device, &lease)? {
-            self.ledger.give_back(&lease)?;
-            self.folder.give_up(device)?;
-            return Ok(Outcome::Refused(self.made_elsewhere(device)));
+        if !is_first {
+            if self.has_other_lease(device, &lease)? {
+                self.ledger.give_back(&lease)?;
+                self.folder.give_up(device)?;
+                return Ok(Outcome::Refused(self.made_elsewhere(device)));
+            }
+            // The image relies on a lease and a device that were only read.
+            self.ledger.confirm(device)?;
         }
         self.write(device, &lease).map(Outcome::Provisioned)
     }
