@@ -5,7 +5,7 @@ CREATE MACRO {schema}.raw_ranges(from_time, to_time) AS CASE
     WHEN from_time IS NULL OR to_time IS NULL THEN error('a time is NULL')
     WHEN epoch_us(from_time) >= epoch_us(to_time) THEN error('the range ends before it begins, or as it begins')
     WHEN epoch_us(from_time) < {first_us} OR epoch_us(to_time) > {end_us}
-        THEN error('the range is not within {first_time} to {last_time}, the times of the layout')
+        THEN error('the range is not within {first_time} to {end_time}, the times of the layout')
     ELSE {schema}.signed_ranges(
         {schema}.first_tick(from_time)::HUGEINT << {time_shift}, {schema}.first_tick(to_time)::HUGEINT << {time_shift})
 END;

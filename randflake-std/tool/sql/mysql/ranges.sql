@@ -11,7 +11,7 @@ BEGIN
     IF from_time >= to_time THEN
         SIGNAL SQLSTATE '22008' SET MESSAGE_TEXT = 'the range ends before it begins, or as it begins';
     ELSEIF to_tick - 1 > {max_tick} THEN
-        SIGNAL SQLSTATE '22008' SET MESSAGE_TEXT = 'the range ends after {last_time}, when the ids of this layout end';
+        SIGNAL SQLSTATE '22008' SET MESSAGE_TEXT = 'the range ends after {end_time}, when the times of this layout end';
     ELSEIF from_tick = to_tick THEN
         RETURN '[]';
     END IF;

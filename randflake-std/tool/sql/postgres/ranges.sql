@@ -19,7 +19,7 @@ BEGIN
     END IF;
     RAISE datetime_field_overflow USING
         MESSAGE = format('%s is no time of the layout', at AT TIME ZONE 'UTC'),
-        DETAIL = 'Its times are from {first_time} to {last_time}.';
+        DETAIL = 'Its times are from {first_time} to {last_time}; a range of all of them ends at {end_time}.';
 END
 $$;
 

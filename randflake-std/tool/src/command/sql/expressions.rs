@@ -34,6 +34,7 @@ pub(super) fn values(spec: LayoutSpec) -> Result<Vec<(&'static str, String)>, Fa
         ("tick_us", (spec.tick_ms() * US_PER_MS).to_string()),
         ("first_time", date(0)),
         ("last_time", date(spec.max_tick())),
+        ("end_time", date(ticks)),
         ("sign_time", sign_tick.map_or("no time".to_owned(), date)),
         ("sign_tick", sign_tick.unwrap_or(ticks).to_string()),
         ("max_tick", spec.max_tick().to_string()),

@@ -229,7 +229,7 @@ fn bad_input_is_refused_with_its_reason() {
         ),
         (
             "compose('2024-10-27T03:33:19Z', 0, 0)",
-            "2024-10-27 03:33:19 is no time of the layout Its times are from 2024-10-27T03:33:20Z to 2058-11-05T17:10:23Z.",
+            "2024-10-27 03:33:19 is no time of the layout Its times are from 2024-10-27T03:33:20Z to 2058-11-05T17:10:23Z; a range of all of them ends at 2058-11-05T17:10:24Z.",
         ),
         (
             "compose('2058-11-05T17:10:24Z', 0, 0)",

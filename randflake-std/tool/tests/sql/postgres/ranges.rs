@@ -128,7 +128,8 @@ fn the_day_when_raw_ids_turn_negative_has_two_ranges() {
         (
             "'2026-01-01Z'",
             "'2058-11-05T17:10:25Z'",
-            "2058-11-05 17:10:25 is no time of the layout",
+            "2058-11-05 17:10:25 is no time of the layout Its times are from 2024-10-27T03:33:20Z to 2058-11-05T17:10:23Z; \
+             a range of all of them ends at 2058-11-05T17:10:24Z.",
         ),
         (
             "'-infinity'",
