@@ -76,6 +76,11 @@ impl<L: Layout, S> Blocks<L, S> {
 
     /// Sets the length of a block in seconds; 0 counts as 1. Longer blocks wear the medium less, and skip more at a
     /// reset.
+    ///
+    /// The store may raise the horizon some seconds higher, above all after writes that failed, and a block has these too. So
+    /// stay below what the generator's word counts: 32,700 s for one of 32 bits in the Randflake layout, which leaves room
+    /// for sixteen failed writes. A block that is longer than the word counts is refused as
+    /// [`LeaseError::TooLong`](crate::LeaseError::TooLong) by the generator, and is used up.
     #[must_use]
     pub const fn with_block_s(mut self, block_s: u32) -> Self {
         // An empty block would raise the horizon without giving a tick.
