@@ -20,7 +20,7 @@ pub(crate) const IN_TEST: &[(&str, &str)] = &[(
     "faults",
 )];
 
-/// What comes some seconds later, and Unix times. In 2048 the tests of grants of ten years come to the end of their layout.
+/// What comes some seconds later, and Unix times.
 const MOMENTS: &[(&str, u32)] = &[
     ("a leap year", 1_830_297_590),
     ("the leap day", 1_835_395_190),

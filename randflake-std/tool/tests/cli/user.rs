@@ -16,6 +16,11 @@ pub(crate) fn now_s() -> u64 {
     now.unwrap().as_secs()
 }
 
+/// The year, but for some hours at its beginning or end.
+pub(crate) fn year() -> u64 {
+    1970 + now_s() / 31_556_952
+}
+
 /// A user with an empty home.
 pub(crate) struct User {
     home: TempDir,

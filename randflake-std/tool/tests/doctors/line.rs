@@ -9,7 +9,7 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 
-use crate::user::{Answer, User, objects, words};
+use crate::user::{Answer, User, objects, words, year};
 
 const STATIONS: usize = 3;
 const DEVICES: usize = 16;
@@ -22,14 +22,15 @@ fn run(station: &User, url: &str) -> Answer {
         format!("device\n{}\n", rows.join("\n")),
     )
     .unwrap();
-    let line = "lease line devices.csv --out-dir images --page-size 4096 --horizon-at 0x8000 --grant-at 0x7000 --until \
-                2034-11-22 --json --store";
-    station.run(&[&words(line)[..], &[url]].concat())
+    let line = "lease line devices.csv --out-dir images --page-size 4096 --horizon-at 0x8000 --grant-at 0x7000 --json";
+    let until = format!("{}-01-01", year() + 2);
+    let own = ["--until", &until, "--store", url];
+    station.run(&[&words(line)[..], &own].concat())
 }
 
 /// Stations at once make each device once; and where the server lost its data, nothing is made.
 fn a_ledger_is_shared(url: &str, forget: impl FnOnce()) {
-    let init = "lease init --yes --no-wait --max-ttl 3660d --store";
+    let init = "lease init --yes --no-wait --max-ttl 1100d --store";
     let init = || User::new().run(&[&words(init)[..], &[url]].concat());
     assert_eq!(init().status, Some(0));
     let stations: Vec<_> = (0..STATIONS).map(|_| User::new()).collect();

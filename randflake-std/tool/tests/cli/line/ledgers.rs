@@ -75,7 +75,7 @@ fn what_makes_no_image_leases_no_node_id() {
     fs::write(&table, "device\nd0e5\n").unwrap();
     for (options, said) in [
         ("--until 2024-11-22", "--until must be after --from"),
-        ("--until 2058-01-01", "up to 3660 are allowed"),
+        ("--until 2058-01-01", "up to 1100 are allowed"),
         ("--horizon-at 1", "is not where a page"),
         ("--grant-at 0x101fc010", "is over the grant"),
     ] {

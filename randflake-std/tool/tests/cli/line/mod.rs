@@ -13,15 +13,14 @@ use humantime::parse_rfc3339;
 use serde_json::Value;
 
 use crate::provision::{memory_of, word};
-use crate::user::{Answer, User, now_s, objects};
+use crate::user::{Answer, User, objects, year};
 
 const HORIZON_AT: u32 = 0x101f_c000;
 const GRANT_AT: u32 = 0x101f_b000;
 
-/// A day that grants may last until: its ledger gives ten years.
+/// A day that grants may last until: its ledger gives three years.
 fn until() -> String {
-    const YEAR_S: u64 = 31_556_952;
-    format!("{}-01-01", 1970 + now_s() / YEAR_S + 8)
+    format!("{}-01-01", year() + 2)
 }
 
 /// A factory with a ledger in a file of this machine.
@@ -40,7 +39,7 @@ impl Line {
 
     fn init(&self, ledger: &str) {
         let store = self.store(ledger);
-        let init = ["lease", "init", "--max-ttl", "3660d", "--store", &store];
+        let init = ["lease", "init", "--max-ttl", "1100d", "--store", &store];
         let answer = self.user.run(&init);
         assert_eq!(answer.status, Some(0), "{answer:?}");
     }
