@@ -73,7 +73,7 @@ pub(crate) fn entry(change: &NodeChange) -> Option<Entry> {
 
 /// Whether the lease before this one is old enough to be removed.
 pub(crate) fn is_over(record: &NodeRecord, now: StoreTime, tick_ms: u64) -> bool {
-    // By ticks: a layout's tick may be longer than the time itself, and then all are kept.
+    // In ticks, rounded down: it is over in the tick after those, and so never sooner, however long a tick is.
     let kept = u64::try_from(HISTORY_KEPT.as_millis()).unwrap_or(u64::MAX) / tick_ms;
     record.past.end.saturating_add(kept) < now.tick
 }
