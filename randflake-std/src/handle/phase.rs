@@ -133,3 +133,39 @@ impl PhaseCell {
         !phase.closing
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pause(phase: &PhaseCell) -> Wake {
+        phase.pause(Duration::ZERO, || false)
+    }
+
+    #[test]
+    fn the_keeper_is_woken_once_for_each_copy_and_for_the_end() {
+        let phase = PhaseCell::new();
+        assert_eq!(pause(&phase), Wake::Other);
+        for generation in [7, 8] {
+            assert!(phase.report_copy(generation));
+            assert_eq!(pause(&phase), Wake::Copy);
+            assert!(phase.report_copy(generation));
+            assert_eq!(pause(&phase), Wake::Other, "it knows of {generation}");
+        }
+        phase.change(|phase| phase.closing = true);
+        assert!(!phase.report_copy(9));
+        assert_eq!(pause(&phase), Wake::Close);
+    }
+
+    #[test]
+    fn what_was_acquired_ends_the_last_error() {
+        let phase = PhaseCell::new();
+        let error = StoreError::unavailable("no answer");
+        phase.change(|phase| phase.last_error = Some(Arc::new(error)));
+        phase.has_acquired();
+        assert!(phase.lock().last_error.is_none());
+        assert_eq!(phase.lock().replaced, 1);
+        assert!(phase.wait_until(Duration::ZERO, |phase| phase.replaced == 1));
+        assert!(!phase.wait_until(Duration::ZERO, |phase| phase.replaced == 2));
+    }
+}

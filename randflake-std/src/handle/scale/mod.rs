@@ -46,8 +46,7 @@ impl Scale {
     const YIELDED: Duration = Duration::from_secs(3);
 
     /// Starts with the minimum, in a namespace of `node_ids` node ids.
-    pub(super) fn new(asked: NodeIdCount, node_ids: u64, ttl: Duration) -> Self {
-        let now = Instant::now();
+    pub(super) fn new(asked: NodeIdCount, node_ids: u64, ttl: Duration, now: Instant) -> Self {
         let count = asked.leaving_a_share(node_ids);
         Self {
             leaves_a_share: count.most < asked.most,
@@ -79,12 +78,12 @@ impl Scale {
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     /// Observes the load, and takes or gives back node ids.
-    pub(super) fn scale(&mut self) {
+    pub(super) fn scale(&mut self, now: Instant) {
         // Taken out while it is used, since the methods below borrow all of the keeper.
         let Some(mut scale) = self.scale.take() else {
             return;
         };
-        let (mut sample, now) = (self.sample(), Instant::now());
+        let mut sample = self.sample();
         sample.is_crowded = self.is_crowded(&scale);
         let before = (sample.held, scale.wanted);
         match scale.rule.step(sample, now) {
@@ -92,7 +91,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
                 scale.wanted = scale.wanted.max(sample.held + count);
                 scale.wanted_at = now;
                 // Otherwise it stays wanted, and is asked for when the pause after the last failure is over.
-                if self.can_take(&scale) {
+                if self.can_take(&scale, now) {
                     self.take_more(&mut scale, count);
                 }
             }
@@ -117,7 +116,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             if sample.ran_out {
                 demand.clear();
             }
-            demand.set_can_take(self.held() < scale.count.most && self.can_take(&scale));
+            demand.set_can_take(self.held() < scale.count.most && self.can_take(&scale, now));
         }
         // In each period, as a reader may have been there when a slot was vacated.
         self.shared.slots.reclaim();
@@ -140,8 +139,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     }
 
     /// Whether the store may be asked for more: it answered last time, or some time has passed.
-    fn can_take(&self, scale: &Scale) -> bool {
-        self.failures == 0 && scale.not_before <= Instant::now()
+    fn can_take(&self, scale: &Scale, now: Instant) -> bool {
+        self.failures == 0 && scale.not_before <= now
     }
 
     /// Number of node ids, including lost ones that are not replaced yet.

@@ -10,8 +10,7 @@ use randflake_core::{
 
 use super::*;
 use crate::clock::ExactSystemClock;
-use crate::generation::Generation;
-use crate::handle::issuer::Issuer;
+use crate::handle::keeper::tests::{AtRest, SLOW_TTL, Slow, at_rest, slow};
 use crate::handle::shared::SharedHandle;
 use crate::handle::store_client::StoreClient;
 use crate::store::engines::MemoryStore;
@@ -36,21 +35,6 @@ impl Clock for Issuing {
         }
         ExactSystemClock.now()
     }
-}
-
-/// A keeper that is not at work, of two node ids.
-fn keeper<L: Layout>(
-    store: MemoryStore,
-    codec: Codec<L>,
-    most: u32,
-) -> LeaseKeeper<L, L::Permutation> {
-    let mut client = StoreClient::new(store.into(), "test".to_owned(), TTL);
-    let (acquired, sent) = client.acquire(NodeIds::Any(2)).unwrap();
-    let generation = Generation::constant();
-    let issuers = Issuer::of_all(codec.layout(), &acquired, sent, generation.now()).unwrap();
-    let (count, anchor) = (NodeIdCount::from(1..=most), (acquired.now, sent));
-    let shared = SharedHandle::new(issuers, count, Box::new(codec), 0, generation, anchor);
-    LeaseKeeper::new(Arc::new(shared), client, acquired.grants, false, count)
 }
 
 /// Leaves this thread in the middle of a block of a node id of which another thread has taken the rest of the tick.
@@ -80,7 +64,7 @@ fn a_node_id_is_given_back_after_the_last_id_of_every_block() {
     for _ in 0..50 {
         let mut store = MemoryStore::new(namespace.clone(), Arc::clone(&clock));
         let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
-        let mut keeper = keeper::<Randflake>(store.clone(), codec, 2);
+        let mut keeper = at_rest(store.clone(), codec, 1..=2);
         *clock.handle.lock().unwrap() = Arc::downgrade(&keeper.shared);
         let Some((node_id, last_tick)) = enter_block(&keeper.shared) else {
             continue;
@@ -126,15 +110,17 @@ fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
     let mut others = StoreClient::new(store.clone().into(), "others".to_owned(), TTL);
     others.acquire(NodeIds::Any(3)).unwrap();
-    let mut keeper = keeper::<Few>(store, Codec::new(Few, Plain), 8);
+    let mut keeper = at_rest(store, Codec::new(Few, Plain), 1..=8);
     let mut scale = keeper.scale.take().unwrap();
+    let now = Instant::now();
     keeper.take_more(&mut scale, 6);
-    assert_eq!((keeper.held(), keeper.can_take(&scale)), (5, true));
+    assert_eq!((keeper.held(), keeper.can_take(&scale, now)), (5, true));
     let slots = keeper.shared.slots.read();
     assert_eq!(slots.values().count(), 5);
     drop(slots);
     keeper.take_more(&mut scale, 1);
-    assert_eq!((keeper.held(), keeper.can_take(&scale)), (5, false));
+    assert_eq!((keeper.held(), keeper.can_take(&scale, now)), (5, false));
+    assert!(keeper.can_take(&scale, now + TTL));
     assert!(keeper.shared.phase.lock().shortage.is_some());
 }
 
@@ -143,11 +129,176 @@ fn as_many_are_taken_as_there_are_and_no_more_is_asked_for_at_once() {
 fn a_surplus_is_given_back_although_the_store_fails() {
     let namespace = Namespace::new("test", Few).unwrap();
     let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
-    let mut keeper = keeper::<Few>(store.clone(), Codec::new(Few, Plain), 8);
+    let mut keeper = at_rest(store.clone(), Codec::new(Few, Plain), 1..=8);
     store.fail_next(1);
     keeper.give_back(1);
     assert_eq!(keeper.held(), 1);
     assert_eq!(keeper.shared.slots.read().values().count(), 1);
     let error = keeper.shared.phase.lock().last_error.clone();
     assert!(matches!(error.as_deref(), Some(StoreError::Unavailable(_))));
+}
+
+/// Issues so many ids, of a tick that does not end.
+fn issue(keeper: &AtRest<Slow>, count: usize) {
+    let mut ids = vec![Id::from_u64(0); count];
+    let issued = keeper.shared.fill(&mut ids);
+    assert_eq!(issued.unwrap_or_default(), count);
+}
+
+fn exhaust(keeper: &AtRest<Slow>) {
+    let mut ids = vec![Id::from_u64(0); 100];
+    assert!(keeper.shared.fill(&mut ids).unwrap_or_default() < ids.len());
+}
+
+#[test]
+fn a_sample_shows_what_was_used_of_the_tick_and_by_how_many_since_the_last() {
+    let (mut keeper, _) = slow(1..=8);
+    let sample = |keeper: &mut AtRest<Slow>| {
+        let sample = keeper.sample();
+        let used = sample.used.unwrap();
+        assert_eq!((sample.held, used.of), (2, 4));
+        (sample.active, used.ids, sample.ran_out)
+    };
+    assert_eq!(sample(&mut keeper), (0, 0, false));
+    issue(&keeper, 3);
+    assert_eq!(sample(&mut keeper), (1, 3, false));
+    assert_eq!(sample(&mut keeper), (0, 3, false));
+    exhaust(&keeper);
+    assert_eq!(sample(&mut keeper), (2, 8, true));
+}
+
+#[test]
+fn an_exhausted_tick_is_answered_once() {
+    let (mut keeper, _) = slow(1..=8);
+    let now = Instant::now();
+    keeper.scale(now);
+    assert_eq!(keeper.held(), 2);
+    exhaust(&keeper);
+    // Half of a tick, and as many again.
+    keeper.scale(now);
+    assert_eq!((keeper.held(), wanted(&keeper)), (5, 5));
+    let demand = keeper.shared.demand.as_ref().unwrap();
+    assert!(demand.can_take() && !demand.has_run_out());
+    issue(&keeper, 12);
+    exhaust(&keeper);
+    keeper.scale(now);
+    // An eighth is left to others.
+    assert_eq!((keeper.held(), wanted(&keeper)), (7, 7));
+    let demand = keeper.shared.demand.as_ref().unwrap();
+    assert!(!demand.can_take() && !demand.has_run_out());
+}
+
+fn wanted(keeper: &AtRest<Slow>) -> u32 {
+    keeper.scale.as_ref().unwrap().wanted()
+}
+
+#[test]
+fn what_a_store_did_not_answer_is_asked_again_after_a_pause_and_unchanged() {
+    let (mut keeper, store) = slow(1..=8);
+    let now = Instant::now();
+    exhaust(&keeper);
+    store.lose_replies(1);
+    keeper.scale(now);
+    assert_eq!((keeper.held(), wanted(&keeper)), (2, 5));
+    let phase = keeper.shared.phase.lock();
+    assert!(phase.last_error.is_some() && phase.shortage.is_none());
+    drop(phase);
+    let demand = keeper.shared.demand.as_ref().unwrap();
+    assert!(!demand.can_take() && !demand.has_run_out());
+    keeper.scale(now);
+    assert_eq!(keeper.held(), 2, "in the pause");
+    // Whatever is needed by then.
+    let mut scale = keeper.scale.take().unwrap();
+    keeper.take_more(&mut scale, 1);
+    keeper.scale = Some(scale);
+    assert_eq!(keeper.held(), 5);
+    keeper.scale(now + SLOW_TTL / 2);
+    assert_eq!(keeper.held(), 5);
+    assert_eq!(store.clone().list().unwrap().len(), 5);
+    assert!(keeper.shared.demand.as_ref().unwrap().can_take());
+    assert!(keeper.shared.phase.lock().last_error.is_none());
+}
+
+#[test]
+fn a_shortage_ends_with_the_load_that_it_was_about() {
+    let (mut keeper, store) = slow(1..=8);
+    let mut others = StoreClient::new(store.into(), "others".to_owned(), SLOW_TTL);
+    others.acquire(NodeIds::Any(6)).unwrap();
+    let now = Instant::now();
+    exhaust(&keeper);
+    keeper.scale(now);
+    assert_eq!((keeper.held(), wanted(&keeper)), (2, 5));
+    let shortage = keeper.shared.phase.lock().shortage.clone();
+    let Some(StoreError::Exhausted { .. }) = shortage.as_deref() else {
+        panic!("{shortage:?}");
+    };
+    assert!(keeper.shared.phase.lock().last_error.is_none());
+    let scale = keeper.scale.take().unwrap();
+    assert!(keeper.is_crowded(&scale));
+    keeper.scale = Some(scale);
+    // It is full, so one is yielded, and the load asks no more of so long a tick.
+    keeper.scale(now + SLOW_TTL * 2);
+    assert_eq!((keeper.held(), wanted(&keeper)), (1, 1));
+    assert!(keeper.shared.phase.lock().shortage.is_none());
+    let scale = keeper.scale.take().unwrap();
+    assert!(!keeper.is_crowded(&scale));
+    let later = now + SLOW_TTL * 2;
+    assert!(!keeper.can_take(&scale, later));
+    assert!(keeper.can_take(&scale, later + Scale::YIELDED));
+}
+
+#[test]
+fn whoever_has_all_but_the_share_of_others_counts_as_crowding_them() {
+    let (mut keeper, _) = slow(1..=8);
+    let mut scale = keeper.scale.take().unwrap();
+    assert!(scale.leaves_a_share && !keeper.is_crowded(&scale));
+    keeper.take_more(&mut scale, 5);
+    assert_eq!(keeper.held(), 7);
+    assert!(keeper.is_crowded(&scale));
+    let (mut keeper, _) = slow(1..=2);
+    let scale = keeper.scale.take().unwrap();
+    assert!(!scale.leaves_a_share && !keeper.is_crowded(&scale));
+}
+
+#[test]
+fn node_ids_that_were_not_used_for_a_ttl_are_given_back_unless_the_store_is_away() {
+    let (mut keeper, store) = slow(1..=8);
+    let now = Instant::now();
+    issue(&keeper, 1);
+    keeper.failures = 1;
+    keeper.scale(now);
+    keeper.scale(now + SLOW_TTL);
+    assert_eq!(keeper.held(), 2);
+    keeper.failures = 0;
+    keeper.scale(now + SLOW_TTL);
+    keeper.scale(now + SLOW_TTL * 2);
+    assert_eq!((keeper.held(), wanted(&keeper)), (1, 1));
+    assert_eq!(keeper.shared.slots.read().values().count(), 1);
+    let unused = store.clone().list().unwrap().into_iter();
+    let unused = unused.filter(|record| record.grant.end == record.grant.start);
+    assert_eq!(unused.count(), 1);
+}
+
+#[test]
+fn lost_node_ids_are_dropped_down_to_the_smallest_number() {
+    let (mut keeper, _) = slow(1..=8);
+    let mut scale = keeper.scale.take().unwrap();
+    keeper.take_more(&mut scale, 2);
+    keeper.scale = Some(scale);
+    let slots = |keeper: &AtRest<Slow>| -> Vec<usize> {
+        keeper.holdings.iter().map(|holding| holding.slot).collect()
+    };
+    keeper.drop_lost();
+    assert_eq!(slots(&keeper), [0, 1, 2, 3]);
+    keeper.holdings[1].held = false;
+    keeper.drop_lost();
+    assert_eq!(slots(&keeper), [0, 2, 3]);
+    let reading = keeper.shared.slots.read();
+    assert!(reading.value(1).is_none() && reading.values().count() == 3);
+    drop(reading);
+    for holding in &mut keeper.holdings {
+        holding.held = false;
+    }
+    keeper.drop_lost();
+    assert_eq!(slots(&keeper), [3]);
 }

@@ -1,5 +1,8 @@
 //! Keeper: the thread that renews leases and replaces lost ones.
 
+#[cfg(test)]
+pub(super) mod tests;
+
 use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
@@ -48,14 +51,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     ) -> Self {
         let holding = |(slot, grant)| Holding::new(slot, grant);
         let holdings = grants.into_iter().enumerate().map(holding).collect();
+        let now = Instant::now();
         let scale = count
             .is_elastic()
-            .then(|| Scale::new(count, client.store.namespace().node_ids(), client.ttl));
+            .then(|| Scale::new(count, client.store.namespace().node_ids(), client.ttl, now));
         // Only what is reached through a connection can go away and come back as another one.
         let look_again = client
             .store
             .is_on_server()
-            .then(|| LookAgain::new(client.ttl, Instant::now()));
+            .then(|| LookAgain::new(client.ttl, now));
         Self {
             shared,
             client,
@@ -78,16 +82,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             metrics::wanted(self.client.namespace(), scale.wanted());
         }
         loop {
-            // Until whatever comes first. The monotonic clock may stand still while the machine is suspended; then the renewal is
-            // late by that time, and what is issued until then has old ticks of its own lease: see `AnchoredClock`.
-            let mut pause = due.saturating_duration_since(Instant::now());
-            if self.scale.is_some() {
-                pause = pause.min(Scale::PERIOD);
-            }
-            pause = pause.min(metrics::REPORT_EVERY.unwrap_or(pause));
-            if let Some(rule) = &self.look_again {
-                pause = pause.min(rule.pause(Instant::now()));
-            }
+            let pause = self.pause(due, Instant::now());
             let demand = self.shared.demand.as_ref();
             let is_in_demand = || demand.is_some_and(Demand::is_urgent);
             let wake = self.shared.phase.pause(pause, is_in_demand);
@@ -100,7 +95,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
                 // an answer that takes long does not move the next renewal towards the lease's end.
                 due = Instant::now() + self.renew_and_replace();
             }
-            self.scale();
+            self.scale(Instant::now());
             self.shared.tally.report(self.client.namespace());
         }
         // First, or those that another copy may be using would be released.
@@ -112,6 +107,22 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         self.shared
             .phase
             .change(|phase| phase.release_error = released.err());
+    }
+
+    /// Time until whatever comes first.
+    fn pause(&self, due: Instant, now: Instant) -> Duration {
+        // The monotonic clock may stand still while the machine is suspended; then the renewal is late by that time, and what
+        // is issued until then has old ticks of its own lease: see `AnchoredClock`.
+        let until_renewal = due.saturating_duration_since(now);
+        let periods = [
+            self.scale.as_ref().map(|_| Scale::PERIOD),
+            self.look_again.as_ref().map(|rule| rule.pause(now)),
+            metrics::REPORT_EVERY,
+        ];
+        periods
+            .into_iter()
+            .flatten()
+            .fold(until_renewal, Duration::min)
     }
 
     /// Whether the connection broke and the store behind it does not have the leases any more.
