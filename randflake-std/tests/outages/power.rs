@@ -149,7 +149,7 @@ fn keeps_all<E: ServerEngine>(engine: E, ready: fn(&E)) {
     machine.work();
 }
 
-/// InnoDB shows a row when its log is still on the way to the disk. A client whose answer was lost asks again, through another
+/// `InnoDB` shows a row when its log is still on the way to the disk. A client whose answer was lost asks again, through another
 /// server, and the power is cut: a renewal that it was told of is there afterwards.
 fn shown_and_not_kept_by_mariadb() {
     let mut machine = Machine::new(with_database(MariadbServer::start()), |_| {});

@@ -1,8 +1,9 @@
 //! Where the key is not: logs, views of statements and dumps.
 
+use core::time::Duration;
 use std::fs;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use postgres::Client;
 use randflake_std::Secret;
