@@ -131,6 +131,11 @@ fn a_drop_leaves_a_mark_until_all_leases_have_ended() {
     let missing = World::missing();
     let Decision { change, answer } = drop_namespace(&missing.view, &missing.caller());
     assert!(answer.unwrap().is_none() && change.is_empty());
+    // By an engine that may forget the mark.
+    let mut faulty = World::new(&[]);
+    faulty.view.continuity.fault = Some("it forgets".to_owned());
+    let refused = refused(drop_namespace(&faulty.view, &faulty.caller()));
+    assert!(matches!(refused, StoreError::Unusable(_)), "{refused}");
 }
 
 #[test]
