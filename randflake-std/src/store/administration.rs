@@ -45,11 +45,8 @@ impl LeaseStore {
     ///
     /// [`StoreError::NotNew`], and as for [`acquire`](LeaseStore::acquire).
     pub fn end_quarantine(&mut self) -> Result<(), StoreError> {
-        self.ready()?;
-        let has_leases = self.records.has_leases();
-        self.records.engine().abandon();
         // Whoever leases one after this look has ended the quarantine itself.
-        let has_leases = has_leases?;
+        let has_leases = self.ready()?.has_leases()?;
         self.administer(|view, caller| end_quarantine(view, caller, has_leases))
     }
 
@@ -82,16 +79,11 @@ impl LeaseStore {
     ///
     /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
     pub fn drop_namespace(&mut self) -> Result<(), StoreError> {
-        self.ready()?;
         // A right that is missing is told before anything is written: this is no namespace's text.
-        self.records.clear("-")?;
-        let done = self.run(&Wanted::default(), false, drop_namespace);
-        let mark = done.map_err(|undone| undone.error)?.answer;
+        self.ready()?.clear("-")?;
+        self.administer(drop_namespace)?;
         // Also if an earlier drop was interrupted here: the mark is there, and the rest is removed now.
-        if mark.is_some() {
-            self.clear_dropped()?;
-        }
-        Ok(())
+        self.clear_dropped()
     }
 
     /// Removes what a drop leaves but its mark, which waits for all leases that are removed.
@@ -100,10 +92,7 @@ impl LeaseStore {
         // the drop was on its way, and those that a wrong clock granted far ahead.
         let records = self.records.list(0..=u32::MAX, usize::MAX)?;
         let latest_end = records.iter().map(|record| record.end).max().unwrap_or(0);
-        let done = self.run(&Wanted::default(), false, |view, _| {
-            outlast(view, latest_end)
-        });
-        if let Some(mark) = done.map_err(|undone| undone.error)?.answer {
+        if let Some(mark) = self.administer(|view, _| outlast(view, latest_end))? {
             // If this very mark is still there: a namespace opened again meanwhile stays.
             self.records.clear(&mark.to_text())?;
         }
@@ -126,8 +115,7 @@ impl LeaseStore {
     ///
     /// [`StoreError::Unavailable`]. A wrong setting is a finding, not an error.
     pub fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
-        self.ready()?;
-        let mut findings = self.records.engine().diagnose()?;
+        let mut findings = self.ready()?.engine().diagnose()?;
         findings.push(match self.look() {
             Ok(state) => Finding::quarantine(state.quarantined(), state.quarantine_left()),
             // A setting by which nothing may be granted. The findings before say which, and what to do.

@@ -72,8 +72,7 @@ impl LeaseStore {
     ///
     /// Those of the engine.
     pub fn namespaces(&mut self) -> Result<Option<NamespaceList>, StoreError> {
-        self.ready()?;
-        names(self.records.engine())
+        names(self.ready()?.engine())
     }
 
     /// A namespace of this store as it is stored, as [`find`](crate::lease::find) says it; `None` if it is not there.
@@ -82,7 +81,6 @@ impl LeaseStore {
     ///
     /// Those of the engine, and [`StoreError::Unusable`] when its record cannot be read.
     pub fn find(&mut self, name: &str) -> Result<Option<Namespace>, StoreError> {
-        self.ready()?;
-        find(self.records.engine(), name)
+        find(self.ready()?.engine(), name)
     }
 }

@@ -135,8 +135,8 @@ impl ClockEstimate {
         // From request to request: how long the two were on their way cancels out, more or less.
         let passed = since(&exchange.sent, &self.answer.sent);
         let expected = self.store.saturating_add(passed);
-        let ms = i64::try_from(store.abs_diff(expected).as_millis()).unwrap_or(i64::MAX);
-        Some(if store < expected { -ms } else { ms })
+        let ms = |time: Duration| i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+        Some(ms(store) - ms(expected))
     }
 
     /// What it shows at a moment, at the least: the store read its clock before this machine had the reply.

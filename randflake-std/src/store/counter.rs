@@ -41,11 +41,11 @@ impl LeaseStore {
     ///
     /// What any operation meets.
     pub fn counter(&mut self) -> Result<CounterStatus, CounterError> {
-        self.ready()?;
-        let reading = self.records.engine().read(&Ask::with_state(&KEYS));
+        let records = self.ready()?;
+        let reading = records.engine().read(&Ask::with_state(&KEYS));
         // Before `?`: an engine may hold a lock since the read, also after an error.
-        self.records.engine().abandon();
-        Ok(status(&self.records.counter_of(reading?)?))
+        records.engine().abandon();
+        Ok(status(&records.counter_of(reading?)?))
     }
 
     /// Declares that the counter is new, so that it begins at 1. For an operator who knows that no number of it was ever
@@ -79,13 +79,12 @@ impl LeaseStore {
         &mut self,
         rule: impl Fn(&CounterView, &CounterCaller) -> CounterDecision<T>,
     ) -> Result<T, CounterError> {
-        self.ready()?;
         // Once for all tries: a stale one wrote nothing, so its numbers are still fresh.
         let caller = CounterCaller {
             seen: self.counter,
             fresh: fresh().map_err(EngineError::unavailable)?,
         };
-        let decided = self.records.update(&KEYS, |records, reading| {
+        let decided = self.ready()?.update(&KEYS, |records, reading| {
             let view = records.counter_of(reading)?;
             let CounterDecision { after, answer } = rule(&view, &caller);
             // The key of the counter alone: it outlives a drop, so no namespace guards it.

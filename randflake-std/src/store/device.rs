@@ -19,10 +19,9 @@ impl LeaseStore {
         device_id: u64,
         asked: &DeviceRequest<'_>,
     ) -> Result<Device, DeviceError> {
-        self.ready()?;
         let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
         let keys = [Keys::One(Key::Namespace), Keys::One(Key::Device(device_id))];
-        self.records.update(&keys, |records, reading| {
+        self.ready()?.update(&keys, |records, reading| {
             let (namespace, before) = records.device_of(device_id, reading)?;
             let device = before.as_ref().map(|record| &record.device);
             let device = decide(device_id, device, asked)?;

@@ -60,10 +60,10 @@ impl LeaseStore {
     ///
     /// As for `renew`.
     pub fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
-        self.ready()?;
         let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
-        let view = self.records.read(&Wanted::nodes(&nodes))?;
-        self.records.engine().abandon();
+        let records = self.ready()?;
+        let view = records.read(&Wanted::nodes(&nodes))?;
+        records.engine().abandon();
         let is_there = |grant: &Grant| {
             let record = view.record(grant.node_id);
             record.is_some_and(|record| record.is_of(grant))
@@ -80,12 +80,10 @@ impl LeaseStore {
     ///
     /// [`StoreError`].
     pub fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        self.ready()?;
         let AcquireRequest {
             token, nodes, ttl, ..
         } = *request;
-        // An engine on a server waits for a part of the TTL only, so that another try is in time.
-        self.records.engine().limit_for(self.namespace.span(ttl));
+        self.limit_for(ttl)?;
         // All or nothing is one write, so it cannot be split as renewals are.
         let max_batch = self.records.profile.max_batch;
         if nodes.count() as usize > max_batch {
@@ -148,9 +146,7 @@ impl LeaseStore {
                         .extend(change.nodes.iter().map(|node| node.after.node_id));
                 }
                 // Also after a refusal: what an earlier try has written can still be claimed.
-                if !pending.nonces.is_empty() {
-                    self.pending = Some(pending);
-                }
+                self.pending = Some(pending);
                 Err(error)
             }
         }
@@ -164,10 +160,9 @@ impl LeaseStore {
     /// store's clock has leapt since its last answer, and [`StoreError::Unavailable`]; the same renewal may be
     /// made again.
     pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
-        self.ready()?;
-        self.records.engine().limit_for(self.namespace.span(ttl));
+        self.limit_for(ttl)?;
         let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
-        let renewed = self.renew_all(&leases, ttl, true)?;
+        let renewed = self.renew_all(&leases, ttl)?;
         let ends = renewed.answer.into_iter();
         Ok(Renewed {
             ends: ends
@@ -184,9 +179,9 @@ impl LeaseStore {
     ///
     /// [`StoreError::Unavailable`]; the same release may be made again.
     pub fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
-        self.ready()?;
+        let max_batch = self.ready()?.profile.max_batch;
         // A chunk that fails ends it: those before are released, and may be released again.
-        for grants in grants.chunks(self.records.profile.max_batch) {
+        for grants in grants.chunks(max_batch) {
             let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
             let released = self.release_some(&leases)?;
             // With the end cut: else this process could not lease the node id again before the old
@@ -211,10 +206,9 @@ impl LeaseStore {
         ttl: u64,
         request: &RequestId,
     ) -> Result<PresentedRenewal, StoreError> {
-        self.ready()?;
-        self.records.engine().limit_for(self.namespace.span(ttl));
+        self.limit_for(ttl)?;
         let leases = all_presented(grants, request)?;
-        let renewed = self.renew_all(&leases, ttl, false)?;
+        let renewed = self.renew_all(&leases, ttl)?;
         let outcomes = renewed.answer.into_iter();
         Ok(PresentedRenewal {
             outcomes: outcomes
@@ -235,30 +229,32 @@ impl LeaseStore {
         grants: &[PresentedGrant],
         request: &RequestId,
     ) -> Result<Vec<Result<(), Loss>>, StoreError> {
-        self.ready()?;
         let leases = all_presented(grants, request)?;
+        let max_batch = self.ready()?.profile.max_batch;
         let mut outcomes = Vec::with_capacity(leases.len());
         // After an error the caller repeats the whole request: what was written is recognized.
-        for leases in leases.chunks(self.records.profile.max_batch) {
+        for leases in leases.chunks(max_batch) {
             let released = self.release_some(leases)?.into_iter();
             outcomes.extend(released.map(|outcome| outcome.map(drop)));
         }
         Ok(outcomes)
     }
 
-    /// Renews leases, as many at once as the engine can. Those of this process are remembered as written.
-    fn renew_all(
-        &mut self,
-        leases: &[HeldLease],
-        ttl: u64,
-        are_own: bool,
-    ) -> Result<Done<Renewals>, StoreError> {
+    /// An engine on a server waits for a part of the TTL only, so that another try is in time.
+    fn limit_for(&mut self, ttl: u64) -> Result<(), StoreError> {
+        let ttl = self.namespace.span(ttl);
+        self.ready()?.engine().limit_for(ttl);
+        Ok(())
+    }
+
+    /// Renews leases, as many at once as the engine can.
+    fn renew_all(&mut self, leases: &[HeldLease], ttl: u64) -> Result<Done<Renewals>, StoreError> {
         // Before the first chunk, which may find another namespace and remember its origin.
         let origin = self.seen.origin();
         let max_batch = self.records.profile.max_batch;
         // Also of none: the namespace is looked at, and the time returned.
         let (first, rest) = leases.split_at(leases.len().min(max_batch));
-        let mut renewed = self.renew_some(first, ttl, are_own)?;
+        let mut renewed = self.renew_some(first, ttl)?;
         for leases in rest.chunks(max_batch) {
             if origin.is_some() && self.seen.origin() != origin {
                 // The namespace is gone or another one, and all of its leases with it.
@@ -266,7 +262,7 @@ impl LeaseStore {
                 renewed.answer.extend(lost);
                 continue;
             }
-            let more = self.renew_some(leases, ttl, are_own)?;
+            let more = self.renew_some(leases, ttl)?;
             renewed.answer.extend(more.answer);
             // The caller counts from before the first chunk, so its time is ahead of the store's:
             // its leases end early rather than late.
@@ -275,12 +271,7 @@ impl LeaseStore {
         Ok(renewed)
     }
 
-    fn renew_some(
-        &mut self,
-        leases: &[HeldLease],
-        ttl: u64,
-        are_own: bool,
-    ) -> Result<Done<Renewals>, StoreError> {
+    fn renew_some(&mut self, leases: &[HeldLease], ttl: u64) -> Result<Done<Renewals>, StoreError> {
         let blind = if self.records.profile.blind_renewal {
             self.renew_blind(leases, ttl)
         } else {
@@ -297,11 +288,9 @@ impl LeaseStore {
             Err(undone) => Err(undone),
         };
         let done = outcome.map_err(|undone| self.may_have_written(undone))?;
-        // Others' leases may be written elsewhere next, so nothing is expected of them.
-        if are_own {
-            let written = done.answer.iter().flatten();
-            written.for_each(|record| self.seen.note(record));
-        }
+        // Also for holders elsewhere: a namespace that has had a lease is not new, whatever the store says later.
+        let written = done.answer.iter().flatten();
+        written.for_each(|record| self.seen.note(record));
         Ok(done)
     }
 

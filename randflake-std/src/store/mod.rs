@@ -146,8 +146,8 @@ impl LeaseStore {
         Self { records, ..self }
     }
 
-    /// Opens what is [deferred], with what this store was told before.
-    fn ready(&mut self) -> Result<(), StoreError> {
+    /// The records, once what is [deferred] was opened with what this store was told before.
+    fn ready(&mut self) -> Result<&mut Records, StoreError> {
         // Only a deferred store opens another, which takes its place for good.
         if let Some(mut opened) = self.records.engine().opened()? {
             // Said before it was open: the handle names its key as soon as it is built.
@@ -160,7 +160,7 @@ impl LeaseStore {
             opened.within = self.within.or(opened.within);
             *self = opened;
         }
-        Ok(())
+        Ok(&mut self.records)
     }
 
     /// The namespace that this store was opened for.
@@ -224,10 +224,10 @@ impl LeaseStore {
 
     /// The namespace as it stands; nothing is written.
     fn look(&mut self) -> Result<NamespaceState, StoreError> {
-        self.ready()?;
-        let view = self.records.read(&Wanted::default())?;
+        let records = self.ready()?;
+        let view = records.read(&Wanted::default())?;
         // Nothing follows from a look, so an engine that locks must not wait for a write.
-        self.records.engine().abandon();
+        records.engine().abandon();
         // No clock is compared and no number is needed, because nothing is written.
         NamespaceState::of(&view, &self.caller(None, (0, 0)))
     }

@@ -67,8 +67,11 @@ impl LeaseStore {
                 return Err(error.into());
             }
             // What is there now would count as leases of the new namespace, so the view is stale after that.
-            if change.opens_anew() && self.clears_dropped()? {
-                continue;
+            if change.opens_anew() {
+                let is_cleared = self.clears_dropped();
+                if is_cleared.inspect_err(|_| self.records.engine().abandon())? {
+                    continue;
+                }
             }
             // The claim comes first: after a crash in between it is there without a namespace, which harms nobody.
             if let Some(check) = change.taken_secret() {
@@ -120,7 +123,6 @@ impl LeaseStore {
         if !self.records.has_leases()? {
             return Ok(false);
         }
-        self.records.engine().abandon();
         self.clear_dropped()?;
         Ok(true)
     }

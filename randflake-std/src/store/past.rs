@@ -166,7 +166,6 @@ impl Records {
         if count > 0 && count.is_multiple_of(PRUNED_EVERY) {
             // A right to delete may be missing, for example: the grant stands all the same.
             _ = self.try_prune(granted);
-            self.engine().abandon();
         }
     }
 

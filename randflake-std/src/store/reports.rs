@@ -23,9 +23,8 @@ impl LeaseStore {
     ///
     /// [`StoreError::Unavailable`].
     pub fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
-        self.ready()?;
         // Without terms, clock or quarantine: a list must show what is there, above all in trouble.
-        let records = self.records.list(first..=u32::MAX, most)?.into_iter();
+        let records = self.ready()?.list(first..=u32::MAX, most)?.into_iter();
         Ok(records.map(Record::from).collect())
     }
 
@@ -41,10 +40,9 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
     pub fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
         let state = self.look()?;
-        let read = self.read_histories(node_ids, state.now);
-        self.records.engine().abandon();
+        let read = self.read_histories(node_ids, state.now)?;
         let mut history = state.history();
-        for (node_id, leases) in read? {
+        for (node_id, leases) in read {
             history.add(node_id, leases);
         }
         Ok(history)
@@ -62,9 +60,8 @@ impl LeaseStore {
     /// As for [`history`](Self::history).
     pub fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
         let state = self.look()?;
-        let leases = self.records.history_of(node_id, Some(tick), state.now);
-        self.records.engine().abandon();
-        Ok(state.history().explained(&leases?, tick))
+        let leases = self.records.history_of(node_id, Some(tick), state.now)?;
+        Ok(state.history().explained(&leases, tick))
     }
 
     /// The store's clock, as time since the Unix epoch.
@@ -73,9 +70,9 @@ impl LeaseStore {
     ///
     /// [`StoreError::Unavailable`].
     pub fn now(&mut self) -> Result<Duration, StoreError> {
-        self.ready()?;
-        let view = self.records.read(&Wanted::default())?;
-        self.records.engine().abandon();
+        let records = self.ready()?;
+        let view = records.read(&Wanted::default())?;
+        records.engine().abandon();
         Ok(view.now)
     }
 

@@ -80,10 +80,9 @@ impl LeaseStore {
     fn older_holders(&mut self) -> Result<Vec<Record>, StoreError> {
         // The time first: what is granted in between counts as live.
         let now = self.look()?.now;
-        let records = self.records.list(0..=u32::MAX, usize::MAX);
-        self.records.engine().abandon();
+        let records = self.records.list(0..=u32::MAX, usize::MAX)?;
         let version = self.records.knows;
-        let older = records?.into_iter();
+        let older = records.into_iter();
         let older = older.filter(|record| record.has_older_holder(version, now.tick));
         Ok(older.map(Record::from).collect())
     }

@@ -63,8 +63,8 @@ fn listed(is_listed: impl Fn(&Registration) -> bool) -> String {
     let engines = ENGINES.iter().filter(|engine| is_listed(engine));
     let forms: Vec<_> = engines.map(|engine| engine.short_form).collect();
     match &*forms {
-        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
-        forms => forms.concat(),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+        [] => String::new(),
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct State {
     pub(crate) fingerprint: String,
     pub(crate) reads: usize,
     pub(crate) texts_read: usize,
+    /// How many texts each list has asked for.
+    pub(crate) lists: Vec<usize>,
     pub(crate) writes: usize,
     pub(crate) claims_asked: usize,
     /// But for claims.
@@ -28,6 +30,12 @@ pub(crate) struct State {
     pub(crate) meanwhile: Option<(BTreeMap<Key, String>, Duration)>,
     /// Setting by which the engine would lose what it answers.
     pub(crate) fault: Option<String>,
+    /// Whether an engine with locks would hold one: since a read with state.
+    pub(crate) is_locked: bool,
+    /// The TTL that was told last.
+    pub(crate) ttl: Option<Duration>,
+    /// How many reads succeed before all fail, if any does.
+    pub(crate) reads_left: Option<usize>,
 }
 
 impl Map {
@@ -73,6 +81,14 @@ impl Engine for Map {
 
     fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
         let mut state = self.state();
+        state.is_locked |= ask.with_state;
+        if let Some(left) = state.reads_left {
+            let Some(left) = left.checked_sub(1) else {
+                return Err(EngineError::unavailable("it was told to fail"));
+            };
+            state.reads_left = Some(left);
+        }
+        state.lists.extend(ask.limit);
         // A list is none of those that are counted.
         state.reads += usize::from(ask.limit.is_none());
         let bounds = ask.keys.iter().map(Keys::bounds);
@@ -98,6 +114,7 @@ impl Engine for Map {
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let mut state = self.state();
+        state.is_locked = false;
         state.writes += 1;
         if let Some((texts, now)) = state.meanwhile.take() {
             (state.texts, state.now) = (texts, now);
@@ -120,19 +137,25 @@ impl Engine for Map {
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         let fault = self.state().fault.clone();
         let wrong = fault.map(|fault| Finding::wrong("setting", "off", fault));
-        Ok(Vec::from_iter(wrong))
+        Ok(vec![
+            wrong.unwrap_or_else(|| Finding::fine("setting", "on")),
+        ])
     }
 
     fn namespaces(
         &mut self,
-        _: Option<&str>,
+        only: Option<&str>,
     ) -> Result<Option<BTreeMap<String, String>>, EngineError> {
-        unreachable!("no test here lists namespaces")
+        // Its only one has the name that is asked for.
+        let name = only.unwrap_or("orders").to_owned();
+        let text = self.state().texts.get(&Key::Namespace).cloned();
+        Ok(Some(BTreeMap::from_iter(text.map(|text| (name, text)))))
     }
 
     fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError> {
         let (first, last) = removal.bounds();
         let mut state = self.state();
+        state.is_locked = false;
         if state.fails_to_remove_from.is_some_and(|from| first >= from) {
             return Err(EngineError::unavailable("it was told to fail"));
         }
@@ -142,5 +165,13 @@ impl Engine for Map {
             texts.retain(|key, _| !(first..=last).contains(key));
         }
         Ok(())
+    }
+
+    fn limit_for(&mut self, ttl: Duration) {
+        self.state().ttl = Some(ttl);
+    }
+
+    fn abandon(&mut self) {
+        self.state().is_locked = false;
     }
 }

@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause, StoreError, Token,
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, PresentedGrant, QuarantineCause,
+    StoreError, Token,
 };
 use randflake_std::rules::{Key, Loss};
 use randflake_std::{Layout, Randflake, Snowflake};
@@ -159,6 +160,32 @@ fn what_cannot_be_read_is_an_outage() {
     }
     map.state().texts.insert(Key::Namespace, kept);
     assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+}
+
+/// A server that has renewed it for a client knows that there was one.
+#[test]
+fn nor_is_one_whose_lease_a_server_has_renewed() {
+    let map = Map::default();
+    map.state().now = Duration::from_secs(1_800_000_000);
+    let asked = AcquireRequest {
+        token: Token::from_bytes([1; 16]),
+        holder: "holder",
+        nodes: NodeIds::Any(1),
+        ttl: TTL,
+    };
+    let acquired = open(&map).acquire(&asked).unwrap();
+    let mut server = open(&map);
+    server.act_as_proxy();
+    let held = PresentedGrant {
+        grant: acquired.grants[0],
+        last_write: acquired.last_writes[0],
+    };
+    let renewed = server.renew_presented(&[held], TTL, &"request-1".parse().unwrap());
+    assert!(renewed.unwrap().outcomes[0].is_ok());
+    map.state().texts.clear();
+    "after a restart".clone_into(&mut map.state().fingerprint);
+    server.create_namespace().unwrap();
+    assert_eq!(cause(&map), Some(QuarantineCause::Lost));
 }
 
 /// A client could close a namespace by a lease that never was.

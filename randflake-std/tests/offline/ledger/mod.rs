@@ -6,13 +6,16 @@
     reason = "a test fails by panicking"
 )]
 
+mod batches;
 mod claims;
 mod diagnosis;
 mod drift;
 mod drops;
 mod engine;
 mod hints;
+mod lists;
 mod losses;
+mod operations;
 mod past;
 mod rounding;
 mod search;

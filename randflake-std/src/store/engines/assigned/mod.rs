@@ -21,7 +21,7 @@ pub(in crate::store) use self::url::ENGINE;
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::private_file;
-use crate::rules::{Committed, Continuity, Entry, Key, Keys, Removal, VERSION, Write, read_clock};
+use crate::rules::{Committed, Continuity, Key, Keys, Removal, VERSION, Write, read_clock};
 use crate::store::locked::{self, FileKind, LockedFile};
 use crate::store::volume;
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
@@ -261,8 +261,7 @@ impl Engine for StaticFile {
             now: read_clock(&*self.clock)?,
             continuity: Continuity {
                 fingerprint: fingerprint(&self.path)?,
-                // A file that is not there may have been lost with its volume.
-                is_absence_certain: false,
+                // A file that is not there may have been lost with its volume, so its absence is not certain.
                 ..Continuity::default()
             },
             texts,
@@ -271,12 +270,6 @@ impl Engine for StaticFile {
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let (path, clock, node_id) = (self.path.clone(), Arc::clone(&self.clock), self.node_id);
-        // A file has one namespace, and knows of no other: it gets every secret.
-        let is_claim = |entry: &Entry| matches!(entry.key, Key::Claim(_));
-        if write.entries.iter().all(is_claim) {
-            let now = read_clock(&*clock)?;
-            return Ok(Committed::Done { now });
-        }
         let (file, mut content) = self.locked()?;
         // Under the lock, which may have made the file: what was decided without one does not hold for it.
         if write.fingerprint != fingerprint(&path)? {
@@ -287,7 +280,8 @@ impl Engine for StaticFile {
             match entry.key {
                 Key::Namespace => {}
                 Key::Node(node) if node == node_id => {}
-                // Nobody looks for free node ids here, and there is room for one lease.
+                // Nobody looks for free node ids here, and there is room for one lease. A file has one namespace, and
+                // knows of no other: it gets every secret.
                 Key::Hint(_) | Key::History(..) | Key::Claim(_) => continue,
                 Key::Node(_) | Key::Counter | Key::Device(_) => {
                     return Err(self.has_no_such_key());

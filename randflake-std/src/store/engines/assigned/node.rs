@@ -77,9 +77,7 @@ fn ordinal(name: &str) -> Result<u32, StoreError> {
 
 /// Digits without sign and leading zeros.
 fn decimal(text: &str) -> Option<u32> {
-    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
-    let has_leading_zero = text.len() > 1 && text.starts_with('0');
-    (is_plain && !has_leading_zero)
-        .then(|| text.parse().ok())
-        .flatten()
+    let number: u32 = text.parse().ok()?;
+    // Not one that is spelled differently.
+    (number.to_string() == text).then_some(number)
 }

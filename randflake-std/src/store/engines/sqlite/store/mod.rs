@@ -243,7 +243,7 @@ impl Engine for Sqlite {
     fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
         // A list leaves nothing to be written, so it should not hold the lock.
         let is_kept = ask.with_state || self.session.is_some();
-        let mut session = self.session()?;
+        let session = self.session()?;
         // Only now: a transaction that waited would grant from an old time.
         let now = read_clock(&*self.clock)?;
         let texts = self.at(session.read(&self.namespace, ask.keys, ask.limit))?;
@@ -259,7 +259,7 @@ impl Engine for Sqlite {
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         // Without it others may have written since the read.
         // Taken: whatever ends this call early also rolls back and gives the lock back.
-        let Some(mut session) = self.session.take() else {
+        let Some(session) = self.session.take() else {
             return Ok(Committed::Stale);
         };
         let now = read_clock(&*self.clock)?;

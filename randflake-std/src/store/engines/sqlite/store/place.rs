@@ -1,7 +1,7 @@
 //! The database file and those beside it.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -44,19 +44,14 @@ impl SqlitePath {
 
     /// Sees to it that there is a file for SQLite to open, and says which.
     pub(super) fn prepare(&self) -> Result<FileIdentity, EngineError> {
-        let logs = LOGS.map(|suffix| beside(&self.database, suffix));
         // A link in the place of a journal would let SQLite write elsewhere.
-        for log in &logs {
-            private_file::look(log)?;
+        for suffix in LOGS {
+            private_file::look(&beside(&self.database, suffix))?;
         }
         match private_file::look(&self.database)? {
-            // An empty file is what a process leaves that is killed before its first commit.
-            Some(found) if found.metadata.len() > 0 => Ok(found.identity),
-            _ => {
-                // SQLite would read into the new database what was not yet moved into a deleted one.
-                for log in &logs {
-                    remove_if_there(log)?;
-                }
+            Some(found) => Ok(found.identity),
+            None => {
+                // It is empty, so SQLite does not read into it what is left of a deleted one.
                 private_file::open(&self.database)?;
                 self.identity()
             }
@@ -83,11 +78,4 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(suffix);
     PathBuf::from(name)
-}
-
-fn remove_if_there(path: &Path) -> Result<(), FileRefusal> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(FileRefusal::io(path, error)),
-        _ => Ok(()),
-    }
 }

@@ -8,26 +8,10 @@ use super::session::SqliteSession;
 use crate::rules::{Entry, Key, Keys, Removal};
 use crate::store::NAMES_LISTED;
 
-/// What was read in this transaction, and is still so.
-#[derive(Debug, Default)]
-pub(super) struct Known {
-    /// The last of those that were read together, by the first.
-    keys: BTreeMap<Key, Key>,
-    texts: BTreeMap<Key, String>,
-}
-
-impl Known {
-    /// If it says no where ranges overlap, the key is read once more.
-    fn has(&self, key: Key) -> bool {
-        let before = self.keys.range(..=key).next_back();
-        before.is_some_and(|(_, last)| key <= *last)
-    }
-}
-
 impl SqliteSession {
     /// Reads the texts that are there under some keys, at most `limit` of each range.
     pub(super) fn read(
-        &mut self,
+        &self,
         namespace: &str,
         keys: &[Keys],
         limit: Option<usize>,
@@ -54,12 +38,7 @@ impl SqliteSession {
                 let key = key.ok_or(rusqlite::Error::IntegralValueOutOfRange(0, number))?;
                 texts.insert(key, row.get(1)?);
             }
-            // Of a list that was cut, the rest is not known.
-            if limit.is_none() {
-                self.known.keys.insert(first, last);
-            }
         }
-        self.known.texts.extend(texts.clone());
         Ok(texts)
     }
 
@@ -97,23 +76,15 @@ impl SqliteSession {
     }
 
     /// Writes if all is there that must be; says whether it is.
-    pub(super) fn put(&mut self, namespace: &str, entries: &[Entry]) -> rusqlite::Result<bool> {
-        let keys = entries.iter().map(|entry| entry.key);
-        // History and hints were not read before. In this transaction nobody else can change them
-        // between the look and the write.
-        let unknown: Vec<_> = keys.filter(|key| !self.known.has(*key)).collect();
-        if !unknown.is_empty() {
-            self.read(
-                namespace,
-                &unknown.into_iter().map(Keys::One).collect::<Vec<_>>(),
-                None,
-            )?;
-        }
-        let there = |key| self.known.texts.get(&key).map(String::as_str);
-        if !entries
-            .iter()
-            .all(|entry| entry.before.allows(there(entry.key)))
-        {
+    pub(super) fn put(&self, namespace: &str, entries: &[Entry]) -> rusqlite::Result<bool> {
+        let keys: Vec<_> = entries.iter().map(|entry| Keys::One(entry.key)).collect();
+        // Again, with history and hints, which were not read before: in this transaction nobody else can change them.
+        let texts = self.read(namespace, &keys, None)?;
+        let is_so = |entry: &Entry| {
+            let there = texts.get(&entry.key).map(String::as_str);
+            entry.before.allows(there)
+        };
+        if !entries.iter().all(is_so) {
             return Ok(false);
         }
         let sql = "REPLACE INTO record VALUES (?1, ?2, ?3, ?4)";

@@ -44,7 +44,7 @@ pub(super) fn are_there(connection: &Connection) -> Result<bool, EngineError> {
         (APPLICATION_ID, VERSION) => Ok(true),
         // A new file. A creation that was not committed leaves one like it.
         (APPLICATION_ID | 0, 0) if has_no_tables(connection)? => Ok(false),
-        (APPLICATION_ID, _) if version > VERSION => Err(EngineError::unusable(newer(
+        (APPLICATION_ID, VERSION..) => Err(EngineError::unusable(newer(
             i64::from(version).unsigned_abs(),
             i64::from(VERSION).unsigned_abs(),
         ))),

@@ -8,7 +8,6 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::continuity::{Evidence, Mark, Stored};
 use super::place::SqlitePath;
-use super::records::Known;
 use super::schema;
 use crate::date::span;
 use crate::store::locked::{FileKind, LockedFile};
@@ -40,7 +39,6 @@ pub(super) struct SqliteSession {
     pub(super) connection: Connection,
     lock: Lock,
     pub(super) stored: Stored,
-    pub(super) known: Known,
 }
 
 impl SqliteSession {
@@ -95,7 +93,6 @@ impl SqliteSession {
             connection,
             lock,
             stored,
-            known: Known::default(),
         })
     }
 
