@@ -102,10 +102,8 @@ impl LeaseStore {
 
     /// The leases of a namespace, unless an acquire would be [refused](LeaseStore::check). A server's clock is
     /// [compared](LeaseStore::compared_with) with the operating system's.
-    pub(crate) fn opened(
-        engine: impl Engine + 'static,
-        namespace: Namespace,
-    ) -> Result<Self, StoreError> {
+    #[doc(hidden)] // For tests and simulations.
+    pub fn opened(engine: impl Engine + 'static, namespace: Namespace) -> Result<Self, StoreError> {
         let has_own_clock = engine.profile().has_own_clock;
         let mut store = Self::over(engine, namespace);
         // The clock of a file is this machine's own: a comparison would be with itself.

@@ -149,6 +149,8 @@ macro_rules! contract {
             a_device_has_an_owner_and_a_counter,
             a_new_device_is_registered_once,
             a_large_write_is_all_or_nothing,
+            a_read_gives_what_was_asked_for,
+            nothing_is_written_or_removed_beside_its_condition,
         }
     };
     ($backend:expr; $($name:ident,)*) => {

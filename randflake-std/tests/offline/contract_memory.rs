@@ -2,14 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
+use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError, Verdict};
+use randflake_std::store::{Ask, Reading};
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, TTL, acquire, acquire_one, contract, eight, ticks};
 use crate::segment_contract::{Counters, segment_contract};
+use crate::watched::{Watcher, watched};
 
 struct Memory {
     clock: Arc<ManualClock>,
@@ -131,4 +134,88 @@ mod unread {
     use super::{Unread, contract};
 
     contract!(Unread::new());
+}
+
+#[test]
+fn a_memory_is_on_no_server_and_says_that_it_keeps_nothing() {
+    let mut store = Memory::new().store;
+    assert!(!store.is_on_server());
+    assert!(!store.has_disconnected());
+    let findings = store.diagnose().unwrap();
+    let verdicts: Vec<_> = findings.iter().map(|it| (it.name, &it.verdict)).collect();
+    assert!(
+        matches!(
+            verdicts[..],
+            [
+                ("durability", Verdict::Caution(_)),
+                ("quarantine", Verdict::Fine)
+            ]
+        ),
+        "{findings:?}"
+    );
+}
+
+/// As those of servers do.
+#[test]
+fn a_renewal_in_memory_reads_nothing() {
+    let unread = Unread::new();
+    let mut store = unread.open(&eight("orders")).unwrap();
+    let grant = acquire_one(&mut store, 1);
+    let reads = Arc::new(AtomicUsize::new(0));
+    let mut store = watched(store, Reads(Arc::clone(&reads)));
+    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+    assert_eq!(reads.load(Ordering::Relaxed), 0);
+}
+
+#[derive(Debug)]
+struct Reads(Arc<AtomicUsize>);
+
+impl Watcher for Reads {
+    fn has_read(&mut self, _: &Ask<'_>, _: &Reading) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Each write of an unknown outcome is known again by its holder.
+#[test]
+fn a_renewal_whose_reply_was_lost_is_no_copy_s() {
+    let unread = Unread::new();
+    for mut store in [
+        unread.memory.open(&eight("orders")).unwrap(),
+        unread.open(&eight("users")).unwrap(),
+    ] {
+        let grant = acquire_one(&mut store, 1);
+        for lost in [1, 1, 2] {
+            unread.memory.store.lose_replies(lost);
+            for _ in 0..lost {
+                store.renew(&[grant], TTL).unwrap_err();
+            }
+            assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+        }
+        unread.memory.store.lose_replies(1);
+        store.release(&[grant]).unwrap_err();
+        store.release(&[grant]).unwrap();
+    }
+}
+
+#[test]
+fn a_look_says_whether_all_leases_are_there() {
+    let backend = Memory::new();
+    let mut store = backend.open(&eight("orders")).unwrap();
+    let [first, second] = [1, 2].map(|number| acquire_one(&mut store, number));
+    assert!(store.still_has(&[first, second]).unwrap());
+    let never = Grant {
+        node_id: 7,
+        ..first
+    };
+    for gone in [
+        never,
+        Grant {
+            fencing_token: 99,
+            ..first
+        },
+    ] {
+        assert!(!store.still_has(&[gone]).unwrap());
+        assert!(!store.still_has(&[second, gone]).unwrap());
+    }
 }

@@ -7,8 +7,13 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "static/engine.rs"]
+mod engine;
 #[path = "static/files.rs"]
 mod files;
+#[cfg(unix)]
+#[path = "static/forks.rs"]
+mod forks;
 #[path = "static/restarts.rs"]
 mod restarts;
 

@@ -142,12 +142,12 @@ impl Drop for LockedFile {
 /// How often a file was written and its text, without the lock; nothing if it is not there.
 pub(super) fn look(path: &Path, kind: &FileKind) -> Result<(u64, String), EngineError> {
     // Without a lock, one version may be half written. Then the other one is whole.
-    let version = match private_file::look(path)?.map(|_| File::open(path)) {
-        Some(Ok(file)) => read(&file, path, kind)?,
-        Some(Err(error)) if error.kind() != ErrorKind::NotFound => {
-            return Err(FileRefusal::io(path, error).into());
+    let version = match private_file::look(path)? {
+        Some(_) => {
+            let file = File::open(path).map_err(|error| FileRefusal::io(path, error))?;
+            read(&file, path, kind)?
         }
-        _ => Version::default(),
+        None => Version::default(),
     };
     Ok((version.writes, version.text))
 }

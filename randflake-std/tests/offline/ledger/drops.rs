@@ -59,6 +59,45 @@ fn leases_of_another_layout_do_not_stand_in_the_way() {
     assert_eq!(end, now + TTL);
 }
 
+/// One of its leases was granted far ahead, by a wrong clock.
+#[test]
+fn what_is_opened_again_waits_for_the_last_of_all_leases() {
+    let map = Map::default();
+    map.state().now = Duration::from_secs(1_800_000_000);
+    let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
+    let mut ends = Vec::new();
+    for (node_id, ahead) in [(3, 0), (5, 5_000), (7, 0)] {
+        let now = map.state().now;
+        map.state().now += Duration::from_secs(ahead);
+        let acquired = store.acquire(&AcquireRequest {
+            token: Token::random().unwrap(),
+            holder: "holder",
+            nodes: NodeIds::These(&[node_id]),
+            ttl: TTL,
+        });
+        ends.push(acquired.unwrap().grants[0].end);
+        map.state().now = now;
+    }
+    store.drop_namespace().unwrap();
+    let quarantine = store.reopen_namespace().unwrap().unwrap();
+    let last = Randflake::SPEC.unix_ms(ends[1]);
+    assert_eq!(quarantine.until, Duration::from_millis(last));
+}
+
+/// By a user who may not delete.
+#[test]
+fn what_cannot_be_removed_is_not_dropped() {
+    let map = Map::default();
+    map.state().now = Duration::from_secs(1_800_000_000);
+    let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
+    acquire(&mut store, TTL).unwrap();
+    let before = map.state().texts.clone();
+    map.state().fails_to_remove_from = Some(Key::Namespace);
+    let refused = store.drop_namespace().unwrap_err();
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+    assert_eq!(map.state().texts, before);
+}
+
 #[test]
 fn a_second_drop_ends_the_first() {
     let map = half_dropped();
@@ -157,4 +196,8 @@ fn no_device_is_registered_before_the_namespace_is_opened_again() {
     assert!(!map.state().texts.contains_key(&Key::Device(7)));
     store.reopen_namespace().unwrap();
     store.device(7, &register).unwrap();
+    // A look writes nothing.
+    let registered = map.state().texts.clone();
+    store.device(7, &DeviceRequest::Look).unwrap();
+    assert_eq!(map.state().texts, registered);
 }

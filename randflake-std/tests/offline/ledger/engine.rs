@@ -30,6 +30,8 @@ pub(crate) struct State {
     pub(crate) meanwhile: Option<(BTreeMap<Key, String>, Duration)>,
     /// Setting by which the engine would lose what it answers.
     pub(crate) fault: Option<String>,
+    /// Whether a store opened from now on has a clock of its own, as a server has.
+    pub(crate) has_own_clock: bool,
     /// Whether an engine with locks would hold one: since a read with state.
     pub(crate) is_locked: bool,
     /// The TTL that was told last.
@@ -75,6 +77,7 @@ impl Engine for Map {
     fn profile(&self) -> Profile {
         Profile {
             blind_renewal: true,
+            has_own_clock: self.state().has_own_clock,
             ..Profile::at("the map")
         }
     }

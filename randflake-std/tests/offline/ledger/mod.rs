@@ -8,6 +8,7 @@
 
 mod batches;
 mod claims;
+mod deferred;
 mod diagnosis;
 mod drift;
 mod drops;
@@ -15,6 +16,7 @@ mod engine;
 mod hints;
 mod lists;
 mod losses;
+mod occupancy;
 mod operations;
 mod past;
 mod rounding;

@@ -1,6 +1,6 @@
 //! The history: a change of it shows, and it does not grow for ever.
 
-use randflake_std::lease::{Explanation, History, NodeIds, PastLease, UnknownCause};
+use randflake_std::lease::{Explanation, History, MAX_SKEW, NodeIds, PastLease, UnknownCause};
 use randflake_std::rules::Key;
 
 use super::world::{TTL, World, acquire};
@@ -238,6 +238,10 @@ fn a_latest_lease_that_was_set_back_is_noticed() {
     world.map.state().texts.insert(Key::Node(NODE), earlier);
     let told = history(&mut world);
     assert_eq!(told.gaps().len(), 1);
+    // What is gone began before any clock's time.
+    let now = world.map.state().now + MAX_SKEW;
+    let spec = world.namespace.spec();
+    assert_eq!(told.gaps()[0].before, spec.tick_at(now).unwrap() + 1);
     let known = told.leases().count();
     assert_eq!(known, untouched.leases().count() - 2);
     for (nth, lease) in untouched.leases().enumerate() {

@@ -9,8 +9,10 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::rules::{Key, Loss};
+use randflake_std::store::Profile;
 
 use super::engine::Map;
+use crate::watched::{Watcher, watched};
 
 const BEGIN: Duration = Duration::from_secs(1_800_000_000);
 const TTL: u64 = 60;
@@ -95,6 +97,55 @@ fn what_has_expired_is_not_renewed() {
         world.pass(Duration::from_millis(wait));
         assert_eq!(world.renew().0.unwrap().is_ok(), is_live, "{wait} ms");
     }
+}
+
+/// Of two leases one has expired: a loss is not told from memory.
+#[test]
+fn all_are_renewed_unread_or_none() {
+    let mut world = World::new();
+    world.pass(Duration::from_secs(30));
+    let later = acquire(&mut world.store);
+    world.pass(Duration::from_secs(30));
+    world.map.state().reads = 0;
+    let renewed = world.store.renew(&[later, world.grant], TTL).unwrap();
+    assert!(renewed.ends[0].is_ok() && renewed.ends[1].is_err());
+    assert_eq!(world.map.state().reads, 1);
+}
+
+/// The request was on its way until between the ends of two leases.
+#[test]
+fn a_write_that_is_late_for_one_lease_renews_none_unread() {
+    let mut world = World::new();
+    world.pass(Duration::from_secs(2));
+    let later = acquire(&mut world.store);
+    world.pass(Duration::from_secs(57));
+    {
+        let mut state = world.map.state();
+        state.meanwhile = Some((state.texts.clone(), BEGIN + Duration::from_secs(TTL)));
+    }
+    let renewed = world.store.renew(&[later, world.grant], TTL).unwrap();
+    assert_eq!(renewed.ends, [Ok(later.end + 58), Err(Loss::Expired)]);
+}
+
+/// The leases are read where the engine does not check the clock.
+#[test]
+fn an_engine_that_checks_no_clock_is_read() {
+    #[derive(Debug)]
+    struct Reads;
+    impl Watcher for Reads {
+        fn profile(&self, profile: Profile) -> Profile {
+            Profile {
+                blind_renewal: false,
+                ..profile
+            }
+        }
+    }
+    let mut world = World::new();
+    world.store = watched(world.store, Reads);
+    assert!(world.renew().0.unwrap().is_ok());
+    let (end, asked) = world.renew();
+    assert!(end.unwrap().is_ok());
+    assert_eq!(asked, [1, 1]);
 }
 
 /// The lease would have lived by this machine's clocks, or is over by them.

@@ -9,12 +9,13 @@
 mod continuity;
 mod crowd;
 mod damage;
+mod engine;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod faults;
 mod files;
 mod processes;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
-mod system_calls;
+pub(crate) mod system_calls;
 
 use core::time::Duration;
 use std::fs;

@@ -50,6 +50,17 @@ fn the_file_of_something_else_is_refused() {
         let sentence = unusable(place.try_store(NODE, &eight("orders")));
         assert!(sentence.contains("is not the file of an assigned node id"));
     }
+    // A sector that is damaged, zeros that are more than two, and something behind them.
+    let place = Place::declared();
+    let whole = fs::read(place.path()).unwrap();
+    let mut damaged = whole[..512].to_vec();
+    damaged[100] ^= 1;
+    let longer = [&whole[..512], &[0; 513][..]].concat();
+    for bytes in [damaged, vec![0; 2 * 512 + 1], longer] {
+        fs::write(place.path(), bytes).unwrap();
+        let sentence = unusable(place.try_store(NODE, &eight("orders")));
+        assert!(sentence.contains("it is damaged"), "{sentence}");
+    }
     // What a kill or a cut of the power leaves of the first write.
     for text in ["", "randflake n", &"\0".repeat(512)] {
         fs::write(place.path(), text).unwrap();

@@ -81,3 +81,41 @@ fn decimal(text: &str) -> Option<u32> {
     // Not one that is spelled differently.
     (number.to_string() == text).then_some(number)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_one_spelling() {
+        for (text, number) in [("0", 0), ("7", 7), ("10", 10), ("4294967295", u32::MAX)] {
+            assert_eq!(decimal(text), Some(number));
+        }
+        for text in ["", "00", "07", "+7", "-7", "7 ", "x", "4294967296"] {
+            assert_eq!(decimal(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_variable_has_the_node_id() {
+        assert_eq!(from_variable(Some("12".to_owned())).unwrap(), 12);
+        for (value, said) in [
+            (None, "RANDFLAKE_NODE_ID is not set: set it to a number"),
+            (
+                Some("x"),
+                "RANDFLAKE_NODE_ID is not a decimal number: set it to a number",
+            ),
+        ] {
+            let refused = from_variable(value.map(str::to_owned)).unwrap_err();
+            assert_eq!(refused.to_string(), said);
+        }
+    }
+
+    #[test]
+    fn a_pod_s_name_ends_in_the_node_id() {
+        assert_eq!(ordinal("web-db-12").unwrap(), 12);
+        for name in ["web", "web-", "web-a", "12"] {
+            assert!(ordinal(name).is_err(), "{name}");
+        }
+    }
+}

@@ -48,14 +48,12 @@ impl SqlitePath {
         for suffix in LOGS {
             private_file::look(&beside(&self.database, suffix))?;
         }
-        match private_file::look(&self.database)? {
-            Some(found) => Ok(found.identity),
-            None => {
-                // It is empty, so SQLite does not read into it what is left of a deleted one.
-                private_file::open(&self.database)?;
-                self.identity()
-            }
+        if let Some(found) = private_file::look(&self.database)? {
+            return Ok(found.identity);
         }
+        // It is empty, so SQLite does not read into it what is left of a deleted one.
+        private_file::open(&self.database)?;
+        self.identity()
     }
 
     /// What the file that is there now is known by.

@@ -180,3 +180,28 @@ fn is_durable(connection: &Connection) -> rusqlite::Result<bool> {
     let journal = connection.pragma_update_and_check(None, "journal_mode", JOURNAL, set)?;
     Ok(synchronous == SYNCHRONOUS && journal == JOURNAL)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both are told to SQLite, which may have been built with others.
+    #[test]
+    fn a_connection_waits_for_others_and_for_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("leases.db");
+        std::fs::write(&path, "").unwrap();
+        let connection = connect(&path, Duration::from_millis(1_234)).unwrap();
+        let number = |name| {
+            let number = connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+            number.unwrap()
+        };
+        assert_eq!(number("busy_timeout"), 1_234);
+        assert_eq!(number("fullfsync"), 1);
+        connection.pragma_update(None, "synchronous", 1).unwrap();
+        begin_transaction(&connection).unwrap();
+        set_durable(&connection).unwrap();
+        assert_eq!(number("synchronous"), SYNCHRONOUS);
+        assert!(!connection.is_autocommit());
+    }
+}
