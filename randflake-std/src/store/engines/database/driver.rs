@@ -1,14 +1,12 @@
 //! What one kind of database does in its own way.
 
 use core::fmt::Debug;
-use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::values::time;
-use super::{DatabaseFailure, SingleUpdate, SqlValue};
+use super::{DatabaseFailure, ServerState, SingleUpdate, SqlValue, emptied};
 use crate::rules::{Key, Keys, Write};
 use crate::store::url::Location;
-use crate::vocabulary::{EngineError, Finding, StoreError};
+use crate::vocabulary::{Finding, StoreError};
 
 /// How servers of one kind are reached, and what a process remembers of them.
 pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
@@ -29,44 +27,6 @@ pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
 
 /// Texts by their keys.
 pub(in crate::store) type TextsByKey = BTreeMap<Key, String>;
-
-/// State of a server and of the tables, which each look reads together with the texts.
-#[derive(Debug)]
-pub(in crate::store) struct ServerState {
-    /// Clock of the server, as time since the Unix epoch.
-    pub(in crate::store) now: Duration,
-    /// Whether the session that answers is the one that was set up: a pooler may have exchanged it.
-    pub(in crate::store) is_same_session: bool,
-    /// Identity of the server, which another server does not have.
-    pub(in crate::store) server: String,
-    /// Random number made with the tables.
-    pub(in crate::store) tables: String,
-    /// Setting by which answered writes are lost, and what to do.
-    pub(in crate::store) fault: Option<String>,
-}
-
-impl ServerState {
-    /// Takes the columns of a look: clock in microseconds, session, server, tables and fault. `None` for other columns.
-    pub(in crate::store) fn of(columns: Vec<String>, session: &str) -> Option<Self> {
-        let [unix_us, found, server, tables, fault] = columns.try_into().ok()?;
-        Some(Self {
-            // 1970 is far from this machine's clock, so it is refused as such.
-            now: time(unix_us.parse().unwrap_or(0)),
-            is_same_session: found == session,
-            server,
-            tables,
-            // The statements answer an empty text if no setting is at fault.
-            fault: Some(fault).filter(|fault| !fault.is_empty()),
-        })
-    }
-
-    /// What the store is known by: the server and its tables.
-    pub(in crate::store) fn fingerprint(&self) -> String {
-        // Both: a copy on another server has the same number, and tables that are made anew are on
-        // the same server.
-        format!("{}/{}", self.server, self.tables)
-    }
-}
 
 /// A connection to a server, for one namespace. It is used for one operation after the other; after an error of its own it
 /// is dropped.
@@ -156,12 +116,6 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     async fn roll_back(&mut self) -> Result<(), DatabaseFailure> {
         Ok(())
     }
-}
-
-/// The tables have no row. A new connection puts one there, with another number, from which a quarantine follows.
-pub(in crate::store) fn emptied() -> DatabaseFailure {
-    let why = "the tables of the lease store were emptied meanwhile";
-    DatabaseFailure::of_the_connection(EngineError::unavailable(why))
 }
 
 /// The setting by which a server mends pages that a crash has torn.

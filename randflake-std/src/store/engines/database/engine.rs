@@ -4,10 +4,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::values::{count, time};
-use super::{
-    Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, SqlValue, emptied, pooled,
-};
-use crate::rules::{Committed, Continuity, Keys, Removal, Write};
+use super::{Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, SqlValue, emptied};
+use crate::rules::{Committed, Keys, Removal, Write};
 use crate::store::engines::ExistingEngine;
 use crate::store::url::Location;
 use crate::store::{Ask, Engine, Profile, Reading};
@@ -105,22 +103,7 @@ async fn look<S: DatabaseSession>(
 ) -> Result<Reading, DatabaseFailure> {
     let (state, texts) = session.look(keys).await?;
     // Somebody has deleted the row that identifies the store.
-    let state = state.ok_or_else(emptied)?;
-    // First: what another session says is of no use.
-    if !state.is_same_session {
-        return Err(DatabaseFailure::of_the_connection(pooled()));
-    }
-    Ok(Reading {
-        now: state.now,
-        continuity: Continuity {
-            fingerprint: state.fingerprint(),
-            fault: state.fault.map(|fault| {
-                format!("the server would forget leases in a crash: it runs with {fault}")
-            }),
-            ..Continuity::default()
-        },
-        texts,
-    })
+    state.ok_or_else(emptied)?.reading(texts)
 }
 
 async fn commit<S: DatabaseSession>(

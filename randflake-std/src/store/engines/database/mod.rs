@@ -5,6 +5,7 @@ mod driver;
 mod engine;
 mod failure;
 mod runtime;
+mod server_state;
 mod values;
 
 use core::fmt::{self, Debug, Formatter};
@@ -16,11 +17,10 @@ use std::panic;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-pub(super) use self::driver::{
-    DatabaseSession, Driver, ServerState, TextsByKey, emptied, whole_pages,
-};
+pub(super) use self::driver::{DatabaseSession, Driver, TextsByKey, whole_pages};
 pub(super) use self::failure::{DatabaseFailure, Sort, pooled};
 use self::runtime::{StoreRuntime, ended};
+pub(super) use self::server_state::{ServerState, emptied};
 use self::values::check_version;
 pub(super) use self::values::{SingleUpdate, SqlValue, TABLES, expected, key, window};
 use crate::store::url::Location;

@@ -13,6 +13,9 @@ use zeroize::Zeroizing;
 
 use super::clock::MemberClock;
 use super::tls;
+use super::transaction::{
+    Header, Kv, Range, Transaction, TransactionOutcome, read_answer, read_request,
+};
 use crate::store::encryption::Files;
 use crate::store::engines::shown;
 use crate::store::url::Location;
@@ -95,6 +98,21 @@ impl EtcdClient {
     /// Fits the time limit to a TTL.
     pub(super) fn limit_for(&mut self, ttl: Duration) {
         self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);
+    }
+
+    /// Reads all of it at one moment, in the order of the ranges.
+    pub(super) fn read(&mut self, ranges: &[Range]) -> Result<(Header, Vec<Kv>), EngineError> {
+        let answer = self.call("kv/txn", &read_request(ranges))?;
+        read_answer(&answer, ranges.len()).ok_or_else(not_understood)
+    }
+
+    /// Writes all of it, or nothing.
+    pub(super) fn write(
+        &mut self,
+        write: &Transaction,
+    ) -> Result<(Header, TransactionOutcome), EngineError> {
+        let answer = self.call("kv/txn", &write.request())?;
+        write.outcome(&answer).ok_or_else(not_understood)
     }
 
     /// Asks one member after another, until one answers.

@@ -9,6 +9,7 @@ use randflake_core::Clock;
 use serde_json::{Value, json};
 
 use super::client::{EtcdClient, not_understood};
+use super::continuity::{SeenRevision, counted, fingerprint};
 use super::keys::Prefix;
 use super::transaction::{Kv, OPERATIONS, Range, Transaction, TransactionOutcome};
 use crate::rules::{
@@ -31,7 +32,7 @@ pub(in crate::store) struct Etcd {
     /// Clock in the place of the member's, in tests.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
     /// The cluster's latest revision that this process has seen.
-    revision: u64,
+    revision: SeenRevision,
 }
 
 impl Etcd {
@@ -45,7 +46,7 @@ impl Etcd {
             client: EtcdClient::new(location)?,
             prefix: Prefix::of(namespace.name()),
             clock,
-            revision: 0,
+            revision: SeenRevision::default(),
         })
     }
 
@@ -71,10 +72,8 @@ impl Etcd {
             let counted = counted.map(|(_, count)| count);
             let count = counted.as_deref().unwrap_or("0").parse::<u64>();
             let count = count.map_err(|_| not_understood())?;
-            // Revisions only grow. A lower one is an older state of the cluster, or another cluster.
-            if header.revision >= self.revision {
-                self.revision = header.revision;
-                return Ok((format!("{}:{count}", header.cluster_id), kvs));
+            if self.revision.allows(&header) {
+                return Ok((fingerprint(&header.cluster_id, count), kvs));
             }
             // Stored before anything is decided: then all clients see another fingerprint, and a
             // crash of this one does not undo it.
@@ -83,7 +82,7 @@ impl Etcd {
                 .compare(&setbacks, &Before::read(counted))
                 .put(&setbacks, &(count + 1).to_string());
             if let (header, TransactionOutcome::Written) = self.client.write(&write)? {
-                self.revision = header.revision;
+                self.revision.begin_anew(&header);
             }
         }
         Err(EngineError::unavailable(
@@ -166,11 +165,9 @@ impl Engine for Etcd {
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
-        let (cluster, setbacks) = write.fingerprint.split_once(':').unwrap_or_default();
-        // The key is there from the first setback on.
-        let counted = Some(setbacks.to_owned()).filter(|count| count != "0");
         let mut transaction = self.transaction(&write.entries);
-        transaction.compare(&self.prefix.setbacks(), &Before::read(counted));
+        let counted = Before::read(counted(&write.fingerprint));
+        transaction.compare(&self.prefix.setbacks(), &counted);
         // One member may write it and not answer; then another is asked. No other write has the same text for these.
         let is_unique =
             |entry: &&Entry| matches!(entry.key, Key::Node(_) | Key::Counter | Key::Device(_));
@@ -191,16 +188,14 @@ impl Engine for Etcd {
             return Ok(Committed::Stale);
         }
         let is_put = write.entries.iter().any(|entry| entry.after.is_some());
-        // A transaction that puts nothing leaves the revision as it was.
-        let revision = self.revision.saturating_add(is_put.into());
-        if header.cluster_id != cluster || header.revision < revision {
-            // So the next read counts a setback, whatever revision it shows.
-            self.revision = u64::MAX;
+        if !self
+            .revision
+            .allows_write(&header, &write.fingerprint, is_put)
+        {
             return Err(EngineError::unavailable(
                 "the etcd cluster was set back or replaced since it was read",
             ));
         }
-        self.revision = header.revision;
         Ok(Committed::Done { now: self.now()? })
     }
 

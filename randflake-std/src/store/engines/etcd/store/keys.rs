@@ -109,3 +109,76 @@ impl Prefix {
         (self.key(key) == text).then_some(key)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEYS: [(Key, &str); 8] = [
+        (Key::Namespace, "randflake/a/namespace"),
+        (Key::Counter, "randflake/a/counter"),
+        (Key::Node(7), "randflake/a/lease/00000007"),
+        (Key::Hint(u32::MAX), "randflake/a/hint/ffffffff"),
+        (Key::History(7, 1), "randflake/a/past/000000070001"),
+        (Key::Device(u64::MAX), "randflake/a/device/ffffffffffffffff"),
+        (Key::Device(1), "randflake/a/device/0000000000000001"),
+        (Key::Claim(7), "randflake/#key/00000007"),
+    ];
+
+    #[test]
+    fn a_key_has_one_spelling() {
+        let prefix = Prefix::of("a");
+        for (key, text) in KEYS {
+            assert_eq!(prefix.key(key), text);
+            assert_eq!(prefix.parse(text), Some(key));
+        }
+        for text in [
+            "",
+            "randflake/b/lease/00000007",
+            "randflake/a/lease/7",
+            "randflake/a/lease/0000000A",
+            "randflake/a/lease/100000000",
+            "randflake/a/other/00000007",
+            "randflake/a/setbacks",
+            "randflake/#key/x",
+        ] {
+            assert_eq!(prefix.parse(text), None, "{text}");
+        }
+    }
+
+    /// Names of which one begins as another one, or sorts between another one and its keys.
+    #[test]
+    fn a_namespace_ends_behind_its_keys_and_before_the_next() {
+        let prefix = Prefix::of("a");
+        let own: Vec<_> = KEYS.iter().map(|(key, _)| prefix.key(*key)).collect();
+        for key in &own[..7] {
+            assert!(*key < prefix.end());
+            assert_eq!(Prefix::name_in(key).as_deref(), Some("a"));
+            assert!((Prefix::FIRST..Prefix::LAST).contains(&&**key));
+        }
+        // A name is in the order of its first key; `a-` and `a.` come before `a/`.
+        for name in ["a0", "aa", "b"] {
+            assert!(Prefix::of(name).key(Key::Counter) >= prefix.end(), "{name}");
+        }
+        assert_eq!(Prefix::name_in("randflake/alone").as_deref(), Some("alone"));
+        assert_eq!(Prefix::name_in("other/a/namespace"), None);
+        assert_eq!(Prefix::behind("a"), "randflake/b");
+        assert!(*own[7] < *Prefix::FIRST);
+        assert_eq!(prefix.setbacks(), "randflake/a/setbacks");
+    }
+
+    #[test]
+    fn contents_are_all_but_the_namespace_and_its_counter() {
+        let prefix = Prefix::of("a");
+        let ranges = prefix.contents().map(|range| format!("{range:?}"));
+        let begins = [
+            "lease/00000000",
+            "hint/00000000",
+            "past/000000000000",
+            "device/0000000000000000",
+        ];
+        for (range, begin) in ranges.iter().zip(begins) {
+            assert!(range.contains(&format!("randflake/a/{begin}")), "{range}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod client;
 mod clock;
+mod continuity;
 mod engine;
 mod keys;
 #[cfg(feature = "tls")]

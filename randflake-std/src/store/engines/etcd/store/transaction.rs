@@ -2,9 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::{EtcdClient, decoded, encoded, not_understood};
+use super::client::{decoded, encoded};
 use crate::rules::Before;
-use crate::vocabulary::EngineError;
 
 /// etcd refuses a transaction with more comparisons or more requests, unless `--max-txn-ops` is higher.
 pub(super) const OPERATIONS: usize = 128;
@@ -48,7 +47,7 @@ impl Range {
 pub(super) type Kv = (String, String);
 
 /// The state of the cluster when it answered.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) cluster_id: String,
     pub(super) revision: u64,
@@ -63,7 +62,7 @@ pub(super) struct Transaction {
 }
 
 /// What became of it.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) enum TransactionOutcome {
     Written,
     /// Something was not as it must be. What was to be read then.
@@ -104,39 +103,38 @@ impl Transaction {
         self.if_refused = vec![Range::one(key.to_owned()).request()];
         self
     }
-}
 
-impl EtcdClient {
-    /// Reads all of it at one moment, in the order of the ranges.
-    pub(super) fn read(&mut self, ranges: &[Range]) -> Result<(Header, Vec<Kv>), EngineError> {
-        let requests: Vec<_> = ranges.iter().map(Range::request).collect();
-        // Without comparisons a transaction succeeds, and all its ranges are read at one revision.
-        let answer = self.call("kv/txn", &json!({ "success": requests }))?;
-        match (header(&answer), kvs(&answer, ranges.len())) {
-            (Some(header), Some(kvs)) => Ok((header, kvs)),
-            _ => Err(not_understood()),
-        }
+    /// The request that writes all of it, or nothing.
+    pub(super) fn request(&self) -> Value {
+        json!({
+            "compare": self.compares,
+            "success": parts(&self.puts, self.compares.len()),
+            "failure": self.if_refused,
+        })
     }
 
-    /// Writes all of it, or nothing.
-    pub(super) fn write(
-        &mut self,
-        write: &Transaction,
-    ) -> Result<(Header, TransactionOutcome), EngineError> {
-        let body = json!({
-            "compare": write.compares,
-            "success": parts(&write.puts, write.compares.len()),
-            "failure": write.if_refused,
-        });
-        let answer = self.call("kv/txn", &body)?;
-        let header = header(&answer).ok_or_else(not_understood)?;
+    /// What that was answered.
+    pub(super) fn outcome(&self, answer: &Value) -> Option<(Header, TransactionOutcome)> {
+        let header = header(answer)?;
         // gRPC's JSON leaves out fields that have their default: `false` is not there.
         if answer.get("succeeded") == Some(&Value::Bool(true)) {
-            return Ok((header, TransactionOutcome::Written));
+            return Some((header, TransactionOutcome::Written));
         }
-        let read = kvs(&answer, write.if_refused.len()).ok_or_else(not_understood)?;
-        Ok((header, TransactionOutcome::Refused(read)))
+        let read = kvs(answer, self.if_refused.len())?;
+        Some((header, TransactionOutcome::Refused(read)))
     }
+}
+
+/// The request that reads all of it at one moment.
+pub(super) fn read_request(ranges: &[Range]) -> Value {
+    let requests: Vec<_> = ranges.iter().map(Range::request).collect();
+    // Without comparisons a transaction succeeds, and all its ranges are read at one revision.
+    json!({ "success": requests })
+}
+
+/// What a read of so many ranges was answered, in their order.
+pub(super) fn read_answer(answer: &Value, ranges: usize) -> Option<(Header, Vec<Kv>)> {
+    Some((header(answer)?, kvs(answer, ranges)?))
 }
 
 /// Requests as they are, or if they are more than a transaction takes, in transactions within it, which have no conditions
@@ -186,4 +184,121 @@ fn array<'v>(object: &'v Value, name: &str) -> &'v [Value] {
         .get(name)
         .and_then(Value::as_array)
         .map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As etcd 3.4.23 answers, with the text of `randflake/a/lease/00000007` and an empty one.
+    fn found() -> Value {
+        json!({
+            "header": {
+                "cluster_id": "14841639068965178418", "member_id": "10276657743932975437", "revision": "42",
+                "raft_term": "2"
+            },
+            "succeeded": true,
+            "responses": [
+                {"response_range": {"header": {"revision": "42"}, "kvs": [
+                    {
+                        "key": "cmFuZGZsYWtlL2EvbGVhc2UvMDAwMDAwMDc=", "create_revision": "7",
+                        "mod_revision": "41", "version": "3", "value": "MTox"
+                    },
+                    {"key": "cmFuZGZsYWtlL2EvbGVhc2UvMDAwMDAwMDg=", "create_revision": "8", "mod_revision": "8"}
+                ], "count": "2"}},
+                {"response_range": {"header": {"revision": "42"}}}
+            ]
+        })
+    }
+
+    fn header() -> Header {
+        Header {
+            cluster_id: "14841639068965178418".to_owned(),
+            revision: 42,
+        }
+    }
+
+    fn read() -> Vec<Kv> {
+        [("00000007", "1:1"), ("00000008", "")]
+            .map(|(number, text)| (format!("randflake/a/lease/{number}"), text.to_owned()))
+            .to_vec()
+    }
+
+    #[test]
+    fn a_read_has_an_answer_for_each_range() {
+        assert_eq!(read_answer(&found(), 2), Some((header(), read())));
+        for ranges in [1, 3] {
+            assert_eq!(read_answer(&found(), ranges), None);
+        }
+        for name in ["cluster_id", "revision"] {
+            let mut damaged = found();
+            damaged["header"][name] = Value::Null;
+            assert_eq!(read_answer(&damaged, 2), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_write_was_done_or_tells_what_is_there() {
+        let mut write = Transaction::default();
+        write.or_read("randflake/a/lease/00000007");
+        let outcome = write.outcome(&found());
+        assert_eq!(outcome, Some((header(), TransactionOutcome::Written)));
+        let mut refused = found();
+        refused.as_object_mut().unwrap().remove("succeeded");
+        assert_eq!(write.outcome(&refused), None, "it asks for one range");
+        refused["responses"].as_array_mut().unwrap().pop();
+        let there = TransactionOutcome::Refused(read());
+        assert_eq!(write.outcome(&refused), Some((header(), there)));
+    }
+
+    #[test]
+    fn a_request_compares_puts_and_removes() {
+        let mut write = Transaction::default();
+        write
+            .compare("a", &Before::Anything)
+            .compare("b", &Before::Nothing)
+            .compare("c", &Before::Text("old".to_owned()))
+            .put("a", "new")
+            .delete(&Range::new("d".to_owned(), "e".to_owned()));
+        assert_eq!(
+            write.request(),
+            json!({
+                "compare": [
+                    {"result": "EQUAL", "target": "CREATE", "key": "Yg==", "create_revision": "0"},
+                    {"result": "EQUAL", "target": "VALUE", "key": "Yw==", "value": "b2xk"}
+                ],
+                "success": [
+                    {"request_put": {"key": "YQ==", "value": "bmV3"}},
+                    {"request_delete_range": {"key": "ZA==", "range_end": "ZQA="}}
+                ],
+                "failure": []
+            })
+        );
+        let ranges = [
+            Range::one("a".to_owned()),
+            Range::one("b".to_owned()).limited(3),
+        ];
+        assert_eq!(
+            read_request(&ranges),
+            json!({"success": [
+                {"request_range": {"key": "YQ==", "range_end": "YQA=", "limit": "0"}},
+                {"request_range": {"key": "Yg==", "range_end": "YgA=", "limit": "3"}}
+            ]})
+        );
+    }
+
+    /// Each level has no more than etcd takes of all levels together.
+    #[test]
+    fn a_large_write_is_in_parts() {
+        let requests = |count| vec![json!({}); count];
+        assert_eq!(parts(&requests(128), 128).len(), 128);
+        for (count, compares, size) in [(129, 1, 96), (129, 32, 96), (300, 102, 26), (300, 128, 1)]
+        {
+            let parts = parts(&requests(count), compares);
+            let inside = |part: &Value| array(&part["request_txn"], "success").len();
+            let sizes: Vec<_> = parts.iter().map(inside).collect();
+            assert_eq!(sizes.iter().sum::<usize>(), count);
+            assert_eq!(sizes[0], size);
+        }
+    }
 }

@@ -1,6 +1,7 @@
 //! What the server says of itself.
 
-use super::session::{MysqlSession, never_syncs};
+use super::server::never_syncs;
+use super::session::MysqlSession;
 use super::sql::Sql;
 use crate::store::engines::database::{DatabaseFailure, TABLES, emptied, whole_pages};
 use crate::vocabulary::Finding;
@@ -11,7 +12,7 @@ const QUESTION: &str = "
         @@GLOBAL.innodb_doublewrite, @@GLOBAL.innodb_flush_method, ";
 
 pub(super) async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>, DatabaseFailure> {
-    let question = Sql::new(QUESTION, &[]).with(session.known, &[]);
+    let question = Sql::new(QUESTION, &[]).with(session.fixed.known, &[]);
     let row = session.row(question).await?.unwrap_or_default();
     let row: [String; 6] = row.try_into().map_err(|_| emptied())?;
     let [server, flushes, syncs, doublewrite, method, fingerprint] = row;

@@ -2,6 +2,7 @@
 
 mod diagnosis;
 mod failure;
+mod server;
 mod session;
 mod sql;
 mod statements;

@@ -10,10 +10,9 @@ use mysql_async::{Conn, Error, Row, from_row_opt};
 use randflake_core::Clock;
 
 use super::failure::of_login;
+use super::server::FixedSettings;
 use super::sql::Sql;
-use super::statements::{
-    self, CHECK, CLOCK, KNOWN_BY_ID, KNOWN_BY_UUID, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK,
-};
+use super::statements::{self, CHECK, CLOCK, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK};
 use super::{Mysql, diagnosis};
 use crate::rules::{Keys, Write, read_clock};
 use crate::store::engines::database::{
@@ -30,11 +29,7 @@ pub(in crate::store) struct MysqlSession {
     namespace: String,
     /// Random number in the variable `@randflake_session`: no other session of the server has it.
     number: u64,
-    /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
-    /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
-    pub(super) known: &'static str,
-    /// The `innodb_flush_method` by which the server's files are not synced.
-    unsynced: Option<String>,
+    pub(super) fixed: FixedSettings,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
 
@@ -60,9 +55,8 @@ impl database::DatabaseSession for MysqlSession {
             connection: connection.map_err(|error| of_login(error, mysql.files.is_some()))?,
             namespace: namespace.to_owned(),
             number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
-            // Until `prepare` finds that the server has a `server_uuid`.
-            known: KNOWN_BY_ID,
-            unsynced: None,
+            // Until `prepare` has asked for them.
+            fixed: FixedSettings::of([]),
             clock: mysql.clock.clone(),
         })
     }
@@ -80,20 +74,11 @@ impl database::DatabaseSession for MysqlSession {
         );
         // Under the default `REPEATABLE READ` gaps between rows are locked, and two acquires wait for each other.
         let isolation = "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE";
-        // Neither changes while the server runs.
-        let fixed =
-            "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_uuid', 'innodb_flush_method')";
         // All of it in one round trip: connections are made under load too.
-        let others = [isolation, fixed].map(|statement| Sql::new(statement, &[]));
+        let others = [isolation, FixedSettings::QUESTION].map(|statement| Sql::new(statement, &[]));
         let answers = self.send(&[&[settings][..], &others].concat()).await?;
-        for row in answers.last().into_iter().flat_map(|answer| &answer.rows) {
-            match &*texts_of(row) {
-                // `MariaDB` has none.
-                [name, _] if name == "server_uuid" => self.known = KNOWN_BY_UUID,
-                [_, method] if never_syncs(method) => self.unsynced = Some(method.clone()),
-                _ => {}
-            }
-        }
+        let rows = answers.last().into_iter().flat_map(|answer| &answer.rows);
+        self.fixed = FixedSettings::of(rows.map(texts_of));
         Ok(())
     }
 
@@ -141,30 +126,13 @@ impl database::DatabaseSession for MysqlSession {
         &mut self,
         keys: &[Keys],
     ) -> Result<(Option<ServerState>, TextsByKey), DatabaseFailure> {
-        let state = statements::state(&self.clock()?, self.number, self.known);
+        let state = statements::state(&self.clock()?, self.number, self.fixed.known);
         let mut statements = statements::read(self.scope(keys), keys, None);
         // One after the other, not at one moment: a write compares state and texts once more.
         statements.insert(0, state);
         let mut answers = self.send(&statements).await?.into_iter();
-        let mut columns = answers.next().and_then(|answer| answer.first());
-        // The last column is of MySQL alone.
-        let read_only = columns.as_mut().and_then(Vec::pop);
-        // A statement that only reads would succeed on a replica, with old leases.
-        if read_only.is_some_and(|value| value != "0" && value != "OFF") {
-            // Of the connection: after a failover, the server's name may lead a new one to the new primary.
-            let why = "the server is read-only, as replicas are, and cannot grant anything";
-            return Err(DatabaseFailure::of_the_connection(
-                EngineError::unavailable(why),
-            ));
-        }
-        // The statement compares the session itself, and answers 1 or 0.
-        // A pooler gives each statement another session: the variable of this one is missing there.
-        let mut state = columns.and_then(|columns| ServerState::of(columns, "1"));
-        if let (Some(method), Some(state)) = (&self.unsynced, &mut state) {
-            state.fault = Some(format!(
-                "innodb_flush_method={method}: set it to fsync or O_DIRECT, and restart the server"
-            ));
-        }
+        let columns = answers.next().and_then(|answer| answer.first());
+        let state = self.fixed.state(columns)?;
         Ok((state, texts(answers)?))
     }
 
@@ -182,7 +150,7 @@ impl database::DatabaseSession for MysqlSession {
         write: &Write,
         update: Option<SingleUpdate<'_>>,
     ) -> Result<Option<i64>, DatabaseFailure> {
-        if self.unsynced.is_some() {
+        if self.fixed.unsynced.is_some() {
             // The look that follows says so.
             return Ok(None);
         }
@@ -276,7 +244,13 @@ impl MysqlSession {
     /// As SQL, whether this session and the server are those that a write was decided for, at a time.
     fn may(&self, write: &Write, now: &Sql) -> Sql {
         let window = window(write);
-        statements::may(self.number, now, window, self.known, &write.fingerprint)
+        statements::may(
+            self.number,
+            now,
+            window,
+            self.fixed.known,
+            &write.fingerprint,
+        )
     }
 }
 
@@ -302,9 +276,4 @@ impl StatementAnswer {
 fn texts_of(row: &Row) -> Vec<String> {
     let texts = (0..row.len()).map(|column| row.get_opt(column)?.ok().flatten());
     texts.map(Option::unwrap_or_default).collect()
-}
-
-/// Whether an `innodb_flush_method` leaves out the waits for the disk that an answered write needs.
-pub(super) fn never_syncs(method: &str) -> bool {
-    ["nosync", "littlesync"].contains(&&*method.to_ascii_lowercase())
 }

@@ -144,8 +144,7 @@ impl database::DatabaseSession for PostgresSession {
         // One statement has one snapshot: the texts and the state are of one moment.
         let row = self.find(LOOK, keys, None).await?;
         let state = ServerState::of(row.try_get(3)?, &self.number);
-        let is_replaced =
-            |state: &ServerState| state.is_same_session && state.fingerprint() != self.fingerprint;
+        let is_replaced = |state: &ServerState| state.has_changed_from(&self.fingerprint);
         if state.as_ref().is_some_and(is_replaced) {
             // An error of the connection: the read is repeated on a new one, which learns the new
             // fingerprint, and the rules begin a quarantine.

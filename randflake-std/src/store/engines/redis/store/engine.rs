@@ -10,7 +10,7 @@ use randflake_core::Clock;
 use redis::{RedisResult, Script, Value, from_redis_value};
 
 use super::connection::{Connection, RedisSession};
-use super::process::{REPLACING, RedisProcess, SECTIONS, field};
+use super::process::{REPLACING, RedisProcess, SECTIONS, fault};
 use super::{diagnosis, rights};
 use crate::rules::{Before, Committed, Continuity, Entry, Key, Keys, Removal, Write, read_clock};
 use crate::store::engines::shown;
@@ -169,18 +169,17 @@ impl Engine for Redis {
             let info = info.join("\n");
             let mut texts = texts.into_iter();
             let server = RedisProcess::parse(&info, texts.next().flatten())?;
-            let policy = field(&info, "maxmemory_policy").to_owned();
-            Ok((texts.collect::<Vec<_>>(), server, policy, time))
+            Ok((texts.collect::<Vec<_>>(), server, fault(&info), time))
         };
         let there = |connection: &mut Connection| connection.run(asks);
-        let (texts, server, policy, time) = self.connection.on_node_of(keys.first(), there)?;
+        let (texts, server, fault, time) = self.connection.on_node_of(keys.first(), there)?;
         let there = keys.into_iter().zip(texts);
         let there = there.filter_map(|(key, text)| Some((key, text?)));
         Ok(Reading {
             now: self.now(time)?,
             continuity: Continuity {
                 fingerprint: server.fingerprint(),
-                fault: fault(&policy),
+                fault,
                 ..Continuity::default()
             },
             texts: there.collect(),
@@ -337,16 +336,6 @@ fn name(key: Key) -> String {
         Key::Device(device) => format!("device:{device:016x}"),
         Key::Claim(_) => "claim".to_owned(),
     }
-}
-
-/// A namespace has no time to live, so the other policies leave it alone.
-fn fault(policy: &str) -> Option<String> {
-    policy.starts_with("allkeys").then(|| {
-        format!(
-            "the Redis server's maxmemory-policy is {policy}, by which it forgets leases when its memory is full: \
-             set noeviction, or a policy that begins with volatile-"
-        )
-    })
 }
 
 impl Debug for Redis {
