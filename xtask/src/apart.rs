@@ -71,7 +71,8 @@ pub(crate) const APART: &[Apart] = &[
         &[("the same with the tests' own program and its libraries", "deploy")], image::main),
     apart("msrv", &[""], "everything compiles with the oldest Rust that is promised, which rustup brings",
         &[("the libraries without features", "features")], msrv::main),
-    apart("mutants", &["[PATH]", "--list [PATH]"], mutants::HELP, &[("how sources are changed, on planted ones", "unit")], mutants::main),
+    apart("mutants", &["[PATH]", "--list [PATH]"], mutants::HELP,
+        &[("a fixed sample, with the tests that are quick", "sample"), ("how sources are changed, on planted ones", "unit")], mutants::main),
     apart("public-api", &["[--write]"], "what others may call of each library, beside its public-api.txt (nightly)\n\n\
         It builds cargo-public-api first, in three minutes.",
         &[("whether types in the lists are there", "tidy")], public_api::main),

@@ -17,7 +17,7 @@ dependencies are then built with its features alone, once more at the first time
 
 /// Test programs and tests that compute for seconds: searches over random histories, ten years of a device, and a model of
 /// flash. A namespace that is nearly full is looked at in memory alone.
-const SEARCHES: &[&str] = &[
+pub(crate) const SEARCHES: &[&str] = &[
     "flash_model",
     "random_histories",
     "no_tick_is_granted_twice_among_copies",

@@ -18,6 +18,7 @@ const BESIDE: &[&[&str]] = &[
     &[
         "integrations",
         "unit",
+        "sample",
         "engines",
         "secrecy",
         "neighbours",

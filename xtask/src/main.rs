@@ -101,6 +101,7 @@ const PARTS: &[Part] = &[
     part("doc", Vec::new, doc::run, "rustdoc as a user and as docs.rs run it; what front pages lead to"),
     part("features", lint::needs, features::run, "each library with no feature, and with each one alone"),
     part("unit", Vec::new, unit::run, "the tests of each crate, with all features, and each case of the benchmarks"),
+    part("sample", Vec::new, mutants::sample::run, "a fixed sample of `mutants`: which change does no quick test notice?"),
     part("neighbours", Vec::new, neighbours::run, "the feature `sqlite` beside other crates that link SQLite"),
     part("no-std", no_std::needs, no_std::run, "compiles for microcontrollers and wasm; the tests as a 32-bit program"),
     part("emulated", emulated::needs, emulated::run, "NEON, a big-endian machine and WebAssembly's vectors"),

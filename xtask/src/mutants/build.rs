@@ -34,14 +34,30 @@ pub(crate) struct Program {
     pub(crate) folder: PathBuf,
 }
 
-/// Builds what is chosen of a tree, and leaves out of it what cannot be built.
-pub(crate) fn build(report: &mut Report, tree: &mut Tree) -> Result<Vec<Program>, String> {
+/// The programs with core's tests.
+pub(crate) fn tests_of_core() -> Vec<String> {
+    let core = published().find(|library| library.name == "randflake-core");
+    core.map(Library::test_programs).unwrap_or_default()
+}
+
+/// The same, and those of std that can tell.
+pub(crate) fn all_tests() -> Vec<String> {
+    let of_std = PROGRAMS.map(str::to_owned);
+    tests_of_core().into_iter().chain(of_std).collect()
+}
+
+/// Builds what is chosen of a tree, and leaves out of it what cannot be built; with the unit tests, and these programs.
+pub(crate) fn build<S: AsRef<str>>(
+    report: &mut Report,
+    tree: &mut Tree,
+    names: &[S],
+) -> Result<Vec<Program>, String> {
     let wrapper = target().join("mutants/rustc.sh");
     for _ in 0..ROUNDS {
         tree.write().map_err(|error| format!("copy: {error}"))?;
         write_program(&wrapper)?;
         let (status, errors) = report
-            .errors(&mut command(&wrapper))
+            .errors(&mut command(&wrapper, names))
             .map_err(|error| error.to_string())?;
         if status.success() {
             return Ok(programs(&errors));
@@ -58,10 +74,8 @@ pub(crate) fn build(report: &mut Report, tree: &mut Tree) -> Result<Vec<Program>
 }
 
 /// With the packages and features of other parts, so that cargo takes the dependencies they have built.
-fn command(wrapper: &Path) -> Command {
-    let core = published().find(|library| library.name == "randflake-core");
-    let of_core = core.map(Library::test_programs).unwrap_or_default();
-    let names = of_core.iter().map(String::as_str).chain(PROGRAMS);
+fn command<S: AsRef<str>>(wrapper: &Path, names: &[S]) -> Command {
+    let names = names.iter().map(S::as_ref);
     let mut command = cargo(&["test", "--no-run", "--message-format=short", "--lib"]);
     command
         .args(["--workspace", "--exclude", "xtask"])
@@ -104,12 +118,12 @@ fn programs(said: &str) -> Vec<Program> {
             let root = sources.split_whitespace().nth(1).unwrap_or_default();
             folders.iter().any(|folder| root.contains(folder))
         };
-        let name = ["randflake-core", "randflake-std"]
+        let krate = ["randflake-core", "randflake-std"]
             .into_iter()
             .find(of_crate)?;
         Some(Program {
             path,
-            folder: Tree::folder().join(name),
+            folder: Tree::folder().join(krate),
         })
     };
     paths.filter_map(of).collect()

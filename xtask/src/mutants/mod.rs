@@ -7,6 +7,7 @@
 mod build;
 mod known;
 mod plant;
+pub(crate) mod sample;
 mod sites;
 mod tree;
 mod trial;
@@ -17,6 +18,7 @@ use crate::apart::{self, Arguments, ExitResult};
 use crate::report::Report;
 use known::{Kind, Known};
 use tree::Tree;
+use trial::Trials;
 
 pub(crate) const HELP: &str = "changes of the rules, the generator and the handle, one at a time: which does no test notice?\n\n\
     An hour on two cores. PATH: only files whose path has this in it. `--list` names all changes and runs nothing.\n\
@@ -92,28 +94,51 @@ pub(crate) fn main(mut typed: Arguments) -> ExitResult {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let run = |report: &mut Report| judge(report, &only);
+    let run = |report: &mut Report| {
+        if let Err(message) = try_all(report, &only) {
+            report.verdict("mutants", Err(message));
+        }
+    };
     Ok(apart::run("mutants", &[], Report::new(false), run))
 }
 
-/// Those of files with `only` in their path.
-fn judge(report: &mut Report, only: &str) {
-    if let Err(message) = try_judge(report, only) {
-        report.verdict("mutants", Err(message));
-    }
+/// All mutants, and what is known of them.
+fn read() -> Result<(Tree, Known), String> {
+    let tree = Tree::read(SOURCES, is_judged)?;
+    let known = Known::read(&tree)?;
+    Ok((tree, known))
 }
 
-fn try_judge(report: &mut Report, only: &str) -> Result<(), String> {
-    let mut tree = Tree::read(SOURCES, is_judged)?;
-    let known = Known::read(&tree)?;
+/// Those of files with `only` in their path.
+fn try_all(report: &mut Report, only: &str) -> Result<(), String> {
+    let (mut tree, known) = read()?;
     tree.choose(|mutant| mutant.path.contains(only));
-    let programs = build::build(report, &mut tree)?;
-    let trials = trial::run(report, &tree, &programs)?;
+    let programs = build::build(report, &mut tree, &build::all_tests())?;
+    // Whoever waits for the others can begin with it.
+    let say = |key: &str| println!("not noticed: {key}");
+    let trials = trial::run(report, &tree, &programs, &|_| true, &say)?;
+    let (noticed, different) = judge(report, &tree, &known, &trials);
+    let is_enough = noticed * 100 >= different * LEAST_SCORE && different > 0;
+    let verdict = if is_enough {
+        Ok(())
+    } else {
+        Err(format!(
+            "{noticed} of {different}: at least {LEAST_SCORE} % have to be noticed"
+        ))
+    };
+    report.verdict("score", verdict);
+    Ok(())
+}
+
+/// Each chosen mutant that is noticed passes, and each that is not and is not listed fails. How many are noticed, of how
+/// many that could be.
+fn judge(report: &mut Report, tree: &Tree, known: &Known, trials: &Trials) -> (usize, usize) {
     let (mut noticed, mut survived, mut same) = (0_usize, 0_usize, 0_usize);
     for mutant in tree.chosen() {
         match (trials.killed(mutant.number), known.kind(&mutant.key)) {
             (true, listed) => {
                 noticed += 1;
+                report.verdict(&mutant.key, Ok(()));
                 if listed.is_some() {
                     report.say(&format!("listed, and noticed: {}", mutant.key));
                 }
@@ -133,17 +158,9 @@ fn try_judge(report: &mut Report, only: &str) -> Result<(), String> {
         }
     }
     let different = noticed + survived;
-    let result = format!("{noticed} of {different} mutants are noticed");
     report.say(&format!(
-        "{result}; {same} are the same program, {} do not compile",
+        "{noticed} of {different} mutants are noticed; {same} are the same program, {} do not compile",
         tree.dropped()
     ));
-    let is_enough = noticed * 100 >= different * LEAST_SCORE && different > 0;
-    let verdict = if is_enough {
-        Ok(())
-    } else {
-        Err(format!("{result}: at least {LEAST_SCORE} % have to be"))
-    };
-    report.verdict("score", verdict);
-    Ok(())
+    (noticed, different)
 }

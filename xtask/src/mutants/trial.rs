@@ -53,16 +53,21 @@ impl Trials {
     }
 }
 
+/// With the tests that `is_taken` takes, by their names; tells of each mutant that none notices.
 pub(crate) fn run(
     report: &mut Report,
     tree: &Tree,
     programs: &[Program],
+    is_taken: &dyn Fn(&str) -> bool,
+    survives: &(dyn Fn(&str) + Sync),
 ) -> Result<Trials, String> {
     let spent = Mutex::new(Duration::ZERO);
     let scratch = Scratch::new("mutants").map_err(|error| error.to_string())?;
     let mut names: Vec<(&Program, String)> = Vec::new();
     for program in programs {
-        names.extend(list(program).into_iter().map(|name| (program, name)));
+        let tests = list(program).into_iter();
+        let taken = tests.filter(|test| is_taken(test));
+        names.extend(taken.map(|test| (program, test)));
     }
     let tests = each(&names, |at, named| {
         let folder = scratch.path().join(at.to_string());
@@ -78,8 +83,7 @@ pub(crate) fn run(
     let killed = each(&chosen, |_, mutant| {
         let is_noticed = is_noticed(mutant.number, &tests, &spent);
         if !is_noticed {
-            // Whoever waits for the others can begin with it.
-            println!("not noticed: {}", mutant.key);
+            survives(&mutant.key);
         }
         is_noticed
     });
