@@ -12,13 +12,14 @@ mod sites;
 mod tree;
 mod trial;
 
+use core::time::Duration;
 use std::process::ExitCode;
 
 use crate::apart::{self, Arguments, ExitResult};
 use crate::report::Report;
 use known::{Kind, Known};
 use tree::Tree;
-use trial::Trials;
+use trial::{Settings, Trials};
 
 pub(crate) const HELP: &str = "changes of the rules, the generator and the handle, one at a time: which does no test notice?\n\n\
     An hour on two cores. PATH: only files whose path has this in it. `--list` names all changes and runs nothing.\n\
@@ -26,6 +27,9 @@ pub(crate) const HELP: &str = "changes of the rules, the generator and the handl
 
 /// Less is a failure, in percent.
 const LEAST_SCORE: usize = 95;
+
+/// See [`Settings`].
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What uniqueness stands on, from the root. A folder is all below it.
 const SOURCES: &[&str] = &[
@@ -114,9 +118,13 @@ fn try_all(report: &mut Report, only: &str) -> Result<(), String> {
     let (mut tree, known) = read()?;
     tree.choose(|mutant| mutant.path.contains(only));
     let programs = build::build(report, &mut tree, &build::all_tests())?;
-    // Whoever waits for the others can begin with it.
-    let say = |key: &str| println!("not noticed: {key}");
-    let trials = trial::run(report, &tree, &programs, &|_| true, &say)?;
+    let settings = Settings {
+        is_taken: &|_| true,
+        patience: PATIENCE,
+        // Whoever waits for the others can begin with it.
+        survives: &|key| println!("not noticed: {key}"),
+    };
+    let trials = trial::run(report, &tree, &programs, &settings)?;
     let (noticed, different) = judge(report, &tree, &known, &trials);
     let is_enough = noticed * 100 >= different * LEAST_SCORE && different > 0;
     let verdict = if is_enough {

@@ -1,7 +1,10 @@
 //! `sample`: a fixed choice of the mutants of core, and the tests that core has itself, which are built and run within a
 //! minute. `mutants` has all of both.
 
+use core::time::Duration;
+
 use super::tree::Mutant;
+use super::trial::Settings;
 use super::{build, judge, read, trial};
 use crate::check::SEARCHES;
 use crate::report::Report;
@@ -10,6 +13,8 @@ use crate::report::Report;
 const FROM: &str = "randflake-core/";
 /// One mutant in so many.
 const ONE_IN: u64 = 4;
+/// What hangs computes all the while. A busy machine is no reason for more: then it is asked again.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 pub(crate) fn run(report: &mut Report) {
     if let Err(message) = try_run(report) {
@@ -21,7 +26,12 @@ fn try_run(report: &mut Report) -> Result<(), String> {
     let (mut tree, known) = read()?;
     tree.choose(is_chosen);
     let programs = build::build(report, &mut tree, &build::tests_of_core())?;
-    let trials = trial::run(report, &tree, &programs, &is_quick, &|_| {})?;
+    let settings = Settings {
+        is_taken: &is_quick,
+        patience: PATIENCE,
+        survives: &|_| {},
+    };
+    let trials = trial::run(report, &tree, &programs, &settings)?;
     judge(report, &tree, &known, &trials);
     Ok(())
 }

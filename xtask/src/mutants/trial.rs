@@ -19,9 +19,7 @@ use crate::scratch::Scratch;
 
 /// Most tests wait for something rather than compute; more of them would pass for hanging.
 const AT_ONCE: usize = 4;
-/// Tests that take so much longer than without a mutant hang: some run side by side, and the machine has other work.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Then it is asked whether they end in half of that without the mutant; else the machine was busy, and they are run again
+/// When tests seem to hang, it is asked whether they end in half of the time without the mutant; else the machine was busy, and they are run again
 /// with twice the time, so often.
 const TRIES: u32 = 4;
 /// For a test without a mutant.
@@ -53,20 +51,27 @@ impl Trials {
     }
 }
 
-/// With the tests that `is_taken` takes, by their names; tells of each mutant that none notices.
+pub(crate) struct Settings<'a> {
+    /// Whether a test is run, by its name.
+    pub(crate) is_taken: &'a dyn Fn(&str) -> bool,
+    /// Tests that take so much longer than without a mutant hang: some run side by side, and the machine has other work.
+    pub(crate) patience: Duration,
+    /// Is told of each mutant that no test notices.
+    pub(crate) survives: &'a (dyn Fn(&str) + Sync),
+}
+
 pub(crate) fn run(
     report: &mut Report,
     tree: &Tree,
     programs: &[Program],
-    is_taken: &dyn Fn(&str) -> bool,
-    survives: &(dyn Fn(&str) + Sync),
+    settings: &Settings<'_>,
 ) -> Result<Trials, String> {
     let spent = Mutex::new(Duration::ZERO);
     let scratch = Scratch::new("mutants").map_err(|error| error.to_string())?;
     let mut names: Vec<(&Program, String)> = Vec::new();
     for program in programs {
         let tests = list(program).into_iter();
-        let taken = tests.filter(|test| is_taken(test));
+        let taken = tests.filter(|test| (settings.is_taken)(test));
         names.extend(taken.map(|test| (program, test)));
     }
     let tests = each(&names, |at, named| {
@@ -80,8 +85,9 @@ pub(crate) fn run(
         programs.len()
     ));
     let chosen = tree.chosen();
+    let (patience, survives) = (settings.patience, settings.survives);
     let killed = each(&chosen, |_, mutant| {
-        let is_noticed = is_noticed(mutant.number, &tests, &spent);
+        let is_noticed = is_noticed(mutant.number, &tests, patience, &spent);
         if !is_noticed {
             survives(&mutant.key);
         }
@@ -156,7 +162,12 @@ fn reach<'a>(
     })
 }
 
-fn is_noticed(number: usize, tests: &[Test<'_>], spent: &Mutex<Duration>) -> bool {
+fn is_noticed(
+    number: usize,
+    tests: &[Test<'_>],
+    patience: Duration,
+    spent: &Mutex<Duration>,
+) -> bool {
     let mut reaching: Vec<&Test<'_>> = tests
         .iter()
         .filter(|test| test.reached.contains(&number))
@@ -173,12 +184,12 @@ fn is_noticed(number: usize, tests: &[Test<'_>], spent: &Mutex<Duration>) -> boo
         }
         of_programs
             .values()
-            .any(|tests| fails(number, tests, spent))
+            .any(|tests| fails(number, tests, patience, spent))
     })
 }
 
 /// Whether one of these tests of a program fails, or does not end.
-fn fails(number: usize, tests: &[&Test<'_>], spent: &Mutex<Duration>) -> bool {
+fn fails(number: usize, tests: &[&Test<'_>], patience: Duration, spent: &Mutex<Duration>) -> bool {
     let Some(first) = tests.first() else {
         return false;
     };
@@ -186,7 +197,7 @@ fn fails(number: usize, tests: &[&Test<'_>], spent: &Mutex<Duration>) -> bool {
     let number = number.to_string();
     let choice = Some(("RANDFLAKE_MUTANT", OsStr::new(&number)));
     let longest: Duration = tests.iter().map(|test| test.took).sum();
-    let mut patience = PATIENCE + longest;
+    let mut patience = patience + longest;
     for _ in 0..TRIES {
         match end(first.program, &names, choice, patience, spent) {
             // What could not be run has noticed nothing.
