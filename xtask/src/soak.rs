@@ -14,27 +14,20 @@ use crate::scratch::Scratch;
 /// SQLite, static files, and four servers.
 const STORES: u32 = 6;
 const MINUTES: u32 = 60;
-/// Of a soak of record.
-const MINUTES_OF_RECORD: u32 = 120;
 /// Written anew by each soak of record.
 const RECORD: &str = "docs/soak.md";
 /// Of the part `faults`; then until all has gone on.
 const SECONDS: u32 = 3;
 
 pub(crate) const HELP: &str = "an hour of ids on every store while processes and servers are killed, suspended, emptied and promoted\n\n\
-    A sixth on each store. All ids are compared. With --record it takes two hours, also copies an emulated machine as\n\
-    `copies` does, and writes what was done to docs/soak.md.";
+    A sixth on each store. All ids are compared. With --record it also copies an emulated machine as `copies` does, and\n\
+    writes what was done to docs/soak.md.";
 
 pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let minutes = apart::number(&mut typed, "--minutes", 1..=10_000)?;
     let is_of_record = typed.contains("--record");
     apart::nothing_else(typed)?;
-    let usual = if is_of_record {
-        MINUTES_OF_RECORD
-    } else {
-        MINUTES
-    };
-    let minutes = minutes.unwrap_or(usual);
+    let minutes = minutes.unwrap_or(MINUTES);
     let mut needs = SOAK.needs();
     if is_of_record {
         needs.extend(COPIED_MACHINES.needs());
