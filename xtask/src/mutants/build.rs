@@ -16,11 +16,12 @@ const ROUNDS: u32 = 12;
 const WRAPPER: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec \"$@\" --cap-lints allow\n";
 
 /// The programs with tests that can tell, beside those of core: without servers, and within seconds.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 10] = [
     "async_horizon",
     "copied_process",
     "flash_part",
     "fork",
+    "observability",
     "offline",
     "prefetch",
     "provisioned",
