@@ -144,7 +144,9 @@ fn reach<'a>(
     fs::create_dir(folder).map_err(|error| error.to_string())?;
     let choice = ("RANDFLAKE_MUTANTS_REACHED", folder.as_os_str());
     let begun = Instant::now();
-    if end(program, &[name], Some(choice), LONGEST, spent) != End::Success {
+    let succeeds = || end(program, &[name], Some(choice), LONGEST, spent) == End::Success;
+    // Beside all others, some that wait for seconds are late once.
+    if !succeeds() && !succeeds() {
         return Err(format!(
             "without a mutant it fails: {name} of {}",
             program.path.display()

@@ -11,7 +11,6 @@ pub(super) const IDS: u64 = 100_000;
 
 pub(super) struct Stream<'a> {
     address: &'a str,
-    connection: BufReader<TcpStream>,
     bytes: Vec<u8>,
     /// Of the last answer, still to be taken.
     left: usize,
@@ -20,13 +19,8 @@ pub(super) struct Stream<'a> {
 
 impl<'a> Stream<'a> {
     pub(super) fn of(server: &'a Server) -> Self {
-        let connection = TcpStream::connect(&server.address).unwrap();
-        connection
-            .set_read_timeout(Some(Duration::from_secs(600)))
-            .unwrap();
         Self {
             address: &server.address,
-            connection: BufReader::new(connection),
             bytes: Vec::new(),
             left: 0,
             taken: 0,
@@ -45,27 +39,30 @@ impl<'a> Stream<'a> {
         &self.bytes[begin..begin + most]
     }
 
+    /// On a connection of its own: a judge may think for longer than the server keeps one that is idle.
     fn ask(&mut self) {
         let address = self.address;
+        let connection = TcpStream::connect(address).unwrap();
+        connection
+            .set_read_timeout(Some(Duration::from_secs(600)))
+            .unwrap();
+        let mut connection = BufReader::new(connection);
         let request =
             format!("GET /v1/ids?count={IDS}&format=raw HTTP/1.1\r\nhost: {address}\r\n\r\n");
-        self.connection
-            .get_mut()
-            .write_all(request.as_bytes())
-            .unwrap();
+        connection.get_mut().write_all(request.as_bytes()).unwrap();
         let mut length = None;
         let mut line = String::new();
-        self.connection.read_line(&mut line).unwrap();
+        connection.read_line(&mut line).unwrap();
         assert!(line.starts_with("HTTP/1.1 200 "), "{line}");
         while line != "\r\n" {
             line.clear();
-            self.connection.read_line(&mut line).unwrap();
+            connection.read_line(&mut line).unwrap();
             if let Some(value) = line.strip_prefix("content-length: ") {
                 length = value.trim().parse().ok();
             }
         }
         self.bytes.resize(length.unwrap(), 0);
-        self.connection.read_exact(&mut self.bytes).unwrap();
+        connection.read_exact(&mut self.bytes).unwrap();
         self.left = self.bytes.len();
     }
 }
