@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use randflake_core::{AnyLayout, Clock, ExtendError, LayoutSpec, Lease as Interval, Sequencer};
 
-use crate::operation::{Asked, Flight};
+use crate::operation::{Asked, Flight, Pending};
 use crate::records::{Change, Lease, NameVersion, layout_of, small, time};
 
 /// A clock at the beginning of a tick.
@@ -39,10 +39,25 @@ impl Grant {
     }
 }
 
+/// A grant, and what a `LeaseStore` remembers of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Held {
+    pub(crate) grant: Grant,
+    /// Serial and nonce of the last write of the lease, and the nonces of later ones of unknown outcome.
+    pub(crate) written: Option<(u8, u8)>,
+    pub(crate) tried: u32,
+}
+
+impl Held {
+    pub(crate) fn wrote(&mut self, lease: Lease) {
+        (self.written, self.tried) = (Some((lease.serial, lease.nonce)), 0);
+    }
+}
+
 /// A grant at work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Holding {
-    pub(crate) grant: Grant,
+    pub(crate) held: Held,
     /// The tick issued last: there is one id a tick.
     last: Option<u8>,
     terms: u8,
@@ -53,7 +68,11 @@ pub(crate) struct Holding {
 impl Holding {
     pub(crate) fn new(grant: Grant, terms: u8) -> Self {
         Self {
-            grant,
+            held: Held {
+                grant,
+                written: None,
+                tried: 0,
+            },
             last: None,
             terms,
             copied: false,
@@ -61,14 +80,14 @@ impl Holding {
     }
 
     fn interval(&self, end: u8) -> Interval<LayoutSpec> {
-        let Grant { node_id, start, .. } = self.grant;
+        let Grant { node_id, start, .. } = self.held.grant;
         let layout = layout_of(self.terms);
         Interval::new(layout, node_id.into(), start.into(), end.into()).unwrap()
     }
 
     /// The sequencer as it was left. Issuing all of a tick up to the last id brings a new one there.
     fn sequencer(&self) -> Sequencer<LayoutSpec, AtomicU64> {
-        let sequencer = Sequencer::new(self.interval(self.grant.end)).unwrap();
+        let sequencer = Sequencer::new(self.interval(self.held.grant.end)).unwrap();
         if let Some(last) = self.last {
             sequencer.take(&At(last), 0).unwrap();
         }
@@ -86,19 +105,18 @@ impl Holding {
     /// The store has moved the end.
     pub(crate) fn extend(&mut self, end: u8, now: u8) {
         let sequencer = self.sequencer();
-        match sequencer.extend(self.interval(end.max(self.grant.end)), &At(now)) {
-            Ok(()) => self.grant.end = small(sequencer.lease().end()),
+        match sequencer.extend(self.interval(end.max(self.held.grant.end)), &At(now)) {
+            Ok(()) => self.held.grant.end = small(sequencer.lease().end()),
             Err(ExtendError::Expired { .. }) => {}
             Err(error) => panic!("{error}"),
         }
     }
 
     /// The grant cut to what was used.
-    pub(crate) fn sealed(&self) -> Grant {
-        Grant {
-            end: small(self.sequencer().seal().unwrap()),
-            ..self.grant
-        }
+    pub(crate) fn sealed(&self) -> Held {
+        let mut held = self.held;
+        held.grant.end = small(self.sequencer().seal().unwrap());
+        held
     }
 }
 
@@ -115,10 +133,10 @@ pub(crate) struct SeenName {
 /// A process: what it holds, and what its `LeaseStore` remembers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Process {
-    pub(crate) holding: Option<Holding>,
-    /// Serial and nonce of the last write of the lease, and the nonces of later ones of unknown outcome.
-    pub(crate) written: Option<(u8, u8)>,
-    pub(crate) tried: u32,
+    /// In no order; the second one of a handle that grows.
+    pub(crate) holdings: [Option<Holding>; 2],
+    /// Acquire that is not answered yet. Leases are renewed and released meanwhile.
+    pub(crate) pending: Option<Pending>,
     /// Request that is not answered yet.
     pub(crate) asked: Option<Asked>,
     /// On its way to the store, or back.
@@ -134,6 +152,11 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Whether it holds and wants nothing.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.holdings == [None; 2] && self.pending.is_none() && self.asked.is_none()
+    }
+
     /// The outcome of what is on its way will not be known.
     pub(crate) fn give_up(&mut self) {
         let Some(flight) = self.flight.take() else {
@@ -144,15 +167,21 @@ impl Process {
         }
         let nonce = 1 << flight.nonce;
         match &mut self.asked {
-            Some(Asked::Acquire { tried, nodes, .. }) => {
-                *tried |= nonce;
-                *nodes |= flight.change.lease.map_or(0, |lease| 1 << lease.place);
-            }
-            Some(Asked::Renew) => {
-                self.tried |= nonce;
+            Some(Asked::Acquire) => {
+                if let Some(pending) = &mut self.pending {
+                    pending.tried |= nonce;
+                    let places = flight.change.leases.iter().flatten();
+                    pending.nodes |= places.fold(0, |bits, lease| bits | 1 << lease.place);
+                }
                 self.asked = None;
             }
-            Some(Asked::Release(_)) => self.tried |= nonce,
+            Some(Asked::Renew) => {
+                for holding in self.holdings.iter_mut().flatten() {
+                    holding.held.tried |= nonce;
+                }
+                self.asked = None;
+            }
+            Some(Asked::Release(held)) => held.tried |= nonce,
             None => {}
         }
     }
@@ -168,10 +197,9 @@ impl Process {
 
     /// Goes on after a restart as if nothing had been.
     pub(crate) fn crash_and_go_on(&mut self) {
-        let holding = self
-            .holding
-            .map(|holding| Holding::new(holding.grant, holding.terms));
+        let again = |holding: Holding| Holding::new(holding.held.grant, holding.terms);
+        let holdings = self.holdings.map(|holding| holding.map(again));
         self.crash();
-        self.holding = holding;
+        self.holdings = holdings;
     }
 }

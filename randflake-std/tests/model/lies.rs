@@ -15,19 +15,22 @@ pub(crate) fn before(view: &mut View, asked: Asked, process: &Process, mine: &Te
         .iter_mut()
         .filter_map(|node| node.record.as_mut());
     match rules.flaw {
-        Some(Flaw::StartAfterLastStart) if matches!(asked, Asked::Acquire { .. }) => {
+        Some(Flaw::FirstIsFreeForAll) if asked == Asked::Acquire => {
+            let now = mine.spec.tick_at(view.now).unwrap_or(0);
+            let others = view.nodes.iter_mut().skip(1);
+            let records = others.filter_map(|node| node.record.as_mut());
+            records.for_each(|record| record.end = record.end.min(now));
+        }
+        Some(Flaw::StartAfterLastStart) if asked == Asked::Acquire => {
             let now = mine.spec.tick_at(view.now).unwrap_or(0);
             let begun = records.filter(|record| record.start <= now);
             begun.for_each(|record| record.end = record.start);
         }
         Some(Flaw::RenewWithoutCompare) if asked == Asked::Renew => {
-            let Some(holding) = process.holding else {
-                return;
-            };
-            for record in records {
-                record.fencing_token = holding.grant.fencing_token.into();
-                record.token = crate::records::token(holding.grant.token);
-                let (serial, nonce) = process.written.unwrap_or_default();
+            for (record, held) in records.zip(process.held()) {
+                record.fencing_token = held.grant.fencing_token.into();
+                record.token = crate::records::token(held.grant.token);
+                let (serial, nonce) = held.written.unwrap_or_default();
                 (record.serial, record.nonce) = (serial.into(), nonce.into());
                 record.held = true;
             }
@@ -57,6 +60,16 @@ pub(crate) fn tried(mut tried: Vec<u64>, view: &View, rules: Rules) -> Vec<u64> 
     tried
 }
 
+/// What the process is told.
+pub(crate) fn told(answer: Answer, rules: Rules) -> Answer {
+    match answer {
+        Answer::Renewed([Some(Ok(first)), Some(_)]) if rules.has(Flaw::RenewedAsOne) => {
+            Answer::Renewed([Some(Ok(first)); 2])
+        }
+        other => other,
+    }
+}
+
 /// The record that is written.
 pub(crate) fn after(
     change: &mut Change,
@@ -67,7 +80,8 @@ pub(crate) fn after(
 ) {
     match rules.flaw {
         Some(Flaw::VanishedWithoutQuarantine) => {
-            if matches!(answer, Ok(Answer::Lost(Loss::Forgotten))) {
+            let forgotten = Some(Err(Loss::Forgotten));
+            if matches!(answer, Ok(Answer::Renewed(ends)) if ends.contains(&forgotten)) {
                 change.namespace_after = None;
             }
         }

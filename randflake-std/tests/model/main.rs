@@ -29,6 +29,9 @@
 //! - `copies`: what two copies of a holder issue until the second one has asked is theirs both, which no rule can
 //!   prevent; all else must not repeat. `lost copies`: and the store forgets which of them was the first, with the same
 //!   allowance;
+//! - `several at once`: the first process asks for two node ids in one request, and repeats that until it is answered;
+//! - `elastic`: a process holds two leases that began at different times, renews them in one request, gives one back, and
+//!   takes another;
 //! - `two layouts`, `newcomer`: the second process brings other terms.
 //!
 //! # How far
@@ -39,9 +42,9 @@
 //! assumes or leaves out: reads and writes that others come between, tries whose outcome is unknown, restarts, what the
 //! holders of forgotten leases tell the store, namespaces in the place of others, and terms that differ.
 //!
-//! Not checked: more than two processes, two node ids and one loss; several node ids in one request, and so a process
-//! that holds a lease while it acquires the next; a store that forgets while clocks of machines differ; the store's
-//! failure to do what [`Engine`](randflake_std::store::Engine) asks of it. The proof has what servers do for their clients
+//! Not checked: more than two processes, two node ids and one loss; several node ids in one request beside losses and
+//! copies, which the proof has; a store that forgets while clocks of machines differ; the store's failure to do what
+//! [`Engine`](randflake_std::store::Engine) asks of it. The proof has what servers do for their clients
 //! (`grants.py`), and a store that shows a write before it is kept (`shown.py`). Hints and the history are no part of a state: no
 //! rule looks at the history, and an engine may offer any candidate, so hints offer nothing else.
 
@@ -91,6 +94,8 @@ const USUAL: Rules = Rules {
     copies: false,
     operator: false,
     begin: Begin::Empty,
+    at_once: 1,
+    most_held: 1,
     node_ids: 1,
     terms: [USUAL_TERMS; 2],
 };
@@ -230,6 +235,30 @@ const SEARCHES: &[Search] = &[
             node_ids: 2,
             terms: [USUAL_TERMS, OTHER_LAYOUT],
             ..USUAL
+        },
+    },
+    Search {
+        name: "several at once",
+        events: 6,
+        flaws: &[Flaw::FirstIsFreeForAll],
+        rules: Rules {
+            clocks: Clocks::Any(&[0, 1, 2]),
+            node_ids: 2,
+            at_once: 2,
+            most_held: 2,
+            ..USUAL
+        },
+    },
+    Search {
+        name: "elastic",
+        events: 9,
+        flaws: &[Flaw::RenewedAsOne],
+        rules: Rules {
+            clocks: Clocks::Any(&[0, 1]),
+            node_ids: 2,
+            most_held: 2,
+            terms: [SHORTER_TTL; 2],
+            ..CALM
         },
     },
     Search {

@@ -240,7 +240,7 @@ pub(crate) struct Change {
     pub(crate) losses: u8,
     pub(crate) name_before: Option<Name>,
     pub(crate) name_after: Option<Name>,
-    pub(crate) lease: Option<LeaseChange>,
+    pub(crate) leases: [Option<LeaseChange>; 2],
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -318,14 +318,15 @@ impl Store {
     /// Writes all of it if everything still is as it was read.
     pub(crate) fn commit(&mut self, change: &Change) -> bool {
         let leases = &mut self.records.leases;
-        let is_so = change.losses == self.losses
-            && change.name_before.map(Name::version) == self.records.name.map(Name::version)
-            && change.lease.is_none_or(|lease| {
-                lease.before == leases[usize::from(lease.place)].map(Lease::version)
-            });
+        let is_so =
+            change.losses == self.losses
+                && change.name_before.map(Name::version) == self.records.name.map(Name::version)
+                && change.leases.iter().flatten().all(|lease| {
+                    lease.before == leases[usize::from(lease.place)].map(Lease::version)
+                });
         if is_so {
             self.records.name = change.name_after.or(self.records.name);
-            if let Some(LeaseChange { place, after, .. }) = change.lease {
+            for LeaseChange { place, after, .. } in change.leases.into_iter().flatten() {
                 leases[usize::from(place)] = Some(after);
                 self.latest_end = self.latest_end.max(after.end);
             }

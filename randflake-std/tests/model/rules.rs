@@ -37,6 +37,10 @@ pub(crate) enum Flaw {
     DeclaredAfterGrants,
     /// A record in the place of one that was seen passes for its successor, however old it is.
     OlderFollows,
+    /// Of several node ids that are acquired at once only the first is looked at.
+    FirstIsFreeForAll,
+    /// Leases that are renewed together are renewed or lost as the first one is.
+    RenewedAsOne,
 }
 
 /// What was there before a world begins.
@@ -107,6 +111,9 @@ pub(crate) struct Rules {
     /// Somebody drops the namespace, or declares it new.
     pub(crate) operator: bool,
     pub(crate) begin: Begin,
+    /// How many node ids the first process asks for at once, and how many leases a process holds at most: at most 2.
+    pub(crate) at_once: u8,
+    pub(crate) most_held: u8,
     /// Number of node ids, at most 2.
     pub(crate) node_ids: u8,
     /// What the namespace means to each process: see [`terms`](crate::records::terms).

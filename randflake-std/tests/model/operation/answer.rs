@@ -2,7 +2,7 @@
 
 use super::{Answer, Asked, Flight};
 use crate::holder::{Grant, Holding, Process, SeenName};
-use crate::records::{Lease, Name};
+use crate::records::Name;
 
 impl Process {
     /// The store has done what was sent, and the answer is here when the holder's clock shows a tick.
@@ -11,10 +11,8 @@ impl Process {
             let change = &flight.change;
             self.answered(change.name_after.or(change.name_before), &flight);
             self.take(flight.answer, now, terms);
-            if flight.copied
-                && let Some(holding) = &mut self.holding
-            {
-                holding.copied = true;
+            for holding in self.holdings.iter_mut().flatten() {
+                holding.copied |= flight.copied;
             }
         }
     }
@@ -48,36 +46,44 @@ impl Process {
 
     pub(super) fn take(&mut self, answer: Answer, now: u8, terms: u8) {
         match answer {
-            Answer::Granted(node_id, lease) => {
-                self.holding = Some(Holding::new(Grant::of(node_id, lease), terms));
-                self.wrote(node_id, lease);
-                self.asked = None;
-            }
-            Answer::Renewed(lease) => {
-                if let Some(holding) = &mut self.holding {
-                    holding.extend(lease.end, now);
-                    holding.copied = false;
-                    let node_id = holding.grant.node_id;
-                    self.wrote(node_id, lease);
+            Answer::Granted(leases) => {
+                for (node_id, lease) in leases.into_iter().flatten() {
+                    let mut holding = Holding::new(Grant::of(node_id, lease), terms);
+                    holding.held.wrote(lease);
+                    self.seen_ends[usize::from(node_id)] = lease.end;
+                    let free = self.holdings.iter_mut().find(|slot| slot.is_none());
+                    *free.unwrap() = Some(holding);
                 }
-                self.asked = None;
+                self.pending = None;
             }
-            // The keeper seals it, and acquires another.
-            Answer::Lost(_) => (self.holding, self.asked) = (None, None),
+            Answer::Renewed(outcomes) => {
+                for (slot, outcome) in self.holdings.iter_mut().zip(outcomes) {
+                    match (&mut *slot, outcome) {
+                        (Some(holding), Some(Ok(lease))) => {
+                            holding.extend(lease.end, now);
+                            holding.copied = false;
+                            holding.held.wrote(lease);
+                            let node_id = holding.held.grant.node_id;
+                            self.seen_ends[usize::from(node_id)] = lease.end;
+                        }
+                        // The keeper seals it, and acquires another.
+                        (_, Some(Err(_))) => *slot = None,
+                        (None, _) | (_, None) => {}
+                    }
+                }
+            }
             Answer::Released(record) => {
                 if let Some((node_id, lease)) = record {
-                    self.wrote(node_id, lease);
+                    self.seen_ends[usize::from(node_id)] = lease.end;
                 }
-                self.asked = None;
             }
             // It renews later, and goes on to ask for the rest.
-            Answer::Refused if self.asked == Some(Asked::Renew) => self.asked = None,
-            Answer::Refused => {}
+            Answer::Refused => {
+                if matches!(self.asked, Some(Asked::Release(_))) {
+                    return;
+                }
+            }
         }
-    }
-
-    fn wrote(&mut self, node_id: u8, lease: Lease) {
-        self.seen_ends[usize::from(node_id)] = lease.end;
-        (self.written, self.tried) = (Some((lease.serial, lease.nonce)), 0);
+        self.asked = None;
     }
 }

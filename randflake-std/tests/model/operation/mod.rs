@@ -7,11 +7,11 @@ use core::time::Duration;
 use randflake_std::lease::{self, AcquireRequest, NodeIds, QuarantineCause, StoreError};
 use randflake_std::rules::{
     self, Acquire, Caller, ClockWindow, Decision, Form, HeldLease, HistoryLink, Loss,
-    NamespaceRecord, NodeRecord, Observed, QuarantineReason, VERSION, Versions, View,
+    NamespaceRecord, NodeChange, NodeRecord, Observed, QuarantineReason, VERSION, Versions, View,
 };
 
 use crate::TICK_MS;
-use crate::holder::{Grant, Process, SeenName};
+use crate::holder::{Held, Process, SeenName};
 use crate::lies;
 use crate::records::{Change, Lease, LeaseChange, Name, Store, small, terms, time, token, ttl_of};
 use crate::rules::{Flaw, Rules};
@@ -19,15 +19,21 @@ use crate::rules::{Flaw, Rules};
 /// What a process has asked for, until it is answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Asked {
-    Acquire {
-        token: u8,
-        /// The nonces of earlier tries, and their records' places, as bits.
-        tried: u32,
-        nodes: u8,
-    },
+    /// What is pending.
+    Acquire,
+    /// All that is held.
     Renew,
     /// Of a grant cut to what was used.
-    Release(Grant),
+    Release(Held),
+}
+
+/// An acquire that is repeated until it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pending {
+    pub(crate) token: u8,
+    /// The nonces of earlier tries, and their records' places, as bits.
+    pub(crate) tried: u32,
+    pub(crate) nodes: u8,
 }
 
 /// A write on its way to the store, or its answer on the way back.
@@ -48,9 +54,10 @@ pub(crate) struct Flight {
 /// What the rules say, and what is told once it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Answer {
-    Granted(u8, Lease),
-    Renewed(Lease),
-    Lost(Loss),
+    /// With their node ids.
+    Granted([Option<(u8, Lease)>; 2]),
+    /// Of each that is held.
+    Renewed([Option<Result<Lease, Loss>>; 2]),
     Released(Option<(u8, Lease)>),
     /// Nothing is granted for now.
     Refused,
@@ -58,16 +65,18 @@ pub(crate) enum Answer {
 
 impl Flight {
     pub(crate) fn renews(&self) -> bool {
-        matches!(self.answer, Answer::Renewed(_))
+        let renewed = |outcome: &Option<Result<Lease, Loss>>| matches!(outcome, Some(Ok(_)));
+        matches!(self.answer, Answer::Renewed(outcomes) if outcomes.iter().any(renewed))
     }
 
     pub(crate) fn acquires(&self) -> bool {
-        matches!(self.answer, Answer::Granted(..) | Answer::Refused)
+        matches!(self.answer, Answer::Granted(_) | Answer::Refused)
     }
 
     /// Whether the store knows now that it has forgotten a lease.
     pub(crate) fn tells_of_a_loss(&self) -> bool {
-        self.answer == Answer::Lost(Loss::Forgotten)
+        let forgotten = Some(Err(Loss::Forgotten));
+        matches!(self.answer, Answer::Renewed(outcomes) if outcomes.contains(&forgotten))
     }
 }
 
@@ -115,10 +124,7 @@ impl Process {
         let keeps_end = place.rules.has_any_clocks();
         let mut view = store.view(place.now, &node_ids, apart, keeps_end);
         let seen = self.observed(place.rules);
-        let (mine, is_renewal) = (
-            terms(place.terms()),
-            !matches!(asked, Asked::Acquire { .. }),
-        );
+        let (mine, is_renewal) = (terms(place.terms()), asked != Asked::Acquire);
         let caller = Caller {
             terms: &mine,
             seen: &seen,
@@ -130,7 +136,7 @@ impl Process {
         let (mut change, answer) = self.decide(asked, &view, &caller, place);
         lies::after(&mut change, &view, &answer, &mine, place.rules);
         let is_skewed = matches!(answer, Err(StoreError::ClockSkew { .. }));
-        let answer = answer.unwrap_or(Answer::Refused);
+        let answer = lies::told(answer.unwrap_or(Answer::Refused), place.rules);
         let flight = Flight {
             change: compact(&change, store, apart, place.rules.begin.has_past()),
             read_at: if place.rules.begin.has_past() {
@@ -161,16 +167,17 @@ impl Process {
 
     fn wanted(&self, asked: Asked, place: &Place) -> Vec<u8> {
         match asked {
-            Asked::Acquire { nodes, .. } => {
+            Asked::Acquire => {
+                let nodes = self.pending.map_or(0, |pending| pending.nodes);
                 let tried = (0..2).filter(|node_id| nodes & 1 << (node_id + place.apart()) != 0);
-                tried.chain([place.offered]).collect()
+                let others = (0..place.rules.at_once).map(|more| (place.offered + more) % 2);
+                tried.chain(others).collect()
             }
-            Asked::Renew => self
-                .holding
-                .iter()
-                .map(|holding| holding.grant.node_id)
-                .collect(),
-            Asked::Release(grant) => vec![grant.node_id],
+            Asked::Renew => {
+                let held = self.held();
+                held.map(|held| held.grant.node_id).collect()
+            }
+            Asked::Release(held) => vec![held.grant.node_id],
         }
     }
 
@@ -247,18 +254,19 @@ impl Process {
     ) -> (rules::Change, Result<Answer, StoreError>) {
         let ttl = ttl_of(place.terms());
         match asked {
-            Asked::Acquire {
-                token: number,
-                tried,
-                ..
-            } => {
+            Asked::Acquire => {
+                let Pending {
+                    token: number,
+                    tried,
+                    ..
+                } = self.pending.unwrap();
                 let chosen = [place.offered.into()];
                 let request = Acquire {
                     request: AcquireRequest {
                         token: token(number),
                         holder: "",
                         nodes: match place.holder {
-                            0 => NodeIds::Any(1),
+                            0 => NodeIds::Any(place.rules.at_once.into()),
                             _ => NodeIds::These(&chosen),
                         },
                         ttl: ttl.into(),
@@ -268,21 +276,25 @@ impl Process {
                 };
                 let Decision { change, answer } = rules::acquire(view, &request, caller);
                 let granted = |records: Vec<NodeRecord>| {
-                    Answer::Granted(small(records[0].node_id.into()), Lease::of(&records[0]))
+                    let of =
+                        |record: &NodeRecord| (small(record.node_id.into()), Lease::of(record));
+                    Answer::Granted([0, 1].map(|at| records.get(at).map(of)))
                 };
                 (change, answer.map(granted))
             }
             Asked::Renew => {
-                let held = self.held(self.holding.map(|holding| holding.grant), place.rules);
+                let held: Vec<_> = self.held().map(|held| known(held, place.rules)).collect();
                 let Decision { change, answer } = rules::renew(view, &held, ttl.into(), caller);
-                let renewed = |ends: Vec<Result<NodeRecord, Loss>>| match &ends[0] {
-                    Ok(record) => Answer::Renewed(Lease::of(record)),
-                    Err(loss) => Answer::Lost(*loss),
+                let renewed = |ends: Vec<Result<NodeRecord, Loss>>| {
+                    let mut ends = ends.into_iter();
+                    let of = |outcome: Result<_, _>| outcome.map(|record| Lease::of(&record));
+                    let next = |holding: Option<_>| holding.and_then(|_| ends.next()).map(of);
+                    Answer::Renewed(self.holdings.map(next))
                 };
                 (change, answer.map(renewed))
             }
-            Asked::Release(grant) => {
-                let held = self.held(Some(grant), place.rules);
+            Asked::Release(held) => {
+                let held = [known(held, place.rules)];
                 let Decision { change, answer } = rules::release(view, &held, caller);
                 let released = |outcomes: Vec<Result<NodeRecord, Loss>>| {
                     let first = outcomes.iter().flatten().next();
@@ -295,23 +307,28 @@ impl Process {
         }
     }
 
-    fn held(&self, grant: Option<Grant>, rules: Rules) -> Vec<HeldLease> {
-        let held = |grant: Grant| HeldLease {
-            grant: lease::Grant {
-                node_id: grant.node_id.into(),
-                start: grant.start.into(),
-                end: grant.end.into(),
-                fencing_token: grant.fencing_token.into(),
-                token: token(grant.token),
-            },
-            written: self
-                .written
-                .filter(|_| !rules.has(Flaw::CopiesNotTold))
-                .map(|(serial, nonce)| (serial.into(), nonce.into())),
-            tried: numbers(self.tried),
-            next: None,
-        };
-        grant.into_iter().map(held).collect()
+    pub(crate) fn held(&self) -> impl Iterator<Item = Held> {
+        self.holdings.iter().flatten().map(|holding| holding.held)
+    }
+}
+
+/// As the rules are told of it.
+fn known(held: Held, rules: Rules) -> HeldLease {
+    let grant = held.grant;
+    HeldLease {
+        grant: lease::Grant {
+            node_id: grant.node_id.into(),
+            start: grant.start.into(),
+            end: grant.end.into(),
+            fencing_token: grant.fencing_token.into(),
+            token: token(grant.token),
+        },
+        written: held
+            .written
+            .filter(|_| !rules.has(Flaw::CopiesNotTold))
+            .map(|(serial, nonce)| (serial.into(), nonce.into())),
+        tried: numbers(held.tried),
+        next: None,
     }
 }
 
@@ -321,7 +338,15 @@ fn numbers(bits: u32) -> Vec<u64> {
 
 /// What is compared is what was read, whatever a lie made of it.
 fn compact(change: &rules::Change, store: &Store, apart: u8, has_past: bool) -> Change {
-    assert!(change.nodes.len() <= 1);
+    assert!(change.nodes.len() <= 2);
+    let of = |node: &NodeChange| {
+        let place = small(node.after.node_id.into()) + apart;
+        LeaseChange {
+            place,
+            before: store.records.leases[usize::from(place)].map(Lease::version),
+            after: Lease::of(&node.after),
+        }
+    };
     Change {
         losses: store.losses,
         name_before: store.records.name,
@@ -329,14 +354,7 @@ fn compact(change: &rules::Change, store: &Store, apart: u8, has_past: bool) -> 
             .namespace_after
             .as_ref()
             .map(|record| Name::of(record, has_past)),
-        lease: change.nodes.first().map(|node| {
-            let place = small(node.after.node_id.into()) + apart;
-            LeaseChange {
-                place,
-                before: store.records.leases[usize::from(place)].map(Lease::version),
-                after: Lease::of(&node.after),
-            }
-        }),
+        leases: [0, 1].map(|at| change.nodes.get(at).map(of)),
     }
 }
 

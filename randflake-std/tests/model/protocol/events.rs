@@ -3,7 +3,7 @@
 use super::operator::Operation;
 use super::{Action, World};
 use crate::holder::Holding;
-use crate::operation::{Asked, Place};
+use crate::operation::{Asked, Pending, Place};
 use crate::records::{Change, Lease, LeaseVersion, Name, NameVersion, Records};
 use crate::rules::{Flaw, Loss, Rules};
 
@@ -16,29 +16,30 @@ impl World {
                 now,
             } => {
                 let state = &mut self.processes[holder];
-                if state.asked.is_none() {
+                if state.pending.is_none() {
                     self.acquires += 1;
                     let token = state.next_token.take().unwrap_or(self.acquires);
                     let (tried, nodes) = (0, 0);
-                    state.asked = Some(Asked::Acquire {
+                    state.pending = Some(Pending {
                         token,
                         tried,
                         nodes,
                     });
                 }
+                state.asked = Some(Asked::Acquire);
                 self.ask(holder, offered, now, rules);
             }
             Action::Renew { holder, now } => {
                 self.processes[holder].asked = Some(Asked::Renew);
                 self.ask(holder, 0, now, rules);
             }
-            Action::Release(holder) => {
+            Action::Release { holder, slot } => {
                 let state = &mut self.processes[holder];
                 if state.asked.is_none() {
-                    let sealed = state.holding.as_ref().map(Holding::sealed);
+                    let sealed = state.holdings[slot].as_ref().map(Holding::sealed);
                     state.asked = sealed.map(Asked::Release);
                     if !rules.has(Flaw::IssueAfterRelease) {
-                        state.holding = None;
+                        state.holdings[slot] = None;
                     }
                 }
                 self.ask(holder, 0, 0, rules);
@@ -53,7 +54,7 @@ impl World {
             Action::Receive { holder, now } => {
                 self.processes[holder].receive(now, rules.terms[holder]);
             }
-            Action::Take { holder, now } => self.take(holder, now),
+            Action::Take { holder, slot, now } => self.take(holder, slot, now),
             Action::Crash(holder) if rules.has(Flaw::RestartOnOldInterval) => {
                 self.processes[holder].crash_and_go_on();
             }
@@ -91,7 +92,11 @@ impl World {
         let quarantine = self.store.records.name.map_or(0, |name| name.quarantine);
         if !self.store.commit(&flight.change) {
             // Others were faster: it reads again.
-            self.processes[holder].flight = None;
+            let state = &mut self.processes[holder];
+            state.flight = None;
+            state.asked = state
+                .asked
+                .filter(|asked| matches!(asked, Asked::Release(_)));
             return;
         }
         flight.done = true;
@@ -142,19 +147,24 @@ impl World {
             for Change {
                 name_before,
                 name_after,
-                lease: node,
+                leases: nodes,
                 ..
             } in changes
             {
                 let names = [*name_before, *name_after].into_iter().flatten();
                 names.map(Name::version).for_each(&mut name);
-                let leases = node.map(|node| [node.before, Some(Lease::version(node.after))]);
-                leases.into_iter().flatten().flatten().for_each(&mut lease);
+                let nodes = nodes.iter().flatten();
+                let leases = nodes.flat_map(|node| [node.before, Some(Lease::version(node.after))]);
+                leases.flatten().for_each(&mut lease);
             }
-            tried |= process.written.map_or(0, |(_, nonce)| 1 << nonce);
-            tried |= process.tried | flight.map_or(0, |flight| 1 << flight.nonce);
-            if let Some(Asked::Acquire { tried: nonces, .. }) = process.asked {
-                tried |= nonces;
+            tried |= flight.map_or(0, |flight| 1 << flight.nonce);
+            tried |= process.pending.map_or(0, |pending| pending.tried);
+            let released = match process.asked {
+                Some(Asked::Release(held)) => Some(held),
+                _ => None,
+            };
+            for held in process.held().chain(released) {
+                tried |= held.tried | held.written.map_or(0, |(_, nonce)| 1 << nonce);
             }
         }
         let nonces = nonces | tried;
@@ -168,13 +178,14 @@ impl World {
     /// one that had asked.
     fn copy(&mut self, holder: usize, rules: Rules) {
         let state = &mut self.processes[holder];
-        self.copied = match state.asked {
-            Some(Asked::Acquire { token, .. }) => Some(token),
-            Some(Asked::Release(grant)) => Some(grant.token),
-            _ => state.holding.map(|holding| holding.grant.token),
+        self.copied = if let Some(Asked::Release(held)) = state.asked {
+            Some(held.grant.token)
+        } else {
+            let pending = state.pending.map(|pending| pending.token);
+            pending.or_else(|| state.held().next().map(|held| held.grant.token))
         };
         state.next_token = Some(rules.acquires + 1);
-        if let Some(holding) = &mut state.holding {
+        for holding in state.holdings.iter_mut().flatten() {
             holding.copied = true;
         }
         let mut copy = *state;
@@ -194,23 +205,23 @@ impl World {
         // The store may have forgotten which of two copies was the first.
         self.is_shared |= self.is_since_copied;
         for process in &mut self.processes {
-            if let Some(holding) = &mut process.holding {
-                holding.copied |= Some(holding.grant.token) == self.copied;
+            for holding in process.holdings.iter_mut().flatten() {
+                holding.copied |= Some(holding.held.grant.token) == self.copied;
             }
         }
         self.unnoticed = loss == Loss::Restore;
         self.store.lose(records, !self.unnoticed);
     }
 
-    fn take(&mut self, holder: usize, now: u8) {
-        let Some(holding) = &mut self.processes[holder].holding else {
+    fn take(&mut self, holder: usize, slot: usize, now: u8) {
+        let Some(holding) = &mut self.processes[holder].holdings[slot] else {
             return;
         };
         let Some(id) = holding.take(now) else {
             return;
         };
         self.is_shared |= holding.copied;
-        self.is_since_copied |= Some(holding.grant.token) == self.copied;
+        self.is_since_copied |= Some(holding.held.grant.token) == self.copied;
         self.issued = Some(id);
     }
 }

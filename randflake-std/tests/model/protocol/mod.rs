@@ -49,7 +49,10 @@ pub(crate) enum Action {
         now: u8,
     },
     /// No clock plays a part.
-    Release(usize),
+    Release {
+        holder: usize,
+        slot: usize,
+    },
     /// The store gets what was sent. Its answer arrives at once, when the holder's clock shows this; or later.
     Commit {
         holder: usize,
@@ -65,6 +68,7 @@ pub(crate) enum Action {
     },
     Take {
         holder: usize,
+        slot: usize,
         now: u8,
     },
     Crash(usize),
@@ -158,9 +162,11 @@ impl World {
         }
         match state.flight {
             Some(flight) => {
-                // Only a renewal looks at the holder's clock, and only if it is past the end.
-                let end = state.holding.map_or(0, |holding| holding.grant.end);
-                let readings = [0, end].into_iter().take(1 + usize::from(flight.renews()));
+                // Only a renewal looks at the holder's clock, and only if it is past an end.
+                let ends = state.held().map(|held| held.grant.end);
+                let mut readings: Vec<u8> = [0].into_iter().chain(ends).collect();
+                readings.dedup();
+                readings.truncate(if flight.renews() { 3 } else { 1 });
                 for now in readings {
                     actions.push(if flight.done {
                         Action::Receive { holder, now }
@@ -181,16 +187,18 @@ impl World {
             None => self.operations_of(holder, rules, actions),
         }
         // An id that repeats is one id: a history issues one, any. What else a holder issues makes it release less.
-        if let (Some(holding), None) = (state.holding, self.issued) {
-            let at = |now| Action::Take { holder, now };
-            actions.extend((holding.grant.start..holding.grant.end).map(at));
+        if self.issued.is_none() {
+            for (slot, holding) in state.holdings.iter().enumerate() {
+                let at = |now| Action::Take { holder, slot, now };
+                let grant = holding.map(|holding| holding.held.grant);
+                let ticks = grant.map_or(0..0, |grant| grant.start..grant.end);
+                actions.extend(ticks.map(at));
+            }
         }
-        if state.holding.is_none() && state.asked.is_none() {
+        if state.is_idle() {
             return;
         }
-        let other = &self.processes[1 - holder];
-        if rules.copies && self.copied.is_none() && other.holding.is_none() && other.asked.is_none()
-        {
+        if rules.copies && self.copied.is_none() && self.processes[1 - holder].is_idle() {
             actions.push(Action::Copy(holder));
         }
         if rules.faults {
@@ -207,39 +215,46 @@ impl World {
             return false;
         };
         // What two copies issue until the second one asks the store, nothing can prevent.
-        let holdings = self.processes.iter().filter_map(|state| state.holding);
-        holdings.filter(|holding| !holding.copied).any(|holding| {
-            let mut ticks = holding.grant.start..holding.grant.end;
+        let holdings = self.processes.iter().flat_map(|state| state.holdings);
+        let mut holdings = holdings.flatten().filter(|holding| !holding.copied);
+        holdings.any(|holding| {
+            let mut ticks = holding.held.grant.start..holding.held.grant.end;
             ticks.any(|now| { holding }.take(now) == Some(id))
         })
     }
 
     fn operations_of(&self, holder: usize, rules: Rules, actions: &mut Vec<Action>) {
         let state = &self.processes[holder];
-        if matches!(
-            (state.asked, state.holding),
-            (Some(Asked::Release(_)), _) | (None, Some(_))
-        ) {
-            actions.push(Action::Release(holder));
+        let is_releasing = match state.asked {
+            None => false,
+            Some(Asked::Release(_)) => true,
+            // It is on its way.
+            Some(Asked::Acquire | Asked::Renew) => return,
+        };
+        let slots = state.holdings.iter().enumerate();
+        let held = slots.filter(|(_, holding)| holding.is_some() && !is_releasing);
+        let given_back = held.map(|(slot, _)| slot).chain(is_releasing.then_some(0));
+        actions.extend(given_back.map(|slot| Action::Release { holder, slot }));
+        if is_releasing {
+            return;
         }
+        let held = state.held().count();
+        let may_grow = held + usize::from(rules.at_once) <= usize::from(rules.most_held);
+        let may_begin = self.acquires < rules.acquires && may_grow;
+        // What is granted while nobody knows of the loss cannot be told from what was forgotten. But who has seen a later
+        // record knows.
+        let knows = !self.unnoticed || state.is_witness(self.store.records.name);
         for now in self.readings(rules) {
-            match (state.asked, state.holding) {
-                (None, Some(_)) => actions.push(Action::Renew { holder, now }),
-                (Some(Asked::Acquire { .. }), _) | (None, None) => {
-                    let may_begin = state.asked.is_some() || self.acquires < rules.acquires;
-                    // What is granted while nobody knows of the loss cannot be told from what was forgotten. But who has
-                    // seen a later record knows.
-                    let knows = !self.unnoticed || state.is_witness(self.store.records.name);
-                    if may_begin && knows {
-                        let offer = |offered| Action::Acquire {
-                            holder,
-                            offered,
-                            now,
-                        };
-                        actions.extend((0..rules.node_ids).map(offer));
-                    }
-                }
-                (Some(Asked::Renew | Asked::Release(_)), _) => {}
+            if held > 0 {
+                actions.push(Action::Renew { holder, now });
+            }
+            if (state.pending.is_some() || may_begin) && knows {
+                let offer = |offered| Action::Acquire {
+                    holder,
+                    offered,
+                    now,
+                };
+                actions.extend((0..rules.node_ids).map(offer));
             }
         }
     }

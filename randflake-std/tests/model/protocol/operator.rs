@@ -136,7 +136,7 @@ impl World {
                 .namespace_after
                 .as_ref()
                 .map(|record| Name::of(record, rules.begin.has_past())),
-            lease: None,
+            leases: [None; 2],
         }
     }
 }
