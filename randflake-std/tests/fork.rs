@@ -9,7 +9,10 @@ use std::thread;
 
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::segment::{SegmentError, Segments};
-use randflake_std::{BuildError, ExactSystemClock, GenerateError, Handle, Randflake, Secret};
+use randflake_std::{
+    BuildError, Builder, ExactSystemClock, GenerateError, Handle, Id, Plain, Randflake, Secret,
+    Snowflake,
+};
 
 const REFUSED: i32 = 0;
 const ISSUED: i32 = 1;
@@ -57,6 +60,32 @@ fn a_forked_child_is_refused_and_its_parent_goes_on() {
 
     assert_ne!(handle.generate().unwrap(), before);
     handle.close().unwrap();
+}
+
+/// Each way to ids looks for itself.
+#[test]
+fn a_forked_child_gets_no_buffer_of_ids_and_none_without_encryption() {
+    let namespace = Namespace::new("test", Snowflake).unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let plain = Builder::new(Snowflake, Plain, store).build().unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let handle = Handle::builder(&Secret::from_bytes([7; 16]), store)
+        .build()
+        .unwrap();
+    let ways: [&dyn Fn() -> Option<GenerateError>; 3] = [
+        &|| plain.generate().err(),
+        &|| plain.fill(&mut [Id::from_u64(0); 3]).err(),
+        &|| handle.fill(&mut [Id::from_u64(0); 3]).err(),
+    ];
+    for way in ways {
+        assert_eq!(way(), None);
+        let refused = || {
+            let is_refused = way() == Some(GenerateError::InForkedChild);
+            if is_refused { REFUSED } else { ISSUED }
+        };
+        assert_eq!(in_child(refused), REFUSED);
+    }
 }
 
 /// A lock that another thread had at the fork is never free in the child.
@@ -188,7 +217,7 @@ fn a_forked_child_has_no_number_of_its_parent_s_segments() {
     let numbers = Segments::builder(store).build().unwrap();
     assert_eq!(numbers.next().unwrap().to_u64(), 1);
     let refused = || {
-        let mut buffer = [randflake_std::Id::from_u64(0); 2];
+        let mut buffer = [Id::from_u64(0); 2];
         let refused = [
             numbers.next().err(),
             numbers.next_wait(Duration::MAX).err(),

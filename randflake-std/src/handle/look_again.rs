@@ -125,6 +125,28 @@ mod tests {
     }
 
     #[test]
+    fn each_step_is_taken_at_its_moment_and_not_before() {
+        let before = |at: Instant| at.checked_sub(MS).unwrap();
+        let unasked = || -> bool { panic!("it is not due") };
+        let begun = Instant::now();
+        let mut rule = LookAgain::new(TTL, begun);
+        let due = begun + TTL / 20;
+        assert!(!rule.step(before(due), unasked, 0.5));
+        assert!(!rule.step(due, || true, 0.5));
+        assert_eq!(rule.pause(due), LONGEST_PAUSE / 2);
+        let check = due + LONGEST_PAUSE / 2;
+        assert!(!rule.step(before(check), unasked, 0.5));
+        assert!(rule.step(check, unasked, 0.5));
+        assert_eq!(rule.pause(check), TTL / 20);
+        let due = check + TTL / 20;
+        assert!(!rule.step(due, || false, 0.5));
+        assert_eq!(rule.pause(due), TTL / 20);
+        let due = due + TTL / 20;
+        assert!(!rule.step(due, || true, 0.5));
+        assert_eq!(due + rule.pause(due), check + TTL / 6);
+    }
+
+    #[test]
     fn nothing_is_asked_of_a_server_that_keeps_connections() {
         assert_eq!(looks(|_| false).iter().sum::<u32>(), 0);
         let now = Instant::now();

@@ -316,6 +316,43 @@ mod tests {
         assert_eq!(owners.each_ref().map(handed_out), [1, 2]);
     }
 
+    /// Whichever of the locals of a thread ends first.
+    #[test]
+    fn a_thread_that_ends_has_no_value_any_more() {
+        struct AtEnd(Cell<Option<Arc<PerThread>>>);
+        impl Drop for AtEnd {
+            fn drop(&mut self) {
+                let owner = self.0.take().unwrap();
+                let is_there = owner.with(|_| ()).is_some();
+                assert_eq!(is_there, live(&owner) > 0, "it is freed");
+            }
+        }
+        thread_local! {
+            static BEFORE: AtEnd = const { AtEnd(Cell::new(None)) };
+            static AFTER: AtEnd = const { AtEnd(Cell::new(None)) };
+        }
+        let owner = Arc::new(PerThread::new());
+        let ends = Arc::clone(&owner);
+        let thread = thread::spawn(move || {
+            BEFORE.with(|end| end.0.set(Some(Arc::clone(&ends))));
+            hand_out(&ends, 1);
+            assert_eq!(handed_out(&ends), 1);
+            AFTER.with(|end| end.0.set(Some(ends)));
+        });
+        // A panic of a destructor aborts.
+        thread.join().unwrap();
+        assert_eq!(live(&owner), 0);
+    }
+
+    #[test]
+    fn what_was_found_last_is_found_again_without_a_search() {
+        let owners = [PerThread::new(), PerThread::new()];
+        for owner in owners.iter().chain(&owners) {
+            hand_out(owner, 1);
+            assert_eq!(LAST_OWNER.get(), owner.number);
+        }
+    }
+
     #[test]
     fn owners_and_threads_may_end_at_once() {
         for _ in 0..ROUNDS {

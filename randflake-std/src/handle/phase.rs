@@ -136,6 +136,9 @@ impl PhaseCell {
 
 #[cfg(test)]
 mod tests {
+    use core::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
     use super::*;
 
     fn pause(phase: &PhaseCell) -> Wake {
@@ -155,6 +158,31 @@ mod tests {
         phase.change(|phase| phase.closing = true);
         assert!(!phase.report_copy(9));
         assert_eq!(pause(&phase), Wake::Close);
+    }
+
+    /// Whatever ends the pause of another thread, which has begun by then on all but the busiest machines.
+    fn pause_until(begin: impl FnOnce(&PhaseCell), is_in_demand: &AtomicBool) -> Wake {
+        let phase = &PhaseCell::new();
+        let long = Duration::from_secs(3_600);
+        thread::scope(|scope| {
+            let is_in_demand = || is_in_demand.load(Ordering::SeqCst);
+            let pausing = scope.spawn(move || phase.pause(long, is_in_demand));
+            thread::sleep(Duration::from_millis(50));
+            begin(phase);
+            pausing.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn a_pause_ends_with_a_copy_and_with_demand() {
+        let is_in_demand = AtomicBool::new(false);
+        let copied = |phase: &PhaseCell| assert!(phase.report_copy(7));
+        assert_eq!(pause_until(copied, &is_in_demand), Wake::Copy);
+        let wanted = |phase: &PhaseCell| {
+            is_in_demand.store(true, Ordering::SeqCst);
+            phase.wake_for_demand();
+        };
+        assert_eq!(pause_until(wanted, &is_in_demand), Wake::Other);
     }
 
     #[test]

@@ -98,8 +98,6 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             self.scale(Instant::now());
             self.shared.tally.report(self.client.namespace());
         }
-        // First, or those that another copy may be using would be released.
-        self.drop_copied_leases();
         let released = self.release_all();
         self.report();
         // A handle that was closed must not look like one whose lease is about to expire.

@@ -248,6 +248,63 @@ fn a_shortage_ends_with_the_load_that_it_was_about() {
 }
 
 #[test]
+fn a_wish_ends_with_a_ttl_in_which_it_was_not_repeated_and_a_shortage_with_the_wish() {
+    let (mut keeper, store) = slow(1..=8);
+    let now = Instant::now();
+    exhaust(&keeper);
+    store.fail_next(1);
+    keeper.scale(now);
+    assert_eq!((keeper.held(), wanted(&keeper)), (2, 5));
+    keeper.scale(now + SLOW_TTL);
+    assert_eq!(wanted(&keeper), keeper.held());
+    let refusal = StoreError::Invalid("no".to_owned());
+    let refusal = Some(Arc::new(refusal));
+    keeper.shared.phase.change(|phase| phase.shortage = refusal);
+    keeper.scale(now + SLOW_TTL);
+    assert!(keeper.shared.phase.lock().shortage.is_none());
+}
+
+#[test]
+fn nothing_is_yielded_while_the_store_is_away() {
+    let (mut keeper, store) = slow(1..=8);
+    let mut others = StoreClient::new(store.into(), "others".to_owned(), SLOW_TTL);
+    others.acquire(NodeIds::Any(6)).unwrap();
+    let now = Instant::now();
+    exhaust(&keeper);
+    keeper.scale(now);
+    keeper.failures = 1;
+    keeper.scale(now + SLOW_TTL * 2);
+    assert_eq!(keeper.held(), 2);
+}
+
+#[test]
+fn more_node_ids_answer_what_ran_out_before() {
+    let (mut keeper, _) = slow(1..=8);
+    exhaust(&keeper);
+    keeper.acquire_more(1).unwrap();
+    assert!(!keeper.shared.demand.as_ref().unwrap().has_run_out());
+}
+
+#[test]
+fn pauses_grow_with_failures_and_a_success_ends_them() {
+    let (mut keeper, store) = slow(1..=8);
+    let mut scale = keeper.scale.take().unwrap();
+    let now = Instant::now();
+    let error = StoreError::unavailable("no answer");
+    (0..10).for_each(|_| scale.failed(&error, 3));
+    // Doubled nine times from a tenth of a second.
+    assert!(scale.not_before > now + Duration::from_secs(30));
+    keeper.take_more(&mut scale, 1);
+    assert_eq!(keeper.held(), 5, "what was asked for before");
+    keeper.take_more(&mut scale, 1);
+    assert_eq!(keeper.held(), 6);
+    store.fail_next(1);
+    let now = Instant::now();
+    keeper.take_more(&mut scale, 1);
+    assert!(keeper.can_take(&scale, now + Duration::from_secs(10)));
+}
+
+#[test]
 fn whoever_has_all_but_the_share_of_others_counts_as_crowding_them() {
     let (mut keeper, _) = slow(1..=8);
     let mut scale = keeper.scale.take().unwrap();

@@ -19,6 +19,10 @@ fn a_window_is_around_what_is_expected() {
     for (before, after) in [(30_000, 31_000), (31_000, 30_000)] {
         let window = ClockWindow::of_machine(ms(before), ms(after));
         assert_eq!(ends(window), [20_000, 41_000]);
+        // A second of drift less, and what is left of the skew.
+        let age = Duration::from_secs(2_000);
+        let carried = ClockWindow::of_machine_carried(ms(before), ms(after), age);
+        assert_eq!(carried.map(ends), Some([21_000, 40_000]));
     }
     assert_eq!(ends(ClockWindow::of_machine(ms(1), ms(2))), [0, 10_002]);
     assert_eq!(

@@ -1,5 +1,9 @@
 //! Keepers that are not at work: each step is taken by the test, on a store whose clock stands still.
 
+mod refusals;
+#[cfg(feature = "metrics")]
+mod reports;
+
 use core::ops::RangeInclusive;
 
 use randflake_core::{Clock, Codec, Field, Layout, LayoutFields, ManualClock, Plain};

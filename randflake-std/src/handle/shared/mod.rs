@@ -1,5 +1,8 @@
 //! State that the threads of a handle share with its keeper.
 
+#[cfg(test)]
+mod tests;
+
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 

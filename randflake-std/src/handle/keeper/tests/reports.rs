@@ -1,0 +1,159 @@
+//! What a keeper tells a recorder of metrics.
+
+use std::collections::BTreeMap;
+use std::thread;
+
+use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
+
+use randflake_core::{Id, Randflake, Sparx64};
+
+use super::*;
+
+/// Far longer than what is waited for takes, and less than a third of the TTL.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What was recorded since the last time.
+fn recorded(snapshotter: &Snapshotter) -> BTreeMap<String, f64> {
+    let series = snapshotter.snapshot().into_vec().into_iter();
+    let value = |value| match value {
+        DebugValue::Gauge(value) => value.0,
+        DebugValue::Counter(count) => f64::from(u32::try_from(count).unwrap()),
+        DebugValue::Histogram(_) => panic!("there is none"),
+    };
+    let named = |(key, _, _, is): (metrics_util::CompositeKey, _, _, _)| {
+        (key.key().name().to_owned(), value(is))
+    };
+    series.map(named).collect()
+}
+
+fn with_recorder<T>(work: impl FnOnce(&Snapshotter) -> T) -> T {
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    ::metrics::with_local_recorder(&recorder, || work(&snapshotter))
+}
+
+fn is_about(value: f64, expected: Duration) -> bool {
+    (value - expected.as_secs_f64()).abs() < 10.0
+}
+
+#[test]
+fn a_report_is_about_live_leases_and_the_one_that_lasts_longest() {
+    with_recorder(|snapshotter| {
+        let (keeper, ..) = fixed();
+        let slots = keeper.shared.slots.read();
+        let here = Duration::from_secs(NOW_S + 30);
+        let first = slots.value(0).unwrap();
+        first.clock.anchor(here, clock::MonotonicTime::exact());
+        keeper.shared.generate().unwrap();
+        keeper.report();
+        let said = recorded(snapshotter);
+        assert_eq!(said["randflake_leases_held"].to_bits(), 2.0_f64.to_bits());
+        assert_eq!(
+            said["randflake_ids_issued_total"].to_bits(),
+            1.0_f64.to_bits()
+        );
+        let expires = said["randflake_lease_expires_timestamp_seconds"];
+        assert!(is_about(expires, wall_exact().unwrap() + TTL), "{expires}");
+        keeper.shared.lose(first);
+        keeper.report();
+        let said = recorded(snapshotter);
+        assert_eq!(said["randflake_leases_held"].to_bits(), 1.0_f64.to_bits());
+    });
+}
+
+#[test]
+fn a_renewal_is_reported() {
+    with_recorder(|snapshotter| {
+        let (mut keeper, ..) = fixed();
+        recorded(snapshotter);
+        keeper.renew_and_replace();
+        let said = recorded(snapshotter);
+        assert_eq!(said["randflake_leases_held"].to_bits(), 2.0_f64.to_bits());
+    });
+}
+
+#[test]
+fn each_answer_of_the_store_is_reported() {
+    with_recorder(|snapshotter| {
+        let (mut keeper, store, clock) = fixed();
+        let skew = "randflake_store_skew_seconds";
+        assert!(recorded(snapshotter).contains_key(skew), "acquired");
+        keeper.renew().unwrap();
+        assert!(recorded(snapshotter).contains_key(skew), "renewed");
+        store.forget();
+        let Err(StoreError::Quarantined { .. }) = keeper.acquire(NodeIds::Any(1)) else {
+            panic!("its leases are forgotten");
+        };
+        let said = recorded(snapshotter);
+        let until = said["randflake_quarantine_end_timestamp_seconds"];
+        assert!(until > 0.0, "{until}");
+        assert!(said.contains_key("randflake_store_failures_total"));
+        clock.advance_ms(600_000);
+        keeper.acquire(NodeIds::Any(1)).unwrap();
+        let until = recorded(snapshotter)["randflake_quarantine_end_timestamp_seconds"];
+        assert_eq!(until.to_bits(), 0.0_f64.to_bits());
+    });
+}
+
+#[test]
+fn a_handle_that_grows_says_so_once() {
+    with_recorder(|snapshotter| {
+        let (mut keeper, _) = slow(1..=8);
+        let now = Instant::now();
+        keeper.scale(now);
+        recorded(snapshotter);
+        keeper.shared.generate().unwrap();
+        keeper.scale(now);
+        let said = recorded(snapshotter);
+        let issued = said.get("randflake_ids_issued_total").copied();
+        assert!(issued.is_none_or(|count| count < 1.0), "{said:?}");
+        keeper.shared.fill(&mut [Id::from_u64(0); 100]).unwrap();
+        keeper.scale(now);
+        let said = recorded(snapshotter);
+        for name in ["randflake_leases_held", "randflake_node_ids_wanted"] {
+            assert_eq!(said[name].to_bits(), 5.0_f64.to_bits(), "{name}");
+        }
+    });
+}
+
+#[test]
+fn ids_are_counted_on_each_way() {
+    with_recorder(|snapshotter| {
+        let (keeper, _) = slow(1..=8);
+        // The fifth is another node id's.
+        assert!((0..5).all(|_| keeper.shared.generate().is_ok()));
+        keeper.shared.tally.report("test");
+        let name = "randflake_ids_issued_total";
+        assert_eq!(recorded(snapshotter)[name].to_bits(), 5.0_f64.to_bits());
+        let namespace = Namespace::new("test", Randflake).unwrap();
+        let store = MemoryStore::with_system_clock(namespace);
+        let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
+        let keeper = at_rest(store, codec, 2..=2);
+        assert!((0..600).all(|_| keeper.shared.generate().is_ok()));
+        keeper.shared.tally.report("test");
+        // A block is counted when the next one begins.
+        assert!(recorded(snapshotter)[name] > 100.0);
+    });
+}
+
+#[test]
+fn leases_and_what_is_wanted_are_reported_before_the_first_renewal() {
+    let (keeper, _) = slow(1..=8);
+    let shared = Arc::clone(&keeper.shared);
+    let recorder = DebuggingRecorder::new();
+    let snapshotter = recorder.snapshotter();
+    let at_work = thread::spawn(move || ::metrics::with_local_recorder(&recorder, || keeper.run()));
+    let mut said = BTreeMap::new();
+    let begun = Instant::now();
+    let names = ["randflake_leases_held", "randflake_node_ids_wanted"];
+    while !names.iter().all(|name| said.contains_key(*name)) && begun.elapsed() < PATIENCE {
+        said.extend(recorded(&snapshotter));
+        thread::sleep(Duration::from_millis(5));
+    }
+    shared.phase.change(|phase| phase.closing = true);
+    at_work.join().unwrap();
+    for name in names {
+        assert!(said.contains_key(name), "{name}: {said:?}");
+    }
+    assert!(!said.contains_key("randflake_renewals_total"));
+}
