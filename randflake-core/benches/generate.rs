@@ -1,4 +1,5 @@
-//! What an id costs under a fixed clock: with each word, without the cipher, and from a pool.
+//! What an id costs under a fixed clock: with each word, of 53 bits, without the cipher, one at a time or many, and from a
+//! pool.
 //!
 //! The baselines are the cipher alone and the word's exchange alone.
 
@@ -12,8 +13,8 @@ use criterion::{
     BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime,
 };
 use randflake_core::{
-    AtomicWord, Clock, Codec, Generator, Layout, Lease, LocalWord, Permutation, Plain, Pool,
-    Randflake, Sequencer, Snowflake, Sparx64,
+    AtomicWord, Clock, Codec, Feistel53, Generator, Id, Layout, Lease, LocalWord, Permutation,
+    Plain, Pool, Randflake, Randflake53, Sequencer, Snowflake, Sparx64,
 };
 
 struct FixedClock(Duration);
@@ -66,6 +67,30 @@ fn bench_generator<L: Layout, W: AtomicWord>(
     });
 }
 
+/// All ids at once, whose blocks are encrypted together.
+fn bench_fill<L: Layout>(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    permutation: impl Fn() -> L::Permutation,
+) {
+    let fresh = || {
+        let lease =
+            Lease::new(L::default(), 42, TICK, TICK + 60).expect("the lease is of the layout");
+        Generator::<L, AtomicU64, _>::new(lease, clock::<L>(), permutation())
+            .expect("the lease is short")
+    };
+    group.bench_function(name, |b| {
+        let fill = |generator: Generator<L, AtomicU64, _>| {
+            let mut ids = [Id::from_u64(0); 256];
+            for _ in 0..IDS / 256 {
+                let filled = generator.fill(black_box(&mut ids));
+                assert_eq!(filled, Ok(256), "the tick has ids");
+            }
+        };
+        b.iter_batched(&fresh, fill, BatchSize::SmallInput);
+    });
+}
+
 fn generate(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("generate");
     group.throughput(criterion::Throughput::Elements(IDS.into()));
@@ -73,6 +98,10 @@ fn generate(criterion: &mut Criterion) {
     bench_generator::<Randflake, AtomicU64>(&mut group, "randflake/atomic_u64", cipher);
     bench_generator::<Randflake, AtomicU32>(&mut group, "randflake/atomic_u32", cipher);
     bench_generator::<Randflake, LocalWord<u64>>(&mut group, "randflake/local_u64", cipher);
+    let numbers = || Feistel53::new(cipher());
+    bench_generator::<Randflake53, AtomicU64>(&mut group, "randflake53/atomic_u64", numbers);
+    bench_fill::<Randflake>(&mut group, "fill/randflake", cipher);
+    bench_fill::<Randflake53>(&mut group, "fill/randflake53", numbers);
     bench_generator::<Snowflake, AtomicU64>(&mut group, "snowflake/atomic_u64", || Plain);
     bench_generator::<Snowflake, LocalWord<u64>>(&mut group, "snowflake/local_u64", || Plain);
     let pool = || {

@@ -2,6 +2,7 @@
 
 use core::fmt::{self, Debug, Formatter};
 
+use crate::permutation::check_width;
 use crate::{
     AnyLayout, AtomicWord, Clock, Codec, ExtendError, GenerateError, Id, Lease, LeaseError, Parts,
     Permutation, Sequencer,
@@ -72,8 +73,10 @@ where
     ///
     /// # Errors
     ///
-    /// [`LeaseError::TooLong`] if the word cannot count the ticks of the lease.
+    /// [`LeaseError::TooLong`] if the word cannot count the ticks of the lease, [`LeaseError::TooWide`] if the layout uses more
+    /// bits than the permutation permutes.
     pub fn new(lease: Lease<L>, clock: C, permutation: P) -> Result<Self, LeaseError> {
+        check_width(lease.layout(), &permutation)?;
         Ok(Self {
             sequencer: Sequencer::new(lease)?,
             clock,

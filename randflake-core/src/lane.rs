@@ -3,6 +3,7 @@
 use core::fmt::{self, Debug, Formatter};
 use core::marker::PhantomData;
 
+use crate::permutation::check_width;
 use crate::sequencer::explain;
 use crate::state::{StepTerms, max_length, step};
 use crate::{
@@ -60,7 +61,8 @@ impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
     /// # Errors
     ///
     /// [`LeaseError::TooLong`] when 32 bits cannot count the lease's positions: for two lanes of the
-    /// Randflake layout 65,535 seconds, twice as long for twice as many.
+    /// Randflake layout 65,535 seconds, twice as long for twice as many. [`LeaseError::TooWide`] if the layout uses more bits
+    /// than the permutation permutes.
     pub fn split<const N: usize>(
         lease: Lease<L>,
         clock: C,
@@ -73,6 +75,7 @@ impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
                 "a tick has fewer sequences than there are lanes"
             );
         }
+        check_width(lease.layout(), &permutation)?;
         let bits = L::SPEC.sequence_bits().saturating_sub(N.ilog2());
         let length = length(&lease, bits)?;
         let mut number = 0_u32;

@@ -28,9 +28,11 @@ mod clock;
 pub mod clock_policies;
 mod codec;
 mod error;
+mod feistel;
 mod generator;
 mod horizon;
 mod id;
+mod id53;
 mod integrations;
 #[doc(hidden)] // For the crates of this project.
 pub mod internal;
@@ -59,6 +61,7 @@ pub use error::{
     DecodeError, ExtendError, FieldError, GenerateError, GenerateErrorKind, HorizonError,
     LayoutError, LeaseError, MakeTicketError, SetClockError, TicketError,
 };
+pub use feistel::Feistel53;
 pub use generator::Generator;
 use generator::{Strict, Tolerance};
 pub use horizon::{
@@ -66,6 +69,7 @@ pub use horizon::{
     HorizonRecord, HorizonStore, LogFlash, LogGeometry, LogPage, RetainedMemory, TicketCounter,
 };
 pub use id::Id;
+pub use id53::{Id53, Id53Error, NoKind};
 #[cfg(feature = "serde")]
 pub use integrations::serde;
 #[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]
@@ -73,7 +77,7 @@ pub use integrations::sqlite;
 pub use lane::Lane;
 pub use layout::{
     AnyLayout, Baidu, Discord, Field, Instagram, LAYOUTS, Layout, LayoutFields, LayoutSpec,
-    Mastodon, Milliflake, Randflake, Snowflake, Sonyflake,
+    Mastodon, Milliflake, Randflake, Randflake53, Snowflake, Sonyflake,
 };
 pub use lease::Lease;
 pub use permutation::{Permutation, Plain};

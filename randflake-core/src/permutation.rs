@@ -2,7 +2,7 @@
 
 use sparx64::{Sparx64, Sparx64OnTheFly};
 
-use crate::Id;
+use crate::{AnyLayout, Id, LeaseError};
 
 /// A keyed permutation of the 64-bit numbers, which makes a raw id public.
 ///
@@ -14,6 +14,13 @@ use crate::Id;
 pub trait Permutation {
     /// Whether `permute` may change a number. If not, bulk calls are skipped.
     const PERMUTES: bool = true;
+
+    /// Number of bits, from the lowest, that are permuted: those above stay as they are. A generator refuses layouts that use
+    /// more.
+    #[inline]
+    fn bits(&self) -> u32 {
+        u64::BITS
+    }
 
     /// Converts a raw id to a public id.
     fn permute(&self, raw: u64) -> u64;
@@ -95,6 +102,11 @@ impl Permutation for Sparx64OnTheFly {
 /// A permutation that is chosen at run time: `None` is [`Plain`].
 impl<P: Permutation> Permutation for Option<P> {
     #[inline]
+    fn bits(&self) -> u32 {
+        self.as_ref().map_or(u64::BITS, P::bits)
+    }
+
+    #[inline]
     fn permute(&self, raw: u64) -> u64 {
         // `PERMUTES` stays `true`: whether there is a cipher is known at run time only.
         self.as_ref().map_or(raw, |by| by.permute(raw))
@@ -122,6 +134,11 @@ impl<P: Permutation> Permutation for &P {
     const PERMUTES: bool = P::PERMUTES;
 
     #[inline]
+    fn bits(&self) -> u32 {
+        (**self).bits()
+    }
+
+    #[inline]
     fn permute(&self, raw: u64) -> u64 {
         (**self).permute(raw)
     }
@@ -140,6 +157,19 @@ impl<P: Permutation> Permutation for &P {
     fn invert_all(&self, ids: &mut [u64]) {
         (**self).invert_all(ids);
     }
+}
+
+/// Refuses a layout of which some bits would not be permuted. Its ids would be unique, and would show them.
+#[inline]
+pub(crate) fn check_width(
+    layout: impl AnyLayout,
+    permutation: &impl Permutation,
+) -> Result<(), LeaseError> {
+    let (bits, max) = (layout.spec().bits(), permutation.bits());
+    if bits > max {
+        return Err(LeaseError::TooWide { bits, max });
+    }
+    Ok(())
 }
 
 /// Fills a buffer with the public forms of `first`, `first + step` and so on.

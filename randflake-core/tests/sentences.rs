@@ -196,6 +196,10 @@ fn of_leases_and_tickets() {
             "the lease has 9 ticks: the generator's word counts at most 7",
         ),
         (
+            LeaseError::TooWide { bits: 64, max: 53 },
+            "the layout has 64 bits: the permutation of its ids allows at most 53",
+        ),
+        (
             LeaseError::NotProvisioned,
             "the device is not provisioned: the memory of its grant is blank; write it with `randflake lease provision`",
         ),

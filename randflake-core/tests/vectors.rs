@@ -7,8 +7,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use core::time::Duration;
 
 use randflake_core::{
-    AtomicWord, Codec, Id, Layout, Lease, ManualClock, Parts, Plain, Randflake, Sequencer,
-    Snowflake, Sonyflake, Sparx64,
+    AtomicWord, Codec, Feistel53, Id, Id53, Layout, Lease, ManualClock, Parts, Plain, Randflake,
+    Randflake53, Sequencer, Snowflake, Sonyflake, Sparx64,
 };
 use serde_json::Value;
 
@@ -136,6 +136,25 @@ fn randflake_vectors() {
     let json = include_str!("vectors/randflake.json");
     let after_2041 = check_randflake(json, 200);
     assert!(cfg!(miri) || after_2041 == 102);
+}
+
+#[test]
+fn randflake53_vectors() {
+    for entry in entries(include_str!("vectors/randflake53.json"), 60) {
+        let vector = Vector {
+            unix_ms: 1_000 * number::<u64>(&entry, "timestamp"),
+            node_id: number(&entry, "node_id"),
+            sequence: number(&entry, "sequence"),
+            raw: number(&entry, "raw_id"),
+            id: Id::from_u64(number(&entry, "id")),
+        };
+        let id: Id53 = vector.id.try_into().unwrap();
+        assert_eq!(entry["text"], id.to_string());
+        // How the key comes from the secret is tested where that is done.
+        let key = u128::from_str_radix(entry["key"].as_str().unwrap(), 16).unwrap();
+        let cipher = Feistel53::new(Sparx64::new(&key.to_be_bytes()));
+        check::<Randflake53>(&vector, cipher);
+    }
 }
 
 #[test]

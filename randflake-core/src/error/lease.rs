@@ -38,6 +38,13 @@ pub enum LeaseError {
         /// Most ticks that the word can count.
         max: u64,
     },
+    /// The layout uses more bits than the permutation permutes: the highest would show.
+    TooWide {
+        /// Number of bits that the layout uses, from the lowest.
+        bits: u32,
+        /// Number of bits that the permutation permutes.
+        max: u32,
+    },
     /// The memory of a device's grant is blank.
     NotProvisioned,
     /// A device's grant is in another form than [`GRANT_VERSION`](crate::Lease::GRANT_VERSION), the only one known.
@@ -69,6 +76,12 @@ impl Display for LeaseError {
                 write!(
                     f,
                     "the lease has {ticks} ticks: the generator's word counts at most {max}"
+                )
+            }
+            Self::TooWide { bits, max } => {
+                write!(
+                    f,
+                    "the layout has {bits} bits: the permutation of its ids allows at most {max}"
                 )
             }
             Self::NotProvisioned => f.write_str(

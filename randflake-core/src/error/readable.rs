@@ -9,7 +9,7 @@ use super::{
     MakeTicketError, SetClockError, TicketError,
 };
 use crate::segment::error::{PutError, ReserveError};
-use crate::{BaseError, BorderError, TypedIdError, UuidError};
+use crate::{BaseError, BorderError, Id53Error, TypedIdError, UuidError};
 
 /// Writes the message of an error, the causes that it does not contain already, and the variant in parentheses.
 ///
@@ -99,6 +99,11 @@ crate::readable_debug!(GenerateError {
     Copied,
     InForkedChild
 });
+crate::readable_debug!(Id53Error {
+    TooLarge,
+    Negative,
+    Text
+});
 crate::readable_debug!(LayoutError {
     FieldTooWide,
     FieldOutside,
@@ -114,6 +119,7 @@ crate::readable_debug!(LeaseError {
     Empty,
     BeyondLayout,
     TooLong,
+    TooWide,
     NotProvisioned,
     GrantVersion
 });

@@ -3,7 +3,7 @@
 use defmt::{Format, Formatter, write};
 
 use super::{IdForm, for_ids};
-use crate::{Id, Lease};
+use crate::{Id, Id53, Kind, Lease};
 
 for_ids! {
     /// Formats an id as its text.
@@ -16,6 +16,12 @@ for_ids! {
                 prefix => write!(f, "{=str}_{=str}", prefix, digits.as_str()),
             }
         }
+    }
+}
+
+impl<K: Kind> Format for Id53<K> {
+    fn format(&self, f: Formatter<'_>) {
+        self.wide().format(f);
     }
 }
 

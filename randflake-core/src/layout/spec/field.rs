@@ -24,19 +24,19 @@ impl Field {
     }
 
     /// The bits that the field covers in a raw id.
-    pub(super) const fn mask(self) -> u64 {
+    pub(crate) const fn mask(self) -> u64 {
         self.max().wrapping_shl(self.shift)
     }
 
     /// Shifts a value, at most [`max`](Field::max), to the position of the field.
     #[inline]
-    pub(super) const fn place(self, value: u64) -> u64 {
+    pub(crate) const fn place(self, value: u64) -> u64 {
         value.wrapping_shl(self.shift)
     }
 
     /// The field's value in a raw id.
     #[inline]
-    pub(super) const fn extract(self, raw: u64) -> u64 {
+    pub(crate) const fn extract(self, raw: u64) -> u64 {
         raw.wrapping_shr(self.shift) & self.max()
     }
 

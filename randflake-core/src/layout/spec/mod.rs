@@ -188,6 +188,32 @@ impl LayoutSpec {
         self.fields.sequence.bits
     }
 
+    /// Number of bits of an id that the layout uses, from the lowest: no raw id reaches 2 to this power.
+    ///
+    /// ```
+    /// use randflake_core::{Layout, Randflake, Randflake53, Snowflake};
+    ///
+    /// assert_eq!(Randflake::SPEC.bits(), 64);
+    /// assert_eq!(Snowflake::SPEC.bits(), 63);
+    /// assert_eq!(Randflake53::SPEC.bits(), 53);
+    /// ```
+    #[must_use]
+    #[inline]
+    pub const fn bits(&self) -> u32 {
+        u64::BITS.saturating_sub(self.pack_max().leading_zeros())
+    }
+
+    /// The raw id of which each field is the largest.
+    const fn pack_max(&self) -> u64 {
+        let LayoutFields {
+            timestamp,
+            node_id,
+            sequence,
+            ..
+        } = self.fields;
+        timestamp.mask() | node_id.mask() | sequence.mask()
+    }
+
     /// Last tick of the layout.
     #[must_use]
     #[inline]

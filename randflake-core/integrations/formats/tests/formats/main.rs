@@ -4,6 +4,7 @@ mod async_graphql;
 mod borsh;
 mod bytemuck;
 mod kinds;
+mod number;
 mod random;
 #[cfg(unix)]
 mod redis;

@@ -1,0 +1,83 @@
+use std::collections::BTreeMap;
+
+use randflake_core::{Id53, NoKind};
+use serde_json::Value;
+
+use crate::kinds::User;
+
+const MAX: u64 = 9_007_199_254_740_991;
+const NUMBERS: [u64; 5] = [0, 31, 1 << 31, 1 << 52, MAX];
+
+#[test]
+fn ids_of_53_bits_are_numbers_for_people_and_machines() {
+    for number in NUMBERS {
+        let id = Id53::from_u64(number).unwrap();
+        let json = serde_json::to_string(&id).unwrap();
+        assert_eq!(json, number.to_string());
+        assert_eq!(serde_json::from_str::<Id53>(&json).unwrap(), id);
+        assert_eq!(
+            serde_json::from_str::<Id53<User>>(&json).unwrap(),
+            id.typed()
+        );
+        // What JavaScript has of it: a number of floating point.
+        let javascript: f64 = serde_json::from_str(&json).unwrap();
+        assert_eq!(format!("{javascript:.0}"), json);
+        let value = serde_json::to_value(id).unwrap();
+        assert_eq!(value, Value::from(number));
+        assert_eq!(serde_json::from_value::<Id53>(value).unwrap(), id);
+
+        // A key of JSON is a string of the same digits.
+        let keys = BTreeMap::from([(id, Some(id))]);
+        let json = serde_json::to_string(&keys).unwrap();
+        assert_eq!(json, format!(r#"{{"{number}":{number}}}"#));
+        let keys_read: BTreeMap<Id53, Option<Id53>> = serde_json::from_str(&json).unwrap();
+        assert_eq!(keys_read, keys);
+
+        let mut table = csv::Writer::from_writer(Vec::new());
+        table.serialize((id, 7)).unwrap();
+        let table = table.into_inner().unwrap();
+        let mut rows = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(&table[..])
+            .into_deserialize::<(Id53, i64)>();
+        assert_eq!(rows.next().unwrap().unwrap(), (id, 7));
+
+        let bytes = postcard::to_allocvec(&id).unwrap();
+        assert_eq!(bytes, postcard::to_allocvec(&id.to_i64()).unwrap());
+        assert_eq!(postcard::from_bytes::<Id53>(&bytes).unwrap(), id);
+        let mut bytes = Vec::new();
+        ciborium::into_writer(&id, &mut bytes).unwrap();
+        assert_eq!(ciborium::from_reader::<u64, _>(&bytes[..]).unwrap(), number);
+        assert_eq!(ciborium::from_reader::<Id53, _>(&bytes[..]).unwrap(), id);
+    }
+}
+
+#[test]
+fn what_javascript_would_round_is_refused() {
+    let refusal = |json: &str| {
+        let error = serde_json::from_str::<Id53<NoKind>>(json).unwrap_err();
+        error.to_string()
+    };
+    for (number, id) in [
+        ("9007199254740992", "9007199254740992"),
+        ("18446744073709551615", "18446744073709551615"),
+        ("-1", "-1"),
+    ] {
+        let expected =
+            format!("id {id} is out of range: 0 to 9007199254740991, 53 bits, are allowed");
+        assert!(refusal(number).starts_with(&expected), "{number}");
+    }
+    // A fraction, an exponent or digits in a string: other forms of a number, which its writer may have rounded.
+    for json in ["1.0", "1e3", "\"31\"", "null", "[]", "18446744073709551616"] {
+        let error = refusal(json);
+        let expected = "expected an id, a whole number from 0 to 9007199254740991";
+        assert!(error.contains(expected), "{json}: {error}");
+    }
+    for number in [-1, i64::try_from(MAX).unwrap() + 1] {
+        let bytes = postcard::to_allocvec(&number).unwrap();
+        assert!(postcard::from_bytes::<Id53>(&bytes).is_err(), "{number}");
+        let mut bytes = Vec::new();
+        ciborium::into_writer(&number, &mut bytes).unwrap();
+        assert!(ciborium::from_reader::<Id53, _>(&bytes[..]).is_err());
+    }
+}
