@@ -27,9 +27,10 @@ pub use handle::{
     NodeIdCount,
 };
 pub use randflake_core::{
-    self, AnyLayout, Baidu, Border, BorderError, Discord, GenerateError, Id, Instagram, Kind,
-    Layout, LayoutSpec, Lease, Mastodon, Milliflake, Parts, Permutation, Plain, Randflake,
-    Snowflake, Sonyflake, Sparx64, StoredRaw, Typed, TypedIdError, typed_id,
+    self, AnyLayout, Baidu, Border, BorderError, Discord, Feistel53, GenerateError, Id, Id53,
+    Id53Error, Instagram, Kind, Layout, LayoutSpec, Lease, Mastodon, Milliflake, Parts,
+    Permutation, Plain, Randflake, Randflake53, Snowflake, Sonyflake, Sparx64, StoredRaw, Typed,
+    TypedIdError, typed_id,
 };
 pub use secret::{Secret, SecretError};
 

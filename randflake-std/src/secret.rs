@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::Path;
 
-use randflake_core::Sparx64;
+use randflake_core::{Feistel53, Sparx64};
 use zeroize::Zeroizing;
 
 use crate::private_file::{self, FileRefusal, Readers, RefusalReason};
@@ -175,16 +175,17 @@ impl Secret {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    #[expect(
-        clippy::expect_used,
-        clippy::missing_panics_doc,
-        reason = "HKDF-SHA256 gives up to 8,160 bytes"
-    )]
     pub fn derive(&self, name: &str) -> Self {
+        self.expand(&[b"randflake/", name.as_bytes()])
+    }
+
+    /// The first 16 bytes of HKDF-SHA256 without salt.
+    #[expect(clippy::expect_used, reason = "HKDF-SHA256 gives up to 8,160 bytes")]
+    fn expand(&self, info: &[&[u8]]) -> Self {
         let mut derived = Self::blank();
         wiped_after(|| {
             hkdf::Hkdf::<sha2::Sha256>::new(None, self.bytes())
-                .expand_multi_info(&[b"randflake/", name.as_bytes()], derived.0.as_mut_slice())
+                .expand_multi_info(info, derived.0.as_mut_slice())
                 .expect("16 bytes are fewer");
         });
         derived
@@ -220,6 +221,29 @@ impl Secret {
     #[must_use]
     pub fn cipher(&self) -> Sparx64 {
         Sparx64::new(self.bytes())
+    }
+
+    /// Returns the permutation of ids of 53 bits under this secret, for [`Randflake53`](crate::Randflake53). It is wiped on
+    /// drop, but what moves leaves a copy behind.
+    ///
+    /// Its key is derived: the first 16 bytes of HKDF-SHA256 (RFC 5869) without salt, with `randflake53` as `info`. No name
+    /// of [`derive`](Secret::derive) gives the same, and 64-bit ids under this secret have nothing in common with these.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{Builder, Id53, Permutation, Randflake53, Secret};
+    ///
+    /// let secret = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?;
+    /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake53)?);
+    /// let ids = Builder::new(Randflake53, secret.feistel53(), store).build()?;
+    /// let order: Id53 = ids.generate()?.try_into()?;
+    /// assert!(order.to_u64() <= Id53::<()>::MAX);
+    /// # assert_eq!(secret.feistel53().permute(1), 3_752_481_143_921_803);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn feistel53(&self) -> Feistel53 {
+        Feistel53::new(self.expand(&[b"randflake53"]).cipher())
     }
 
     /// Makes in a box what holds the cipher under this secret, and leaves no copy of it.

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::randflake_core::{Codec, Parts};
-use randflake_std::{Builder, Id, Permutation, Randflake};
+use randflake_std::{Builder, Feistel53, Id, Permutation, Randflake};
 use sparx64::Sparx64;
 
 use super::{Allowed, Case, KEY, hidden_key, shown};
@@ -30,6 +30,22 @@ pub(super) fn cases() -> Vec<Case> {
             };
             assert_eq!(parts, plain.inspect(id));
             assert_eq!(shown(&mut unix_ms), &plain.unix_ms(id));
+        }),
+        case("ids of 53 bits, made and taken apart", || {
+            let hidden = Feistel53::new(Sparx64::new(&hidden_key()));
+            let plain = Feistel53::new(Sparx64::new(&KEY));
+            let raws = [1, 1 << 27, (1 << 53) - 1];
+            let mut ids = raws.map(|raw| hidden.permute(raw));
+            assert_eq!(shown(&mut ids), &raws.map(|raw| plain.permute(raw)));
+            let mut back = ids.map(|id| hidden.invert(id));
+            assert_eq!(shown(&mut back), &raws);
+            let mut many: [u64; 300] = core::array::from_fn(|raw| raw as u64);
+            hidden.permute_all(&mut many);
+            for (raw, id) in (0..).zip(shown(&mut many)) {
+                assert_eq!(*id, plain.permute(raw));
+            }
+            hidden.invert_all(&mut many);
+            assert!((0..).zip(shown(&mut many)).all(|(raw, back)| raw == *back));
         }),
         case("a handle that issues 1,000 ids", || {
             let namespace = Namespace::new("secrecy", Randflake).expect("the name is valid");
