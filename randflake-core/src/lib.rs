@@ -24,6 +24,7 @@ extern crate alloc;
 mod base;
 mod block;
 mod border;
+mod cipher;
 mod clock;
 pub mod clock_policies;
 mod codec;
@@ -53,6 +54,7 @@ mod word;
 
 pub use base::{Base, BaseError, Digits};
 pub use border::{Border, BorderError, StoredRaw};
+pub use cipher::Cipher;
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};

@@ -27,8 +27,8 @@ pub use handle::{
     NodeIdCount,
 };
 pub use randflake_core::{
-    self, AnyLayout, Baidu, Border, BorderError, Discord, Feistel53, GenerateError, Id, Id53,
-    Id53Error, Instagram, Kind, Layout, LayoutSpec, Lease, Mastodon, Milliflake, Parts,
+    self, AnyLayout, Baidu, Border, BorderError, Cipher, Discord, Feistel53, GenerateError, Id,
+    Id53, Id53Error, Instagram, Kind, Layout, LayoutSpec, Lease, Mastodon, Milliflake, Parts,
     Permutation, Plain, Randflake, Randflake53, Snowflake, Sonyflake, Sparx64, StoredRaw, Typed,
     TypedIdError, typed_id,
 };

@@ -243,7 +243,14 @@ impl Secret {
     /// ```
     #[must_use]
     pub fn feistel53(&self) -> Feistel53 {
-        Feistel53::new(self.expand(&[b"randflake53"]).cipher())
+        Feistel53::new(self.key53().cipher())
+    }
+
+    /// Returns the key of [`feistel53`](Secret::feistel53), for what takes a key instead of a secret: the C library, and
+    /// functions in a database. It is a secret of 53-bit ids alone: nothing of this one follows from it.
+    #[must_use]
+    pub fn key53(&self) -> Self {
+        self.expand(&[b"randflake53"])
     }
 
     /// Makes in a box what holds the cipher under this secret, and leaves no copy of it.

@@ -22,10 +22,11 @@ pub use spec::{Field, LayoutFields, LayoutSpec};
 
 use crate::Permutation;
 
-/// The predefined layouts: this project's two, and others by the names of their programs or companies.
-pub const LAYOUTS: [(&str, LayoutSpec); 8] = [
+/// The predefined layouts: this project's three, and others by the names of their programs or companies.
+pub const LAYOUTS: [(&str, LayoutSpec); 9] = [
     ("randflake", Randflake::SPEC),
     ("milliflake", Milliflake::SPEC),
+    ("randflake53", Randflake53::SPEC),
     ("snowflake", Snowflake::SPEC),
     ("sonyflake", Sonyflake::SPEC),
     ("discord", Discord::SPEC),

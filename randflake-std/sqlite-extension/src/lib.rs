@@ -40,12 +40,9 @@ pub unsafe extern "C" fn sqlite3_extension_init(
 #[expect(clippy::needless_pass_by_value, reason = "rusqlite's signature")]
 fn init(connection: Connection) -> Result<bool> {
     let settings = Settings::from_environment().map_err(refusal)?;
-    let cipher = settings.secret.as_ref().map(randflake_std::Secret::cipher);
-    let check = match cipher.as_ref().map(KeyCheck::of) {
-        Some(KeyCheck::Key(check)) => Some(format!("{check:08x}")),
-        _ => None,
-    };
-    register_on_rusqlite(&connection, settings.layout, cipher)?;
+    let check = KeyCheck::of(&settings.cipher).value();
+    let check = check.map(|check| format!("{check:08x}"));
+    register_on_rusqlite(&connection, settings.layout, settings.cipher)?;
     connection.create_scalar_function("key_check", 0, FunctionFlags::SQLITE_UTF8, move |_| {
         Ok(check.clone())
     })?;

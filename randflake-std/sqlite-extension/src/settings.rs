@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use randflake_core::{LAYOUTS, LayoutFields, LayoutSpec};
+use randflake_core::{Cipher, LAYOUTS, LayoutFields, LayoutSpec};
 use randflake_std::Secret;
 
 const LAYOUT: &str = "RANDFLAKE_LAYOUT";
@@ -11,11 +11,13 @@ const KEY_FILE: &str = "RANDFLAKE_KEY_FILE";
 
 /// Layouts whose ids are always encrypted: plain they would tell time and node without anybody having chosen so.
 const ENCRYPTED: [&str; 2] = ["randflake", "milliflake"];
+/// The layout whose ids are always encrypted to 53 bits.
+const ENCRYPTED_53: &str = "randflake53";
 
 pub(crate) struct Settings {
     pub(crate) layout: LayoutSpec,
     /// `None` for plain ids.
-    pub(crate) secret: Option<Secret>,
+    pub(crate) cipher: Option<Cipher>,
 }
 
 impl Settings {
@@ -25,19 +27,30 @@ impl Settings {
             Err(env::VarError::NotPresent) => "randflake".to_owned(),
             Err(error) => return Err(format!("{LAYOUT}: {error}")),
         };
-        let (layout, is_encrypted) = read_layout(&layout)?;
-        let secret = is_encrypted.then(read_secret).transpose()?;
-        Ok(Self { layout, secret })
+        let (layout, form) = read_layout(&layout)?;
+        let cipher = match form {
+            Form::Plain => None,
+            Form::Bits64 => Some(read_secret()?.cipher().into()),
+            Form::Bits53 => Some(read_secret()?.feistel53().into()),
+        };
+        Ok(Self { layout, cipher })
     }
 }
 
+/// What ids of a layout are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Bits64,
+    Bits53,
+}
+
 /// Reads a layout as the tool's option `--layout` writes it, except that an epoch is in Unix milliseconds and a node id has
-/// no parts. Also returns whether its ids are encrypted.
-fn read_layout(text: &str) -> Result<(LayoutSpec, bool), String> {
-    let (is_marked, rest) = match text.strip_prefix("encrypted:") {
-        Some(rest) => (true, rest),
-        None => (false, text),
-    };
+/// no parts.
+fn read_layout(text: &str) -> Result<(LayoutSpec, Form), String> {
+    let mut prefixes = [("encrypted:", Form::Bits64), ("encrypted53:", Form::Bits53)].into_iter();
+    let marked = prefixes.find_map(|(prefix, form)| Some((form, text.strip_prefix(prefix)?)));
+    let (marked, rest) = marked.unwrap_or((Form::Plain, text));
     let (shape, times) = match rest.split_once('@') {
         Some((shape, times)) => (shape, Some(times)),
         None => (rest, None),
@@ -50,12 +63,24 @@ fn read_layout(text: &str) -> Result<(LayoutSpec, bool), String> {
     let fields = fields.ok_or_else(|| {
         format!(
             "{LAYOUT}: '{text}' is no layout: {} are allowed, also with an epoch and a tick in milliseconds, as in \
-             snowflake@1577836800000/1, or custom:41,10,12@1577836800000/1; before each, encrypted: if its ids are",
+             snowflake@1577836800000/1, or custom:41,10,12@1577836800000/1; before each, encrypted: if its ids are, or encrypted53: to \
+             53 bits",
             names()
         )
     })?;
     let spec = LayoutSpec::new(fields).map_err(|error| format!("{LAYOUT}: '{text}': {error}"))?;
-    Ok((spec, is_marked || ENCRYPTED.contains(&shape)))
+    let form = match marked {
+        _ if shape == ENCRYPTED_53 => Form::Bits53,
+        Form::Plain if ENCRYPTED.contains(&shape) => Form::Bits64,
+        marked => marked,
+    };
+    if form == Form::Bits53 && spec.bits() > 53 {
+        let bits = spec.bits();
+        return Err(format!(
+            "{LAYOUT}: '{text}': the layout has {bits} bits, and its ids 53"
+        ));
+    }
+    Ok((spec, form))
 }
 
 fn named(name: &str, times: Option<&str>) -> Option<LayoutFields> {

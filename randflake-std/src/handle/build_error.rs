@@ -20,6 +20,13 @@ pub enum BuildError {
         /// Name of the namespace.
         namespace: String,
     },
+    /// The layout uses more bits than its ids may have: the highest would show.
+    TooWide {
+        /// Number of bits that the layout uses, from the lowest.
+        bits: u32,
+        /// Number of bits that the permutation permutes.
+        max: u32,
+    },
     /// The range of node ids is empty or too large.
     NodeIds {
         /// Smallest number that was given.
@@ -65,6 +72,7 @@ pub enum BuildError {
 
 randflake_core::readable_debug!(BuildError {
     Layout,
+    TooWide,
     NodeIds,
     Ttl,
     Holder,
@@ -93,6 +101,11 @@ impl Display for BuildError {
             Self::Layout { namespace } => write!(
                 f,
                 "the store was opened for namespace {namespace:?} of another layout than the handle's"
+            ),
+            Self::TooWide { bits, max } => write!(
+                f,
+                "the layout has {bits} bits, and ids of {max} bits are asked for: a layout of at most {max} is allowed, such \
+                 as Randflake53 for 53"
             ),
             Self::NodeIds { least, most, max } => write!(
                 f,
@@ -135,6 +148,7 @@ impl Error for BuildError {
             Self::Lease(source) => Some(source),
             Self::Thread(source) => Some(source),
             Self::Layout { .. }
+            | Self::TooWide { .. }
             | Self::NodeIds { .. }
             | Self::Ttl { .. }
             | Self::Holder { .. }

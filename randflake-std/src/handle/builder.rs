@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use randflake_core::{AnyLayout, Codec, Permutation, Randflake, Sparx64};
+use randflake_core::{AnyLayout, Codec, Feistel53, Permutation, Randflake, Sparx64};
 
 use super::build_error::BuildError;
 use super::build_wait::{BuildWait, Cancellation};
@@ -67,6 +67,28 @@ impl<L: AnyLayout> Builder<L, Sparx64> {
     /// ```
     pub fn encrypted(layout: L, secret: &Secret, store: impl Into<LeaseStore>) -> Self {
         Self::of(secret.boxed(|cipher| Codec::new(layout, cipher)), store)
+    }
+}
+
+impl<L: AnyLayout> Builder<L, Feistel53> {
+    /// Returns a builder for ids of 53 bits, which JavaScript and JSON hold exactly as numbers: of
+    /// [`Randflake53`](crate::Randflake53), or another layout of at most 53 bits. As [`encrypted`](Builder::encrypted) it
+    /// leaves no copy of the round keys on the stack.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{Builder, Id53, Randflake53, Secret};
+    ///
+    /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake53)?);
+    /// let ids = Builder::encrypted53(Randflake53, &Secret::generate()?, store).build()?;
+    /// let order: Id53 = ids.generate53()?;
+    /// assert!(order.to_u64() <= Id53::<()>::MAX);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn encrypted53(layout: L, secret: &Secret, store: impl Into<LeaseStore>) -> Self {
+        let key = secret.key53();
+        let codec = key.boxed(|cipher| Codec::new(layout, Feistel53::new(cipher)));
+        Self::of(codec, store)
     }
 }
 
@@ -332,6 +354,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             return Err(BuildError::Layout {
                 namespace: namespace.name().to_owned(),
             });
+        }
+        let (bits, max) = (spec.bits(), self.codec.permutation().bits());
+        if bits > max {
+            return Err(BuildError::TooWide { bits, max });
         }
         let NodeIdCount { least, most } = self.node_ids;
         // A store refuses a fixed number by itself, by what is free; of a range it never sees the end.

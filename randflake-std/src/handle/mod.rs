@@ -28,7 +28,9 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::{AnyLayout, Codec, GenerateError, Id, Lease, Parts, Permutation, Randflake};
+use randflake_core::{
+    AnyLayout, Codec, Feistel53, GenerateError, Id, Id53, Lease, Parts, Permutation, Randflake,
+};
 
 pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
@@ -293,6 +295,24 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
             shared.phase.wait_until(Duration::MAX, |phase| phase.ended);
         }
         shared.end_close()
+    }
+}
+
+impl<L: AnyLayout> Handle<L, Feistel53> {
+    /// Returns the next id as what it is: of 53 bits. Ids of the other methods convert by [`Id53::try_from`], which does not
+    /// fail for them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`generate`](Handle::generate).
+    #[expect(
+        clippy::expect_used,
+        clippy::missing_panics_doc,
+        reason = "`build` refuses a layout of more bits"
+    )]
+    pub fn generate53(&self) -> Result<Id53, GenerateError> {
+        let id = self.generate()?;
+        Ok(Id53::try_from(id).expect("53 bits are permuted to 53 bits"))
     }
 }
 

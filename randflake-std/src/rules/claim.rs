@@ -81,11 +81,8 @@ impl Change {
         let after = self.namespace_after.as_ref();
         let after = after.filter(|record| !record.reason.is_dropped);
         let taken = seal(after)?;
-        match taken {
-            // Plain ids have no secret. One that the record names already was claimed before it.
-            KeyCheck::Key(check) if seal(before) != Some(taken) => Some(check),
-            _ => None,
-        }
+        // Plain ids have no secret. One that the record names already was claimed before it.
+        taken.value().filter(|_| seal(before) != Some(taken))
     }
 }
 

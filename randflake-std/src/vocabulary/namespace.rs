@@ -175,7 +175,7 @@ impl Namespace {
         self.terms.seal = Some(seal);
     }
 
-    /// Whether ids are plain, or the check value of their key. `None` if this client does not know: a namespace that is
+    /// Form of the ids, and the check value of their key. `None` if this client does not know: a namespace that is
     /// read from a store has it, and one that a handle leases in.
     #[must_use]
     pub fn key_check(&self) -> Option<KeyCheck> {

@@ -17,21 +17,25 @@ use crate::date::{span, utc};
 pub struct Terms {
     /// Layout: every width and shift, epoch and tick.
     pub spec: LayoutSpec,
-    /// Whether ids are plain, or the check value of their key; `None` from a client without the key, such as a
-    /// server that leases for devices.
+    /// Form of the ids and the check value of their key; `None` from a client without the key, such as a server that
+    /// leases for devices.
     pub seal: Option<KeyCheck>,
     /// Longest TTL of any lease in milliseconds, or `None` if the client names none. To lease that means
     /// [`DEFAULT_MAX_TTL`]; a client that leases nothing takes the stored one.
     pub max_ttl_ms: Option<u64>,
 }
 
-/// Identifies the key of a namespace without revealing it: plain ids, or a check value.
+/// Form of a namespace's ids, and the key that they have it under: by a check value, which does not reveal it.
+///
+/// Ids of two forms in one namespace might be equal, or be read as ids that they are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyCheck {
     /// Ids are not encrypted.
     Plain,
-    /// Ids are encrypted under the key with this check value.
+    /// Ids are encrypted to 64 bits, under the key with this check value.
     Key(u32),
+    /// Ids are encrypted to 53 bits, as [`Feistel53`](crate::Feistel53) does, under a key with this check value.
+    Key53(u32),
 }
 
 impl KeyCheck {
@@ -54,7 +58,20 @@ impl KeyCheck {
         }
         let key = u128::from(first) << 64 | u128::from(second);
         let check = Sparx64::new(&key.to_be_bytes()).encrypt_u64(FIRST);
-        Self::Key(u32::try_from(check >> 32).unwrap_or_default())
+        let check = u32::try_from(check >> 32).unwrap_or_default();
+        match permutation.bits() {
+            53 => Self::Key53(check),
+            _ => Self::Key(check),
+        }
+    }
+
+    /// The check value of the key; `None` of plain ids, which have none.
+    #[must_use]
+    pub const fn value(self) -> Option<u32> {
+        match self {
+            Self::Plain => None,
+            Self::Key(check) | Self::Key53(check) => Some(check),
+        }
     }
 }
 
@@ -139,7 +156,7 @@ impl Terms {
         (ours.join(", "), theirs.join(", "))
     }
 
-    fn parts(&self) -> [Option<String>; 6] {
+    fn parts(&self) -> [Option<String>; 7] {
         let fields = self.spec.fields();
         let place =
             |name, field: Field| Some(format!("{name} {} bits at {}", field.bits, field.shift));
@@ -156,7 +173,12 @@ impl Terms {
             )),
             self.seal.map(|seal| match seal {
                 KeyCheck::Plain => "plain ids".to_owned(),
-                KeyCheck::Key(check) => format!("the secret of check value {check:08x}"),
+                KeyCheck::Key(_) => "ids of 64 bits".to_owned(),
+                KeyCheck::Key53(_) => "ids of 53 bits".to_owned(),
+            }),
+            self.seal.map(|seal| match seal.value() {
+                None => "no secret".to_owned(),
+                Some(check) => format!("the secret of check value {check:08x}"),
             }),
             self.max_ttl_ms
                 .map(|ms| format!("longest TTL {}", span(Duration::from_millis(ms)))),

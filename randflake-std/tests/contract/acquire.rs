@@ -210,10 +210,25 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     refused(backend.open(&layout).unwrap_err(), "node id 3 bits at 0");
     let shorter = eight("orders").with_max_ttl(ticks(2));
     refused(backend.open(&shorter).unwrap_err(), "longest TTL 2s");
-    for seal in [KeyCheck::Key(8), KeyCheck::Plain] {
+    for seal in [KeyCheck::Key(8), KeyCheck::Key53(7), KeyCheck::Plain] {
         let mut other = backend.open(&eight("orders")).unwrap();
         other.seal(seal);
-        refused(acquire(&mut other, 2, 1).unwrap_err(), "00000007");
+        let error = acquire(&mut other, 2, 1).unwrap_err();
+        let (stored, asked) = match seal {
+            KeyCheck::Plain => (
+                "ids of 64 bits, the secret of check value 00000007",
+                "plain ids, no secret",
+            ),
+            KeyCheck::Key(_) => (
+                "the secret of check value 00000007",
+                "the secret of check value 00000008",
+            ),
+            KeyCheck::Key53(_) => ("ids of 64 bits", "ids of 53 bits"),
+        };
+        refused(
+            error,
+            &format!("stored with {stored}, and opened with {asked}"),
+        );
     }
     let mut other = backend.open(&eight("orders")).unwrap();
     other.seal(KeyCheck::Key(7));

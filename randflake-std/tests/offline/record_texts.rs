@@ -97,6 +97,13 @@ fn namespaces() {
         (1 << 63, 40, "run:42")
     );
 
+    let numbers = text.replace("0a0b0c0d", "53-0a0b0c0d");
+    let record = NamespaceRecord::from_text(&numbers, FIRST).unwrap();
+    assert_eq!(record.terms.seal, Some(KeyCheck::Key53(0x0a0b_0c0d)));
+    assert_eq!(record.to_text(), numbers);
+    let unknown = text.replace("0a0b0c0d", "60-0a0b0c0d");
+    assert!(NamespaceRecord::from_text(&unknown, FIRST).is_err());
+
     let text = "21:12:39@20,10@10,10@0,1288834974657,1,60000,plain:1:2:3uw-334-x:0::more";
     let dropped = NamespaceRecord::from_text(text, FIRST).unwrap();
     assert_eq!(dropped.to_text(), text);

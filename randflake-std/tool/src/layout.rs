@@ -6,22 +6,24 @@ use core::time::Duration;
 use randflake_std::date::utc;
 use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::randflake_core::LAYOUTS;
-use randflake_std::randflake_core::{Codec, LayoutError, LayoutFields, LayoutSpec, Sparx64};
+use randflake_std::randflake_core::{Cipher, Codec, LayoutError, LayoutFields, LayoutSpec};
 use randflake_std::{Layout, Randflake};
 
 use crate::date;
 use crate::failure::Failure;
+use crate::id_form::IdForm;
 use crate::number::{check, wrong};
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
-    /// Which bits mean what: randflake, milliflake, snowflake, sonyflake, discord, instagram, mastodon, baidu
+    /// Which bits mean what: randflake, milliflake, randflake53, snowflake, sonyflake, discord, instagram, mastodon, baidu
     /// or custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS
     ///
-    /// Ids of randflake and milliflake are encrypted, the others are plain unless encrypted: stands before them. A name may
-    /// be followed by another epoch and tick, as in sonyflake@2025-01-01/10; the epoch is a date in UTC or Unix
+    /// Ids of randflake and milliflake are encrypted, and those of randflake53 to numbers of 53 bits, which JavaScript and JSON
+    /// hold exactly. The others are plain unless encrypted: stands before them, or encrypted53: before a layout of at most 53
+    /// bits. A name may be followed by another epoch and tick, as in sonyflake@2025-01-01/10; the epoch is a date in UTC or Unix
     /// milliseconds. A custom layout has the widths of its fields in bits, from the highest down; the node id may
     /// have parts with names, as in custom:38,region:6+type:14+machine:2,3@2020-01-01/10.
     #[arg(long, value_name = "LAYOUT", default_value = "randflake")]
@@ -32,12 +34,13 @@ pub(crate) struct LayoutArgs {
 #[derive(Clone, Debug)]
 pub(crate) struct LayoutChoice {
     spec: LayoutSpec,
-    encrypted: bool,
+    form: IdForm,
     /// The text as it was written, without epoch and tick: advice on another epoch repeats it.
     shape: String,
 }
 
 const ENCRYPTED: &str = "encrypted:";
+const ENCRYPTED_53: &str = "encrypted53:";
 const CUSTOM: &str = "custom:";
 const CUSTOM_SHAPE: &str = "a custom layout is written custom:TIME,NODE,SEQUENCE@EPOCH/TICK_MS, such as \
                             custom:41,10,12@2020-01-01/1";
@@ -49,7 +52,7 @@ impl Default for LayoutChoice {
         Self {
             spec: Randflake::SPEC,
             // As `randflake` is read below: it has no plain form.
-            encrypted: true,
+            form: IdForm::Bits64,
             shape: "randflake".to_owned(),
         }
     }
@@ -60,10 +63,10 @@ impl FromStr for LayoutChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let written = text.split('@').next().unwrap_or(text).to_owned();
-        let (asked_encrypted, text) = match text.strip_prefix(ENCRYPTED) {
-            Some(rest) => (true, rest),
-            None => (false, text),
-        };
+        let prefixes = [(ENCRYPTED, IdForm::Bits64), (ENCRYPTED_53, IdForm::Bits53)];
+        let mut prefixes = prefixes.into_iter();
+        let asked = prefixes.find_map(|(prefix, form)| Some((form, text.strip_prefix(prefix)?)));
+        let (asked, text) = asked.unwrap_or((IdForm::Plain, text));
         let (shape, times) = match text.split_once('@') {
             Some((shape, times)) => (shape, Some(read_times(times)?)),
             None => (text, None),
@@ -72,10 +75,23 @@ impl FromStr for LayoutChoice {
             Some(widths) => ("custom", read_custom(widths, times)?),
             None => read_preset(shape, times)?,
         };
+        let form = match (name, asked) {
+            // These have no plain form: their ids would tell time and node without anybody having chosen so.
+            ("randflake" | "milliflake", IdForm::Plain) => IdForm::Bits64,
+            // Nor has this one another.
+            ("randflake53", _) => IdForm::Bits53,
+            _ => asked,
+        };
+        if form == IdForm::Bits53 && spec.bits() > 53 {
+            return Err(format!(
+                "the layout has {} bits: {ENCRYPTED_53} takes one of at most 53, such as randflake53, or custom:30,12,11 with an \
+                 epoch and a tick",
+                spec.bits()
+            ));
+        }
         Ok(Self {
             spec,
-            // These have no plain form: their ids would tell time and node without anybody having chosen so.
-            encrypted: asked_encrypted || ["randflake", "milliflake"].contains(&name),
+            form,
             shape: written,
         })
     }
@@ -215,6 +231,7 @@ pub(crate) fn described(namespace: &Namespace) -> String {
     let encrypted = match namespace.key_check() {
         Some(KeyCheck::Plain) => "plain ",
         Some(KeyCheck::Key(_)) => "encrypted ",
+        Some(KeyCheck::Key53(_)) => "encrypted53 ",
         None => "",
     };
     if let Some(name) = preset(fields) {
@@ -238,20 +255,20 @@ pub(crate) fn described(namespace: &Namespace) -> String {
 impl LayoutChoice {
     /// The check value of the key that encrypts the ids; `None` if that is a secret which is not known here.
     pub(crate) fn known_key_check(&self, secret: &SecretArgs) -> Result<Option<KeyCheck>, Failure> {
-        if !self.encrypted {
+        if !self.form.is_encrypted() {
             return Ok(Some(KeyCheck::Plain));
         }
         // Read and not made: a command that only compares must leave no secret behind.
         let secret = secret.source()?.read()?;
-        Ok(secret.map(|secret| KeyCheck::of(&secret.cipher())))
+        Ok(secret.map(|secret| KeyCheck::of(&self.form.cipher(&secret))))
     }
 
     pub(crate) fn spec(&self) -> LayoutSpec {
         self.spec
     }
 
-    pub(crate) fn is_encrypted(&self) -> bool {
-        self.encrypted
+    pub(crate) fn form(&self) -> IdForm {
+        self.form
     }
 
     /// The namespace unless another is asked for.
@@ -260,12 +277,17 @@ impl LayoutChoice {
     /// refused by the store, and one layout in two namespaces would repeat ids.
     pub(crate) fn namespace(&self) -> String {
         let fields = self.spec.fields();
-        let prefix = if self.encrypted { "encrypted-" } else { "" };
+        let prefix = match self.form {
+            IdForm::Plain => "",
+            IdForm::Bits64 => "encrypted-",
+            IdForm::Bits53 => "encrypted53-",
+        };
         if let Some(name) = preset(fields) {
             // `default` belongs to encrypted Randflake alone, so a plain layout never meets its
             // leases.
-            return match (name, self.encrypted) {
-                ("randflake", true) => "default".to_owned(),
+            return match (name, self.form) {
+                ("randflake", IdForm::Bits64) => "default".to_owned(),
+                ("randflake53", IdForm::Bits53) => name.to_owned(),
                 _ => format!("{prefix}{name}"),
             };
         }
@@ -330,9 +352,10 @@ impl LayoutChoice {
     pub(crate) fn codec(
         &self,
         secret: &SecretArgs,
-    ) -> Result<Codec<LayoutSpec, Option<Sparx64>>, Failure> {
-        let cipher = self.encrypted.then(|| secret.read()).transpose()?;
-        Ok(Codec::new(self.spec, cipher.map(|key| key.cipher())))
+    ) -> Result<Codec<LayoutSpec, Option<Cipher>>, Failure> {
+        let key = self.form.is_encrypted().then(|| secret.read());
+        let cipher = key.transpose()?.and_then(|key| self.form.cipher(&key));
+        Ok(Codec::new(self.spec, cipher))
     }
 
     /// The cipher for new ids, whose secret is made if there is none; `None` for plain ids.
@@ -340,11 +363,8 @@ impl LayoutChoice {
         &self,
         secret: &SecretArgs,
         store: &StoreArgs,
-    ) -> Result<Option<Sparx64>, Failure> {
-        let key = self
-            .encrypted
-            .then(|| secret.read_or_make(store))
-            .transpose()?;
-        Ok(key.map(|key| key.cipher()))
+    ) -> Result<Option<Cipher>, Failure> {
+        let key = self.form.is_encrypted().then(|| secret.read_or_make(store));
+        Ok(key.transpose()?.and_then(|key| self.form.cipher(&key)))
     }
 }

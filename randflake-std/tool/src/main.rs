@@ -16,6 +16,7 @@ mod date;
 mod failure;
 mod form;
 mod hardening;
+mod id_form;
 mod layout;
 mod limits;
 mod max_ttl;

@@ -11,7 +11,7 @@ use ::diesel::sql_types::{BigInt, Text};
 use ::diesel::sqlite::{Sqlite, SqliteConnection, SqliteType};
 
 use super::functions::{Answer, Argument, Function, Ids, Value};
-use crate::{AnyLayout, Codec, Sparx64};
+use crate::{AnyLayout, Cipher, Codec};
 
 /// Declares the functions to `diesel`, with the types of arguments and results.
 macro_rules! functions {
@@ -91,7 +91,7 @@ functions! {
 ///
 /// let mut connection = SqliteConnection::establish(":memory:")?;
 /// let cipher = Sparx64::new(&0xdffd6021bb2bd5b0af676290809ec3a5_u128.to_be_bytes());
-/// register_on_diesel(&mut connection, Randflake, Some(cipher))?;
+/// register_on_diesel(&mut connection, Randflake, Some(cipher.into()))?;
 ///
 /// let time: String = diesel::select(id_time(4_594_531_474_933_654_033)).get_result(&mut connection)?;
 /// assert_eq!(time, "2024-12-09 01:04:57");
@@ -100,7 +100,7 @@ functions! {
 pub fn register_on_diesel(
     connection: &mut SqliteConnection,
     layout: impl AnyLayout,
-    cipher: Option<Sparx64>,
+    cipher: Option<Cipher>,
 ) -> QueryResult<()> {
     register(connection, &Arc::new(Codec::new(layout.spec(), cipher)))
 }

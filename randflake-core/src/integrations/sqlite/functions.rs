@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 
 use super::ranges::{ranges, single_range};
 use super::time::{shown, tick_at};
-use crate::{Codec, Id, LayoutSpec, Parts, Sparx64};
+use crate::{Cipher, Codec, Id, Id53, LayoutSpec, Parts};
 
 /// A namespace as SQL knows it: without a cipher its ids are plain.
-pub(super) type Ids = Codec<LayoutSpec, Option<Sparx64>>;
+pub(super) type Ids = Codec<LayoutSpec, Option<Cipher>>;
 
 /// A function of SQL.
 #[derive(Clone, Copy, Debug)]
@@ -121,13 +121,21 @@ impl Function {
     fn answer(self, ids: &Ids, arguments: &[Argument]) -> Answer {
         let integer = |index| integer(arguments, index);
         let text = |index| text(arguments, index);
-        let parts = || Ok::<_, String>(ids.inspect(Id::from_i64(integer(0)?)));
+        // What is encrypted or decrypted: a number above would keep its highest bits.
+        let block = || {
+            let number = integer(0)?;
+            Ok::<_, String>(match ids.permutation().bits() {
+                53 => message(Id53::<()>::try_from(number))?.id(),
+                _ => Id::from_i64(number),
+            })
+        };
+        let parts = || Ok::<_, String>(ids.inspect(block()?));
         let spec = ids.layout();
         let raw_parts = || Ok::<_, String>(spec.unpack(integer(0)?.cast_unsigned()));
         let range = || single_range(&spec, text(0)?, text(1)?);
         Ok(match self {
-            Self::Encrypt => id(ids.id(integer(0)?.cast_unsigned())),
-            Self::Decrypt => raw(ids.raw(Id::from_i64(integer(0)?))),
+            Self::Encrypt => id(ids.id(block()?.to_u64())),
+            Self::Decrypt => raw(ids.raw(block()?)),
             Self::IdToText => Value::Text(Id::from_i64(integer(0)?).to_string()),
             Self::IdFromText => id(message(Id::from_text(text(0)?.as_bytes()))?),
             Self::IdTime => Value::Text(shown(&spec, parts()?.tick)?),

@@ -9,7 +9,7 @@ use ::rusqlite::types::{self, ValueRef};
 use ::rusqlite::{Connection, Error, Result};
 
 use super::functions::{Argument, Exposure, Function, Value};
-use crate::{AnyLayout, Codec, Sparx64};
+use crate::{AnyLayout, Cipher, Codec};
 
 /// Adds the [functions](super) to a connection: for ids of a layout, encrypted with a cipher or plain.
 ///
@@ -24,7 +24,7 @@ use crate::{AnyLayout, Codec, Sparx64};
 ///
 /// let connection = rusqlite::Connection::open_in_memory()?;
 /// let cipher = Sparx64::new(&0xdffd6021bb2bd5b0af676290809ec3a5_u128.to_be_bytes());
-/// register_on_rusqlite(&connection, Randflake, Some(cipher))?;
+/// register_on_rusqlite(&connection, Randflake, Some(cipher.into()))?;
 ///
 /// let question = "SELECT id_time(id_from_text('3vgoe12ccb8gh'))";
 /// let time: String = connection.query_row(question, [], |row| row.get(0))?;
@@ -34,7 +34,7 @@ use crate::{AnyLayout, Codec, Sparx64};
 pub fn register_on_rusqlite(
     connection: &Connection,
     layout: impl AnyLayout,
-    cipher: Option<Sparx64>,
+    cipher: Option<Cipher>,
 ) -> Result<()> {
     let ids = Arc::new(Codec::new(layout.spec(), cipher));
     for function in Function::ALL {

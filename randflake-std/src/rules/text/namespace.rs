@@ -95,6 +95,9 @@ impl QuarantineReason {
     }
 }
 
+/// Before the check value of the key of ids of 53 bits.
+const BITS_53: &str = "53-";
+
 impl Terms {
     /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, seal.
     #[must_use]
@@ -107,6 +110,7 @@ impl Terms {
             None => "unknown".to_owned(),
             Some(KeyCheck::Plain) => "plain".to_owned(),
             Some(KeyCheck::Key(check)) => format!("{check:08x}"),
+            Some(KeyCheck::Key53(check)) => format!("{BITS_53}{check:08x}"),
         };
         // Commas, because a word ends at a colon.
         format!(
@@ -136,7 +140,10 @@ impl Terms {
             seal: match part()? {
                 "unknown" => None,
                 "plain" => Some(KeyCheck::Plain),
-                check => Some(KeyCheck::Key(u32::from_str_radix(check, 16).ok()?)),
+                key => Some(match key.strip_prefix(BITS_53) {
+                    Some(check) => KeyCheck::Key53(u32::from_str_radix(check, 16).ok()?),
+                    None => KeyCheck::Key(u32::from_str_radix(key, 16).ok()?),
+                }),
             },
         };
         // No client stores a longer one. After a loss it would close the namespace for that long.
@@ -160,7 +167,7 @@ fn number<N: FromStr>(text: &str) -> Option<N> {
 mod tests {
     use super::super::{Form, VERSION};
     use super::*;
-    use randflake_core::{Layout, Randflake, Sonyflake};
+    use randflake_core::{Layout, Randflake, Randflake53, Sonyflake};
 
     #[test]
     fn it_is_read_as_it_was_written() {
@@ -168,6 +175,7 @@ mod tests {
             (Randflake::SPEC, Some(KeyCheck::Key(1)), ""),
             (Sonyflake::SPEC, Some(KeyCheck::Plain), ":later"),
             (Sonyflake::SPEC, None, ":1:"),
+            (Randflake53::SPEC, Some(KeyCheck::Key53(1)), ""),
         ] {
             let record = NamespaceRecord {
                 versions: Versions {

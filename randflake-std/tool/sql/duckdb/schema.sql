@@ -11,8 +11,8 @@ CREATE MACRO {schema}.namespace() AS '{namespace}';
 CREATE MACRO {schema}.problem(id) AS CASE
     WHEN typeof(id) NOT IN ('INTEGER', 'UINTEGER', 'BIGINT', 'UBIGINT', 'HUGEINT', 'UHUGEINT', '"NULL"')
         THEN 'an id is a BIGINT or a UBIGINT, and this is a ' || typeof(id)
-    WHEN try_cast(id AS HUGEINT) NOT BETWEEN -9223372036854775808 AND 18446744073709551615
-        THEN 'an id has 64 bits: -9223372036854775808 to 18446744073709551615 are allowed'
+    WHEN try_cast(id AS HUGEINT) NOT BETWEEN {least_id} AND {most_id}
+        THEN 'an id has {id_bits} bits: {least_id} to {most_id} are allowed'
 END;
 -- The 64 bits of an id without a problem, and the signed number of 64 bits. Here and below a macro has an argument once if
 -- it may be a long expression: DuckDB puts it in each place.

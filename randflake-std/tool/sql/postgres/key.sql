@@ -105,14 +105,14 @@ $$;
 CREATE FUNCTION {schema}.encrypt(raw bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
 BEGIN
-    RETURN {schema}.encrypt_block(raw, {schema}.round_keys());
+    RETURN {schema}.{encrypting}(raw, {schema}.round_keys());
 END
 $$;
 
 CREATE FUNCTION {schema}.decrypt(id bigint) RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
 BEGIN
-    RETURN {schema}.decrypt_block(id, {schema}.round_keys());
+    RETURN {schema}.{decrypting}(id, {schema}.round_keys());
 END
 $$;
 
@@ -127,7 +127,7 @@ DECLARE
     ids bigint[] := ARRAY[]::bigint[];
 BEGIN
     FOREACH raw IN ARRAY raws LOOP
-        ids := array_append(ids, {schema}.encrypt_block(raw, k));
+        ids := array_append(ids, {schema}.{encrypting}(raw, k));
     END LOOP;
     RETURN ids;
 END
@@ -141,7 +141,7 @@ DECLARE
     raws bigint[] := ARRAY[]::bigint[];
 BEGIN
     FOREACH id IN ARRAY ids LOOP
-        raws := array_append(raws, {schema}.decrypt_block(id, k));
+        raws := array_append(raws, {schema}.{decrypting}(id, k));
     END LOOP;
     RETURN raws;
 END

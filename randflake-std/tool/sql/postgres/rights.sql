@@ -11,6 +11,7 @@ BEGIN
         UNION ALL
         SELECT proname, proowner, (aclexplode(proacl)).grantee FROM pg_catalog.pg_proc
         WHERE pronamespace = '{schema}'::regnamespace AND proname IN ('round_keys', 'encrypt_block', 'decrypt_block',
+            'encrypt_number', 'decrypt_number',
             'encrypt', 'decrypt', 'encrypt_many', 'decrypt_many', 'next_id')
     ) AS has (what, owner, grantee)
     WHERE grantee <> owner;

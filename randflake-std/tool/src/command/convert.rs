@@ -2,13 +2,14 @@
 
 use std::io::Write;
 
-use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
+use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{Id, Plain};
 
 use crate::command::input::{BLOCK, for_each_block};
 use crate::command::table::{TableArgs, replace};
 use crate::failure::Failure;
 use crate::form::TextForm;
+use crate::id_form::IdForm;
 use crate::layout::LayoutChoice;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
@@ -62,7 +63,7 @@ impl ConvertArgs {
         }
         let key = is_permuted.then(|| self.secret.read()).transpose()?;
         let conversion = Conversion {
-            permutation: key.map(|key| key.cipher()),
+            permutation: key.and_then(|key| self.form().cipher(&key)),
             decrypts: self.decrypt,
             layout: self
                 .layout
@@ -95,10 +96,19 @@ impl ConvertArgs {
     }
 }
 
+impl ConvertArgs {
+    /// What plain ids become, and encrypted ones are: of 64 bits, unless the layout says another.
+    fn form(&self) -> IdForm {
+        let form = self.layout.as_ref().map(LayoutChoice::form);
+        form.filter(|form| form.is_encrypted())
+            .unwrap_or(IdForm::Bits64)
+    }
+}
+
 /// What becomes of each id.
 pub(crate) struct Conversion {
     /// `None` changes nothing: one path serves all three uses.
-    permutation: Option<Sparx64>,
+    permutation: Option<Cipher>,
     pub(crate) decrypts: bool,
     /// Plain ids that it does not have are refused.
     layout: Option<Codec<LayoutSpec, Plain>>,

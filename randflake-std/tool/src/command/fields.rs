@@ -4,11 +4,12 @@ use core::fmt::Write as _;
 use core::time::Duration;
 use std::io::{self, Write as _};
 
-use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
+use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{AnyLayout, Id, Parts};
 
 use crate::command::bits::Bits;
 use crate::date::{self, utc_in_ticks};
+use crate::id_form::IdForm;
 use crate::output::BufferedStdout;
 
 /// How the fields of an id are shown.
@@ -24,7 +25,8 @@ pub(crate) enum Shape {
 
 /// Writes the fields of ids, decrypted by a codec.
 pub(crate) struct FieldsWriter<'a> {
-    codec: &'a Codec<LayoutSpec, Option<Sparx64>>,
+    codec: &'a Codec<LayoutSpec, Option<Cipher>>,
+    form: IdForm,
     shape: Shape,
     bits: Option<Bits>,
     raws: Vec<u64>,
@@ -36,9 +38,10 @@ pub(crate) struct FieldsWriter<'a> {
 }
 
 impl<'a> FieldsWriter<'a> {
-    pub(crate) fn new(codec: &'a Codec<LayoutSpec, Option<Sparx64>>, shape: Shape) -> Self {
+    pub(crate) fn new(codec: &'a Codec<LayoutSpec, Option<Cipher>>, shape: Shape) -> Self {
         Self {
             codec,
+            form: IdForm::of_cipher(codec.permutation().as_ref()),
             shape,
             bits: None,
             raws: Vec::new(),
@@ -75,9 +78,12 @@ impl<'a> FieldsWriter<'a> {
                 Shape::Json => {
                     let bits = self.bits.as_ref().map(|bits| bits.member(raw));
                     let bits = bits.unwrap_or_default();
+                    let number = self.form.number(id);
+                    let number = number.map(|number| format!("\"number\":{number},"));
+                    let number = number.unwrap_or_default();
                     writeln!(
                         self.text,
-                        r#"{{"text":"{text}","int":"{int}","raw":"{raw}",{shown},"sequence":{sequence}{bits}}}"#
+                        r#"{{"text":"{text}","int":"{int}",{number}"raw":"{raw}",{shown},"sequence":{sequence}{bits}}}"#
                     )
                 }
                 Shape::Block => {

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::io::Write;
 
 use randflake_std::date::span;
-use randflake_std::randflake_core::{LayoutSpec, Sparx64};
+use randflake_std::randflake_core::{Cipher, LayoutSpec};
 use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::command::fields::{FieldsWriter, Shape};
@@ -164,7 +164,7 @@ impl GenerateArgs {
 
     fn print(
         &self,
-        handle: &Handle<LayoutSpec, Option<Sparx64>>,
+        handle: &Handle<LayoutSpec, Option<Cipher>>,
         interrupt: &Interrupt,
     ) -> Result<(), Failure> {
         let mut out = stdout();
@@ -188,7 +188,7 @@ impl GenerateArgs {
     /// Fills `ids` from the front, and returns how many were made. Before it waits, the reader gets all that was made so far.
     fn next(
         &self,
-        handle: &Handle<LayoutSpec, Option<Sparx64>>,
+        handle: &Handle<LayoutSpec, Option<Cipher>>,
         ids: &mut [Id],
         out: &mut impl Write,
     ) -> Result<usize, Failure> {
@@ -209,7 +209,7 @@ impl GenerateArgs {
 }
 
 /// Releases the leases. If that fails, the ids are good all the same, so it is only said.
-fn close(handle: &Handle<LayoutSpec, Option<Sparx64>>) {
+fn close(handle: &Handle<LayoutSpec, Option<Cipher>>) {
     if let Err(error) = handle.close() {
         say(&format!(
             "warning: the leases were not released and end by themselves: {error}"
@@ -231,7 +231,7 @@ fn enough_for(count: u64, spec: LayoutSpec) -> u32 {
 }
 
 /// The failure of a run that gets no more ids: the reason, and what the store said last.
-fn refusal(handle: &Handle<LayoutSpec, Option<Sparx64>>, error: GenerateError) -> Failure {
+fn refusal(handle: &Handle<LayoutSpec, Option<Cipher>>, error: GenerateError) -> Failure {
     // "The lease has expired" does not say why it was not renewed; what the store said last does.
     let store = handle.lease().last_error.map(|error| format!("; {error}"));
     Failure::failed(format!("{}{}", problem(error), store.unwrap_or_default()))

@@ -66,8 +66,12 @@ impl InspectArgs {
         if self.bits || !self.ids.json && out.is_terminal() {
             fields = fields.with_bits(out.is_coloured() && !self.ids.json);
         }
-        self.ids
-            .for_each_block(|ids| Ok(fields.write(&mut out, ids)?))?;
+        let form = self.layout.layout.form();
+        self.ids.for_each_block(|ids| {
+            let (ids, foreign) = form.checked(ids);
+            fields.write(&mut out, ids)?;
+            foreign
+        })?;
         Ok(out.flush()?)
     }
 }

@@ -128,9 +128,10 @@ impl ServeArgs {
         let key = self.ticket_key.read()?;
         if let Some(key) = &key {
             // Each device has the key of tickets; with the namespace's it could make and read every id.
-            let seal = KeyCheck::of(&key.cipher());
-            let is_same =
-                |space: &&Arc<ServedNamespace>| KeyCheck::of(space.codec().permutation()) == seal;
+            let seals = [KeyCheck::of(&key.cipher()), KeyCheck::of(&key.feistel53())];
+            let is_same = |space: &&Arc<ServedNamespace>| {
+                seals.contains(&KeyCheck::of(space.codec().permutation()))
+            };
             if let Some(space) = service.spaces().find(is_same) {
                 return Err(Failure::failed(format!(
                     "the key of tickets is the secret of namespace {:?}: take another one for tickets, made with \

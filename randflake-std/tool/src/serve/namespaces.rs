@@ -114,11 +114,11 @@ fn read(line: &str, folder: &Path, store: &StoreArgs) -> Result<ServedNamespace,
     // Before the key is read: a word that is misspelt may be the one that says which.
     words.end().map_err(Failure::failed)?;
     layout.has_time_left()?;
-    let cipher = match (key, layout.is_encrypted()) {
+    let cipher = match (key, layout.form().is_encrypted()) {
         (Some(file), true) => {
             let file = folder.join(file);
             let secret = secret::from_file(&file).map_err(|error| secret::unread(&file, &error))?;
-            Some(secret.cipher())
+            layout.form().cipher(&secret)
         }
         (None, false) => None,
         (None, true) => {
@@ -160,7 +160,7 @@ fn differs(space: &ServedNamespace, others: &[ServedNamespace]) -> Result<(), St
                 space.name()
             ));
         }
-        if matches!(seal(space), KeyCheck::Key(_)) && seal(space) == seal(other) && !both_share {
+        if seal(space) != KeyCheck::Plain && seal(space) == seal(other) && !both_share {
             return Err(format!(
                 "the secret is that of namespace {:?}, and both would issue equal ids: make one for each with \
                  `randflake keygen --derive NAME`, or write shared-secret=yes in both lines if that is meant",

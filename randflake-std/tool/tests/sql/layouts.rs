@@ -1,6 +1,6 @@
 //! Layouts to compare a database with, and ids of each.
 
-use randflake_std::randflake_core::{Codec, LAYOUTS, LayoutSpec, Sparx64};
+use randflake_std::randflake_core::{Cipher, Codec, LAYOUTS, LayoutSpec};
 use randflake_std::{Id, Secret};
 
 use crate::user::KEY;
@@ -11,7 +11,7 @@ const COUNT: usize = 1_000;
 /// A layout as the option says it, and ids of it.
 pub(crate) struct Sample {
     pub(crate) layout: String,
-    pub(crate) codec: Codec<LayoutSpec, Option<Sparx64>>,
+    pub(crate) codec: Codec<LayoutSpec, Option<Cipher>>,
     /// Raw ids: those at the edges, and random ones.
     pub(crate) raws: Vec<u64>,
 }
@@ -21,7 +21,11 @@ impl Sample {
         let mut random = fastrand::Rng::with_seed(17);
         let edges = [0, 1, i64::MAX.cast_unsigned(), 1 << 63, u64::MAX];
         let raws = edges.into_iter().chain((0..COUNT).map(|_| random.u64(..)));
-        let cipher = is_encrypted.then(|| Secret::from_hex(KEY).unwrap().cipher());
+        let secret = Secret::from_hex(KEY).unwrap();
+        let cipher = is_encrypted.then(|| match layout.ends_with("53") {
+            true => secret.feistel53().into(),
+            false => secret.cipher().into(),
+        });
         Self {
             layout,
             codec: Codec::new(spec, cipher),
@@ -54,7 +58,7 @@ pub(crate) fn all() -> Vec<Sample> {
     let both = named.flat_map(|(name, spec)| {
         let encrypted = Sample::new(format!("encrypted:{name}"), spec, true);
         // As the command line has them: these have no plain form.
-        let has_plain = !["randflake", "milliflake"].contains(&name);
+        let has_plain = !["randflake", "milliflake", "randflake53"].contains(&name);
         let plain = has_plain.then(|| Sample::new(name.to_owned(), spec, false));
         [Some(encrypted), plain].into_iter().flatten()
     });

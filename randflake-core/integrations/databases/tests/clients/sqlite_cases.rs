@@ -1,17 +1,25 @@
 //! Statements that SQLite's functions over ids answer as core does: for each client, and for the extension.
 
 use randflake_core::{
-    Codec, Id, LAYOUTS, Layout as _, LayoutSpec, Parts, Plain, Randflake, Sparx64,
+    Cipher, Codec, Feistel53, Id, LAYOUTS, Layout as _, LayoutSpec, Parts, Plain, Randflake,
+    Sparx64,
 };
 use serde_json::Value;
 
-pub(crate) type Ids = Codec<LayoutSpec, Option<Sparx64>>;
+pub(crate) type Ids = Codec<LayoutSpec, Option<Cipher>>;
 
 /// A secret that the cases of layouts are encrypted with.
 pub(crate) const SECRET: &str = "dffd6021bb2bd5b0af676290809ec3a5";
 
-pub(crate) fn cipher(secret: &str) -> Sparx64 {
-    Sparx64::new(&u128::from_str_radix(secret, 16).unwrap().to_be_bytes())
+/// What is derived from it for ids of 53 bits, as the vectors have it.
+const SECRET_53: &str = "b81c1059a2788d1d9989006fec37b391";
+
+pub(crate) fn cipher(secret: &str) -> Cipher {
+    sparx(secret).into()
+}
+
+fn sparx(key: &str) -> Sparx64 {
+    Sparx64::new(&u128::from_str_radix(key, 16).unwrap().to_be_bytes())
 }
 
 /// An expression that is text, and what it is.
@@ -105,7 +113,12 @@ pub(crate) fn layouts() -> impl Iterator<Item = (String, Ids, Vec<Case>)> {
         .into_iter()
         .flat_map(|layout| [(layout, true), (layout, false)]);
     both.map(move |((name, spec), is_encrypted)| {
-        let ids = Codec::new(spec, is_encrypted.then(|| cipher(SECRET)));
+        // Its name says the form.
+        let cipher = match name {
+            "randflake53" => Feistel53::new(sparx(SECRET_53)).into(),
+            _ => cipher(SECRET),
+        };
+        let ids = Codec::new(spec, is_encrypted.then_some(cipher));
         // Dates of SQLite end with the year 9999.
         let last = (253_402_300_800_000 - spec.epoch_unix_ms()) / spec.tick_ms() - 1;
         let last = last.min(spec.max_tick());

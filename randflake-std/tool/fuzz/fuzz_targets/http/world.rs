@@ -109,7 +109,7 @@ fn space(name: &str) -> ServedNamespace {
     let store = MemoryStore::with_system_clock(namespace.clone());
     ServedNamespace::new(Configured {
         namespace,
-        cipher: Some(key.cipher()),
+        cipher: layout.form().cipher(&key),
         open: Box::new(move || Ok(store.clone().into())),
     })
 }

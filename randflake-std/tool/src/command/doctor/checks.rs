@@ -82,7 +82,7 @@ fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Failu
     // Read, not only looked for: a file with the wrong mode or content fails here as it would in
     // `generate`.
     let is_there = source.read()?.is_some();
-    if !is_there && store.layout().is_encrypted() && store.store().is_shared()? {
+    if !is_there && store.layout().form().is_encrypted() && store.store().is_shared()? {
         return Err(Failure::failed(no_secret(store.store())?));
     }
     let file = |path: &Path| match mode(path) {
@@ -168,7 +168,7 @@ fn equal_ids(
         }
     };
     let names = namespaces_with_equal_ids(namespace, key_check, &stored);
-    if let Some(KeyCheck::Key(_)) = key_check
+    if key_check.and_then(KeyCheck::value).is_some()
         && let Some(first) = names.first()
         && !is_there
         && !namespace.shares_secret()

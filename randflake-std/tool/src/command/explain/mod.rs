@@ -63,7 +63,9 @@ impl ExplainArgs {
         // How many ids standard input has is not known before it ends, so it is taken to have many.
         let mut source = LeaseSource::new(store, self.ids.ids.is_empty());
         let mut out = stdout();
+        let form = self.store.layout().form();
         self.ids.for_each_block(|ids| {
+            let (ids, foreign) = form.checked(ids);
             let parts = |id: &randflake_std::Id| codec.inspect(*id);
             let parts: Vec<Parts> = ids.iter().map(parts).collect();
             source.read(&parts)?;
@@ -78,7 +80,7 @@ impl ExplainArgs {
                     row.write_line(&mut out)?;
                 }
             }
-            Ok(())
+            foreign
         })?;
         // Last, so that the warnings stand below the ids and are not lost above them.
         source.tell_gaps();

@@ -112,12 +112,8 @@ impl HistogramArgs {
     fn sample(&self, count: u32, counts: &mut Histogram) -> Result<(), Failure> {
         let chosen = self.layout.clone().unwrap_or_default();
         // A secret of its own: the picture is the same under any, and the user's need not be there.
-        let cipher = if chosen.is_encrypted() {
-            Some(Secret::generate().map_err(Failure::failed)?.cipher())
-        } else {
-            None
-        };
-        let codec = Codec::new(chosen.spec(), cipher);
+        let secret = Secret::generate().map_err(Failure::failed)?;
+        let codec = Codec::new(chosen.spec(), chosen.form().cipher(&secret));
         let spec = chosen.spec();
         let now = spec.tick_at(date::now()).unwrap_or_default();
         // A layout whose time is up still has a picture: that of its last ticks.

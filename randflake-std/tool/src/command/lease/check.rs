@@ -189,15 +189,16 @@ impl LeaseCheckArgs {
         let key = bytes
             .last_chunk()
             .filter(|key: &&[u8; 16]| **key != [0xff; 16]);
-        let check = key.map(|key| KeyCheck::of(&Sparx64::new(key)));
+        let form = self.layout.layout.form();
+        let check = key.map(|key| form.key_check(Sparx64::new(key)));
         let named = self.secret.read()?;
-        let named = named.map(|secret| KeyCheck::of(&secret.cipher()));
+        let named = named.map(|secret| form.key_check(form.key(&secret).cipher()));
         if named.is_some() && check != named {
             problems.push("the key is not that of --key-file".to_owned());
         }
         let shown = check.map(|check| match check {
             KeyCheck::Plain => "plain".to_owned(),
-            KeyCheck::Key(value) => format!("{value:08x}"),
+            KeyCheck::Key(value) | KeyCheck::Key53(value) => format!("{value:08x}"),
         });
         Ok((grant.ok(), shown))
     }

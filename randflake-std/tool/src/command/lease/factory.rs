@@ -10,6 +10,7 @@ use super::image::FlashImage;
 use super::region::{RegionArgs, first_horizon};
 use crate::date;
 use crate::failure::Failure;
+use crate::id_form::IdForm;
 use crate::number::address;
 use crate::secret::KeyFileArgs;
 
@@ -69,7 +70,7 @@ impl FactoryArgs {
     }
 
     /// The secret that is written beside each grant, if one is.
-    pub(super) fn key(&self) -> Result<Option<DeviceKey>, Failure> {
+    pub(super) fn key(&self, form: IdForm) -> Result<Option<DeviceKey>, Failure> {
         match (self.with_key, self.secret.read()?) {
             (false, None) => Ok(None),
             // The secret of the user or of the environment is that of servers, as a rule: a device that is opened would
@@ -82,10 +83,11 @@ impl FactoryArgs {
                 "--key-file: only --with-key writes a secret into a device",
             )),
             (true, Some(secret)) => {
-                let key = u128::from_str_radix(&secret.to_hex(), 16).map_err(Failure::failed)?;
+                let key = form.key(&secret);
+                let number = u128::from_str_radix(&key.to_hex(), 16).map_err(Failure::failed)?;
                 Ok(Some(DeviceKey {
-                    bytes: key.to_be_bytes(),
-                    check: KeyCheck::of(&secret.cipher()),
+                    bytes: number.to_be_bytes(),
+                    check: form.key_check(key.cipher()),
                 }))
             }
         }

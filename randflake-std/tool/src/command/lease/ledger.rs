@@ -12,6 +12,7 @@ use randflake_std::randflake_core::LayoutSpec;
 
 use crate::date;
 use crate::failure::Failure;
+use crate::id_form::IdForm;
 use crate::output::visible;
 use crate::store::{LeaseArgs, StoreArgs};
 
@@ -27,6 +28,11 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
+    /// The form of its devices' ids.
+    pub(super) fn form(args: &StoreArgs) -> Result<IdForm, Failure> {
+        Ok(IdForm::of(&stored(args, args.namespace_name())?))
+    }
+
     /// Opens the namespace that the options name, for devices that have the key of this check value, if that is known.
     pub(super) fn open(args: &StoreArgs, key: Option<KeyCheck>) -> Result<Self, Failure> {
         let store = args.open(&stored(args, args.namespace_name())?)?;

@@ -70,7 +70,7 @@ pub(crate) struct LeaseProvisionArgs {
 
 impl LeaseProvisionArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let key = self.factory.key()?;
+        let key = self.factory.key(self.store.layout().form())?;
         let place = self.factory.grant_place();
         // Before a node id is leased, which nobody else gets for years.
         if self.out.exists() {

@@ -1,7 +1,7 @@
 //! The command `randflake sql duckdb`.
 
 use super::schema::SchemaArgs;
-use super::template::of_layout;
+use super::template::Pieces;
 use super::terms::TermsArgs;
 use crate::failure::Failure;
 use crate::output::print_line;
@@ -28,29 +28,41 @@ macro_rules! piece {
     };
 }
 
-/// The texts for ids of a layout, encrypted or not.
-const ENCRYPTED: &[&str] = &[
-    piece!("schema"),
-    piece!("text"),
-    piece!("fields"),
-    piece!("ranges"),
-    piece!("key"),
-    piece!("cipher"),
-    piece!("encrypted_fields"),
-];
-const PLAIN: &[&str] = &[
-    piece!("schema"),
-    piece!("text"),
-    piece!("fields"),
-    piece!("ranges"),
-    piece!("plain_fields"),
-];
+const PIECES: Pieces = Pieces {
+    encrypted: &[
+        piece!("schema"),
+        piece!("text"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("key"),
+        piece!("cipher"),
+        piece!("encrypted_fields"),
+    ],
+    encrypted_53: &[
+        piece!("schema"),
+        piece!("text"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("key"),
+        piece!("numbers"),
+        piece!("cipher"),
+        piece!("encrypted_fields"),
+    ],
+    plain: &[
+        piece!("schema"),
+        piece!("text"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("plain_fields"),
+    ],
+    parts: &[],
+};
 
 impl SqlDuckdbArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let terms = self.terms.read()?;
         let schema = self.schema.name(&terms.namespace)?;
-        let text = of_layout(terms, schema, ENCRYPTED, PLAIN)?;
+        let text = PIECES.of_layout(terms, schema)?;
         print_line(text.trim_end())
     }
 }

@@ -1,7 +1,7 @@
 //! The command `randflake sql mysql`.
 
 use super::schema::SchemaArgs;
-use super::template::of_layout;
+use super::template::Pieces;
 use super::terms::TermsArgs;
 use crate::failure::Failure;
 use crate::output::print_line;
@@ -29,30 +29,47 @@ macro_rules! piece {
     };
 }
 
-/// The texts for ids of a layout, encrypted or not.
-const ENCRYPTED: &[&str] = &[
-    piece!("schema"),
-    piece!("fields"),
-    piece!("ranges"),
-    piece!("text"),
-    piece!("key"),
-    piece!("encrypted_fields"),
-    piece!("end"),
-];
-const PLAIN: &[&str] = &[
-    piece!("schema"),
-    piece!("fields"),
-    piece!("ranges"),
-    piece!("text"),
-    piece!("plain_fields"),
-    piece!("end"),
-];
+const PIECES: Pieces = Pieces {
+    encrypted: &[
+        piece!("schema"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("text"),
+        piece!("key"),
+        piece!("cipher"),
+        piece!("encrypted_fields"),
+        piece!("end"),
+    ],
+    encrypted_53: &[
+        piece!("schema"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("text"),
+        piece!("key"),
+        piece!("numbers"),
+        piece!("encrypted_fields"),
+        piece!("end"),
+    ],
+    plain: &[
+        piece!("schema"),
+        piece!("fields"),
+        piece!("ranges"),
+        piece!("text"),
+        piece!("plain_fields"),
+        piece!("end"),
+    ],
+    parts: &[
+        ("declare_key", piece!("declare_key")),
+        ("load_key", piece!("load_key")),
+        ("encrypt_steps", piece!("encrypt_steps")),
+    ],
+};
 
 impl SqlMysqlArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let terms = self.terms.read()?;
         let schema = self.schema.name(&terms.namespace)?;
-        let text = of_layout(terms, schema, ENCRYPTED, PLAIN)?;
+        let text = PIECES.of_layout(terms, schema)?;
         print_line(text.trim_end())
     }
 }

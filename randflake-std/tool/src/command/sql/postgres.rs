@@ -2,7 +2,7 @@
 
 use super::expressions::values;
 use super::schema::SchemaArgs;
-use super::template::fill;
+use super::template::{BITS_53, BITS_64, fill};
 use super::terms::{Contents, TermsArgs};
 use crate::failure::Failure;
 use crate::output::print_line;
@@ -46,6 +46,16 @@ const ENCRYPTED: &[&str] = &[
     piece!("encrypted_fields"),
     piece!("rights"),
 ];
+const ENCRYPTED_53: &[&str] = &[
+    piece!("schema"),
+    piece!("text"),
+    piece!("key"),
+    piece!("numbers"),
+    piece!("fields"),
+    piece!("ranges"),
+    piece!("encrypted_fields"),
+    piece!("rights"),
+];
 const PLAIN: &[&str] = &[
     piece!("schema"),
     piece!("text"),
@@ -69,12 +79,17 @@ impl SqlPostgresArgs {
             self.terms.read()?
         };
         let schema = self.schema.name(&terms.namespace)?;
-        let (pieces, of_layout) = match terms.contents {
-            Contents::Encrypted(spec) => (ENCRYPTED, values(spec)?),
-            Contents::Plain(spec) => (PLAIN, values(spec)?),
-            Contents::Counter => (COUNTER, vec![("layout", "a counter, encrypted".to_owned())]),
+        let (pieces, form, of_layout) = match terms.contents {
+            Contents::Encrypted(spec) => (ENCRYPTED, BITS_64, values(spec)?),
+            Contents::Encrypted53(spec) => (ENCRYPTED_53, BITS_53, values(spec)?),
+            Contents::Plain(spec) => (PLAIN, BITS_64, values(spec)?),
+            Contents::Counter => {
+                let layout = "a counter, encrypted".to_owned();
+                (COUNTER, BITS_64, vec![("layout", layout)])
+            }
         };
         let mut values = vec![("schema", schema), ("namespace", terms.namespace)];
+        values.extend(form.map(|(name, value)| (name, value.to_owned())));
         values.extend(of_layout);
         let text = fill(&pieces.concat(), &values);
         print_line(format_args!("BEGIN;\n\n{text}\nCOMMIT;"))

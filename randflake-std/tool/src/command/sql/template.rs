@@ -4,24 +4,53 @@ use super::expressions::values;
 use super::terms::{Contents, Terms};
 use crate::failure::Failure;
 
-/// The texts for the ids of a layout, one after another and filled: those for encrypted ids or those for plain ones.
-pub(super) fn of_layout(
-    terms: Terms,
-    schema: String,
-    encrypted: &[&str],
-    plain: &[&str],
-) -> Result<String, Failure> {
-    let (pieces, of_layout) = match terms.contents {
-        Contents::Encrypted(spec) => (encrypted, values(spec)?),
-        Contents::Plain(spec) => (plain, values(spec)?),
-        Contents::Counter => {
-            return Err(Failure::usage("a counter has no layout to read ids by"));
-        }
-    };
-    let mut values = vec![("schema", schema), ("namespace", terms.namespace)];
-    values.extend(of_layout);
-    Ok(fill(&pieces.concat(), &values))
+/// The texts of a database, one after another, for each form of ids.
+pub(super) struct Pieces {
+    pub(super) encrypted: &'static [&'static str],
+    pub(super) encrypted_53: &'static [&'static str],
+    pub(super) plain: &'static [&'static str],
+    /// What some of them have in common, by its place in them.
+    pub(super) parts: &'static [(&'static str, &'static str)],
 }
+
+impl Pieces {
+    /// The texts for the ids of a layout, filled.
+    pub(super) fn of_layout(&self, terms: Terms, schema: String) -> Result<String, Failure> {
+        let (pieces, form, spec) = match terms.contents {
+            Contents::Encrypted(spec) => (self.encrypted, BITS_64, spec),
+            Contents::Encrypted53(spec) => (self.encrypted_53, BITS_53, spec),
+            Contents::Plain(spec) => (self.plain, BITS_64, spec),
+            Contents::Counter => {
+                return Err(Failure::usage("a counter has no layout to read ids by"));
+            }
+        };
+        // Parts have places, too.
+        let fixed = self.parts.iter().copied().chain(form);
+        let mut all: Vec<_> = fixed
+            .map(|(name, value)| (name, value.to_owned()))
+            .collect();
+        all.extend([("schema", schema), ("namespace", terms.namespace)]);
+        all.extend(values(spec)?);
+        Ok(fill(&pieces.concat(), &all))
+    }
+}
+
+/// The functions that encrypt and decrypt with a key, and the numbers that ids are.
+pub(super) type FormValues = [(&'static str, &'static str); 5];
+pub(super) const BITS_64: FormValues = [
+    ("encrypting", "encrypt_block"),
+    ("decrypting", "decrypt_block"),
+    ("id_bits", "64"),
+    ("least_id", "-9223372036854775808"),
+    ("most_id", "18446744073709551615"),
+];
+pub(super) const BITS_53: FormValues = [
+    ("encrypting", "encrypt_number"),
+    ("decrypting", "decrypt_number"),
+    ("id_bits", "53"),
+    ("least_id", "0"),
+    ("most_id", "9007199254740991"),
+];
 
 /// Fills the places, `{name}`, of a text.
 ///

@@ -1,9 +1,10 @@
 //! The namespace whose ids a database is to read: its name and layout, and whether its ids are encrypted.
 
-use randflake_std::lease::{KeyCheck, Namespace};
+use randflake_std::lease::Namespace;
 use randflake_std::randflake_core::LayoutSpec;
 
 use crate::failure::Failure;
+use crate::id_form::IdForm;
 use crate::layout::LayoutChoice;
 use crate::store::StoreArgs;
 
@@ -26,8 +27,10 @@ pub(crate) struct Terms {
 
 #[derive(Debug)]
 pub(crate) enum Contents {
-    /// Ids of a layout, encrypted.
+    /// Ids of a layout, encrypted to 64 bits.
     Encrypted(LayoutSpec),
+    /// Ids of a layout, encrypted to 53 bits.
+    Encrypted53(LayoutSpec),
     /// Ids of a layout, in plain.
     Plain(LayoutSpec),
     /// An encrypted counter.
@@ -35,18 +38,18 @@ pub(crate) enum Contents {
 }
 
 impl Contents {
-    fn of(spec: LayoutSpec, is_encrypted: bool) -> Self {
-        if is_encrypted {
-            Self::Encrypted(spec)
-        } else {
-            Self::Plain(spec)
+    const fn of(spec: LayoutSpec, form: IdForm) -> Self {
+        match form {
+            IdForm::Plain => Self::Plain(spec),
+            IdForm::Bits64 => Self::Encrypted(spec),
+            IdForm::Bits53 => Self::Encrypted53(spec),
         }
     }
 
     /// The layout, if there is one.
     pub(crate) fn spec(&self) -> Option<LayoutSpec> {
         match self {
-            Self::Encrypted(spec) | Self::Plain(spec) => Some(*spec),
+            Self::Encrypted(spec) | Self::Encrypted53(spec) | Self::Plain(spec) => Some(*spec),
             Self::Counter => None,
         }
     }
@@ -61,7 +64,7 @@ impl TermsArgs {
             Namespace::new(name, layout.spec()).map_err(Failure::usage)?;
             return Ok(Terms {
                 namespace: name.to_owned(),
-                contents: Contents::of(layout.spec(), layout.is_encrypted()),
+                contents: Contents::of(layout.spec(), layout.form()),
             });
         }
         // No default: SQL for another layout would read times that never were.
@@ -71,10 +74,10 @@ impl TermsArgs {
                  such as --layout randflake"
             ))
         })?;
-        let is_encrypted = found.key_check() != Some(KeyCheck::Plain);
+        let form = IdForm::of(&found);
         Ok(Terms {
             namespace: name.to_owned(),
-            contents: Contents::of(found.spec(), is_encrypted),
+            contents: Contents::of(found.spec(), form),
         })
     }
 

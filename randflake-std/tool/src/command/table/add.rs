@@ -1,6 +1,6 @@
 //! Columns of what ids say, added to a table or alone.
 
-use randflake_std::randflake_core::{Codec, LayoutSpec, Permutation, Sparx64};
+use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{AnyLayout, Id};
 
 use super::args::{Format, TableArgs};
@@ -8,6 +8,7 @@ use super::column::{Column, Inspected, Times};
 use super::run::{Edit, NoId, RowText};
 use crate::failure::Failure;
 use crate::form::TextForm;
+use crate::id_form::IdForm;
 
 /// Columns of a table that stands in its own right, and those that a table gets.
 const LIST: &[&str] = &["id", "time_utc", "node", "sequence"];
@@ -48,7 +49,7 @@ impl AddArgs {
         format: Format,
         given: &[String],
         form: TextForm,
-        codec: &Codec<LayoutSpec, Option<Sparx64>>,
+        codec: &Codec<LayoutSpec, Option<Cipher>>,
     ) -> Result<(), Failure> {
         let is_list = self.table.column.is_none();
         let default = if is_list { LIST } else { ADDED };
@@ -83,7 +84,7 @@ impl AddArgs {
 
 /// Adds columns.
 struct Add<'a> {
-    codec: &'a Codec<LayoutSpec, Option<Sparx64>>,
+    codec: &'a Codec<LayoutSpec, Option<Cipher>>,
     spec: LayoutSpec,
     format: Format,
     is_list: bool,
@@ -104,7 +105,7 @@ struct Printed {
 
 impl<'a> Add<'a> {
     fn new(
-        codec: &'a Codec<LayoutSpec, Option<Sparx64>>,
+        codec: &'a Codec<LayoutSpec, Option<Cipher>>,
         format: Format,
         is_list: bool,
         names: &[String],
@@ -188,6 +189,7 @@ impl Edit for Add<'_> {
     }
 
     fn row(&mut self, row: RowText<'_>, id: Id, raw: u64, out: &mut Vec<u8>) -> Result<(), String> {
+        IdForm::of_cipher(self.codec.permutation().as_ref()).check(id)?;
         let parts = self.spec.unpack(raw);
         self.times.set(&self.spec, parts.tick);
         let mut cells = core::mem::take(&mut self.cells);

@@ -39,6 +39,7 @@ pub(super) async fn explain(request: ApiRequest) -> Result<Json<ExplainAnswer>, 
     let ApiRequest { app, principal, .. } = &request;
     let space = app.service.space(principal, Scope::Inspect, namespace)?;
     principal.take_reads(1)?;
+    space.check(id)?;
     let parts = space.codec().inspect(id);
     let explain = move |store: &mut LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
     let explained = space.read_store(Some(principal), explain).await?;

@@ -4,12 +4,14 @@ use axum::body::Bytes;
 use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, VARY};
 use axum::response::{IntoResponse, Response};
+use itoa::Buffer;
 use randflake_std::Id;
 
 use super::held::{BodyMemory, PaidMemory};
 use super::request::ApiRequest;
 use crate::form::TextForm;
-use crate::serve::access::Weight;
+use crate::id_form::IdForm;
+use crate::serve::access::{Scope, Weight};
 use crate::serve::service::MAX_IDS;
 use crate::serve::service::ids_format::IdsFormat;
 use crate::serve::service::refusal::Refusal;
@@ -34,7 +36,10 @@ pub(super) async fn ids(
     let asked = service.ids(&request.principal, namespace, &mut ids, PATIENCE);
     asked.await?;
     let body = match format {
-        IdsFormat::Json => objects(namespace, &ids).into_bytes(),
+        IdsFormat::Json => {
+            let space = service.space(&request.principal, Scope::Ids, namespace)?;
+            objects(namespace, space.form(), &ids).into_bytes()
+        }
         IdsFormat::Text => TextForm::Text.lines(&ids).into_bytes(),
         IdsFormat::Int => TextForm::Int.lines(&ids).into_bytes(),
         IdsFormat::Raw => raw(&ids),
@@ -56,8 +61,8 @@ fn raw(ids: &[Id]) -> Vec<u8> {
 }
 
 /// `{"namespace":"orders","ids":[{"text":"3vgoe12ccb8gh","int":"4594531474933654033"}]}`: both are strings, because
-/// JavaScript rounds numbers over 53 bits.
-fn objects(namespace: &str, ids: &[Id]) -> String {
+/// JavaScript rounds numbers over 53 bits. Ids of 53 bits also have `"number":5894197889380909`.
+fn objects(namespace: &str, form: IdForm, ids: &[Id]) -> String {
     let mut body =
         String::with_capacity(32 + namespace.len() + ids.len() * IdsFormat::Json.max_len());
     body.push_str(r#"{"namespace":""#);
@@ -69,7 +74,12 @@ fn objects(namespace: &str, ids: &[Id]) -> String {
         TextForm::Text.append(id, &mut body);
         body.push_str(r#"","int":""#);
         TextForm::Int.append(id, &mut body);
-        body.push_str(r#""}"#);
+        body.push('"');
+        if let Some(number) = form.number(id) {
+            body.push_str(r#","number":"#);
+            body.push_str(Buffer::new().format(number));
+        }
+        body.push('}');
     }
     body.push_str("]}\n");
     body
@@ -90,14 +100,29 @@ mod tests {
                 .map(Id::from_u64)
                 .take(count)
                 .collect();
-            let read: serde_json::Value = serde_json::from_str(&objects("orders", &ids)).unwrap();
+            let read: serde_json::Value =
+                serde_json::from_str(&objects("orders", IdForm::Bits64, &ids)).unwrap();
             assert_eq!(read["namespace"], "orders");
             let read = read["ids"].as_array().unwrap();
             assert_eq!(read.len(), count);
             for (read, id) in read.iter().zip(&ids) {
                 assert_eq!(read["text"], id.to_string());
                 assert_eq!(read["int"], id.to_i64().to_string());
+                assert_eq!(read["number"], serde_json::Value::Null);
             }
         }
+    }
+
+    #[test]
+    fn ids_of_53_bits_are_numbers_too_and_fit_what_is_paid_for() {
+        let largest = [0, (1 << 53) - 1].map(Id::from_u64);
+        let text = objects("orders", IdForm::Bits53, &largest);
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        for (read, id) in read["ids"].as_array().unwrap().iter().zip(largest) {
+            assert_eq!(read["number"], id.to_u64());
+            assert_eq!(read["int"], id.to_i64().to_string());
+        }
+        let [_, object] = text.split_once("},").map(|(a, b)| [a, b]).unwrap();
+        assert!(object.len() <= IdsFormat::Json.max_len(), "{object}");
     }
 }

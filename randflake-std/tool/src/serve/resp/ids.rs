@@ -11,7 +11,7 @@ use crate::serve::service::{check_count, digits, read_id};
 /// Memory of an id and its longest reply, in bytes.
 const ID_REPLY: usize = 40;
 
-/// `INCR namespace`: a number, as Redis answers it. JavaScript rounds it: use `GET`, or `ID.NEXT`.
+/// `INCR namespace`: a number, as Redis answers it. JavaScript rounds one of 64 bits: use `GET`, or `ID.NEXT`, or ids of 53 bits.
 pub(super) async fn incr(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
     let id = one(session, words.get(1).unwrap_or_default()).await?;
     session.out.int_id(id);

@@ -163,6 +163,7 @@ impl Service {
         id: Id,
     ) -> Result<Inspected, Refusal> {
         let space = self.space(principal, Scope::Inspect, namespace)?;
+        space.check(id)?;
         Ok(Inspected::of(space.codec(), id))
     }
 }

@@ -103,7 +103,7 @@ impl LeaseLineArgs {
                 "--grant-at and --until are missing: where the grant goes, and when it ends",
             ));
         };
-        let key = self.factory.key()?;
+        let key = self.factory.key(Ledger::form(&self.store)?)?;
         let mut table = DeviceTable::open(&self.table)?;
         let mut ledger = Ledger::open(&self.store, key.as_ref().map(|key| key.check))?;
         // A wrong address is refused before any node id is leased.

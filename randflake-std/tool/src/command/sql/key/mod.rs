@@ -13,12 +13,13 @@ mod postgres;
 
 use core::fmt::{self, Debug, Formatter};
 
-use randflake_std::Sparx64;
-use randflake_std::lease::{KeyCheck, StoreError};
+use randflake_std::Secret;
+use randflake_std::lease::StoreError;
 use zeroize::Zeroizing;
 
 use super::schema::SchemaArgs;
 use crate::failure::Failure;
+use crate::id_form::IdForm;
 use crate::output::print_line;
 use crate::secret::SecretArgs;
 
@@ -75,19 +76,25 @@ impl SqlKeyArgs {
             schema: &self.schema.name(&self.namespace)?,
             may_be_published: self.published,
         };
-        let key = DatabaseKey::of(&self.secret.read()?.cipher());
+        let secret = self.secret.read()?;
+        // Which of both the functions use is known once they are found.
+        let keys = &DatabaseKeys::of(&secret);
         let outcome = match target.url.split(':').next().unwrap_or_default() {
-            "mysql" => mysql::bring(&target, &key),
-            "postgres" | "postgresql" => postgres::bring(&target, &key),
+            "mysql" => mysql::bring(&target, keys),
+            "postgres" | "postgresql" => postgres::bring(&target, keys),
             // Without the URL, which may have a password.
             _ => Err(Failure::usage(
                 "--database: postgres://USER@HOST/DATABASE and mysql://USER@HOST/DATABASE are allowed",
             )),
         }?;
-        let (schema, check) = (target.schema, &key.check);
+        let schema = target.schema;
         print_line(match outcome {
-            Outcome::Brought => format!("{schema} has the key of check value {check}"),
-            Outcome::WasThere => format!("{schema} had the key of check value {check} already"),
+            Outcome::Brought(DatabaseKey { check, .. }) => {
+                format!("{schema} has the key of check value {check}")
+            }
+            Outcome::WasThere(DatabaseKey { check, .. }) => {
+                format!("{schema} had the key of check value {check} already")
+            }
         })
     }
 }
@@ -101,30 +108,44 @@ struct Target<'a> {
 }
 
 /// What became of it.
-#[derive(Clone, Copy, Debug)]
-enum Outcome {
-    Brought,
-    WasThere,
+#[derive(Clone, Copy)]
+enum Outcome<'a> {
+    Brought(&'a DatabaseKey),
+    WasThere(&'a DatabaseKey),
+}
+
+/// What the functions of a schema, or a database, say of themselves.
+struct State {
+    namespace: String,
+    /// The check value of the key that is there.
+    check: Option<String>,
+    /// Whether ids have 53 bits.
+    is_53: bool,
 }
 
 /// What is to become of the key in a schema, or a database, of this namespace with a key of this check value; or why it is
 /// refused.
-fn judged(
+fn judged<'a>(
     target: &Target<'_>,
-    key: &DatabaseKey,
+    keys: &'a DatabaseKeys,
     (place, table): (&str, &str),
-    (namespace, check): &(String, Option<String>),
-) -> Result<Outcome, Failure> {
+    found: &State,
+) -> Result<Outcome<'a>, Failure> {
     let Target { schema, .. } = target;
-    if namespace != target.namespace {
+    if found.namespace != target.namespace {
         return Err(Failure::failed(format!(
-            "the {place} {schema} is for the namespace {namespace:?}, not for {:?}",
-            target.namespace
+            "the {place} {schema} is for the namespace {:?}, not for {:?}",
+            found.namespace, target.namespace
         )));
     }
-    match check {
-        None => Ok(Outcome::Brought),
-        Some(found) if *found == key.check => Ok(Outcome::WasThere),
+    let key = if found.is_53 {
+        &keys.bits_53
+    } else {
+        &keys.bits_64
+    };
+    match &found.check {
+        None => Ok(Outcome::Brought(key)),
+        Some(found) if *found == key.check => Ok(Outcome::WasThere(key)),
         Some(found) => Err(Failure::failed(format!(
             "the {place} {schema} has the key of check value {found}, and this one has {}: ids made under the first one \
              could not be read any more. If there are none, remove it first: DELETE FROM {schema}.{table}",
@@ -154,10 +175,26 @@ struct DatabaseKey {
     check: String,
 }
 
+/// What a secret's key is in each form of ids.
+struct DatabaseKeys {
+    bits_64: DatabaseKey,
+    bits_53: DatabaseKey,
+}
+
+impl DatabaseKeys {
+    fn of(secret: &Secret) -> Self {
+        Self {
+            bits_64: DatabaseKey::of(IdForm::Bits64, secret),
+            bits_53: DatabaseKey::of(IdForm::Bits53, secret),
+        }
+    }
+}
+
 impl DatabaseKey {
-    fn of(cipher: &Sparx64) -> Self {
+    fn of(form: IdForm, secret: &Secret) -> Self {
         /// Rounds of a branch between two linear layers.
         const ROUNDS: usize = 3;
+        let cipher = form.key(secret).cipher();
         let all: Zeroizing<Vec<[u16; 2]>> = Zeroizing::new(cipher.round_keys().collect());
         // With room for all, so that no part of it is left behind where it grew.
         let mut round_keys = Zeroizing::new(Vec::with_capacity(all.len()));
@@ -174,10 +211,8 @@ impl DatabaseKey {
         if let [left, right] = *whitening {
             put(left, right);
         }
-        let check = match KeyCheck::of(cipher) {
-            KeyCheck::Key(check) => format!("{check:08x}"),
-            KeyCheck::Plain => String::new(),
-        };
+        let check = form.key_check(cipher).value().unwrap_or_default();
+        let check = format!("{check:08x}");
         Self { round_keys, check }
     }
 }

@@ -12,19 +12,23 @@ use randflake_std::lease::MysqlStore;
 use zeroize::Zeroizing;
 
 use super::super::template::fill;
-use super::{DatabaseKey, Outcome, Target, judged, unconnected};
+use super::{DatabaseKey, DatabaseKeys, Outcome, State, Target, judged, unconnected};
 use crate::failure::Failure;
 
 /// A sentence on what is not as `randflake sql mysql` makes it; NULL if nothing is. Functions of another user would be run with
 /// this one's rights.
 const DISTRUST: &str = include_str!("../../../../sql/mysql/key/distrust.sql");
 /// The namespace that a database is for, and the check value of its key.
-const STATE: &str = "SELECT `{schema}`.namespace(), (SELECT check_value FROM `{schema}`.`key`)";
+const STATE: &str = "SELECT `{schema}`.namespace(), (SELECT check_value FROM `{schema}`.`key`), \
+    EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = '{schema}' AND routine_name = 'network')";
 
-pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, Failure> {
+pub(super) fn bring<'a>(
+    target: &Target<'_>,
+    keys: &'a DatabaseKeys,
+) -> Result<Outcome<'a>, Failure> {
     MysqlStore::with_client(target.url, async |client: &mut Conn| {
-        let outcome = judge(client, target, key).await?;
-        if let Ok(Outcome::Brought) = outcome {
+        let outcome = judge(client, target, keys).await?;
+        if let Ok(Outcome::Brought(key)) = outcome {
             if !target.may_be_published && !leave_out_of_binary_log(client).await? {
                 return Ok(Err(Failure::failed(
                     "the server writes a binary log, which would have the key, and this user may not leave a session out of \
@@ -40,19 +44,24 @@ pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, F
 }
 
 /// What is to become of the key, or why it is refused.
-async fn judge(
+async fn judge<'a>(
     client: &mut Conn,
     target: &Target<'_>,
-    key: &DatabaseKey,
-) -> Result<Result<Outcome, Failure>, Error> {
+    keys: &'a DatabaseKeys,
+) -> Result<Result<Outcome<'a>, Failure>, Error> {
     let schema = target.schema;
     let distrust: Option<Option<String>> = client.query_first(of(DISTRUST, schema)).await?;
     if let Some(why) = distrust.flatten() {
         return Ok(Err(Failure::Failed(why)));
     }
     let row = client.query_first(of(STATE, schema)).await?;
-    let found = row.unwrap_or_default();
-    Ok(judged(target, key, ("database", "`key`"), &found))
+    let (namespace, check, is_53) = row.unwrap_or_default();
+    let found = State {
+        namespace,
+        check,
+        is_53,
+    };
+    Ok(judged(target, keys, ("database", "`key`"), &found))
 }
 
 /// Whether what follows is in no binary log: there is none, or the session leaves it.

@@ -8,7 +8,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error};
 
 use super::super::template::fill;
-use super::{DatabaseKey, Outcome, Target, judged, unconnected};
+use super::{DatabaseKey, DatabaseKeys, Outcome, State, Target, judged, unconnected};
 use crate::failure::Failure;
 
 /// A sentence on what is not as `randflake sql postgres` makes it, if anything is: whoever owns the table or has a trigger
@@ -21,10 +21,13 @@ const OTHERS: &str = include_str!("../../../../sql/postgres/key/others.sql");
 /// No value is in the text of a statement: logs have those. Binary, because the context of an error would show a line of text.
 const COPY: &str = include_str!("../../../../sql/postgres/key/copy.sql");
 
-pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, Failure> {
+pub(super) fn bring<'a>(
+    target: &Target<'_>,
+    keys: &'a DatabaseKeys,
+) -> Result<Outcome<'a>, Failure> {
     PostgresStore::with_client(target.url, async |client: &mut Client| {
-        let outcome = judge(client, target, key).await?;
-        if let Ok(Outcome::Brought) = outcome {
+        let outcome = judge(client, target, keys).await?;
+        if let Ok(Outcome::Brought(key)) = outcome {
             copy(client, target.schema, key).await?;
         }
         Ok(outcome)
@@ -33,11 +36,11 @@ pub(super) fn bring(target: &Target<'_>, key: &DatabaseKey) -> Result<Outcome, F
 }
 
 /// What is to become of the key, or why it is refused.
-async fn judge(
+async fn judge<'a>(
     client: &Client,
     target: &Target<'_>,
-    key: &DatabaseKey,
-) -> Result<Result<Outcome, Failure>, Error> {
+    keys: &'a DatabaseKeys,
+) -> Result<Result<Outcome<'a>, Failure>, Error> {
     let Target {
         namespace, schema, ..
     } = target;
@@ -52,26 +55,31 @@ async fn judge(
         return Ok(Err(Failure::Failed(row.try_get(0)?)));
     }
     let found = state(client, schema).await?;
-    let outcome = judged(target, key, ("schema", "key"), &found);
-    if !matches!(outcome, Ok(Outcome::Brought)) {
+    let outcome = judged(target, keys, ("schema", "key"), &found);
+    let Ok(Outcome::Brought(key)) = outcome else {
         return Ok(outcome);
-    }
+    };
     for row in client.query_typed(OTHERS, &values[..1]).await? {
         let other: String = row.try_get(0)?;
-        let (other_namespace, check) = state(client, &other).await?;
-        if check.as_ref() == Some(&key.check) && other_namespace != *namespace {
+        let found = state(client, &other).await?;
+        if found.check.as_ref() == Some(&key.check) && found.namespace != *namespace {
             return Ok(Err(Failure::failed(format!(
-                "the schema {other} has this key, for the namespace {other_namespace:?}: two namespaces under one secret \
-                 have equal ids; make one of its own with randflake keygen --derive {namespace}"
+                "the schema {other} has this key, for the namespace {:?}: two namespaces under one secret have equal ids; \
+                 make one of its own with randflake keygen --derive {namespace}",
+                found.namespace
             ))));
         }
     }
     Ok(outcome)
 }
 
-async fn state(client: &Client, schema: &str) -> Result<(String, Option<String>), Error> {
+async fn state(client: &Client, schema: &str) -> Result<State, Error> {
     let row = client.query_typed_one(&of(STATE, schema), &[]).await?;
-    Ok((row.try_get(0)?, row.try_get(1)?))
+    Ok(State {
+        namespace: row.try_get(0)?,
+        check: row.try_get(1)?,
+        is_53: row.try_get(2)?,
+    })
 }
 
 async fn copy(client: &Client, schema: &str, key: &DatabaseKey) -> Result<(), Error> {

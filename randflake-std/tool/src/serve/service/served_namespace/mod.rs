@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
-use randflake_std::randflake_core::{Codec, LayoutSpec, Sparx64};
+use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
 use randflake_std::{
     BuildError, Builder, DEFAULT_TTL, GenerateError, Handle, Health, Id, NodeIdCount,
 };
@@ -13,6 +13,7 @@ use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::failure::{Failure, say};
+use crate::id_form::IdForm;
 use crate::output::visible;
 use crate::serve::access::Principal;
 use crate::serve::lock::lock;
@@ -25,20 +26,20 @@ use super::store_sessions::{StoreSessions, Turns, Work};
 /// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
-pub(crate) type Ids = Handle<LayoutSpec, Option<Sparx64>>;
+pub(crate) type Ids = Handle<LayoutSpec, Option<Cipher>>;
 type StoreOpener = Box<dyn Fn() -> Result<LeaseStore, StoreError> + Send + Sync>;
 
 /// What is known of a namespace before its leases are acquired.
 pub(crate) struct Configured {
     pub(crate) namespace: Namespace,
-    pub(crate) cipher: Option<Sparx64>,
+    pub(crate) cipher: Option<Cipher>,
     pub(crate) open: StoreOpener,
 }
 
 /// A served namespace: its ids, and its store for the leases of others.
 pub(crate) struct ServedNamespace {
     namespace: Namespace,
-    codec: Codec<LayoutSpec, Option<Sparx64>>,
+    codec: Codec<LayoutSpec, Option<Cipher>>,
     open: StoreOpener,
     /// Set once the store has granted leases.
     ids: OnceLock<Ids>,
@@ -125,8 +126,17 @@ impl ServedNamespace {
         &self.namespace
     }
 
-    pub(crate) fn codec(&self) -> &Codec<LayoutSpec, Option<Sparx64>> {
+    pub(crate) fn codec(&self) -> &Codec<LayoutSpec, Option<Cipher>> {
         &self.codec
+    }
+
+    pub(crate) fn form(&self) -> IdForm {
+        IdForm::of_cipher(self.codec.permutation().as_ref())
+    }
+
+    /// Refuses what is no id of the namespace's form.
+    pub(crate) fn check(&self, id: Id) -> Result<(), Refusal> {
+        self.form().check(id).map_err(Refusal::invalid)
     }
 
     /// The handle, once it has leases.

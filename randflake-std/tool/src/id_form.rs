@@ -1,0 +1,91 @@
+//! What becomes of a raw id: nothing, or an encrypted number of 64 or 53 bits.
+
+use randflake_std::lease::{KeyCheck, Namespace};
+use randflake_std::{Cipher, Feistel53, Id, Id53, Layout, Randflake53, Secret, Sparx64};
+
+use crate::failure::Failure;
+
+/// Form of the ids of a layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdForm {
+    Plain,
+    /// Encrypted to 64 bits.
+    Bits64,
+    /// Encrypted to 53 bits.
+    Bits53,
+}
+
+impl IdForm {
+    /// That of a namespace. Until somebody with the key has used it, it is what the layout's name alone means.
+    pub(crate) fn of(namespace: &Namespace) -> Self {
+        match namespace.key_check() {
+            Some(KeyCheck::Plain) => Self::Plain,
+            Some(KeyCheck::Key(_)) => Self::Bits64,
+            Some(KeyCheck::Key53(_)) => Self::Bits53,
+            None if namespace.spec().fields() == Randflake53::SPEC.fields() => Self::Bits53,
+            None => Self::Bits64,
+        }
+    }
+
+    pub(crate) fn of_cipher(cipher: Option<&Cipher>) -> Self {
+        match cipher {
+            None => Self::Plain,
+            Some(Cipher::Feistel53(_)) => Self::Bits53,
+            Some(_) => Self::Bits64,
+        }
+    }
+
+    pub(crate) const fn is_encrypted(self) -> bool {
+        !matches!(self, Self::Plain)
+    }
+
+    /// The cipher under a secret; `None` of plain ids.
+    pub(crate) fn cipher(self, secret: &Secret) -> Option<Cipher> {
+        match self {
+            Self::Plain => None,
+            Self::Bits64 => Some(secret.cipher().into()),
+            Self::Bits53 => Some(secret.feistel53().into()),
+        }
+    }
+
+    /// The key of SPARX, which what has no secret is given: a device, a database.
+    pub(crate) fn key(self, secret: &Secret) -> Secret {
+        match self {
+            Self::Plain | Self::Bits64 => secret.clone(),
+            Self::Bits53 => secret.key53(),
+        }
+    }
+
+    /// The check value of such a key.
+    pub(crate) fn key_check(self, key: Sparx64) -> KeyCheck {
+        match self {
+            Self::Plain | Self::Bits64 => KeyCheck::of(&key),
+            Self::Bits53 => KeyCheck::of(&Feistel53::new(key)),
+        }
+    }
+
+    /// Refuses what is no id of this form.
+    pub(crate) fn check(self, id: Id) -> Result<(), String> {
+        match self {
+            Self::Plain | Self::Bits64 => Ok(()),
+            Self::Bits53 => Id53::<()>::try_from(id)
+                .map(drop)
+                .map_err(|error| error.to_string()),
+        }
+    }
+
+    /// The ids before the first that is none of this form, and what is wrong with it.
+    pub(crate) fn checked(self, ids: &[Id]) -> (&[Id], Result<(), Failure>) {
+        for (index, id) in ids.iter().enumerate() {
+            if let Err(problem) = self.check(*id) {
+                return (&ids[..index], Err(Failure::usage(problem)));
+            }
+        }
+        (ids, Ok(()))
+    }
+
+    /// The number that JSON has of an id; `None` where JavaScript would round it.
+    pub(crate) fn number(self, id: Id) -> Option<u64> {
+        (self == Self::Bits53).then(|| id.to_u64())
+    }
+}
