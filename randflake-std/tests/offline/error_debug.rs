@@ -19,7 +19,8 @@ use randflake_std::randflake_core::{
 };
 use randflake_std::segment::{CounterError, SegmentError};
 use randflake_std::{
-    BorderError, BuildError, GenerateError, Randflake, SecretError, TypedIdError, segment,
+    BorderError, BuildError, GenerateError, Id53Error, Randflake, SecretError, TypedIdError,
+    segment,
 };
 
 const SECRET: &str = "hunter2";
@@ -64,6 +65,14 @@ fn of_core() -> Vec<(&'static str, String)> {
         shown(
             GenerateError::ClockBehind { behind_ms: 3 },
             "GenerateError::ClockBehind",
+        ),
+        shown(
+            Id53Error::TooLarge { number: u64::MAX },
+            "Id53Error::TooLarge",
+        ),
+        shown(
+            Id53Error::Text(TypedIdError::Digits(DecodeError::Empty)),
+            "Id53Error::Text",
         ),
         shown(LayoutError::NoTick, "LayoutError::NoTick"),
         shown(lease, "LeaseError::Empty"),
@@ -111,6 +120,10 @@ fn of_std() -> Vec<(&'static str, String)> {
         shown(waited, "BuildError::Waited"),
         shown(BuildError::Thread(denied()), "BuildError::Thread"),
         shown(BuildError::from(lease), "BuildError::Lease"),
+        shown(
+            BuildError::TooWide { bits: 64, max: 53 },
+            "BuildError::TooWide",
+        ),
         shown(hex, "SecretError::Hex"),
         shown(readable, "SecretError::File"),
         shown(

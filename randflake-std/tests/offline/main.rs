@@ -28,6 +28,7 @@ mod handle;
 mod layouts;
 mod ledger;
 mod look_again;
+mod numbers;
 mod record_texts;
 mod rules;
 #[path = "../segment_contract/mod.rs"]

@@ -19,7 +19,8 @@ use crate::secret::SecretArgs;
 Examples:
   randflake keygen --out secret.key
   export RANDFLAKE_KEY=$(randflake keygen)
-  randflake keygen --derive orders --key-file secret.key --out orders.key")]
+  randflake keygen --derive orders --key-file secret.key --out orders.key
+  randflake keygen --key53 --key-file orders.key --out orders.53.key")]
 pub(crate) struct KeygenArgs {
     /// Write it to a new file that only its owner may read; never to an existing one
     #[arg(long, value_name = "FILE")]
@@ -29,6 +30,12 @@ pub(crate) struct KeygenArgs {
     /// Two namespaces under one secret give equal ids, so each needs its own.
     #[arg(long, value_name = "NAMESPACE")]
     derive: Option<String>,
+    /// Print the key that ids of 53 bits have under the secret, for what takes a key and no secret: DuckDB, the C library,
+    /// firmware
+    ///
+    /// It is no secret of a namespace: --key-file and RANDFLAKE_KEY take the secret, and derive this themselves.
+    #[arg(long)]
+    key53: bool,
     #[command(flatten)]
     from: SecretArgs,
 }
@@ -41,13 +48,17 @@ impl KeygenArgs {
                 Namespace::new(name, Randflake).map_err(Failure::usage)?;
                 self.from.read()?.derive(name)
             }
+            None if self.key53 => self.from.read()?,
             None if self.from.is_given() => {
                 // Without `--derive` a new secret would be made, and whoever named a file meant the
                 // one in it.
-                return Err(Failure::usage("--key-file: only --derive takes a secret"));
+                return Err(Failure::usage(
+                    "--key-file: only --derive and --key53 take a secret",
+                ));
             }
             None => Secret::generate().map_err(Failure::failed)?,
         };
+        let secret = if self.key53 { secret.key53() } else { secret };
         // Never over an existing file: ids made under the secret in it could not be read any more.
         if let Some(path) = &self.out {
             return secret.write_new(path).map_err(|error| match error {

@@ -25,6 +25,7 @@ mod line;
 mod max_ttl;
 mod mistakes;
 mod namespaces;
+mod numbers;
 mod provision;
 mod secrets;
 mod segments;

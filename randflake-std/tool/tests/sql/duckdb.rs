@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use randflake_std::Cipher;
+use randflake_std::lease::KeyCheck;
 use serde_json::{Value, json};
 
 use crate::guide;
@@ -71,6 +73,8 @@ fn every_layout_reads_as_in_core() {
     let layouts: Vec<_> = all().iter().map(|sample| expected(&user, sample)).collect();
     fs::write(user.path("layouts.json"), json!(layouts).to_string()).unwrap();
     user.write_key("key", KEY);
+    let key53 = user.run_keyed(&["keygen", "--key53"]).ok();
+    user.write_key("key53", &key53);
     python(include_str!("duckdb/layouts.py"), &user);
 }
 
@@ -93,7 +97,12 @@ fn expected(user: &User, sample: &Sample) -> Value {
     });
     json!({
         "layout": sample.layout,
-        "encrypted": sample.is_encrypted(),
+        "key": match sample.codec.permutation() {
+            None => Value::Null,
+            Some(Cipher::Feistel53(_)) => "key53".into(),
+            Some(_) => "key".into(),
+        },
+        "check": KeyCheck::of(sample.codec.permutation()).value().map(|check| format!("{check:08x}")),
         "sql": printed(user, &["--layout", &sample.layout, "--schema", "s"]),
         "rows": rows.collect::<Vec<_>>(),
     })

@@ -22,14 +22,15 @@ impl Sample {
         let edges = [0, 1, i64::MAX.cast_unsigned(), 1 << 63, u64::MAX];
         let raws = edges.into_iter().chain((0..COUNT).map(|_| random.u64(..)));
         let secret = Secret::from_hex(KEY).unwrap();
-        let cipher = is_encrypted.then(|| match layout.ends_with("53") {
-            true => secret.feistel53().into(),
-            false => secret.cipher().into(),
-        });
+        let (cipher, most): (Cipher, u64) = if layout.ends_with("53") {
+            (secret.feistel53().into(), (1 << 53) - 1)
+        } else {
+            (secret.cipher().into(), u64::MAX)
+        };
         Self {
             layout,
-            codec: Codec::new(spec, cipher),
-            raws: raws.collect(),
+            codec: Codec::new(spec, is_encrypted.then_some(cipher)),
+            raws: raws.map(|raw| raw & most).collect(),
         }
     }
 

@@ -14,8 +14,9 @@ for layout in json.load(open("layouts.json")):
         AND epoch_ms(s.raw_time(raw)) = unix_ms AND s.raw_node(raw) = node AND s.raw_sequence(raw) = sequence
         AND s.compose_raw(make_timestamp_ms(unix_ms), node, sequence) = composed"""
     ]
-    if layout["encrypted"]:
-        db.execute("SET VARIABLE s_key = (SELECT s.key_of(content) FROM read_text('key'))")
+    if layout["key"]:
+        db.execute(f"SET VARIABLE s_key = (SELECT s.key_of(content) FROM read_text('{layout['key']}'))")
+        assert db.execute("SELECT s.key_check()").fetchone()[0] == layout["check"]
         questions += [
             """s.decrypt(id) = raw AND s.encrypt(raw) = id AND s.decrypt(id::HUGEINT) = raw
             AND s.compose(make_timestamp_ms(unix_ms), node, sequence) = s.encrypt(composed)"""

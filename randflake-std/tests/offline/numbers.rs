@@ -1,0 +1,59 @@
+//! Handles of 53-bit ids.
+
+use std::collections::BTreeSet;
+
+use randflake_std::lease::{MemoryStore, Namespace, StoreError};
+use randflake_std::{BuildError, Builder, Id, Id53, Randflake, Randflake53, Secret};
+
+fn store(namespace: &Namespace) -> MemoryStore {
+    MemoryStore::with_system_clock(namespace.clone())
+}
+
+#[test]
+fn a_handle_issues_numbers_of_53_bits() {
+    let namespace = Namespace::new("orders", Randflake53).unwrap();
+    let secret = Secret::generate().unwrap();
+    let ids = Builder::encrypted53(Randflake53, &secret, store(&namespace))
+        .build()
+        .unwrap();
+    let mut issued: BTreeSet<Id53> = (0..100).map(|_| ids.generate53().unwrap()).collect();
+    let mut block = [Id::from_u64(0); 1_000];
+    let filled = ids.fill(&mut block).unwrap();
+    issued.extend(
+        block[..filled]
+            .iter()
+            .map(|id| Id53::try_from(*id).unwrap()),
+    );
+    assert_eq!(issued.len(), 100 + filled);
+    let node_id = ids.lease().leases[0].node_id();
+    for id in issued {
+        assert_eq!(ids.inspect(id.id()).node_id, node_id);
+    }
+}
+
+#[test]
+fn two_forms_of_ids_are_not_in_one_namespace() {
+    let namespace = Namespace::new("orders", Randflake53).unwrap();
+    let store = store(&namespace);
+    let secret = Secret::generate().unwrap();
+    let _numbers = Builder::encrypted53(Randflake53, &secret, store.clone())
+        .build()
+        .unwrap();
+    let error = Builder::encrypted(Randflake53, &secret, store).build();
+    let Err(BuildError::Store(StoreError::Terms { stored, asked })) = error else {
+        panic!("{error:?}");
+    };
+    assert!(stored.starts_with("ids of 53 bits, "), "{stored}");
+    assert!(asked.starts_with("ids of 64 bits, "), "{asked}");
+}
+
+#[test]
+fn a_layout_of_which_bits_would_show_is_refused() {
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let secret = Secret::generate().unwrap();
+    let error = Builder::encrypted53(Randflake, &secret, store(&namespace)).build();
+    assert!(
+        matches!(error, Err(BuildError::TooWide { bits: 64, max: 53 })),
+        "{error:?}"
+    );
+}
