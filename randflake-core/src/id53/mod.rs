@@ -45,7 +45,7 @@ impl Kind for NoKind {
 /// # Ok::<(), Id53Error>(())
 /// ```
 #[repr(transparent)]
-pub struct Id53<K = NoKind>(Typed<K>);
+pub struct Id53<K = NoKind>(pub(crate) Typed<K>);
 
 impl Id53 {
     /// Makes an id of a number.

@@ -3,6 +3,7 @@
 use arbitrary::{Arbitrary, Result, Unstructured};
 
 use super::for_ids;
+use crate::{Id53, Kind, Typed};
 
 for_ids! {
     /// Every 64-bit number is a valid id.
@@ -15,5 +16,17 @@ for_ids! {
         fn size_hint(depth: usize) -> (usize, Option<usize>) {
             <i64 as Arbitrary<'a>>::size_hint(depth)
         }
+    }
+}
+
+/// Every number of 53 bits is a valid id.
+impl<'a, K: Kind> Arbitrary<'a> for Id53<K> {
+    fn arbitrary(input: &mut Unstructured<'a>) -> Result<Self> {
+        let number = input.int_in_range(0..=Self::MAX)?;
+        Ok(Self(Typed::from_u64(number)))
+    }
+
+    fn size_hint(depth: usize) -> (usize, Option<usize>) {
+        <i64 as Arbitrary<'a>>::size_hint(depth)
     }
 }

@@ -8,7 +8,7 @@ use ::diesel::serialize::{self, Output, ToSql};
 use ::diesel::sql_types::BigInt;
 
 use super::column::{Column as _, for_columns};
-use crate::{Id, StoredRaw, Typed};
+use crate::{Id, Id53, StoredRaw, Typed};
 
 /// Derives the traits for an id where they belong: here.
 macro_rules! derive_for {
@@ -22,7 +22,7 @@ macro_rules! derive_for {
     };
 }
 
-derive_for!(ForId[] Id, ForTyped[K] Typed<K>, ForStoredRaw[K] StoredRaw<K>);
+derive_for!(ForId[] Id, ForTyped[K] Typed<K>, ForId53[K] Id53<K>, ForStoredRaw[K] StoredRaw<K>);
 
 for_columns! {
     /// Writes the id as an `i64`.

@@ -3,7 +3,7 @@
 use core::fmt::Display;
 use core::str::FromStr;
 
-use crate::{Border, Id, Kind, StoredRaw, Typed};
+use crate::{Border, Id, Id53, Kind, StoredRaw, Typed};
 
 #[cfg(feature = "arbitrary")]
 mod arbitrary;
@@ -116,6 +116,11 @@ impl IdForm for Id {
 }
 
 impl<K: Kind> IdForm for Typed<K> {
+    const NAME: &'static str = K::NAME;
+    const PREFIX: &'static str = K::PREFIX;
+}
+
+impl<K: Kind> IdForm for Id53<K> {
     const NAME: &'static str = K::NAME;
     const PREFIX: &'static str = K::PREFIX;
 }

@@ -1,4 +1,4 @@
-//! Ids in Redis, as text.
+//! Ids in Redis, as text, or as a number of 53 bits.
 
 extern crate alloc;
 
@@ -9,6 +9,7 @@ use redis::{FromRedisValue, ParsingError, RedisWrite, ToRedisArgs, ToSingleRedis
 
 use super::example::Example;
 use super::{IdForm, for_all_ids};
+use crate::{Id53, Kind};
 
 for_all_ids! {
     /// The text form, in keys and in values.
@@ -29,6 +30,27 @@ for_all_ids! {
         fn from_redis_value_ref(value: &Value) -> Result<Self, ParsingError> {
             parse(value)
         }
+    }
+}
+
+/// The number, in keys and in values.
+impl<K: Kind> ToRedisArgs for Id53<K> {
+    fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
+        self.to_u64().write_redis_args(out);
+    }
+}
+
+impl<K: Kind> ToSingleRedisArg for Id53<K> {}
+
+/// Reads the number: as an integer, as `randflake serve` answers `INCR`, or in digits.
+impl<K: Kind> FromRedisValue for Id53<K> {
+    fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
+        Self::from_redis_value_ref(&value)
+    }
+
+    fn from_redis_value_ref(value: &Value) -> Result<Self, ParsingError> {
+        let number = i64::from_redis_value_ref(value)?;
+        Self::try_from(number).map_err(|error| format!("{error}").into())
     }
 }
 

@@ -1,9 +1,5 @@
 //! `rusqlite`: ids in an `INTEGER` column of SQLite.
 
-extern crate alloc;
-
-use alloc::boxed::Box;
-
 use ::rusqlite::Result;
 use ::rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
@@ -21,7 +17,7 @@ for_columns! {
     impl[] FromSql {
         fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
             let number = i64::column_result(value)?;
-            Self::of_column(number).map_err(|error| FromSqlError::Other(Box::new(error)))
+            Self::of_column(number).map_err(FromSqlError::Other)
         }
     }
 }

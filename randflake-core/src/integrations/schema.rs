@@ -12,6 +12,12 @@ use crate::text;
 /// Description of the text form, for readers of a schema.
 pub(super) const DESCRIPTION: &str = "A 64-bit id: base32hex digits without a leading zero, after the prefix of its kind if that has one.";
 
+/// Description of a number, for readers of a schema.
+pub(super) const DESCRIPTION_53: &str =
+    "A 53-bit id: a number that JavaScript and JSON hold exactly.";
+/// An example of one.
+pub(super) const EXAMPLE_53: u64 = 5_894_197_889_380_909;
+
 /// A regular expression of ECMA 262, as JSON Schema has them, that matches each text of an id and nothing else.
 pub(super) fn pattern<T: IdForm>() -> String {
     let prefix = prefix::<T>();

@@ -13,7 +13,7 @@ use ::sea_orm::{
 
 use super::IdForm;
 use super::column::{Column, for_columns};
-use crate::{Border, Id, Kind, StoredRaw, Typed};
+use crate::{Border, Id, Id53, Kind, StoredRaw, Typed};
 
 impl From<Id> for Value {
     fn from(id: Id) -> Self {
@@ -23,6 +23,12 @@ impl From<Id> for Value {
 
 impl<K: Kind> From<Typed<K>> for Value {
     fn from(id: Typed<K>) -> Self {
+        (*id.column()).into()
+    }
+}
+
+impl<K: Kind> From<Id53<K>> for Value {
+    fn from(id: Id53<K>) -> Self {
         (*id.column()).into()
     }
 }

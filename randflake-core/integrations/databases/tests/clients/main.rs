@@ -4,6 +4,7 @@
 
 mod diesel;
 mod kinds;
+mod numbers;
 mod postgres_types;
 mod rusqlite;
 mod sea_orm;

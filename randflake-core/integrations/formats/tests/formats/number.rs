@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
+use async_graphql::{ScalarType, Value as GraphqlValue};
 use randflake_core::{Id53, NoKind};
+use redis::{FromRedisValue, ToRedisArgs as _, Value as RedisValue};
 use serde_json::Value;
 
 use crate::kinds::User;
@@ -80,4 +82,65 @@ fn what_javascript_would_round_is_refused() {
         ciborium::into_writer(&number, &mut bytes).unwrap();
         assert!(ciborium::from_reader::<Id53, _>(&bytes[..]).is_err());
     }
+}
+
+#[test]
+fn schemas_say_an_integer_and_its_limits() {
+    let json = schemars::schema_for!(Id53<User>).to_value();
+    let openapi = serde_json::to_value(<Id53<User> as utoipa::PartialSchema>::schema()).unwrap();
+    let validator = jsonschema::validator_for(&json).unwrap();
+    for schema in [json, openapi] {
+        assert_eq!(schema["type"], "integer");
+        assert_eq!(
+            (&schema["minimum"], &schema["maximum"]),
+            (&0.into(), &MAX.into())
+        );
+    }
+    for (number, is_valid) in [(0, true), (MAX, true), (MAX + 1, false)] {
+        assert_eq!(
+            validator.is_valid(&Value::from(number)),
+            is_valid,
+            "{number}"
+        );
+    }
+    assert!(!validator.is_valid(&Value::from("31")));
+}
+
+#[test]
+fn graphql_has_a_scalar_that_is_a_number() {
+    for number in NUMBERS {
+        let id = Id53::from_u64(number).unwrap();
+        let value = ScalarType::to_value(&id);
+        assert_eq!(value.to_string(), number.to_string());
+        assert_eq!(<Id53 as ScalarType>::parse(value).ok(), Some(id));
+    }
+    for value in [
+        GraphqlValue::from(MAX + 1),
+        (-1).into(),
+        1.5.into(),
+        "31".into(),
+    ] {
+        assert!(
+            <Id53 as ScalarType>::parse(value.clone()).is_err(),
+            "{value}"
+        );
+    }
+}
+
+#[test]
+fn redis_and_borsh_have_the_number() {
+    for number in NUMBERS {
+        let id = Id53::from_u64(number).unwrap();
+        assert_eq!(id.to_redis_args(), [number.to_string().into_bytes()]);
+        let digits = RedisValue::BulkString(number.to_string().into());
+        for value in [RedisValue::Int(id.to_i64()), digits] {
+            assert_eq!(Id53::from_redis_value(value).unwrap(), id);
+        }
+        let bytes = ::borsh::to_vec(&id).unwrap();
+        assert_eq!(bytes, number.to_le_bytes());
+        assert_eq!(::borsh::from_slice::<Id53>(&bytes).unwrap(), id);
+    }
+    let beyond = RedisValue::Int(i64::MAX);
+    assert!(<Id53 as FromRedisValue>::from_redis_value(beyond).is_err());
+    assert!(::borsh::from_slice::<Id53>(&[0xff; 8]).is_err());
 }
