@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::ranges::{ranges, single_range};
 use super::time::{shown, tick_at};
-use crate::{Cipher, Codec, Id, Id53, LayoutSpec, Parts};
+use crate::{Cipher, Codec, Id, Id53, LayoutSpec, Parts, Permutation as _};
 
 /// A namespace as SQL knows it: without a cipher its ids are plain.
 pub(super) type Ids = Codec<LayoutSpec, Option<Cipher>>;

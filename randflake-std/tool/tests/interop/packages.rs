@@ -18,11 +18,12 @@ fn in_python(requests: &[Value]) -> Vec<Value> {
     answers(command, requests)
 }
 
+fn told(variable: &str) -> OsString {
+    let found = std::env::var_os(variable);
+    found.unwrap_or_else(|| panic!("{variable} is not set: `cargo xtask interop` sets it"))
+}
+
 fn in_node(requests: &[Value]) -> Vec<Value> {
-    let told = |variable| -> OsString {
-        let found = std::env::var_os(variable);
-        found.unwrap_or_else(|| panic!("{variable} is not set: `cargo xtask interop` sets it"))
-    };
     let mut command = Command::new(told("RANDFLAKE_NODE"));
     // Where modules are looked for.
     command.current_dir(told("RANDFLAKE_INTEROP_NODE_MODULES"));
@@ -62,6 +63,58 @@ fn packages_find_our_fields_in_ids() {
     assert_eq!(in_python(&requests), expected);
     let (requests, expected) = ids("sonyflake", Sonyflake::SPEC);
     assert_eq!(in_python(&requests), expected);
+}
+
+/// Objects of new ids of 53 bits, as the tool prints them, and of the smallest and the largest.
+fn numbers() -> Vec<Value> {
+    let secret = Random::new().secret();
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_randflake"))
+        .args([
+            "generate",
+            "-n",
+            "2000",
+            "--layout",
+            "randflake53",
+            "--json",
+        ])
+        .env("RANDFLAKE_KEY", &secret.hex)
+        .env("XDG_STATE_HOME", home.path())
+        .env_remove("RANDFLAKE_STORE")
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let objects = String::from_utf8(output.stdout).unwrap();
+    let objects = objects
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap());
+    let edges =
+        [0_u64, (1 << 53) - 1].map(|number| json!({"int": number.to_string(), "number": number}));
+    objects.chain(edges).collect()
+}
+
+#[test]
+fn json_of_python_keeps_each_bit_of_53() {
+    let again = "import json, sys\nfor line in sys.stdin:\n    id = json.loads(line)\n    \
+                 assert int(float(id['number'])) == id['number'] == int(id['int'])\n    print(json.dumps(id))";
+    let mut python = Command::new(python());
+    python.args(["-c", again]);
+    let numbers = numbers();
+    assert_eq!(answers(python, &numbers), numbers);
+}
+
+#[test]
+fn json_of_node_keeps_each_bit_of_53() {
+    let again =
+        "for (const line of require('node:fs').readFileSync(0, 'utf8').trim().split('\\n')) {
+        const id = JSON.parse(line);
+        if (!Number.isSafeInteger(id.number) || String(id.number) !== id.int) throw Error(line);
+        console.log(JSON.stringify(id));
+    }";
+    let mut node = Command::new(told("RANDFLAKE_NODE"));
+    node.args(["-e", again]);
+    let numbers = numbers();
+    assert_eq!(answers(node, &numbers), numbers);
 }
 
 /// What the tool prints of ids in another form.

@@ -134,3 +134,29 @@ fn who_issued_an_id_is_told() {
     assert_eq!(told["lease"], serde_json::Value::Null);
     server.get("/v1/explain").problem(400, "invalid");
 }
+
+#[test]
+fn ids_of_53_bits_are_numbers_and_larger_ones_are_refused() {
+    let server = Server::start_with(&["--layout", "randflake53"]);
+    let read = server
+        .get("/v1/ids?count=600&namespace=randflake53")
+        .json(200);
+    let ids = read["ids"].as_array().unwrap();
+    let numbers: BTreeSet<u64> = ids
+        .iter()
+        .map(|id| id["number"].as_u64().unwrap())
+        .collect();
+    assert!(numbers.len() == 600 && numbers.last() < Some(&(1 << 53)));
+    assert!(ids.iter().all(|id| id["int"] == id["number"].to_string()));
+    let inspect = |number: &str| {
+        let body = serde_json::json!({ "ids": [number], "form": "int" });
+        server.post("/v1/inspect?namespace=randflake53", &body.to_string())
+    };
+    let fields = inspect(ids[0]["int"].as_str().unwrap()).json(200);
+    assert_eq!(fields["ids"][0]["number"], ids[0]["number"]);
+    let told = inspect("9007199254740992").problem(400, "invalid");
+    assert!(
+        told.contains("id 9007199254740992 is out of range: 0 to 9007199254740991"),
+        "{told}"
+    );
+}

@@ -88,6 +88,28 @@ const LOOKS = {
     }
   },
 
+  async numbers() {
+    const { context, page, complaints } = await open("light");
+    await shows(page, "#state", "Ready");
+    const { sent, read } = await page.evaluate(async () => {
+      const asked = await fetch("/v1/ids?count=2000&namespace=randflake53");
+      const { ids } = await asked.json();
+      const wrong = ids.find(({ int, number }) => !Number.isSafeInteger(number) || String(number) !== int);
+      if (wrong) throw Error(JSON.stringify(wrong));
+      const body = JSON.stringify({ ids: ids.slice(0, 1000).map(({ number }) => String(number)), form: "int" });
+      const headers = { "content-type": "application/json" };
+      const path = "/v1/inspect?namespace=randflake53";
+      const inspected = await fetch(path, { method: "POST", headers, body });
+      return { sent: ids.slice(0, 1000), read: (await inspected.json()).ids };
+    });
+    // The server finds in what came back through the page that it has made them.
+    assert.deepEqual(read.map(({ number }) => number), sent.map(({ number }) => number));
+    assert.equal(new Set(read.map(({ node }) => node)).size, 1);
+    assert.equal(new Set(sent.map(({ number }) => number)).size, 1000);
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
   async token() {
     const { context, page, complaints } = await open("dark");
     await page.locator("#token-dialog[open]").waitFor();

@@ -34,6 +34,13 @@ fn a_token_is_asked_for_and_kept_in_memory_alone() {
     look(&server, &["token", &tokens[0]]);
 }
 
+/// Ids of 53 bits in the engine of a browser, which is what they are for.
+#[test]
+fn a_page_has_each_bit_of_numbers() {
+    let server = Server::start_with(&["--layout", "randflake53"]);
+    look(&server, &["numbers"]);
+}
+
 #[test]
 fn a_quarantine_is_shown() {
     let server = Server::start();
