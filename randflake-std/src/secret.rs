@@ -246,8 +246,8 @@ impl Secret {
         Feistel53::new(self.key53().cipher())
     }
 
-    /// Returns the key of [`feistel53`](Secret::feistel53), for what takes a key instead of a secret: the C library, and
-    /// functions in a database. It is a secret of 53-bit ids alone: nothing of this one follows from it.
+    /// Returns the key of [`feistel53`](Secret::feistel53), for what takes a key instead of a secret: firmware, and functions
+    /// in a database. It is a secret of 53-bit ids alone: nothing of this one follows from it.
     #[must_use]
     pub fn key53(&self) -> Self {
         self.expand(&[b"randflake53"])

@@ -20,10 +20,9 @@ impl IdForm {
     pub(crate) fn of(namespace: &Namespace) -> Self {
         match namespace.key_check() {
             Some(KeyCheck::Plain) => Self::Plain,
-            Some(KeyCheck::Key(_)) => Self::Bits64,
             Some(KeyCheck::Key53(_)) => Self::Bits53,
             None if namespace.spec().fields() == Randflake53::SPEC.fields() => Self::Bits53,
-            None => Self::Bits64,
+            Some(KeyCheck::Key(_)) | None => Self::Bits64,
         }
     }
 
@@ -48,7 +47,7 @@ impl IdForm {
         }
     }
 
-    /// The key of SPARX, which what has no secret is given: a device, a database.
+    /// The key of SPARX, which a database is given.
     pub(crate) fn key(self, secret: &Secret) -> Secret {
         match self {
             Self::Plain | Self::Bits64 => secret.clone(),

@@ -126,6 +126,15 @@ impl Conversion {
         }
     }
 
+    /// Form of the ids that are converted.
+    pub(crate) fn form(&self) -> IdForm {
+        if self.decrypts {
+            IdForm::of_cipher(self.permutation.as_ref())
+        } else {
+            IdForm::Plain
+        }
+    }
+
     /// Refuses a plain id that has bits outside the fields of the layout.
     pub(crate) fn check(&self, from: Id, to: Id) -> Result<(), String> {
         // The check is of plain ids, whichever side they are on: encrypted ones have all bits.

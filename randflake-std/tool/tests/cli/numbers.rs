@@ -93,6 +93,18 @@ fn a_namespace_has_ids_of_one_form() {
 }
 
 #[test]
+fn a_device_gets_no_grant_of_53_bits() {
+    let user = User::new();
+    let provision = "lease provision --layout randflake53 --page-size 4096 --horizon-at 0x8000 --grant-at 0x7000 \
+                     --until 2036-11-22 --out image.hex";
+    let said = user.run(&words(provision)).fails(2);
+    assert!(
+        said.contains("an image has no form of 53-bit ids"),
+        "{said}"
+    );
+}
+
+#[test]
 fn what_javascript_would_round_is_refused() {
     let user = User::new();
     let number = (MAX + 1).to_string();
@@ -113,6 +125,17 @@ fn what_javascript_would_round_is_refused() {
     table.push(&number);
     let told = user.run_keyed(&table).fails(2);
     assert!(told.contains(said), "{told}");
+    // A spreadsheet keeps 15 digits of 16, which is another id.
+    let mut cut = words("inspect --layout randflake53 --from int --csv --columns id,node");
+    let ids: Vec<_> = (0..9)
+        .map(|row| (MAX / 10 * 10 - 1_000 * row).to_string())
+        .collect();
+    cut.extend(ids.iter().map(|id| &**id));
+    let told = user.run_keyed(&cut);
+    assert!(
+        told.stderr.contains("all ids of 16 digits end in 0"),
+        "{told:?}"
+    );
     let wide = user.run_keyed(&words("generate --layout encrypted53:randflake"));
     let told = wide.fails(2);
     assert!(

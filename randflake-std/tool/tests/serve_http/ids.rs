@@ -147,7 +147,10 @@ fn ids_of_53_bits_are_numbers_and_larger_ones_are_refused() {
         .map(|id| id["number"].as_u64().unwrap())
         .collect();
     assert!(numbers.len() == 600 && numbers.last() < Some(&(1 << 53)));
-    assert!(ids.iter().all(|id| id["int"] == id["number"].to_string()));
+    assert!(
+        ids.iter()
+            .all(|id| id["int"].as_str() == Some(&*id["number"].to_string()))
+    );
     let inspect = |number: &str| {
         let body = serde_json::json!({ "ids": [number], "form": "int" });
         server.post("/v1/inspect?namespace=randflake53", &body.to_string())

@@ -189,10 +189,9 @@ impl LeaseCheckArgs {
         let key = bytes
             .last_chunk()
             .filter(|key: &&[u8; 16]| **key != [0xff; 16]);
-        let form = self.layout.layout.form();
-        let check = key.map(|key| form.key_check(Sparx64::new(key)));
+        let check = key.map(|key| KeyCheck::of(&Sparx64::new(key)));
         let named = self.secret.read()?;
-        let named = named.map(|secret| form.key_check(form.key(&secret).cipher()));
+        let named = named.map(|secret| KeyCheck::of(&secret.cipher()));
         if named.is_some() && check != named {
             problems.push("the key is not that of --key-file".to_owned());
         }

@@ -70,7 +70,7 @@ impl FactoryArgs {
     }
 
     /// The secret that is written beside each grant, if one is.
-    pub(super) fn key(&self, form: IdForm) -> Result<Option<DeviceKey>, Failure> {
+    pub(super) fn key(&self) -> Result<Option<DeviceKey>, Failure> {
         match (self.with_key, self.secret.read()?) {
             (false, None) => Ok(None),
             // The secret of the user or of the environment is that of servers, as a rule: a device that is opened would
@@ -83,11 +83,10 @@ impl FactoryArgs {
                 "--key-file: only --with-key writes a secret into a device",
             )),
             (true, Some(secret)) => {
-                let key = form.key(&secret);
-                let number = u128::from_str_radix(&key.to_hex(), 16).map_err(Failure::failed)?;
+                let key = u128::from_str_radix(&secret.to_hex(), 16).map_err(Failure::failed)?;
                 Ok(Some(DeviceKey {
-                    bytes: number.to_be_bytes(),
-                    check: form.key_check(key.cipher()),
+                    bytes: key.to_be_bytes(),
+                    check: KeyCheck::of(&secret.cipher()),
                 }))
             }
         }
@@ -106,6 +105,17 @@ impl FactoryArgs {
         let pages = self.region.provisioned(first_horizon(begins)?)?;
         image.add("the horizon", self.region.horizon_at, pages)?;
         Ok(image)
+    }
+}
+
+/// Refuses what an image of a grant cannot say, and the C library not do.
+pub(super) fn of_64_bits(form: IdForm) -> Result<(), Failure> {
+    match form {
+        IdForm::Plain | IdForm::Bits64 => Ok(()),
+        IdForm::Bits53 => Err(Failure::usage(
+            "an image has no form of 53-bit ids: the C library would issue ids of 64 bits; take a namespace of 64-bit ids for \
+             devices, such as --layout randflake",
+        )),
     }
 }
 

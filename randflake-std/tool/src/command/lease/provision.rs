@@ -8,7 +8,7 @@ use randflake_std::lease::Token;
 use randflake_std::private_file;
 use randflake_std::randflake_core::{LayoutSpec, Lease};
 
-use super::factory::{DeviceKey, FactoryArgs, GrantPlace, grant};
+use super::factory::{DeviceKey, FactoryArgs, GrantPlace, grant, of_64_bits};
 use super::image::ImageFormat;
 use super::ledger::Ledger;
 use super::region::first_horizon;
@@ -70,7 +70,8 @@ pub(crate) struct LeaseProvisionArgs {
 
 impl LeaseProvisionArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let key = self.factory.key(self.store.layout().form())?;
+        of_64_bits(self.store.layout().form())?;
+        let key = self.factory.key()?;
         let place = self.factory.grant_place();
         // Before a node id is leased, which nobody else gets for years.
         if self.out.exists() {

@@ -184,12 +184,12 @@ impl Edit for Add<'_> {
         self.codec.permutation().invert_all(numbers);
     }
 
-    fn are_random(&self) -> bool {
-        self.codec.permutation().is_some()
+    fn form(&self) -> IdForm {
+        IdForm::of_cipher(self.codec.permutation().as_ref())
     }
 
     fn row(&mut self, row: RowText<'_>, id: Id, raw: u64, out: &mut Vec<u8>) -> Result<(), String> {
-        IdForm::of_cipher(self.codec.permutation().as_ref()).check(id)?;
+        self.form().check(id)?;
         let parts = self.spec.unpack(raw);
         self.times.set(&self.spec, parts.tick);
         let mut cells = core::mem::take(&mut self.cells);

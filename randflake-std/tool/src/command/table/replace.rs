@@ -8,6 +8,7 @@ use super::run::{Edit, NoId, RowText};
 use crate::command::convert::Conversion;
 use crate::failure::Failure;
 use crate::form::TextForm;
+use crate::id_form::IdForm;
 
 /// Reads a table from standard input and writes it with converted ids.
 pub(crate) fn replace(
@@ -47,8 +48,8 @@ impl Edit for Replace<'_> {
         self.conversion.permute(numbers);
     }
 
-    fn are_random(&self) -> bool {
-        self.conversion.decrypts
+    fn form(&self) -> IdForm {
+        self.conversion.form()
     }
 
     fn row(

@@ -12,6 +12,7 @@ use super::blocks::{Block, Blocks, Content, Row};
 use super::rounded::Rounded;
 use crate::failure::{Failure, say};
 use crate::form::TextForm;
+use crate::id_form::IdForm;
 use crate::output::stdout;
 
 /// Blocks that wait for the writer. Few, so that memory is bounded; more than one, so that neither side waits for each.
@@ -27,8 +28,8 @@ pub(super) trait Edit {
     /// Decrypts or encrypts the numbers of ids, all at once.
     fn permute(&self, numbers: &mut [u64]);
 
-    /// Whether all ids that it is given are encrypted, and so look like random numbers.
-    fn are_random(&self) -> bool;
+    /// Form of the ids that it is given: encrypted ones look like random numbers.
+    fn form(&self) -> IdForm;
 
     /// Writes the row of an id and its permuted number, or says why there is none of it; then nothing is written.
     fn row(
@@ -95,7 +96,7 @@ pub(super) fn run(
     mut bad: BadRows,
 ) -> Result<(), Failure> {
     let mut out = stdout();
-    let mut rounded = Rounded::new(form, edit.are_random());
+    let mut rounded = Rounded::new(form, edit.form());
     let (filled, next) = sync_channel(WAITING);
     let (empty, used) = channel();
     // Not scoped: when nobody reads the output any more, the process ends at once, though the reader may be waiting for
