@@ -161,7 +161,7 @@ fn an_option_without_meaning_is_refused() {
         ),
         (
             &["keygen", "--key-file", "secret.key"],
-            "--key-file: only --derive takes a secret",
+            "--key-file: only --derive and --key53 take a secret",
         ),
     ]);
     let compose = words("compose --layout mastodon --time 1733706297 --sequence 1 --format int");
