@@ -12,8 +12,7 @@ use crate::{Feistel53, Permutation, Sparx64};
 /// let cipher: Cipher = Feistel53::new(Sparx64::new(&[7; 16])).into();
 /// assert_eq!(cipher.bits(), 53);
 /// let ids = Codec::new(Randflake53, Some(cipher));
-/// assert!(ids.compose(1_733_706_297, 42, 1)?.to_u64() < 1 << 53);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// assert!(ids.id(42).to_u64() < 1 << 53);
 /// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
