@@ -1,5 +1,9 @@
 //! `borsh`: ids as `i64`, 8 bytes, least significant first.
 
+extern crate alloc;
+
+use alloc::string::ToString as _;
+
 use borsh::io::{Error, ErrorKind, Read, Result, Write};
 use borsh::{BorshDeserialize, BorshSerialize};
 
@@ -29,6 +33,7 @@ impl<K: Kind> BorshSerialize for Id53<K> {
 impl<K: Kind> BorshDeserialize for Id53<K> {
     fn deserialize_reader<R: Read>(reader: &mut R) -> Result<Self> {
         let number = i64::deserialize_reader(reader)?;
-        Self::try_from(number).map_err(|error| Error::new(ErrorKind::InvalidData, error))
+        Self::try_from(number)
+            .map_err(|error| Error::new(ErrorKind::InvalidData, error.to_string()))
     }
 }

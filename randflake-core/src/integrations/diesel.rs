@@ -35,7 +35,7 @@ for_columns! {
     /// Reads the id from an `i64`.
     impl[DB: Backend,] FromSql<BigInt, DB> where [i64: FromSql<BigInt, DB>] {
         fn from_sql(value: DB::RawValue<'_>) -> deserialize::Result<Self> {
-            Ok(Self::of_column(i64::from_sql(value)?)?)
+            Self::of_column(i64::from_sql(value)?)
         }
     }
 }

@@ -32,7 +32,7 @@ for_columns! {
     /// Reads the id from an `i64`.
     impl['a,] FromSql<'a> {
         fn from_sql(column: &Type, value: &'a [u8]) -> Result<Self, Box<dyn Error + Sync + Send>> {
-            Ok(Self::of_column(i64::from_sql(column, value)?)?)
+            Self::of_column(i64::from_sql(column, value)?)
         }
 
         fn accepts(column: &Type) -> bool {

@@ -28,7 +28,7 @@ for_columns! {
     /// Reads the id from an `i64`.
     impl['r, DB: Database,] Decode<'r, DB> where [i64: Decode<'r, DB>] {
         fn decode(value: DB::ValueRef<'r>) -> Result<Self, BoxDynError> {
-            Ok(Self::of_column(i64::decode(value)?)?)
+            Self::of_column(i64::decode(value)?)
         }
     }
 }
