@@ -77,3 +77,28 @@ impl<'a, L: AnyLayout, P: Permutation + Send + Sync + 'static> IdWait<'a, L, P> 
         Ok(ControlFlow::Continue(Pause { limit, replaced }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::handle::keeper::tests::slow;
+    use crate::handle::{Handle, HandleOwner};
+
+    #[test]
+    fn whoever_waits_for_another_lease_does_not_try_all_the_time() {
+        let (keeper, _) = slow(2..=2);
+        // No keeper is at work that its drop could wait for.
+        keeper.shared.phase.change(|phase| phase.ended = true);
+        let handle = Handle(Arc::new(HandleOwner(Arc::clone(&keeper.shared))));
+        let mut tries = 0;
+        let refused = handle.retry(Duration::from_millis(20), || {
+            tries += 1;
+            Err::<(), _>(GenerateError::Sealed)
+        });
+        assert_eq!(refused, Err(GenerateError::Sealed));
+        // One, and one when the time is up.
+        assert!((1..=3).contains(&tries), "{tries}");
+    }
+}

@@ -270,6 +270,21 @@ fn a_lease_that_a_renewal_hardly_extends_is_replaced_and_given_back() {
 }
 
 #[test]
+fn a_lease_whose_new_end_cannot_be_used_is_replaced() {
+    let (mut keeper, _) = slow(2..=2);
+    let (_, store, _) = fixed();
+    keeper.client = StoreClient::new(store.into(), "other".to_owned(), TTL);
+    // A layout of eight node ids has no 100.
+    let (acquired, _) = keeper.client.acquire(NodeIds::These(&[100])).unwrap();
+    keeper.holdings.truncate(1);
+    keeper.holdings[0].grant = acquired.grants[0];
+    keeper.renew().unwrap();
+    let left = keeper.shared.slots.read().value(0).unwrap().remaining();
+    assert!(left > TTL, "{left:?}");
+    assert!(keeper.holdings[0].ending && keeper.holdings[0].held);
+}
+
+#[test]
 fn a_lease_that_begins_later_has_no_time_left_yet() {
     let layout = Seconds;
     let grant = |start| Grant {
