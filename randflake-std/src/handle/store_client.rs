@@ -175,10 +175,14 @@ impl StoreClient {
 
 #[cfg(test)]
 mod tests {
+    #[cfg(all(feature = "tracing", not(miri)))]
+    use core::sync::atomic::{AtomicU32, Ordering};
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
     use randflake_core::{Layout, ManualClock, Mastodon};
+    #[cfg(all(feature = "tracing", not(miri)))]
+    use tracing_subscriber::layer::SubscriberExt;
 
     use super::*;
     use crate::clock::ExactSystemClock;
@@ -203,7 +207,10 @@ mod tests {
 
     impl Engine for Refusing {
         fn profile(&self) -> Profile {
-            Profile::at("a replica")
+            Profile {
+                has_own_clock: true,
+                ..Profile::at("a replica")
+            }
         }
 
         fn read(&mut self, _: &Ask<'_>) -> Result<Reading, EngineError> {
@@ -257,5 +264,36 @@ mod tests {
         let tick = Mastodon::SPEC.tick_at(clock::END).unwrap();
         let leases = store.list().unwrap();
         assert!(!leases.is_empty() && leases.iter().all(|record| record.grant.end <= tick));
+    }
+
+    /// Counts events, whatever they say.
+    #[cfg(all(feature = "tracing", not(miri)))]
+    struct Count(Arc<AtomicU32>);
+
+    #[cfg(all(feature = "tracing", not(miri)))]
+    impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Count {
+        fn on_event(&self, _: &tracing::Event<'_>, _: tracing_subscriber::layer::Context<'_, S>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    #[cfg(all(feature = "tracing", not(miri)))]
+    fn a_ttl_that_a_quarantine_outlasts_is_warned_of_where_there_is_a_server() {
+        let namespace = Namespace::new("test", Mastodon).unwrap();
+        let least = namespace.min_lasting_ttl();
+        let in_memory = || LeaseStore::from(MemoryStore::with_system_clock(namespace.clone()));
+        let on_server = || in_memory().wrapped(|_| Refusing);
+        let shorter = least / 2;
+        let warnings = |store, ttl| {
+            let count = Arc::new(AtomicU32::new(0));
+            let client = StoreClient::new(store, "test".to_owned(), ttl);
+            let subscriber = tracing_subscriber::registry().with(Count(Arc::clone(&count)));
+            tracing::subscriber::with_default(subscriber, || client.warn_of_short_ttl());
+            count.load(Ordering::SeqCst)
+        };
+        assert_eq!(warnings(on_server(), shorter), 1);
+        assert_eq!(warnings(on_server(), least), 0);
+        assert_eq!(warnings(in_memory(), shorter), 0);
     }
 }
