@@ -19,6 +19,7 @@ mod grants;
 mod incidents;
 mod manager;
 mod noted;
+mod numbers;
 mod protocol;
 mod reach;
 mod rights;
