@@ -1,7 +1,7 @@
 //! What becomes of a raw id: nothing, or an encrypted number of 64 or 53 bits.
 
 use randflake_std::lease::{KeyCheck, Namespace};
-use randflake_std::{Cipher, Feistel53, Id, Id53, Layout, Randflake53, Secret, Sparx64};
+use randflake_std::{Cipher, Id, Id53, Layout, Randflake53, Secret};
 
 use crate::failure::Failure;
 
@@ -44,22 +44,6 @@ impl IdForm {
             Self::Plain => None,
             Self::Bits64 => Some(secret.cipher().into()),
             Self::Bits53 => Some(secret.feistel53().into()),
-        }
-    }
-
-    /// The key of SPARX, which a database is given.
-    pub(crate) fn key(self, secret: &Secret) -> Secret {
-        match self {
-            Self::Plain | Self::Bits64 => secret.clone(),
-            Self::Bits53 => secret.key53(),
-        }
-    }
-
-    /// The check value of such a key.
-    pub(crate) fn key_check(self, key: Sparx64) -> KeyCheck {
-        match self {
-            Self::Plain | Self::Bits64 => KeyCheck::of(&key),
-            Self::Bits53 => KeyCheck::of(&Feistel53::new(key)),
         }
     }
 

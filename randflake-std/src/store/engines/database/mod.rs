@@ -18,7 +18,9 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 pub(super) use self::driver::{DatabaseSession, Driver, TextsByKey, whole_pages};
-pub(super) use self::failure::{DatabaseFailure, Sort, pooled};
+#[cfg(feature = "postgres")]
+pub(super) use self::failure::pooled;
+pub(super) use self::failure::{DatabaseFailure, Sort};
 use self::runtime::{StoreRuntime, ended};
 pub(super) use self::server_state::{ServerState, emptied};
 use self::values::check_version;

@@ -47,6 +47,8 @@ impl ServerState {
     }
 
     /// Whether this session sees another server, or other tables, than it was set up with.
+    // Asked in PostgreSQL, where a schema can be replaced under a session.
+    #[cfg(any(feature = "postgres", test))]
     pub(in crate::store) fn has_changed_from(&self, fingerprint: &str) -> bool {
         self.is_same_session && self.fingerprint() != fingerprint
     }

@@ -13,8 +13,8 @@ mod postgres;
 
 use core::fmt::{self, Debug, Formatter};
 
-use randflake_std::Secret;
-use randflake_std::lease::StoreError;
+use randflake_std::lease::{KeyCheck, StoreError};
+use randflake_std::{Feistel53, Secret, Sparx64};
 use zeroize::Zeroizing;
 
 use super::schema::SchemaArgs;
@@ -173,6 +173,24 @@ struct DatabaseKey {
     /// branch's word is in the lower half, the right one's in the upper.
     round_keys: Zeroizing<Vec<i64>>,
     check: String,
+}
+
+impl IdForm {
+    /// The key of SPARX, which a database is given.
+    fn key(self, secret: &Secret) -> Secret {
+        match self {
+            Self::Plain | Self::Bits64 => secret.clone(),
+            Self::Bits53 => secret.key53(),
+        }
+    }
+
+    /// The check value of such a key.
+    fn key_check(self, key: Sparx64) -> KeyCheck {
+        match self {
+            Self::Plain | Self::Bits64 => KeyCheck::of(&key),
+            Self::Bits53 => KeyCheck::of(&Feistel53::new(key)),
+        }
+    }
 }
 
 /// What a secret's key is in each form of ids.

@@ -1,9 +1,9 @@
 //! A build without MySQL.
 
-use super::{DatabaseKey, Outcome, Target};
+use super::{DatabaseKeys, Outcome, Target};
 use crate::failure::Failure;
 
-pub(super) fn bring(_: &Target<'_>, _: &DatabaseKey) -> Result<Outcome, Failure> {
+pub(super) fn bring<'a>(_: &Target<'_>, _: &'a DatabaseKeys) -> Result<Outcome<'a>, Failure> {
     Err(Failure::failed(
         "this build cannot connect to MySQL: build it with the cargo feature `mysql`",
     ))

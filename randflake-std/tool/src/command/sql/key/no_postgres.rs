@@ -1,9 +1,9 @@
 //! A build without PostgreSQL.
 
-use super::{DatabaseKey, Outcome, Target};
+use super::{DatabaseKeys, Outcome, Target};
 use crate::failure::Failure;
 
-pub(super) fn bring(_: &Target<'_>, _: &DatabaseKey) -> Result<Outcome, Failure> {
+pub(super) fn bring<'a>(_: &Target<'_>, _: &'a DatabaseKeys) -> Result<Outcome<'a>, Failure> {
     Err(Failure::failed(
         "this build cannot connect to PostgreSQL: build it with the cargo feature `postgres`",
     ))
