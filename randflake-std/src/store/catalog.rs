@@ -84,3 +84,35 @@ impl LeaseStore {
         find(self.ready()?.engine(), name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use randflake_core::{Layout, Randflake, Snowflake};
+
+    use super::*;
+    use crate::store::engines::MemoryStore;
+
+    #[test]
+    fn all_namespaces_that_are_open_are_there_as_they_are_stored() {
+        let mut orders =
+            MemoryStore::with_system_clock(Namespace::new("orders", Randflake).unwrap());
+        let mut events = orders
+            .open(Namespace::new("events", Snowflake).unwrap())
+            .unwrap();
+        let mut dropped = orders
+            .open(Namespace::new("dropped", Snowflake).unwrap())
+            .unwrap();
+        for store in [&mut orders, &mut events, &mut dropped] {
+            store.create_namespace().unwrap();
+        }
+        dropped.drop_namespace().unwrap();
+        let mut stored = all(orders.ready().unwrap().engine()).unwrap().unwrap();
+        stored.sort_by(|one, other| one.name().cmp(other.name()));
+        let layouts: Vec<_> = stored
+            .iter()
+            .map(|one| (one.name(), one.spec().fields()))
+            .collect();
+        let specs = [Snowflake::SPEC.fields(), Randflake::SPEC.fields()];
+        assert_eq!(layouts, [("events", specs[0]), ("orders", specs[1])]);
+    }
+}

@@ -172,3 +172,31 @@ impl ClockEstimate {
 fn since(later: &Moment, earlier: &Moment) -> Duration {
     later.monotonic.saturating_sub(earlier.monotonic)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(at: Duration) -> Exchange {
+        let moment = Moment {
+            wall: None,
+            monotonic: at,
+        };
+        Exchange {
+            sent: moment,
+            received: moment,
+        }
+    }
+
+    #[test]
+    fn a_step_is_what_the_store_s_clock_went_beyond_what_has_passed() {
+        let second = Duration::from_secs(1);
+        let answer = exchange(second);
+        let estimate = ClockEstimate::new(second * 1_000, answer, answer.sent);
+        let later = exchange(second * 11);
+        let step = |store| estimate.step(second * store, &later);
+        assert_eq!(step(1_010), None);
+        assert_eq!(step(1_040), Some(30_000));
+        assert_eq!(step(980), Some(-30_000));
+    }
+}

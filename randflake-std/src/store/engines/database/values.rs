@@ -107,6 +107,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn tables_of_another_version_are_refused() {
+        check_version(TABLES).unwrap();
+        let refused = check_version(TABLES + 1).unwrap_err().to_string();
+        assert!(refused.starts_with("the lease store: "), "{refused}");
+    }
+
+    #[test]
+    fn each_key_that_is_asked_for_may_have_a_text() {
+        let nodes = [Keys::One(Key::Namespace), Keys::One(Key::Node(7))];
+        assert_eq!((count(&[]), count(&nodes)), (0, 2));
+    }
+
+    #[test]
     fn one_text_is_replaced_and_others_are_put_whatever_is_there() {
         let entry = |key, before, after: Option<&str>| Entry {
             key,
@@ -118,6 +131,7 @@ mod tests {
         let node = entry(Key::Node(7), text(), Some("new"));
         let past = entry(Key::History(7, 0), Before::Anything, Some("old"));
         let hint = entry(Key::Hint(1), Before::Anything, Some("7"));
+        let renamed = entry(Key::Namespace, text(), Some("new"));
         let first = entry(Key::Node(8), Before::Nothing, Some("new"));
         let page = entry(Key::Hint(9), text(), Some("2"));
 
@@ -136,6 +150,7 @@ mod tests {
         for others in [
             &[&guard][..],
             &[&guard, &first],
+            &[&renamed, &node],
             &[&guard, &node, &first],
             &[&guard, &node, &page],
             &[&guard, &past, &hint],

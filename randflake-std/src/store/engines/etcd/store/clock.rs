@@ -15,10 +15,12 @@ pub(super) struct MemberClock {
 impl MemberClock {
     /// A reply has come, with this date.
     pub(super) fn saw(&mut self, date: Option<&str>) {
-        let Some(date) = date.and_then(parse) else {
-            return;
-        };
-        let here = Instant::now();
+        if let Some(date) = date.and_then(parse) {
+            self.saw_at(date, Instant::now());
+        }
+    }
+
+    fn saw_at(&mut self, date: Duration, here: Instant) {
         let carried_on = self.now_at(here);
         // Within the date's second it is what was known; else the clock was set.
         let known = carried_on.filter(|now| *now >= date && *now < date + Duration::from_secs(1));
@@ -45,6 +47,23 @@ fn parse(date: &str) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_known_is_kept_within_the_second_of_a_date_and_no_longer() {
+        let (mut clock, begun) = (MemberClock::default(), Instant::now());
+        let date = Duration::from_secs(1_730_000_000);
+        clock.saw_at(date, begun);
+        for ms in [300, 999] {
+            let later = Duration::from_millis(ms);
+            clock.saw_at(date, begun + later);
+            assert_eq!(clock.now_at(begun + later), Some(date + later));
+        }
+        let second = Duration::from_secs(1);
+        clock.saw_at(date, begun + second);
+        assert_eq!(clock.now_at(begun + second), Some(date));
+        clock.saw_at(date + second, begun + second);
+        assert_eq!(clock.now_at(begun + second), Some(date + second));
+    }
 
     #[test]
     fn a_clock_goes_on_between_dates_and_follows_one_that_was_set() {

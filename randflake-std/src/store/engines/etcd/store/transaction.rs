@@ -225,6 +225,13 @@ mod tests {
     }
 
     #[test]
+    fn as_much_as_etcd_takes_at_once_is_sent_at_once() {
+        let requests = vec![json!({"request_range": {}}); OPERATIONS + 1];
+        assert_eq!(parts(&requests[..OPERATIONS], 1), requests[..OPERATIONS]);
+        assert_eq!(parts(&requests, 1).len(), 2);
+    }
+
+    #[test]
     fn a_read_has_an_answer_for_each_range() {
         assert_eq!(read_answer(&found(), 2), Some((header(), read())));
         for ranges in [1, 3] {
