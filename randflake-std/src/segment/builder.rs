@@ -99,9 +99,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     /// [`SegmentsBuildError`].
     pub fn build(mut self) -> Result<Segments<P>, SegmentsBuildError> {
         self.check()?;
-        // When a refill begins only this part of a segment may be left, and that must last as long.
-        let target = self.survive.saturating_mul(100) / self.refill_at_percent;
-        let length = SegmentLength::new(*self.lengths.start(), *self.lengths.end(), target);
+        let length = SegmentLength::new(*self.lengths.start(), *self.lengths.end(), self.target());
         // The shortest length: how fast numbers will go is not known yet.
         let first = reserve_first(&mut self.store, length.get().into())?;
         let shared = SharedSegments::new(
@@ -119,6 +117,11 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
         // Nobody has the handle yet, so nobody wakes the thread before this.
         shared.set_keeper(thread.thread());
         Ok(Segments(Arc::new(SegmentsOwner(shared))))
+    }
+
+    /// How long a segment has to last: when a refill begins, only this part of it may be left.
+    fn target(&self) -> Duration {
+        self.survive.saturating_mul(100) / self.refill_at_percent
     }
 
     fn check(&self) -> Result<(), SegmentsBuildError> {
@@ -226,5 +229,24 @@ impl Error for SegmentsBuildError {
             Self::Thread(source) => Some(source),
             Self::Lengths { .. } | Self::RefillAt { .. } => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use randflake_core::Randflake;
+
+    use super::*;
+    use crate::segment::Segments;
+    use crate::store::engines::MemoryStore;
+    use crate::vocabulary::Namespace;
+
+    #[test]
+    fn what_is_left_at_a_refill_lasts_for_the_outage() {
+        let namespace = Namespace::new("orders", Randflake).unwrap();
+        let builder = Segments::builder(MemoryStore::with_system_clock(namespace));
+        let minute = Duration::from_secs(60);
+        let builder = builder.survive(minute).refill_at_percent(25);
+        assert_eq!(builder.target(), minute * 4);
     }
 }

@@ -74,7 +74,7 @@ impl<P> SegmentKeeper<P> {
             Err(error) => {
                 self.refused(error);
                 // Not a part of some TTL, as for leases: numbers do not expire, and whoever waits for one waits for this.
-                let pause = doubled(FIRST_PAUSE, self.failures).min(LONGEST_PAUSE);
+                let pause = pause_after(self.failures);
                 self.failures = self.failures.saturating_add(1);
                 self.pause(with_jitter(pause));
             }
@@ -142,11 +142,16 @@ impl<P> SegmentKeeper<P> {
     }
 }
 
+/// Pause after a failure, by the number of those before it.
+fn pause_after(failures: u32) -> Duration {
+    doubled(FIRST_PAUSE, failures).min(LONGEST_PAUSE)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use randflake_core::{Plain, Randflake};
+    use randflake_core::{Id, Plain, Randflake};
 
     use super::*;
     use crate::clock::ExactSystemClock;
@@ -201,6 +206,83 @@ mod tests {
         assert_eq!(status.last_error.unwrap().kind(), CounterErrorKind::Rewound);
         let refused = store.reserve(1).unwrap_err();
         assert_eq!(refused.kind(), CounterErrorKind::Rewound);
+    }
+
+    /// Whether it compares its counter a part of a period from now, give or take the jitter and what a test takes.
+    fn compares_in(keeper: &SegmentKeeper<Plain>, part: u32) -> bool {
+        let pause = keeper.compare_at.saturating_duration_since(Instant::now());
+        let expected = COMPARED_PER / part;
+        pause > expected / 2 && pause < expected * 3 / 2
+    }
+
+    fn make_due(keeper: &mut SegmentKeeper<Plain>) {
+        keeper.compare_at = Instant::now();
+        assert!(!compares_in(keeper, RENEWALS_PER_TTL));
+    }
+
+    #[test]
+    fn a_counter_is_compared_a_third_of_a_period_later_and_sooner_after_a_failure() {
+        let store = memory();
+        let mut keeper = keeper(&store);
+        assert!(compares_in(&keeper, RENEWALS_PER_TTL));
+        make_due(&mut keeper);
+        keeper.refill_or_pause();
+        assert!(compares_in(&keeper, RENEWALS_PER_TTL));
+        make_due(&mut keeper);
+        keeper.compare();
+        assert!(compares_in(&keeper, RENEWALS_PER_TTL));
+        store.fail_next(1);
+        keeper.compare();
+        assert!(compares_in(&keeper, LONGEST_PAUSE_PER_TTL));
+    }
+
+    #[test]
+    fn a_refill_that_fails_is_tried_again_after_a_pause_and_measures_no_rate() {
+        let store = memory();
+        let mut keeper = keeper(&store);
+        let measured = keeper.adapted;
+        keeper.failures = 1;
+        store.fail_next(1);
+        let begun = Instant::now();
+        keeper.refill_or_pause();
+        assert!(begun.elapsed() >= FIRST_PAUSE);
+        assert_eq!((keeper.failures, keeper.adapted), (2, measured));
+        keeper.refill_or_pause();
+        assert_eq!((keeper.failures, keeper.adapted), (0, measured));
+        assert_eq!(keeper.shared.status().remaining, 20);
+    }
+
+    #[test]
+    fn pauses_double_up_to_a_second() {
+        let pauses = [0, 1, 4, 5, 40].map(|failures| pause_after(failures).as_millis());
+        assert_eq!(pauses, [50, 100, 800, 1_000, 1_000]);
+    }
+
+    #[test]
+    fn a_pause_ends_with_the_handle() {
+        let keeper = keeper(&memory());
+        keeper.shared.end();
+        keeper.pause(Duration::from_secs(3_600));
+    }
+
+    #[test]
+    fn a_keeper_at_work_looks_for_callers_and_compares_its_counter() {
+        let store = memory();
+        let mut keeper = keeper(&store);
+        keeper.refill_or_pause();
+        keeper.shared.fill(&mut [Id::from_u64(0); 5]).unwrap();
+        // Neither is low: a segment is left, and half of another.
+        assert!(!keeper.shared.is_low());
+        keeper.shared.set_woken();
+        store.forget();
+        make_due(&mut keeper);
+        let shared = Arc::clone(&keeper.shared);
+        let at_work = thread::spawn(move || keeper.run());
+        while shared.is_woken() || shared.status().last_error.is_none() {
+            thread::yield_now();
+        }
+        shared.end();
+        at_work.join().unwrap();
     }
 
     #[test]

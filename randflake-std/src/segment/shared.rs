@@ -253,3 +253,125 @@ impl<P> SharedSegments<P> {
         self.phase.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use randflake_core::Plain;
+
+    use super::*;
+    use crate::vocabulary::EngineError;
+
+    impl SharedSegments<Plain> {
+        pub(in crate::segment) fn is_woken(&self) -> bool {
+            self.woken.load(Ordering::SeqCst)
+        }
+
+        pub(in crate::segment) fn set_woken(&self) {
+            self.woken.store(true, Ordering::SeqCst);
+        }
+    }
+
+    /// The numbers from 1 to 10, of which half are left at a refill.
+    fn ten() -> SharedSegments<Plain> {
+        let first = Segment::new(1, 10).unwrap();
+        SharedSegments::new(first, Box::new(Plain), 50, 10)
+    }
+
+    fn take(shared: &SharedSegments<Plain>, count: u32) {
+        assert!((0..count).all(|_| shared.next().is_ok()));
+    }
+
+    fn fill(shared: &SharedSegments<Plain>, count: usize) -> Result<usize, SegmentError> {
+        shared.fill(&mut vec![Id::from_u64(0); count])
+    }
+
+    #[test]
+    fn who_takes_the_last_number_above_the_bound_wakes_the_keeper_once() {
+        let shared = ten();
+        take(&shared, 4);
+        assert!(!shared.is_woken());
+        take(&shared, 1);
+        assert!(shared.is_woken());
+        shared.clear_woken();
+        assert!(!shared.is_woken());
+        assert_eq!(fill(&shared, 2), Ok(2));
+        assert!(shared.is_woken());
+        let shared = ten();
+        assert_eq!(fill(&shared, 4), Ok(4));
+        assert!(!shared.is_woken());
+    }
+
+    #[test]
+    fn who_finds_no_number_wakes_the_keeper() {
+        let shared = ten();
+        take(&shared, 10);
+        for refused in [
+            |shared: &_| fill(shared, 1),
+            |shared: &_| SharedSegments::next(shared).map(|_| 1),
+        ] {
+            shared.clear_woken();
+            assert_eq!(refused(&shared), Err(SegmentError::Refilling));
+            assert!(shared.is_woken());
+        }
+        assert_eq!(fill(&shared, 0), Ok(0));
+    }
+
+    #[test]
+    fn a_segment_brings_its_bound_and_ends_what_was_wrong() {
+        let shared = ten();
+        shared.begin_request();
+        shared.note(Some(EngineError::unavailable("no answer").into()));
+        assert!(shared.status().away_for.is_some());
+        shared.put(Segment::new(11, 100).unwrap(), 100).unwrap();
+        let status = shared.status();
+        assert!(status.away_for.is_none() && status.last_error.is_none());
+        assert_eq!((status.remaining, status.length), (110, 100));
+        take(&shared, 59);
+        assert!(!shared.is_low());
+        take(&shared, 1);
+        assert!(shared.is_low());
+        // One `take` ends at the end of a segment.
+        shared.put(Segment::new(111, 100).unwrap(), 100).unwrap();
+        shared.discard();
+        assert_eq!(shared.status().remaining, 0);
+    }
+
+    #[test]
+    fn whoever_waits_is_woken_by_a_segment() {
+        let shared = ten();
+        let puts = thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                shared.wait_for_put(0, Duration::from_secs(3_600));
+                shared.phase().puts
+            });
+            thread::sleep(Duration::from_millis(50));
+            shared.put(Segment::new(11, 10).unwrap(), 10).unwrap();
+            waiting.join().unwrap()
+        });
+        assert_eq!(puts, 1);
+    }
+
+    #[test]
+    fn a_store_is_away_if_it_failed_or_takes_long() {
+        let phase = |ago: Option<Duration>, has_failed: bool| SegmentsPhase {
+            ended: false,
+            puts: 0,
+            length: 10,
+            requested_at: ago.and_then(|ago| Instant::now().checked_sub(ago)),
+            last_error: has_failed.then(|| Arc::new(EngineError::unavailable("no answer").into())),
+        };
+        let long = Some(SLOW * 2);
+        for (ago, has_failed, is_away) in [
+            (None, true, false),
+            (Some(Duration::ZERO), false, false),
+            (Some(Duration::ZERO), true, true),
+            (long, false, true),
+            (long, true, true),
+        ] {
+            let away_for = phase(ago, has_failed).away_for();
+            assert_eq!(away_for.is_some(), is_away, "{ago:?} {has_failed}");
+        }
+    }
+}
