@@ -41,16 +41,7 @@ impl Id {
     /// ```
     #[must_use]
     pub const fn to_uuid_bytes(self) -> [u8; 16] {
-        let id = self.to_u64() as u128;
-        let high = id.wrapping_shr(MIDDLE_BITS.wrapping_add(LOW_BITS));
-        let middle = id.wrapping_shr(LOW_BITS) & ones(MIDDLE_BITS);
-        let low = id & ones(LOW_BITS);
-        let uuid = high.wrapping_shl(u128::BITS.wrapping_sub(HIGH_BITS))
-            | VERSION.wrapping_shl(VERSION_SHIFT)
-            | middle.wrapping_shl(VERSION_SHIFT.wrapping_sub(MIDDLE_BITS))
-            | VARIANT.wrapping_shl(VARIANT_SHIFT)
-            | low.wrapping_shl(LOW_SHIFT);
-        uuid.to_be_bytes()
+        pack(self, 0)
     }
 
     /// The id of a UUID that [`to_uuid_bytes`](Id::to_uuid_bytes) made.
@@ -59,22 +50,12 @@ impl Id {
     ///
     /// [`UuidError`] for any other UUID: nothing of it would be lost unnoticed.
     pub const fn from_uuid_bytes(uuid: [u8; 16]) -> Result<Self, UuidError> {
-        let bits = u128::from_be_bytes(uuid);
-        let version = bits.wrapping_shr(VERSION_SHIFT) & ones(4);
-        if version != VERSION || bits.wrapping_shr(VARIANT_SHIFT) & ones(2) != VARIANT {
-            return Err(UuidError::NotVersion8);
+        match unpack(uuid) {
+            None => Err(UuidError::NotVersion8),
+            Some((id, 0)) => Ok(id),
+            // Version 8 is free for any application, so the zeros are what shows that an id is inside.
+            Some(_) => Err(UuidError::NoId),
         }
-        // Version 8 is free for any application, so the zeros are what shows that an id is inside.
-        if bits & ones(LOW_SHIFT) != 0 {
-            return Err(UuidError::NoId);
-        }
-        let high = bits.wrapping_shr(u128::BITS.wrapping_sub(HIGH_BITS));
-        let middle = bits.wrapping_shr(VERSION_SHIFT.wrapping_sub(MIDDLE_BITS)) & ones(MIDDLE_BITS);
-        let low = bits.wrapping_shr(LOW_SHIFT) & ones(LOW_BITS);
-        let id = high.wrapping_shl(MIDDLE_BITS.wrapping_add(LOW_BITS))
-            | middle.wrapping_shl(LOW_BITS)
-            | low;
-        Ok(Self::from_u64(low_half(id)))
     }
 
     /// The eight bytes of the id, most significant first: `IntBytes` of `bwmarrin/snowflake`.
@@ -90,12 +71,42 @@ impl Id {
     }
 }
 
-const fn ones(bits: u32) -> u128 {
+/// A UUID of version 8 with an id, and `rest` in the 58 bits behind it.
+pub(crate) const fn pack(id: Id, rest: u64) -> [u8; 16] {
+    let id = id.to_u64() as u128;
+    let high = id.wrapping_shr(MIDDLE_BITS.wrapping_add(LOW_BITS));
+    let middle = id.wrapping_shr(LOW_BITS) & ones(MIDDLE_BITS);
+    let low = id & ones(LOW_BITS);
+    let uuid = high.wrapping_shl(u128::BITS.wrapping_sub(HIGH_BITS))
+        | VERSION.wrapping_shl(VERSION_SHIFT)
+        | middle.wrapping_shl(VERSION_SHIFT.wrapping_sub(MIDDLE_BITS))
+        | VARIANT.wrapping_shl(VARIANT_SHIFT)
+        | low.wrapping_shl(LOW_SHIFT)
+        | rest as u128;
+    uuid.to_be_bytes()
+}
+
+/// The id of a UUID of version 8, and the 58 bits behind it. `None` for another version or variant.
+pub(crate) const fn unpack(uuid: [u8; 16]) -> Option<(Id, u64)> {
+    let bits = u128::from_be_bytes(uuid);
+    let version = bits.wrapping_shr(VERSION_SHIFT) & ones(4);
+    if version != VERSION || bits.wrapping_shr(VARIANT_SHIFT) & ones(2) != VARIANT {
+        return None;
+    }
+    let high = bits.wrapping_shr(u128::BITS.wrapping_sub(HIGH_BITS));
+    let middle = bits.wrapping_shr(VERSION_SHIFT.wrapping_sub(MIDDLE_BITS)) & ones(MIDDLE_BITS);
+    let low = bits.wrapping_shr(LOW_SHIFT) & ones(LOW_BITS);
+    let id =
+        high.wrapping_shl(MIDDLE_BITS.wrapping_add(LOW_BITS)) | middle.wrapping_shl(LOW_BITS) | low;
+    Some((Id::from_u64(low_half(id)), low_half(bits & ones(LOW_SHIFT))))
+}
+
+pub(crate) const fn ones(bits: u32) -> u128 {
     !u128::MAX.wrapping_shl(bits)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "the rest is what is cut")]
-const fn low_half(bits: u128) -> u64 {
+pub(crate) const fn low_half(bits: u128) -> u64 {
     bits as u64
 }
 

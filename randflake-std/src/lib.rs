@@ -28,9 +28,10 @@ pub use handle::{
 };
 pub use randflake_core::{
     self, AnyLayout, Baidu, Border, BorderError, Cipher, Discord, Feistel53, GenerateError, Id,
-    Id53, Id53Error, Instagram, Kind, Layout, LayoutSpec, Lease, Mastodon, Milliflake, Parts,
-    Permutation, Plain, Randflake, Randflake53, Snowflake, Sonyflake, Sparx64, StoredRaw, Typed,
-    TypedIdError, typed_id,
+    Id53, Id53Error, Instagram, KeyNumber, KeyNumberError, Kind, Layout, LayoutSpec, Lease,
+    Mastodon, Milliflake, Parts, Permutation, Plain, Randflake, Randflake53, Snowflake, Sonyflake,
+    Sparx64, StoredRaw, TagError, TagKey, TaggedUuid, TaggedUuidError, Typed, TypedIdError,
+    typed_id,
 };
 pub use secret::{Secret, SecretError};
 

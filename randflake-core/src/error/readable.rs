@@ -9,7 +9,10 @@ use super::{
     MakeTicketError, SetClockError, TicketError,
 };
 use crate::segment::error::{PutError, ReserveError};
-use crate::{BaseError, BorderError, Id53Error, TypedIdError, UuidError};
+use crate::{
+    BaseError, BorderError, Id53Error, KeyNumberError, TagError, TaggedUuidError, TypedIdError,
+    UuidError,
+};
 
 /// Writes the message of an error, the causes that it does not contain already, and the variant in parentheses.
 ///
@@ -104,6 +107,7 @@ crate::readable_debug!(Id53Error {
     Negative,
     Text
 });
+crate::readable_debug!(KeyNumberError { OutOfRange, Text });
 crate::readable_debug!(LayoutError {
     FieldTooWide,
     FieldOutside,
@@ -131,6 +135,12 @@ crate::readable_debug!(ReserveError {
     Exhausted
 });
 crate::readable_debug!(SetClockError { OutOfRange, Busy });
+crate::readable_debug!(TagError { KeyNumber, Tag });
+crate::readable_debug!(TaggedUuidError {
+    Text,
+    NotVersion8,
+    NoKeyNumber
+});
 crate::readable_debug!(TicketError {
     Length,
     Version,
