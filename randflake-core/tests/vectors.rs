@@ -7,8 +7,8 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use core::time::Duration;
 
 use randflake_core::{
-    AtomicWord, Codec, Feistel53, Id, Id53, Layout, Lease, ManualClock, Parts, Plain, Randflake,
-    Randflake53, Sequencer, Snowflake, Sonyflake, Sparx64,
+    AtomicWord, Codec, Feistel53, Id, Id53, KeyNumber, Layout, Lease, ManualClock, Parts, Plain,
+    Randflake, Randflake53, Sequencer, Snowflake, Sonyflake, Sparx64, TagError, TagKey, TaggedUuid,
 };
 use serde_json::Value;
 
@@ -155,6 +155,56 @@ fn randflake53_vectors() {
         let cipher = Feistel53::new(Sparx64::new(&key.to_be_bytes()));
         check::<Randflake53>(&vector, cipher);
     }
+}
+
+#[test]
+fn tagged_vectors() {
+    let entries = entries(include_str!("vectors/tagged.json"), 64);
+    let vectors: Vec<(TagKey, TaggedUuid)> = entries.iter().map(tagged).collect();
+    for (index, (key, uuid)) in vectors.iter().enumerate() {
+        for (other, (other_key, _)) in vectors.iter().enumerate() {
+            // Another number, namespace or secret: the keys of all vectors differ but where all three repeat.
+            let same = ["secret", "namespace", "key_number"]
+                .iter()
+                .all(|name| entries[index][name] == entries[other][name]);
+            let checked = other_key.check(*uuid);
+            if same {
+                assert_eq!(checked, key.check(*uuid));
+            } else if other_key.number() == key.number() {
+                assert_eq!(checked, Err(TagError::Tag { key: key.number() }));
+            } else {
+                let (uuid, key) = (key.number(), other_key.number());
+                assert_eq!(checked, Err(TagError::KeyNumber { uuid, key }));
+            }
+        }
+        for bit in 0..128 {
+            let changed = u128::from_be_bytes(uuid.to_bytes()) ^ 1 << bit;
+            let read = TaggedUuid::from_bytes(changed.to_be_bytes());
+            assert!(read.is_err() || key.check(read.unwrap()).is_err(), "{bit}");
+        }
+    }
+}
+
+/// Checks a vector in both directions.
+fn tagged(entry: &Value) -> (TagKey, TaggedUuid) {
+    // How the key comes from secret, number and namespace is tested where that is done.
+    let key = u128::from_str_radix(entry["tag_key"].as_str().unwrap(), 16).unwrap();
+    let number = KeyNumber::new(number(entry, "key_number")).unwrap();
+    let key = TagKey::new(number, Sparx64::new(&key.to_be_bytes()));
+    let id = Id::from_u64(entry["id"].as_u64().unwrap());
+    let text = entry["uuid"].as_str().unwrap();
+    let uuid: TaggedUuid = text.parse().unwrap();
+    assert_eq!(key.tag(id), uuid);
+    assert_eq!(key.check(uuid), Ok(id));
+    assert_eq!(uuid.to_string(), text);
+    assert_eq!(uuid.key_number(), number);
+    let bits = u128::from_str_radix(&text.replace('-', ""), 16).unwrap();
+    assert_eq!(TaggedUuid::from_bytes(bits.to_be_bytes()), Ok(uuid));
+    assert_eq!(
+        bits & ((1 << 52) - 1),
+        entry["tag"].as_u64().unwrap().into()
+    );
+    (key, uuid)
 }
 
 #[test]

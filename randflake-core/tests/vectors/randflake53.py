@@ -123,4 +123,5 @@ def vectors():
 
 
 check()
-print("[\n " + ",\n ".join(json.dumps(vector) for vector in vectors()) + "\n]")
+if __name__ == "__main__":
+    print("[\n " + ",\n ".join(json.dumps(vector) for vector in vectors()) + "\n]")

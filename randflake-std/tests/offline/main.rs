@@ -37,6 +37,7 @@ mod segments;
 mod shown_early;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod tagged;
 #[cfg(feature = "tokio")]
 mod tasks;
 mod typed_secrets;
