@@ -9,8 +9,8 @@ pub(crate) use pico_args::Arguments;
 use crate::report::Report;
 use crate::setup::{self, Need};
 use crate::{
-    bench, c_library::packages, chaos, check, copies, counts, coverage, fuzz, histories, horizon,
-    image, judges, msrv, mutants, public_api, size, soak, timebombs,
+    bench, c_library::packages, chaos, check, copies, counts, coverage, forgeries, fuzz, histories,
+    horizon, image, judges, msrv, mutants, public_api, size, soak, timebombs,
 };
 
 /// The exit status, or what was wrong with what was typed: then nothing has run.
@@ -66,6 +66,8 @@ pub(crate) const APART: &[Apart] = &[
     apart("timebombs", &["[--at UNIX_TIME]"], timebombs::HELP, timebombs::IN_TEST, timebombs::main),
     apart("horizon", &[""], "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts",
         &[("the same model with fewer in a row, and 50,000 cuts", "unit")], horizon::main),
+    apart("forgeries", &[""], "a thousand million forged tagged UUIDs, of which none passes (a minute)",
+        &[("a million of them", "unit")], forgeries::main),
     apart("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
         It needs root, and brings buildah.",
         &[("the same with the tests' own program and its libraries", "deploy")], image::main),

@@ -24,6 +24,7 @@ mod engines;
 mod faults;
 mod features;
 mod files;
+mod forgeries;
 mod fuzz;
 mod guide;
 mod histories;

@@ -9,7 +9,7 @@ use std::os::fd::AsFd as _;
 
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::segment::Segments;
-use randflake_std::{Handle, Id, Randflake, Secret};
+use randflake_std::{Handle, Id, KeyNumber, Randflake, Secret, TagKey};
 use sparx64::{Backend, Sparx64, Sparx64OnTheFly};
 use zeroize::Zeroizing;
 
@@ -35,6 +35,7 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         scenario("cipher", cipher),
         scenario("cipher on the fly", cipher_on_the_fly),
         scenario("derived secret", derived_secret),
+        scenario("key of tags", tag_key),
         scenario("secret in hexadecimal", hexadecimal),
         scenario("handle", handle),
         scenario("segments", segments),
@@ -80,6 +81,15 @@ fn many_blocks(stops: &mut Stops, backend: Backend) {
     let mut blocks: Vec<u64> = (0..1_000).collect();
     cipher.encrypt_blocks_with(backend, black_box(&mut blocks));
     cipher.decrypt_blocks_with(backend, black_box(&mut blocks));
+    stops.stop();
+}
+
+fn tag_key(stops: &mut Stops) {
+    let key = stops.key();
+    let tags = TagKey::new(KeyNumber::MIN, Sparx64::new(&key));
+    drop(key);
+    let uuid = tags.tag(black_box(Id::from_u64(7)));
+    _ = black_box(tags.check(black_box(uuid)));
     stops.stop();
 }
 

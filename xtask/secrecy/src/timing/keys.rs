@@ -1,8 +1,8 @@
 //! What is done with secrets besides encryption: text, derivation, comparison, check value, tags and tokens.
 
-use randflake_std::Secret;
 use randflake_std::lease::KeyCheck;
 use randflake_std::randflake_core::{Lease, Randflake, Ticket, TicketReader};
+use randflake_std::{Id, KeyNumber, Secret, TagError, TagKey, TaggedUuid};
 use sha2::{Digest as _, Sha256};
 use sparx64::Sparx64;
 
@@ -10,6 +10,7 @@ use super::{Allowed, Case, KEY, hidden_key, shown};
 use crate::memcheck::{Words, hide, show};
 use crate::token::Hash;
 
+const ID: Id = Id::from_u64(0x0123_4567_89ab_cdef);
 const HEX: [u8; 32] = *b"7369787465656e2062797465206b6579";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -63,6 +64,27 @@ pub(super) fn cases() -> Vec<Case> {
         verdict("a ticket checked", "whether it is forged", || {
             let lease = TicketReader::new(7, 0).accept(&ticket().encode(&KEY), &hidden_key(), None);
             assert_eq!(lease, Ok(lease_of_ticket()));
+        }),
+        case("a UUID tagged, under a derived key", || {
+            let tag = |secret: [u8; 16]| {
+                let key = Secret::from_bytes(secret).tag_key(KeyNumber::MIN, "orders");
+                key.expect("the name is valid").tag(ID).to_bytes()
+            };
+            let mut bytes = tag(hidden_key());
+            assert_eq!(shown(&mut bytes), &tag(KEY));
+        }),
+        verdict("a tagged UUID checked", "whether the tag is right", || {
+            let key = |secret| TagKey::new(KeyNumber::MIN, Sparx64::new(&secret));
+            let right = u128::from_be_bytes(key(KEY).tag(ID).to_bytes());
+            let hidden = key(hidden_key());
+            let wrong = Err(TagError::Tag {
+                key: KeyNumber::MIN,
+            });
+            // One place asks about all three: each place is a report of its own.
+            for (changed, expected) in [(0, Ok(ID)), (1, wrong), (1 << 51, wrong)] {
+                let uuid = TaggedUuid::from_bytes((right ^ changed).to_be_bytes());
+                assert_eq!(hidden.check(uuid.expect("its number is 1")), expected);
+            }
         }),
         // A table has the tokens by these hashes. How long a search there takes may tell of a hash, from which nobody
         // finds a token.
