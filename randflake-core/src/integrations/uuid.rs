@@ -1,9 +1,9 @@
-//! Ids from and to `Uuid`: as [`Id::to_uuid_bytes`] and [`Id::from_uuid_bytes`].
+//! Ids and tagged UUIDs from and to `Uuid`: as [`Id::to_uuid_bytes`] and [`Id::from_uuid_bytes`], or by their bytes.
 
 use uuid::Uuid;
 
 use super::for_ids;
-use crate::{Id, Typed, UuidError};
+use crate::{Id, TaggedUuid, TaggedUuidError, Typed, UuidError};
 
 /// Makes a UUID of version 8, by [`Id::to_uuid_bytes`].
 impl From<Id> for Uuid {
@@ -39,5 +39,34 @@ for_ids! {
         fn try_from(uuid: Uuid) -> Result<Self, UuidError> {
             Id::from_uuid_bytes(uuid.into_bytes()).map(|id| Self::from_u64(id.to_u64()))
         }
+    }
+}
+
+/// The same 16 bytes. Each database client takes a `Uuid` in columns of type `uuid`.
+impl From<TaggedUuid> for Uuid {
+    fn from(uuid: TaggedUuid) -> Self {
+        Self::from_bytes(uuid.to_bytes())
+    }
+}
+
+/// [`TaggedUuid::from_bytes`]: the tag is not checked.
+///
+/// ```
+/// use randflake_core::{Id, KeyNumber, Sparx64, TagKey, TaggedUuid, TaggedUuidError};
+/// use uuid::{Uuid, Variant};
+///
+/// let key = TagKey::new(KeyNumber::MIN, Sparx64::new(&[7; 16]));
+/// let tagged = key.tag(Id::from_u64(42));
+/// let uuid = Uuid::from(tagged);
+/// assert_eq!(uuid.to_string(), tagged.to_string());
+/// assert_eq!((uuid.get_version_num(), uuid.get_variant()), (8, Variant::RFC4122));
+/// assert_eq!(TaggedUuid::try_from(uuid), Ok(tagged));
+/// assert_eq!(TaggedUuid::try_from(Uuid::nil()), Err(TaggedUuidError::NotVersion8));
+/// ```
+impl TryFrom<Uuid> for TaggedUuid {
+    type Error = TaggedUuidError;
+
+    fn try_from(uuid: Uuid) -> Result<Self, TaggedUuidError> {
+        Self::from_bytes(uuid.into_bytes())
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Without them an id is text in human-readable formats, such as JSON, YAML or a URL, and the `i64` in others, such
 //! as CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds to a number. An [`Id53`](crate::Id53) is a
-//! number in all of them.
+//! number in all of them. A [`TaggedUuid`](crate::TaggedUuid) is its text with hyphens, or 16 bytes.
 
 // Its test is in `randflake-core/integrations`, where serde's macros are.
 #![cfg_attr(not(doctest), doc = include_str!("fields.md"))]
@@ -19,6 +19,7 @@ use super::{IdForm, for_all_ids};
 pub mod as_decimal_string;
 pub mod as_i64;
 mod number;
+mod tagged;
 
 for_all_ids! {
     /// Writes the text form in human-readable formats, else the `i64`.

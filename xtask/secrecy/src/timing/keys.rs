@@ -11,6 +11,9 @@ use crate::memcheck::{Words, hide, show};
 use crate::token::Hash;
 
 const ID: Id = Id::from_u64(0x0123_4567_89ab_cdef);
+const WRONG_TAG: TagError = TagError::Tag {
+    key: KeyNumber::MIN,
+};
 const HEX: [u8; 32] = *b"7369787465656e2062797465206b6579";
 
 pub(super) fn cases() -> Vec<Case> {
@@ -74,18 +77,22 @@ pub(super) fn cases() -> Vec<Case> {
             assert_eq!(shown(&mut bytes), &tag(KEY));
         }),
         verdict("a tagged UUID checked", "whether the tag is right", || {
-            let key = |secret| TagKey::new(KeyNumber::MIN, Sparx64::new(&secret));
-            let right = u128::from_be_bytes(key(KEY).tag(ID).to_bytes());
-            let hidden = key(hidden_key());
-            let wrong = Err(TagError::Tag {
-                key: KeyNumber::MIN,
-            });
-            // One place asks about all three: each place is a report of its own.
-            for (changed, expected) in [(0, Ok(ID)), (1, wrong), (1 << 51, wrong)] {
-                let uuid = TaggedUuid::from_bytes((right ^ changed).to_be_bytes());
-                assert_eq!(hidden.check(uuid.expect("its number is 1")), expected);
-            }
+            assert_eq!(checked_with(0), Ok(ID));
         }),
+        verdict(
+            "one whose first bit is wrong",
+            "whether the tag is right",
+            || {
+                assert_eq!(checked_with(1 << 51), Err(WRONG_TAG));
+            },
+        ),
+        verdict(
+            "one whose last bit is wrong",
+            "whether the tag is right",
+            || {
+                assert_eq!(checked_with(1), Err(WRONG_TAG));
+            },
+        ),
         // A table has the tokens by these hashes. How long a search there takes may tell of a hash, from which nobody
         // finds a token.
         case("a token's hash, by which it is found", || {
@@ -111,6 +118,14 @@ unsafe impl Words for Hash {}
 fn as_text(hex: &[u8; 32]) -> &str {
     // SAFETY: they are hexadecimal digits.
     unsafe { str::from_utf8_unchecked(hex) }
+}
+
+/// What the key says of a UUID of its own, of which some bits of the tag are changed.
+fn checked_with(changed: u128) -> Result<Id, TagError> {
+    let key = |secret| TagKey::new(KeyNumber::MIN, Sparx64::new(&secret));
+    let right = u128::from_be_bytes(key(KEY).tag(ID).to_bytes());
+    let uuid = TaggedUuid::from_bytes((right ^ changed).to_be_bytes());
+    key(hidden_key()).check(uuid.expect("its key number is 1"))
 }
 
 fn lease_of_ticket() -> Lease<Randflake> {

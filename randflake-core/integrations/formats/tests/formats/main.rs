@@ -12,5 +12,6 @@ mod schemars;
 mod serde;
 #[cfg(unix)]
 mod stored_raw;
+mod tagged;
 mod utoipa;
 mod uuid;
