@@ -7,10 +7,9 @@ use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::Path;
 
-use randflake_core::{Feistel53, KeyNumber, Sparx64, TagKey};
+use randflake_core::{Feistel53, Sparx64};
 use zeroize::Zeroizing;
 
-use crate::lease::{Namespace, NamespaceError};
 use crate::private_file::{self, FileRefusal, Readers, RefusalReason};
 use crate::wiped_stack::wiped_after;
 
@@ -182,7 +181,7 @@ impl Secret {
 
     /// The first 16 bytes of HKDF-SHA256 without salt.
     #[expect(clippy::expect_used, reason = "HKDF-SHA256 gives up to 8,160 bytes")]
-    fn expand(&self, info: &[&[u8]]) -> Self {
+    pub(crate) fn expand(&self, info: &[&[u8]]) -> Self {
         let mut derived = Self::blank();
         wiped_after(|| {
             hkdf::Hkdf::<sha2::Sha256>::new(None, self.bytes())
@@ -252,31 +251,6 @@ impl Secret {
     #[must_use]
     pub fn key53(&self) -> Self {
         self.expand(&[b"randflake53"])
-    }
-
-    /// Returns the key that tags the UUIDs of a namespace under a key number, whose secret this is. It is wiped on drop, but
-    /// what moves leaves a copy behind.
-    ///
-    /// Its key is derived: the first 16 bytes of HKDF-SHA256 (RFC 5869) without salt, with `randflake-tag`, one byte of key
-    /// number and the name as `info`. So a UUID of another namespace, or of another key number, has another tag.
-    ///
-    /// # Errors
-    ///
-    /// [`NamespaceError`] for a name that no [`Namespace`] may have.
-    ///
-    /// ```
-    /// use randflake_std::{Id, KeyNumber, Secret};
-    ///
-    /// let secret = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?;
-    /// let key = secret.tag_key(KeyNumber::new(1)?, "orders")?;
-    /// let uuid = key.tag(Id::from_u64(0x0123_4567_89ab_cdef));
-    /// assert_eq!(key.check(uuid)?.to_u64(), 0x0123_4567_89ab_cdef);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn tag_key(&self, number: KeyNumber, namespace: &str) -> Result<TagKey, NamespaceError> {
-        Namespace::check_name(namespace)?;
-        let key = self.expand(&[b"randflake-tag", &[number.get()], namespace.as_bytes()]);
-        Ok(TagKey::new(number, key.cipher()))
     }
 
     /// Makes in a box what holds the cipher under this secret, and leaves no copy of it.

@@ -17,7 +17,8 @@ fn each_bit_is_in_its_place() {
     let uuid = u128::from_be_bytes(key(0b10_1101, 7).tag(ID).to_bytes());
     let tag = Sparx64::new(&[7; 16]).encrypt_u64(ID.to_u64()) >> 12;
     assert_eq!(uuid >> 64, 0x0123_4567_89ab_8cde);
-    assert_eq!(uuid >> 52 & 0xfff, 0b10_1111_101101);
+    assert_eq!(uuid >> 52 & 0x3f, 0b10_1101);
+    assert_eq!(uuid >> 58 & 0x3f, 0b10_1111);
     assert_eq!(uuid & ((1 << 52) - 1), u128::from(tag));
 }
 

@@ -18,6 +18,7 @@ mod namespace;
 mod namespace_list;
 mod presented;
 mod quarantine;
+mod tag_key;
 mod terms;
 mod token;
 mod upgrade;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 use randflake_std::randflake_core::{Codec, Instagram, LayoutSpec, Plain, Snowflake, Sonyflake};
-use randflake_std::{Id, Layout, Parts};
+use randflake_std::{Id, Layout, Parts, TaggedUuid};
 use serde_json::{Value, json};
 
 use crate::IDS;
@@ -160,4 +160,23 @@ fn libraries_take_our_uuids_for_uuids_of_version_8() {
     assert_eq!(in_python(&requests), expected);
     assert_eq!(in_node(&requests), expected);
     assert_eq!(converted("uuid", "int", &texts), ints);
+}
+
+#[test]
+fn libraries_keep_each_bit_of_tagged_uuids() {
+    let vectors = include_str!("../../../../randflake-core/tests/vectors/tagged.json");
+    let vectors: Vec<Value> = serde_json::from_str(vectors).unwrap();
+    let texts = vectors
+        .iter()
+        .map(|vector| vector["uuid"].as_str().unwrap());
+    let (requests, expected): (Vec<_>, Vec<_>) = texts
+        .map(|text| {
+            let bytes = text.parse::<TaggedUuid>().unwrap().to_bytes();
+            let bytes = format!("{:032x}", u128::from_be_bytes(bytes));
+            let request = json!({"package": "uuid", "text": text});
+            (request, json!([8, true, text, bytes]))
+        })
+        .unzip();
+    assert_eq!(in_python(&requests), expected);
+    assert_eq!(in_node(&requests), expected);
 }

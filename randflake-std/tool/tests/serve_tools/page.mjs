@@ -110,6 +110,34 @@ const LOOKS = {
     await context.close();
   },
 
+  async uuids() {
+    const vectors = path.join(import.meta.dirname, "../../../../randflake-core/tests/vectors/tagged.json");
+    // Its numbers of 64 bits, which JSON.parse would round, stay text.
+    const lines = fs.readFileSync(vectors, "utf8").replace(/"(id|tag)": (\d+)/g, '"$1": "$2"');
+    const expected = JSON.parse(lines);
+    const { context, page, complaints } = await open("light");
+    await shows(page, "#state", "Ready");
+    const found = await page.evaluate((uuids) => uuids.map((uuid) => {
+      const there = new URLSearchParams(JSON.parse(JSON.stringify({ uuid })));
+      const text = new URL(`?${there}`, location.href).searchParams.get("uuid");
+      const bytes = Uint8Array.from(text.replaceAll("-", "").match(/../g), (pair) => parseInt(pair, 16));
+      const view = new DataView(bytes.buffer);
+      const [high, low] = [view.getBigUint64(0), view.getBigUint64(8)];
+      const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+      return {
+        uuid: hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-"),
+        version: Number(high >> 12n & 15n), variant: Number(low >> 62n),
+        id: String(high >> 16n << 16n | (high & 0xfffn) << 4n | low >> 58n & 15n),
+        key_number: Number(low >> 52n & 63n), tag: String(BigInt.asUintN(52, low)),
+      };
+    }), expected.map(({ uuid }) => uuid));
+    assert.equal(found.length, 64);
+    assert.deepEqual(found, expected.map(({ uuid, id, key_number, tag }) => (
+      { uuid, version: 8, variant: 0b10, id, key_number, tag })));
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
   async token() {
     const { context, page, complaints } = await open("dark");
     await page.locator("#token-dialog[open]").waitFor();

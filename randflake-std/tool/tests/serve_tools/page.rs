@@ -41,6 +41,13 @@ fn a_page_has_each_bit_of_numbers() {
     look(&server, &["numbers"]);
 }
 
+/// Tagged UUIDs in the same engine: as text, as bytes, and from a form and its address.
+#[test]
+fn a_page_has_each_bit_of_tagged_uuids() {
+    let server = Server::start();
+    look(&server, &["uuids"]);
+}
+
 #[test]
 fn a_quarantine_is_shown() {
     let server = Server::start();
