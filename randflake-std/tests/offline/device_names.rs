@@ -10,7 +10,8 @@ use randflake_std::{BuildError, ExactSystemClock, Handle, Randflake, Secret};
 #[test]
 fn a_device_is_named_in_one_way() {
     let clock = Arc::new(ManualClock::at_unix_ms(1_733_706_297_000));
-    let mut store = MemoryStore::new(Namespace::new("meters", Randflake).unwrap(), clock);
+    let namespace = Namespace::new("meters", Randflake).unwrap();
+    let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
     for (number, holder) in [
         "device",
         "device/",
@@ -37,7 +38,13 @@ fn a_device_is_named_in_one_way() {
     let lease = DeviceLease::acquire(&mut store, 0xd0e5, ttl).unwrap();
     let found = DeviceLease::find(&mut store, 0xd0e5).unwrap();
     assert_eq!(found.grant(), lease.grant());
+    assert_eq!((found.device_id(), lease.device_id()), (0xd0e5, 0xd0e5));
     assert_eq!(DeviceLease::all(&mut store).unwrap().len(), 1);
+    // At its end it is none of the live ones any more.
+    clock.advance_ms(60_000 - 1);
+    assert_eq!(DeviceLease::all(&mut store).unwrap().len(), 1);
+    clock.advance_ms(1);
+    assert!(DeviceLease::all(&mut store).unwrap().is_empty());
 }
 
 #[test]

@@ -19,8 +19,8 @@ use randflake_std::randflake_core::{
 };
 use randflake_std::segment::{CounterError, SegmentError};
 use randflake_std::{
-    BorderError, BuildError, GenerateError, Id53Error, Randflake, SecretError, TypedIdError,
-    segment,
+    BorderError, BuildError, GenerateError, Id53Error, KeyNumber, KeyNumberError, Randflake,
+    SecretError, TagError, TaggedUuidError, TypedIdError, segment,
 };
 
 const SECRET: &str = "hunter2";
@@ -74,6 +74,10 @@ fn of_core() -> Vec<(&'static str, String)> {
             Id53Error::Text(TypedIdError::Digits(DecodeError::Empty)),
             "Id53Error::Text",
         ),
+        shown(
+            KeyNumberError::OutOfRange { number: 64 },
+            "KeyNumberError::OutOfRange",
+        ),
         shown(LayoutError::NoTick, "LayoutError::NoTick"),
         shown(lease, "LeaseError::Empty"),
         shown(MakeTicketError::Lease(lease), "MakeTicketError::Lease"),
@@ -81,6 +85,13 @@ fn of_core() -> Vec<(&'static str, String)> {
         shown(ReserveError::Empty, "ReserveError::Empty"),
         shown(SetClockError::Busy, "SetClockError::Busy"),
         shown(HorizonError::Store(engine()), "HorizonError::Store"),
+        shown(
+            TagError::Tag {
+                key: KeyNumber::MIN,
+            },
+            "TagError::Tag",
+        ),
+        shown(TaggedUuidError::NoKeyNumber, "TaggedUuidError::NoKeyNumber"),
         shown(TicketError::Forged, "TicketError::Forged"),
         shown(
             TypedIdError::Digits(DecodeError::Empty),

@@ -36,6 +36,10 @@ pub(crate) struct State {
     pub(crate) is_locked: bool,
     /// The TTL that was told last.
     pub(crate) ttl: Option<Duration>,
+    /// How many earlier leases of a node id a store opened from now on keeps, if not as many as all engines.
+    pub(crate) history: Option<u64>,
+    /// The latest end of a lease that the last write has told.
+    pub(crate) latest_end_unix_ms: u64,
     /// How many reads succeed before all fail, if any does.
     pub(crate) reads_left: Option<usize>,
 }
@@ -75,10 +79,13 @@ fn is_claim(key: Key) -> bool {
 
 impl Engine for Map {
     fn profile(&self) -> Profile {
+        let state = self.state();
+        let profile = Profile::at("the map");
         Profile {
             blind_renewal: true,
-            has_own_clock: self.state().has_own_clock,
-            ..Profile::at("the map")
+            has_own_clock: state.has_own_clock,
+            history: state.history.unwrap_or(profile.history),
+            ..profile
         }
     }
 
@@ -134,6 +141,7 @@ impl Engine for Map {
         }
         let after = |entry: &randflake_std::rules::Entry| Some((entry.key, entry.after.clone()?));
         state.texts.extend(write.entries.iter().filter_map(after));
+        state.latest_end_unix_ms = write.latest_end_unix_ms;
         Ok(Committed::Done { now: state.now })
     }
 

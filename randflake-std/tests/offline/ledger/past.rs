@@ -1,7 +1,7 @@
 //! The history: a change of it shows, and it does not grow for ever.
 
 use randflake_std::lease::{Explanation, History, MAX_SKEW, NodeIds, PastLease, UnknownCause};
-use randflake_std::rules::Key;
+use randflake_std::rules::{Key, NodeRecord, VERSION};
 
 use super::world::{TTL, World, acquire};
 
@@ -194,6 +194,13 @@ fn an_explanation_is_not_misled() {
                     other => panic!("{other:?}"),
                 }
             }
+            // One whose predecessor alone is another is known: it is the one after it that vouches for it.
+            let is_changed = world.map.state().texts.contains_key(&key);
+            if let Some(after) = granted.get(nth + 1).filter(|_| is_changed) {
+                let explained = world.store.explain(NODE, after.record.grant.start).unwrap();
+                let is_latest = nth + 2 == granted.len();
+                assert!(is_latest || explained.gap.is_none(), "{nth}");
+            }
             // The one that was touched is always named.
             let explained = world.store.explain(NODE, granted[nth].record.grant.start);
             named += usize::from(explained.unwrap().gap.is_some());
@@ -204,6 +211,57 @@ fn an_explanation_is_not_misled() {
 }
 
 #[test]
+fn before_the_first_lease_nobody_had_the_node_id() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 3);
+    let history = history(&mut world);
+    let first = history.leases().next().unwrap().record.grant.start;
+    let explained = world.store.explain(NODE, first - 1).unwrap();
+    assert_eq!(explained.explanation, history.explain(NODE, first - 1));
+    assert!(!matches!(
+        explained.explanation,
+        Explanation::Unknown { .. }
+    ));
+}
+
+#[test]
+fn the_latest_lease_is_explained_by_its_record_alone() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 70);
+    let latest = history(&mut world);
+    let latest = latest.leases().last().unwrap().record.grant.start;
+    for tick in [latest, latest + 1] {
+        let before = world.map.state().texts_read;
+        let explained = world.store.explain(NODE, tick).unwrap();
+        assert!(matches!(explained.explanation, Explanation::Held(_)));
+        assert_eq!(world.map.state().texts_read - before, 1);
+    }
+}
+
+#[test]
+fn a_history_that_fills_all_places_has_no_gap() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 1);
+    // As after so many leases: the next one has all places behind it.
+    {
+        let mut state = world.map.state();
+        let text = &state.texts[&Key::Node(NODE)];
+        let mut record = NodeRecord::from_text(NODE, text, VERSION).unwrap();
+        record.past.count = 65_535;
+        let text = record.to_text();
+        state.texts.insert(Key::Node(NODE), text.clone());
+        // Of the lease before it, and in the place that the next one's will have.
+        state.texts.insert(Key::History(NODE, 0), text);
+    }
+    lease(&mut world, 1);
+    let latest = history(&mut world);
+    let latest = latest.leases().last().unwrap().record.grant.start;
+    let explained = world.store.explain(NODE, latest).unwrap();
+    assert!(matches!(explained.explanation, Explanation::Held(_)));
+    assert_eq!(explained.gap, None);
+}
+
+#[test]
 fn an_old_lease_is_explained_to_be_gone() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 150);
@@ -211,8 +269,12 @@ fn an_old_lease_is_explained_to_be_gone() {
     let granted = granted.leases().next().unwrap().record.grant;
     world.pass(401 * TICKS_PER_DAY);
     lease(&mut world, 64);
+    let before = world.map.state().texts_read;
     let explained = world.store.explain(NODE, granted.start).unwrap();
     assert_eq!(explained.gap, None);
+    // By bisection, and not from all that are left.
+    let read = world.map.state().texts_read - before;
+    assert!(read <= 10, "{read}");
     assert!(
         matches!(
             explained.explanation,
