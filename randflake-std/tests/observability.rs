@@ -251,7 +251,9 @@ fn a_handle_tells_what_befalls_it() {
     assert_eq!(counters["randflake_ids_issued_total"], issued);
     assert!(counters["randflake_exhaustions_total"] > 0);
     assert!(counters["randflake_acquires_total"] >= 2, "{counters:?}");
-    assert!(counters["randflake_renewals_total"] >= 1, "{counters:?}");
+    // Three times in a TTL, and not whenever the keeper wakes.
+    let renewals = counters["randflake_renewals_total"];
+    assert!((1..1_000).contains(&renewals), "{counters:?}");
     assert!(counters["randflake_leases_lost_total"] >= 2, "{counters:?}");
     assert!(
         counters["randflake_store_failures_total"] >= 1,

@@ -266,6 +266,29 @@ mod tests {
         assert!(!leases.is_empty() && leases.iter().all(|record| record.grant.end <= tick));
     }
 
+    #[test]
+    fn to_release_nothing_asks_no_store() {
+        let store = MemoryStore::with_system_clock(Namespace::new("test", Mastodon).unwrap());
+        store.fail_next(1);
+        let mut client = client(store);
+        assert!(client.release(&[]).is_ok());
+        assert!(client.acquire(NodeIds::Any(1)).is_err());
+    }
+
+    #[test]
+    #[cfg(all(feature = "tracing", not(miri)))]
+    fn a_clock_that_handles_cannot_follow_is_told_of() {
+        let end = u64::try_from(clock::END.as_millis()).unwrap();
+        let clock = Arc::new(ManualClock::at_unix_ms(end));
+        let store = MemoryStore::new(Namespace::new("test", Mastodon).unwrap(), clock);
+        let mut client = client(store);
+        let count = Arc::new(AtomicU32::new(0));
+        let subscriber = tracing_subscriber::registry().with(Count(Arc::clone(&count)));
+        let refused = || client.acquire(NodeIds::Any(1)).is_err();
+        assert!(tracing::subscriber::with_default(subscriber, refused));
+        assert_eq!(count.load(Ordering::SeqCst), 1);
+    }
+
     /// Counts events, whatever they say.
     #[cfg(all(feature = "tracing", not(miri)))]
     struct Count(Arc<AtomicU32>);

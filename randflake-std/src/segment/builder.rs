@@ -245,8 +245,8 @@ mod tests {
     fn what_is_left_at_a_refill_lasts_for_the_outage() {
         let namespace = Namespace::new("orders", Randflake).unwrap();
         let builder = Segments::builder(MemoryStore::with_system_clock(namespace));
-        let minute = Duration::from_secs(60);
-        let builder = builder.survive(minute).refill_at_percent(25);
-        assert_eq!(builder.target(), minute * 4);
+        let outage = DEFAULT_SURVIVE * 3;
+        let builder = builder.survive(outage).refill_at_percent(25);
+        assert_eq!(builder.target(), outage * 4);
     }
 }

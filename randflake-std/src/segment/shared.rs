@@ -328,6 +328,9 @@ mod tests {
         let status = shared.status();
         assert!(status.away_for.is_none() && status.last_error.is_none());
         assert_eq!((status.remaining, status.length), (110, 100));
+        // What fails from now on is no part of that outage.
+        shared.note(Some(EngineError::unavailable("no answer").into()));
+        assert!(shared.status().away_for.is_none());
         take(&shared, 59);
         assert!(!shared.is_low());
         take(&shared, 1);

@@ -50,7 +50,7 @@ fn numbers_that_others_have_reserved_meanwhile_are_not_answered() {
     let theirs = world.map.open(&world.namespace).reserve(10).unwrap();
     {
         let mut state = world.map.state();
-        let after = std::mem::replace(&mut state.texts, before);
+        let after = core::mem::replace(&mut state.texts, before);
         state.meanwhile = Some((after, state.now));
     }
     let ours = world.store.reserve(10).unwrap();
