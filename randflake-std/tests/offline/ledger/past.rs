@@ -174,8 +174,10 @@ fn an_explanation_is_not_misled() {
     let mut named = 0;
     for (nth, key) in places.into_iter().enumerate() {
         let text = world.map.state().texts.remove(&key).unwrap();
-        let changed = text.replace("holder", "another");
-        for touched in [None, Some(changed)] {
+        // One that cannot be read, and one that can.
+        let changed = ["another", "folder"].map(|name| Some(text.replace("holder", name)));
+        let [damaged, other] = changed;
+        for touched in [None, damaged, other] {
             if let Some(touched) = touched {
                 world.map.state().texts.insert(key, touched);
             }
@@ -195,8 +197,9 @@ fn an_explanation_is_not_misled() {
                 }
             }
             // One whose predecessor alone is another is known: it is the one after it that vouches for it.
-            let is_changed = world.map.state().texts.contains_key(&key);
-            if let Some(after) = granted.get(nth + 1).filter(|_| is_changed) {
+            let there = world.map.state().texts.get(&key).cloned();
+            let is_readable = there.is_some_and(|there| there.contains("folder"));
+            if let Some(after) = granted.get(nth + 1).filter(|_| is_readable) {
                 let explained = world.store.explain(NODE, after.record.grant.start).unwrap();
                 let is_latest = nth + 2 == granted.len();
                 assert!(is_latest || explained.gap.is_none(), "{nth}");
@@ -207,7 +210,7 @@ fn an_explanation_is_not_misled() {
         }
         world.map.state().texts.insert(key, text);
     }
-    assert_eq!(named, 2 * (granted.len() - 1));
+    assert_eq!(named, 3 * (granted.len() - 1));
 }
 
 #[test]
