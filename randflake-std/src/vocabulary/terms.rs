@@ -76,9 +76,13 @@ impl KeyCheck {
     /// Computes the key check of tagged UUIDs: of the cipher under the secret of a key number.
     #[must_use]
     pub fn tagged(number: KeyNumber, cipher: &Sparx64) -> Self {
-        match Self::of(cipher) {
+        Self::of(cipher).under(number)
+    }
+
+    /// That of tagged UUIDs, if ids are encrypted to 64 bits: a UUID has no place for others.
+    pub(crate) const fn under(self, number: KeyNumber) -> Self {
+        match self {
             Self::Key(check) => Self::Tagged { number, check },
-            // Never: a cipher of 64 bits is none of the others.
             other => other,
         }
     }
