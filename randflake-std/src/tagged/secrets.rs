@@ -163,6 +163,7 @@ impl TagSecrets {
     }
 
     /// The numbers whose files were there when the directory was read last, in order.
+    #[must_use]
     pub fn numbers(&self) -> impl DoubleEndedIterator<Item = KeyNumber> {
         numbers().filter(|number| self.0.keys.is_there(*number))
     }

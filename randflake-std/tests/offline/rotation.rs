@@ -57,7 +57,9 @@ fn put(directory: &Path, key: u8) {
 /// A directory of keys.
 fn directory(keys: &[u8]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
-    keys.iter().for_each(|key| put(directory.path(), *key));
+    for key in keys {
+        put(directory.path(), *key);
+    }
     directory
 }
 
