@@ -16,6 +16,7 @@ mod secret;
 pub mod segment;
 #[doc(hidden)] // For the tests of this project.
 pub mod store;
+pub mod tagged;
 mod vocabulary;
 mod wiped_stack;
 

@@ -1,6 +1,7 @@
 //! A real fork. Known failure (f) of the older packages: the child goes on where its parent is.
 #![cfg(unix)]
 
+use core::cell::Cell;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::collections::HashSet;
@@ -9,6 +10,7 @@ use std::thread;
 
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::segment::{SegmentError, Segments};
+use randflake_std::tagged::{TagSecrets, TaggedHandle};
 use randflake_std::{
     BuildError, Builder, ExactSystemClock, GenerateError, Handle, Id, Plain, Randflake, Secret,
     Snowflake,
@@ -148,6 +150,49 @@ fn fork_while(lock: impl Fn() + Sync, asked: impl Fn() -> i32) {
             assert_eq!(in_child(in_time), REFUSED);
         }
     });
+}
+
+/// Also while the parent's thread reads the keys.
+#[test]
+fn a_forked_child_gets_no_tagged_uuid_and_reads_them() {
+    let keys = tempfile::tempdir().unwrap();
+    let secret = Secret::from_bytes([7; 16]);
+    secret.write_new(keys.path().join("1.key")).unwrap();
+    let secrets = TagSecrets::open(keys.path(), "test").unwrap();
+    let namespace = Namespace::new("test", Randflake).unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let clients = store.clone();
+    let handle = TaggedHandle::builder(&secrets, move || Ok(clients.clone()));
+    let handle = handle.build().unwrap();
+    let uuid = handle.generate().unwrap();
+    let asked = || {
+        let refused = handle.generate() == Err(GenerateError::InForkedChild);
+        let refused = refused && handle.generate_wait(LIMIT).is_err();
+        let refused = refused && handle.fill(&mut [uuid; 3]).is_err();
+        drop(handle.clone());
+        let is_empty = handle.lease().leases.is_empty() && !handle.health().is_ready();
+        if refused && is_empty && secrets.check(uuid).is_ok() && handle.inspect(uuid).is_ok() {
+            REFUSED
+        } else {
+            ISSUED
+        }
+    };
+    let in_use = || {
+        secrets.refresh().unwrap();
+        assert!(handle.health().is_ready());
+    };
+    fork_while(in_use, asked);
+    assert_ne!(handle.generate_wait(PATIENCE).unwrap(), uuid);
+    // The last one of a child, whose parent's leases stay.
+    let cell = Cell::new(Some(handle));
+    let dropped = || {
+        drop(cell.take());
+        REFUSED
+    };
+    assert_eq!(in_child(dropped), REFUSED);
+    let handle = cell.take().unwrap();
+    assert!(handle.generate_wait(PATIENCE).is_ok());
+    handle.close().unwrap();
 }
 
 /// Parent and child have the rest of the same block.

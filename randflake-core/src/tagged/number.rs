@@ -6,7 +6,7 @@ use core::str::FromStr;
 
 use super::KeyNumberError;
 
-/// Number of a key of tagged UUIDs, from 1 to 63. A namespace begins with 1, and each rotation takes the next one.
+/// Number of a key of tagged UUIDs, from 1 to 63. A namespace begins with 1, as a rule, and each rotation takes the next one.
 ///
 /// ```
 /// use randflake_core::KeyNumber;

@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use randflake_core::{AnyLayout, Codec, Feistel53, Permutation, Randflake, Sparx64};
+use randflake_core::{AnyLayout, Codec, Feistel53, KeyNumber, Permutation, Randflake, Sparx64};
 
 use super::build_error::BuildError;
 use super::build_wait::{BuildWait, Cancellation};
@@ -36,6 +36,8 @@ pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> 
     /// In a box, as a cipher that moves leaves a copy of its round keys behind.
     codec: Box<Codec<L, P>>,
     store: LeaseStore,
+    /// Number of the key, where ids become tagged UUIDs.
+    key_number: Option<KeyNumber>,
     node_ids: NodeIdCount,
     chosen: Option<Box<[u32]>>,
     ttl: Duration,
@@ -104,6 +106,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         Self {
             codec,
             store: store.into(),
+            key_number: None,
             node_ids: 1.into(),
             chosen: None,
             ttl: DEFAULT_TTL,
@@ -112,6 +115,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             generation: Generation::constant(),
             waiting: BuildWait::default(),
         }
+    }
+
+    /// Leases for tagged UUIDs, under the key of a number: ids must get their tag by it.
+    pub(crate) fn tagged(mut self, number: KeyNumber) -> Self {
+        self.key_number = Some(number);
+        self
     }
 
     /// The number of node ids to lease. Default: 1. Each issues a full tick's sequences: 131,072 ids per second in the
@@ -306,7 +315,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             .unwrap_or_else(crate::vocabulary::holder::process_name);
         let holder = crate::vocabulary::holder::unique(&holder).map_err(StoreError::unavailable)?;
         // Before the first request, which claims the key for the namespace or is refused because another one has it.
-        self.store.seal(KeyCheck::of(self.codec.permutation()));
+        let seal = KeyCheck::of(self.codec.permutation());
+        self.store
+            .seal(self.key_number.map_or(seal, |number| seal.under(number)));
         let mut client = StoreClient::new(self.store, holder, self.ttl);
         let wanted = match &self.chosen {
             Some(chosen) => NodeIds::These(chosen),

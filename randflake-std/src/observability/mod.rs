@@ -17,6 +17,10 @@
 //! | `short of node ids`   | warn  | `held`, `wanted`, `error`: the store grants no more |
 //! | `store clock stepped` | warn  | `by_ms`: positive when it jumped ahead      |
 //! | `store call failed`   | warn  | `error`                                    |
+//! | `key rotated`         | info  | `key_number`: a [`TaggedHandle`] issues under it from now on |
+//! | `key file missing`    | warn  | `key_number`, `file`: a [`TaggedHandle`] stops at the end of its lease without it |
+//! | `key not used`        | warn  | `key_number`, `error`: a [`TaggedHandle`] got no lease under it, and tries again |
+//! | `keys not read`       | warn  | `error`: a [`TaggedHandle`] goes on with the keys that it has |
 //!
 //! # Metrics (feature `metrics`)
 //!
@@ -47,6 +51,8 @@
 
 #[cfg(doc)]
 use crate::lease::Loss;
+#[cfg(doc)]
+use crate::tagged::TaggedHandle;
 
 pub(crate) mod events;
 pub(crate) mod metrics;

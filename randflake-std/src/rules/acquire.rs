@@ -69,6 +69,7 @@ fn grants(
 ) -> Result<Vec<NodeChange>, StoreError> {
     // First: who does not know the version must not claim either what an earlier try was granted.
     state.check_holder(caller.knows)?;
+    state.record.terms.check_key_number(caller.terms)?;
     check(acquisition, state)?;
     let now = state.now;
     let wanted = acquisition.request.nodes.count() as usize;

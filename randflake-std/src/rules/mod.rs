@@ -19,6 +19,7 @@ pub(crate) mod hints;
 pub(crate) mod history;
 mod keys;
 mod namespace_state;
+mod next_key;
 mod observed;
 mod quarantine;
 mod record;
@@ -41,6 +42,7 @@ pub use device::DeviceRecord;
 pub use history::HistoryLink;
 pub use keys::{Before, Entry, Key, Keys, Removal, Write};
 pub use namespace_state::NamespaceState;
+pub use next_key::next_key;
 pub use observed::Observed;
 pub use quarantine::{
     create, drop_namespace, end_quarantine, outlast, override_quarantine, quarantine, reopen,

@@ -6,7 +6,9 @@ use super::{
     Caller, Change, Form, NamespaceRecord, Observed, QuarantineReason, StoreTime, Versions, View,
 };
 use crate::date::span;
-use crate::vocabulary::{History, MAX_SKEW, Quarantine, QuarantineCause, StoreError, Terms};
+use crate::vocabulary::{
+    History, KeyCheck, MAX_SKEW, Quarantine, QuarantineCause, StoreError, Terms,
+};
 
 /// State of a namespace at one moment, with the change that follows from it.
 #[derive(Clone, Debug)]
@@ -172,8 +174,7 @@ impl NamespaceState {
     fn check_terms(&mut self, asked: &Terms) -> Result<(), StoreError> {
         let stored = &mut self.record.terms;
         if !stored.agrees_with(asked) {
-            let (stored, asked) = stored.differences(asked);
-            return Err(StoreError::Terms { stored, asked });
+            return Err(stored.refused(asked));
         }
         // A client without the key, such as a server for devices, may have made the namespace.
         if stored.seal.is_none() && asked.seal.is_some() {
@@ -234,6 +235,12 @@ impl NamespaceState {
     pub fn end_quarantine(&mut self) {
         self.record.quarantine = 0;
         // `since` stays: leases from before may be missing in the history.
+        self.is_changed = true;
+    }
+
+    /// Sets the key under which tagged UUIDs are issued from now on.
+    pub(super) fn set_key(&mut self, next: KeyCheck) {
+        self.record.terms.seal = Some(next);
         self.is_changed = true;
     }
 

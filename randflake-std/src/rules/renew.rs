@@ -98,6 +98,10 @@ pub fn renew(
         Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),
         Err(refusal) => return Decision::refused(refusal),
     };
+    // Leases end under their number, so that after one longest TTL nobody issues under an old key. What is lost is said.
+    if let Err(refusal) = state.record.terms.check_key_number(caller.terms) {
+        return lost(view, leases, refusal);
+    }
     if let Err(refusal) = state.check_ttl(ttl) {
         return Decision::refused(refusal);
     }

@@ -2,12 +2,15 @@
 
 use core::time::Duration;
 
+use randflake_core::KeyNumber;
+
 use super::LeaseStore;
 use crate::rules::{
-    Caller, Decision, View, Wanted, create, drop_namespace, end_quarantine, outlast,
+    Caller, Decision, View, Wanted, create, drop_namespace, end_quarantine, next_key, outlast,
     override_quarantine, quarantine, reopen,
 };
-use crate::vocabulary::{Finding, Quarantine, StoreError};
+use crate::secret::Secret;
+use crate::vocabulary::{Finding, KeyCheck, Quarantine, StoreError};
 
 impl LeaseStore {
     /// Creates the namespace if it is not there, by this store's terms, without a lease. Returns the quarantine that it is in:
@@ -107,6 +110,26 @@ impl LeaseStore {
     /// [`StoreError::Invalid`] if it was not dropped; [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
     pub fn reopen_namespace(&mut self) -> Result<Option<Quarantine>, StoreError> {
         self.administer(reopen)
+    }
+
+    /// Lets a namespace of tagged UUIDs go on to its next key: the secret of the number after the one that is stored. Does
+    /// nothing if it is the stored one, so that the command may be repeated.
+    ///
+    /// From then on every acquire and renewal under the number before is refused as [`StoreError::KeyNumber`]. Leases that
+    /// there are go on until they end: after one longest TTL at most, nobody issues under the old key. So first give the new
+    /// secret to all readers, then to all holders, and call this last. Uniqueness does not rest on any of that.
+    ///
+    /// # Errors
+    ///
+    /// - [`StoreError::KeyNumber`]: another number comes next;
+    /// - [`StoreError::Terms`]: the namespace has this number with another secret, or has no tagged UUIDs;
+    /// - [`StoreError::SecretTaken`]: the secret is another namespace's;
+    /// - [`StoreError::Invalid`]: it is the secret of the number before, the namespace is not there, or nobody has leased in
+    ///   it with a key;
+    /// - [`StoreError::Dropped`], and those of the engine.
+    pub fn next_key(&mut self, number: KeyNumber, secret: &Secret) -> Result<(), StoreError> {
+        let next = KeyCheck::tagged(number, &secret.cipher());
+        self.administer(|view, caller| next_key(view, next, caller))
     }
 
     /// Checks the store and its settings, for `randflake doctor` and similar tools: see [`Finding`].

@@ -5,7 +5,7 @@ use super::records::Records;
 use super::{LeaseStore, Reading};
 use crate::rules::device::decide;
 use crate::rules::{Before, DeviceRecord, Entry, Form, Key, Keys};
-use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, StoreError};
+use crate::vocabulary::{Device, DeviceError, DeviceRequest, EngineError, KeyCheck, StoreError};
 
 impl LeaseStore {
     /// Reads or writes the record of a device that gets its leases by tickets: whose it is, and the counter of its last
@@ -22,7 +22,7 @@ impl LeaseStore {
         let (_, nonce) = fresh().map_err(EngineError::unavailable)?;
         let keys = [Keys::One(Key::Namespace), Keys::One(Key::Device(device_id))];
         self.ready()?.update(&keys, |records, reading| {
-            let (namespace, before) = records.device_of(device_id, reading)?;
+            let (namespace, before) = records.device_of(device_id, asked, reading)?;
             let device = before.as_ref().map(|record| &record.device);
             let device = decide(device_id, device, asked)?;
             // Without entries nothing is written, so a look costs one read.
@@ -52,11 +52,21 @@ impl LeaseStore {
     }
 }
 
+/// Refuses devices in a namespace of tagged UUIDs, which they do not issue.
+pub(super) fn check_form(seal: Option<KeyCheck>) -> Result<(), StoreError> {
+    if seal.and_then(KeyCheck::number).is_none() {
+        return Ok(());
+    }
+    let why = "devices issue no tagged UUIDs, which are the ids of this namespace: use another namespace for them";
+    Err(StoreError::Invalid(why.to_owned()))
+}
+
 impl Records {
     /// The namespace's text, and the device's record.
     fn device_of(
         &self,
         device_id: u64,
+        asked: &DeviceRequest<'_>,
         mut reading: Reading,
     ) -> Result<(String, Option<DeviceRecord>), StoreError> {
         let name = self.namespace.name();
@@ -66,7 +76,11 @@ impl Records {
             return Err(refused.into());
         };
         // Whoever may not read the namespace's record writes nothing in it; and a drop has removed all devices.
-        self.namespace_of(&namespace)?.check_dropped()?;
+        let stored = self.namespace_of(&namespace)?;
+        stored.check_dropped()?;
+        if *asked != DeviceRequest::Look {
+            check_form(stored.terms.seal)?;
+        }
         let record = reading.texts.get(&Key::Device(device_id)).map(|text| {
             DeviceRecord::from_text(text, self.knows)
                 .map_err(|why| self.refused(&format!("device {device_id:016x}"), &why))

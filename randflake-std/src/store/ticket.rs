@@ -7,6 +7,7 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, LayoutSpec, Lease, MakeTicketError, Ticket};
 
 use super::LeaseStore;
+use super::device::check_form;
 use crate::backoff::Retry;
 use crate::secret::Secret;
 use crate::vocabulary::holder::DEVICE;
@@ -73,6 +74,7 @@ impl DeviceLease {
         device_id: u64,
         ttl: Duration,
     ) -> Result<Self, StoreError> {
+        check_form(store.namespace().key_check())?;
         let request = AcquireRequest {
             token: Token::random().map_err(StoreError::unavailable)?,
             holder: &holder_of(device_id),
@@ -149,6 +151,7 @@ impl DeviceLease {
     /// - [`Lost`](DeviceLeaseError::Lost): it has expired or was released, so the device needs another one;
     /// - [`Store`](DeviceLeaseError::Store).
     pub fn renew(&mut self, store: &mut LeaseStore, ttl: Duration) -> Result<(), DeviceLeaseError> {
+        check_form(store.namespace().key_check())?;
         let ticks = store.namespace().ticks(ttl);
         let renewed = store.renew(&[self.grant], ticks)?;
         let Some(Ok(end)) = renewed.ends.first() else {

@@ -4,6 +4,8 @@ use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
+use randflake_core::KeyNumber;
+
 use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine};
 use crate::backoff::Retry;
 use crate::date::{span, utc};
@@ -45,6 +47,14 @@ pub enum StoreError {
         /// The same terms, as requested.
         asked: String,
     },
+    /// The namespace issues tagged UUIDs under the key of another number. Nothing was granted or renewed; leases that there are
+    /// go on until they end, and may be released.
+    KeyNumber {
+        /// Number of the key, as stored.
+        stored: KeyNumber,
+        /// Number of the key, as requested.
+        asked: KeyNumber,
+    },
     /// The namespace was dropped. Only a person opens it again: [`LeaseStore::reopen_namespace`](crate::lease::LeaseStore::reopen_namespace).
     Dropped {
         /// When every lease from before has expired by the store's clock, as time since the Unix epoch.
@@ -76,6 +86,7 @@ error_kinds! {
         Quarantined,
         ClockSkew,
         Terms,
+        KeyNumber,
         Dropped,
         NotNew,
         SecretTaken,
@@ -146,6 +157,25 @@ impl Display for StoreError {
                 "the namespace has other terms: it is stored with {stored}, and opened with {asked}. Ids could repeat, so \
                  nothing is granted. Terms are fixed when a namespace is created: use what is stored, or another namespace"
             ),
+            Self::KeyNumber { stored, asked } if asked < stored => write!(
+                f,
+                "the namespace has gone on to key number {stored}, and {asked} was asked for: nothing is granted or renewed \
+                 under it any more. Give this process the secret of key number {stored}"
+            ),
+            Self::KeyNumber { stored, asked } => {
+                write!(
+                    f,
+                    "the namespace issues under key number {stored}, and {asked} was asked for. "
+                )?;
+                match stored.next() {
+                    Some(next) if next == *asked => f.write_str(
+                        "It goes on to the next key by a command alone, when every process has the secret \
+                         (`LeaseStore::next_key`)",
+                    ),
+                    Some(next) => write!(f, "No number is skipped: {next} comes next"),
+                    None => f.write_str("It is the last: another namespace begins with 1 again"),
+                }
+            }
             Self::Dropped { until } => write!(
                 f,
                 "the namespace was dropped, and leases of it may be in use until {}. Nothing is granted until somebody \
@@ -195,6 +225,7 @@ impl From<&StoreError> for Retry {
             // `LeaseAhead` passes, but in more than a day: no start should wait so long.
             StoreError::LeaseAhead { .. }
             | StoreError::Terms { .. }
+            | StoreError::KeyNumber { .. }
             | StoreError::Dropped { .. }
             | StoreError::NotNew(_)
             | StoreError::SecretTaken { .. }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_core::{Field, LayoutSpec, Permutation, Sparx64};
+use randflake_core::{Field, KeyNumber, LayoutSpec, Permutation, Sparx64};
 
 use super::{DEFAULT_MAX_TTL, MAX_SKEW, MAX_TTL_LIMIT, StoreError};
 use crate::date::{span, utc};
@@ -36,6 +36,14 @@ pub enum KeyCheck {
     Key(u32),
     /// Ids are encrypted to 53 bits, as [`Feistel53`](crate::Feistel53) does, under a key with this check value.
     Key53(u32),
+    /// Ids are tagged UUIDs, under the key of this number. It is the only term that changes: by
+    /// [`LeaseStore::next_key`](crate::lease::LeaseStore::next_key).
+    Tagged {
+        /// Number of the key.
+        number: KeyNumber,
+        /// Check value of the key that encrypts the ids, as of [`Key`](Self::Key).
+        check: u32,
+    },
 }
 
 impl KeyCheck {
@@ -65,12 +73,35 @@ impl KeyCheck {
         }
     }
 
+    /// Computes the key check of tagged UUIDs: of the cipher under the secret of a key number.
+    #[must_use]
+    pub fn tagged(number: KeyNumber, cipher: &Sparx64) -> Self {
+        Self::of(cipher).under(number)
+    }
+
+    /// That of tagged UUIDs, if ids are encrypted to 64 bits: a UUID has no place for others.
+    pub(crate) const fn under(self, number: KeyNumber) -> Self {
+        match self {
+            Self::Key(check) => Self::Tagged { number, check },
+            other => other,
+        }
+    }
+
+    /// The number of the key; `None` unless ids are tagged UUIDs.
+    #[must_use]
+    pub const fn number(self) -> Option<KeyNumber> {
+        match self {
+            Self::Tagged { number, .. } => Some(number),
+            Self::Plain | Self::Key(_) | Self::Key53(_) => None,
+        }
+    }
+
     /// The check value of the key; `None` of plain ids, which have none.
     #[must_use]
     pub const fn value(self) -> Option<u32> {
         match self {
             Self::Plain => None,
-            Self::Key(check) | Self::Key53(check) => Some(check),
+            Self::Key(check) | Self::Key53(check) | Self::Tagged { check, .. } => Some(check),
         }
     }
 }
@@ -126,12 +157,39 @@ impl Terms {
         ms.div_ceil(self.spec.tick_ms())
     }
 
-    /// Whether both mean the same ids and leases, as far as both say.
+    /// Whether both mean the same ids and leases, as far as both say. Two numbers of keys agree: a rotation may lie between
+    /// them, and only [who leases](Self::check_key_number) needs the one that is stored.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.spec.fields() == other.spec.fields()
-            && agree(self.seal, other.seal)
+            && (agree(self.seal, other.seal) || self.is_rotated(other))
             && agree(self.max_ttl_ms, other.max_ttl_ms)
+    }
+}
+
+impl Terms {
+    /// Whether both have tagged UUIDs, under keys of two numbers.
+    fn is_rotated(&self, other: &Self) -> bool {
+        let number = |terms: &Self| terms.seal.and_then(KeyCheck::number);
+        number(self)
+            .zip(number(other))
+            .is_some_and(|(ours, theirs)| ours != theirs)
+    }
+
+    /// Refuses a holder that does not issue under the key number of these terms, the stored ones.
+    pub(crate) fn check_key_number(&self, asked: &Self) -> Result<(), StoreError> {
+        let Some(stored) = self.seal.and_then(KeyCheck::number) else {
+            return Ok(());
+        };
+        match asked.seal.and_then(KeyCheck::number) {
+            Some(asked) if asked == stored => Ok(()),
+            Some(asked) => Err(StoreError::KeyNumber { stored, asked }),
+            // Other forms were refused before. Who has no key could not say under which number it issues.
+            None => Err(StoreError::Terms {
+                stored: format!("tagged UUIDs under key number {stored}"),
+                asked: "no key, as for devices and by servers that lease for others".to_owned(),
+            }),
+        }
     }
 }
 
@@ -146,8 +204,14 @@ fn agree<T: PartialEq>(ours: Option<T>, theirs: Option<T>) -> bool {
 }
 
 impl Terms {
+    /// The refusal of other terms than these, the stored ones.
+    pub(crate) fn refused(&self, asked: &Self) -> StoreError {
+        let (stored, asked) = self.differences(asked);
+        StoreError::Terms { stored, asked }
+    }
+
     /// In what these differ from others, for people: what is in these, and what in the others.
-    pub(crate) fn differences(&self, others: &Self) -> (String, String) {
+    fn differences(&self, others: &Self) -> (String, String) {
         // What one of them does not say does not differ.
         let pairs = self.parts().into_iter().zip(others.parts());
         let pairs = pairs.filter_map(|(ours, theirs)| ours.zip(theirs));
@@ -175,6 +239,9 @@ impl Terms {
                 KeyCheck::Plain => "plain ids".to_owned(),
                 KeyCheck::Key(_) => "ids of 64 bits".to_owned(),
                 KeyCheck::Key53(_) => "ids of 53 bits".to_owned(),
+                KeyCheck::Tagged { number, .. } => {
+                    format!("tagged UUIDs under key number {number}")
+                }
             }),
             self.seal.map(|seal| match seal.value() {
                 None => "no secret".to_owned(),

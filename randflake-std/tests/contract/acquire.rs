@@ -8,7 +8,7 @@ use randflake_std::lease::KeyCheck;
 use randflake_std::lease::{
     AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::{Layout, LayoutSpec, Randflake, Snowflake};
+use randflake_std::{KeyNumber, Layout, LayoutSpec, Randflake, Snowflake};
 
 use super::referee::Referee;
 use super::{
@@ -210,7 +210,16 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     refused(backend.open(&layout).unwrap_err(), "node id 3 bits at 0");
     let shorter = eight("orders").with_max_ttl(ticks(2));
     refused(backend.open(&shorter).unwrap_err(), "longest TTL 2s");
-    for seal in [KeyCheck::Key(8), KeyCheck::Key53(7), KeyCheck::Plain] {
+    let tagged = KeyCheck::Tagged {
+        number: KeyNumber::MIN,
+        check: 7,
+    };
+    for seal in [
+        KeyCheck::Key(8),
+        KeyCheck::Key53(7),
+        KeyCheck::Plain,
+        tagged,
+    ] {
         let mut other = backend.open(&eight("orders")).unwrap();
         other.seal(seal);
         let error = acquire(&mut other, 2, 1).unwrap_err();
@@ -224,6 +233,7 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
                 "the secret of check value 00000008",
             ),
             KeyCheck::Key53(_) => ("ids of 64 bits", "ids of 53 bits"),
+            KeyCheck::Tagged { .. } => ("ids of 64 bits", "tagged UUIDs under key number 1"),
         };
         refused(
             error,

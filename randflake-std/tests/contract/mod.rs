@@ -13,6 +13,7 @@ mod hold;
 mod past;
 mod presented;
 pub(crate) mod referee;
+mod rotation;
 mod trouble;
 mod versions;
 mod writes;
@@ -35,6 +36,7 @@ pub(crate) use history::*;
 pub(crate) use hold::*;
 pub(crate) use past::*;
 pub(crate) use presented::*;
+pub(crate) use rotation::*;
 pub(crate) use trouble::*;
 pub(crate) use versions::*;
 pub(crate) use writes::*;
@@ -137,6 +139,10 @@ macro_rules! contract {
             who_wakes_after_a_drop_closes_nothing,
             a_secret_is_of_one_namespace,
             of_two_that_race_one_gets_the_secret,
+            a_next_key_is_for_all_from_their_next_lease_on,
+            only_the_key_of_tagged_uuids_changes,
+            who_has_no_key_leases_no_tagged_uuids,
+            of_two_next_keys_that_race_one_is_taken,
             the_history_says_who_held_a_node_id,
             a_tick_that_nobody_held_is_told,
             what_a_later_version_has_added_is_kept,

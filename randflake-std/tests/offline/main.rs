@@ -30,6 +30,7 @@ mod ledger;
 mod look_again;
 mod numbers;
 mod record_texts;
+mod rotation;
 mod rules;
 #[path = "../segment_contract/mod.rs"]
 mod segment_contract;

@@ -6,7 +6,7 @@ use randflake_std::lease::{KeyCheck, QuarantineCause, Token};
 use randflake_std::rules::{
     CounterRecord, DeviceRecord, HistoryLink, NamespaceRecord, NodeRecord, SecretClaim,
 };
-use randflake_std::{Layout, Randflake};
+use randflake_std::{KeyNumber, Layout, Randflake};
 
 const FIRST: u8 = 1;
 const TOKEN: u128 = 0x0123_4567_89ab_cdef_0123_4567_89ab_cdef;
@@ -101,8 +101,23 @@ fn namespaces() {
     let record = NamespaceRecord::from_text(&numbers, FIRST).unwrap();
     assert_eq!(record.terms.seal, Some(KeyCheck::Key53(0x0a0b_0c0d)));
     assert_eq!(record.to_text(), numbers);
-    let unknown = text.replace("0a0b0c0d", "60-0a0b0c0d");
-    assert!(NamespaceRecord::from_text(&unknown, FIRST).is_err());
+    let tagged = text.replace("0a0b0c0d", "tag-17-0a0b0c0d");
+    let record = NamespaceRecord::from_text(&tagged, FIRST).unwrap();
+    let seal = KeyCheck::Tagged {
+        number: KeyNumber::new(17).unwrap(),
+        check: 0x0a0b_0c0d,
+    };
+    assert_eq!(record.terms.seal, Some(seal));
+    assert_eq!(record.to_text(), tagged);
+    for unknown in [
+        "60-0a0b0c0d",
+        "tag-0a0b0c0d",
+        "tag-0-0a0b0c0d",
+        "tag-64-0a0b0c0d",
+    ] {
+        let unknown = text.replace("0a0b0c0d", unknown);
+        assert!(NamespaceRecord::from_text(&unknown, FIRST).is_err());
+    }
 
     let text = "21:12:39@20,10@10,10@0,1288834974657,1,60000,plain:1:2:3uw-334-x:0::more";
     let dropped = NamespaceRecord::from_text(text, FIRST).unwrap();

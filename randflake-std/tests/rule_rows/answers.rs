@@ -193,7 +193,7 @@ pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 12] {
         match record.terms.seal {
             None => 0,
             Some(KeyCheck::Plain) => 1,
-            Some(KeyCheck::Key(_) | KeyCheck::Key53(_)) => 2,
+            Some(KeyCheck::Key(_) | KeyCheck::Key53(_) | KeyCheck::Tagged { .. }) => 2,
         },
         record.versions.holder.into(),
         record.versions.written.into(),

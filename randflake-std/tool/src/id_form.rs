@@ -22,7 +22,8 @@ impl IdForm {
             Some(KeyCheck::Plain) => Self::Plain,
             Some(KeyCheck::Key53(_)) => Self::Bits53,
             None if namespace.spec().fields() == Randflake53::SPEC.fields() => Self::Bits53,
-            Some(KeyCheck::Key(_)) | None => Self::Bits64,
+            // The id in a tagged UUID is encrypted to 64 bits.
+            Some(KeyCheck::Key(_) | KeyCheck::Tagged { .. }) | None => Self::Bits64,
         }
     }
 

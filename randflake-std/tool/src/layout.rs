@@ -232,6 +232,7 @@ pub(crate) fn described(namespace: &Namespace) -> String {
         Some(KeyCheck::Plain) => "plain ",
         Some(KeyCheck::Key(_)) => "encrypted ",
         Some(KeyCheck::Key53(_)) => "encrypted53 ",
+        Some(KeyCheck::Tagged { .. }) => "tagged ",
         None => "",
     };
     if let Some(name) = preset(fields) {

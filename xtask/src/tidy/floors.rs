@@ -24,7 +24,7 @@ const FLOORS: [&[&str]; 6] = [
     &["vocabulary"],
     &["rules"],
     &["store"],
-    &["segment", "handle"],
+    &["segment", "handle", "tagged"],
     // The public face: it names items of the others.
     &["lease"],
 ];

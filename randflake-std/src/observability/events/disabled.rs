@@ -2,6 +2,7 @@
 
 use core::fmt::Display;
 use core::time::Duration;
+use std::path::Path;
 
 /// Stands in for the span that callers hold during a call of the store.
 pub(crate) struct NoSpan;
@@ -35,3 +36,11 @@ pub(crate) fn short(_: &str, _: u32, _: u32, _: &impl Display) {}
 pub(crate) fn clock_stepped(_: &str, _: i64) {}
 
 pub(crate) fn failed(_: &str, _: &impl Display) {}
+
+pub(crate) fn key_rotated(_: &str, _: u8) {}
+
+pub(crate) fn key_file_missing(_: &str, _: u8, _: &Path) {}
+
+pub(crate) fn keys_not_read(_: &str, _: &impl Display) {}
+
+pub(crate) fn key_not_used(_: &str, _: u8, _: &impl Display) {}

@@ -2,6 +2,7 @@
 
 use core::fmt::Display;
 use core::time::Duration;
+use std::path::Path;
 
 use tracing::span::EnteredSpan;
 use tracing::{debug, info, info_span, warn};
@@ -58,4 +59,21 @@ pub(crate) fn clock_stepped(namespace: &str, by_ms: i64) {
 
 pub(crate) fn failed(namespace: &str, error: &impl Display) {
     warn!(target: TARGET, namespace, %error, "store call failed");
+}
+
+pub(crate) fn key_rotated(namespace: &str, key_number: u8) {
+    info!(target: TARGET, namespace, key_number, "key rotated");
+}
+
+pub(crate) fn key_file_missing(namespace: &str, key_number: u8, file: &Path) {
+    let file = file.display();
+    warn!(target: TARGET, namespace, key_number, %file, "key file missing");
+}
+
+pub(crate) fn keys_not_read(namespace: &str, error: &impl Display) {
+    warn!(target: TARGET, namespace, %error, "keys not read");
+}
+
+pub(crate) fn key_not_used(namespace: &str, key_number: u8, error: &impl Display) {
+    warn!(target: TARGET, namespace, key_number, %error, "key not used");
 }

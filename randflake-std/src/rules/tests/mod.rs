@@ -8,6 +8,7 @@ mod hints;
 mod history;
 mod keys;
 mod losses;
+mod next_key;
 mod observed;
 mod release;
 mod renew;

@@ -97,6 +97,8 @@ impl QuarantineReason {
 
 /// Before the check value of the key of ids of 53 bits.
 const BITS_53: &str = "53-";
+/// Before the number of a key of tagged UUIDs and its check value.
+const TAGGED: &str = "tag-";
 
 impl Terms {
     /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, seal.
@@ -111,6 +113,7 @@ impl Terms {
             Some(KeyCheck::Plain) => "plain".to_owned(),
             Some(KeyCheck::Key(check)) => format!("{check:08x}"),
             Some(KeyCheck::Key53(check)) => format!("{BITS_53}{check:08x}"),
+            Some(KeyCheck::Tagged { number, check }) => format!("{TAGGED}{number}-{check:08x}"),
         };
         // Commas, because a word ends at a colon.
         format!(
@@ -140,15 +143,27 @@ impl Terms {
             seal: match part()? {
                 "unknown" => None,
                 "plain" => Some(KeyCheck::Plain),
-                key => Some(match key.strip_prefix(BITS_53) {
-                    Some(check) => KeyCheck::Key53(u32::from_str_radix(check, 16).ok()?),
-                    None => KeyCheck::Key(u32::from_str_radix(key, 16).ok()?),
-                }),
+                key => Some(key_check(key)?),
             },
         };
         // No client stores a longer one. After a loss it would close the namespace for that long.
         terms.check_max_ttl().is_ok().then_some(terms)
     }
+}
+
+fn key_check(text: &str) -> Option<KeyCheck> {
+    let check = |text| u32::from_str_radix(text, 16).ok();
+    if let Some(text) = text.strip_prefix(BITS_53) {
+        return Some(KeyCheck::Key53(check(text)?));
+    }
+    let Some(text) = text.strip_prefix(TAGGED) else {
+        return Some(KeyCheck::Key(check(text)?));
+    };
+    let (number, text) = text.split_once('-')?;
+    Some(KeyCheck::Tagged {
+        number: number.parse().ok()?,
+        check: check(text)?,
+    })
 }
 
 fn field(text: &str) -> Option<Field> {
@@ -167,15 +182,20 @@ fn number<N: FromStr>(text: &str) -> Option<N> {
 mod tests {
     use super::super::{Form, VERSION};
     use super::*;
-    use randflake_core::{Layout, Randflake, Randflake53, Sonyflake};
+    use randflake_core::{KeyNumber, Layout, Randflake, Randflake53, Sonyflake};
 
     #[test]
     fn it_is_read_as_it_was_written() {
+        let tagged = KeyCheck::Tagged {
+            number: KeyNumber::MAX,
+            check: 1,
+        };
         for (spec, seal, tail) in [
             (Randflake::SPEC, Some(KeyCheck::Key(1)), ""),
             (Sonyflake::SPEC, Some(KeyCheck::Plain), ":later"),
             (Sonyflake::SPEC, None, ":1:"),
             (Randflake53::SPEC, Some(KeyCheck::Key53(1)), ""),
+            (Randflake::SPEC, Some(tagged), ""),
         ] {
             let record = NamespaceRecord {
                 versions: Versions {

@@ -195,9 +195,9 @@ impl LeaseCheckArgs {
         if named.is_some() && check != named {
             problems.push("the key is not that of --key-file".to_owned());
         }
-        let shown = check.map(|check| match check {
-            KeyCheck::Plain => "plain".to_owned(),
-            KeyCheck::Key(value) | KeyCheck::Key53(value) => format!("{value:08x}"),
+        let shown = check.map(|check| match check.value() {
+            None => "plain".to_owned(),
+            Some(value) => format!("{value:08x}"),
         });
         Ok((grant.ok(), shown))
     }

@@ -1,0 +1,191 @@
+//! Keys of tagged UUIDs, one after the other.
+
+use std::sync::Barrier;
+use std::thread;
+
+use randflake_core::KeyNumber;
+use randflake_std::Secret;
+use randflake_std::lease::{
+    DeviceError, DeviceLease, DeviceRequest, Grant, KeyCheck, LeaseStore, StoreError,
+};
+
+use super::{Backend, TTL, acquire, acquire_one, eight, patiently, record_of, ticks};
+
+fn number(number: u8) -> KeyNumber {
+    KeyNumber::new(number).unwrap()
+}
+
+/// The secret of a number.
+fn secret(number: u8) -> Secret {
+    Secret::from_bytes([number; 16])
+}
+
+fn key(key: u8) -> KeyCheck {
+    KeyCheck::tagged(number(key), &secret(key).cipher())
+}
+
+/// A client that issues under a number.
+fn open(backend: &impl Backend, name: &str, number: u8) -> LeaseStore {
+    let mut store = patiently(|| backend.open(&eight(name))).unwrap();
+    store.seal(key(number));
+    store
+}
+
+fn next_key(store: &mut LeaseStore, next: u8) -> Result<(), StoreError> {
+    patiently(|| store.next_key(number(next), &secret(next)))
+}
+
+#[track_caller]
+fn is_refused<T>(outcome: Result<T, StoreError>, stored: u8, asked: u8) {
+    match outcome.map(drop).unwrap_err() {
+        StoreError::KeyNumber {
+            stored: is,
+            asked: was,
+        } => assert_eq!((is, was), (number(stored), number(asked))),
+        error => panic!("{error:?}"),
+    }
+}
+
+pub(crate) fn a_next_key_is_for_all_from_their_next_lease_on(backend: &impl Backend) {
+    let mut old = open(backend, "orders", 1);
+    let mut early = open(backend, "orders", 2);
+    let mut grant = acquire_one(&mut old, 1);
+    is_refused(patiently(|| acquire(&mut early, 2, 1)), 1, 2);
+    // Twice, so that an engine that renews without a read has begun to.
+    for _ in 0..2 {
+        backend.pass(ticks(1));
+        grant.end = patiently(|| old.renew(&[grant], TTL)).unwrap().ends[0].unwrap();
+    }
+
+    let mut person = backend.open(&eight("orders")).unwrap();
+    next_key(&mut person, 2).unwrap();
+    next_key(&mut person, 2).unwrap();
+    backend.pass(ticks(1));
+    // Also where it is renewed without a read: the record that this rests on has changed.
+    for _ in 0..2 {
+        is_refused(patiently(|| old.renew(&[grant], TTL)), 2, 1);
+        is_refused(patiently(|| acquire(&mut old, 3, 1)), 2, 1);
+    }
+    // The lease goes on as it was: nobody else has its ticks.
+    assert_eq!(record_of(&mut old, grant.node_id).grant, grant);
+    let ours = acquire(&mut early, 4, 7).unwrap().grants;
+    assert!(ours.iter().all(|other| other.node_id != grant.node_id));
+    assert!(matches!(
+        patiently(|| acquire(&mut early, 5, 1)),
+        Err(StoreError::Exhausted { .. })
+    ));
+    // It may be given back, under the number it was granted for.
+    let used = Grant {
+        end: grant.start + 1,
+        ..grant
+    };
+    patiently(|| old.release(&[used])).unwrap();
+    assert_eq!(acquire_one(&mut early, 6).node_id, grant.node_id);
+    assert!(patiently(|| early.renew(&ours, TTL)).unwrap().ends[0].is_ok());
+}
+
+pub(crate) fn only_the_key_of_tagged_uuids_changes(backend: &impl Backend) {
+    let mut store = open(backend, "orders", 1);
+    let grant = acquire_one(&mut store, 1);
+    let mut person = backend.open(&eight("orders")).unwrap();
+    is_refused(next_key(&mut person, 3), 1, 3);
+    let again = person.next_key(number(2), &secret(1)).unwrap_err();
+    assert!(matches!(again, StoreError::Invalid(_)), "{again:?}");
+    let other = person.next_key(number(1), &secret(2)).unwrap_err();
+    assert!(matches!(other, StoreError::Terms { .. }), "{other:?}");
+    // The secret of another namespace, whose claim comes before the record.
+    acquire_one(&mut open(backend, "users", 9), 1);
+    let taken = person.next_key(number(2), &secret(9)).unwrap_err();
+    assert!(
+        matches!(&taken, StoreError::SecretTaken { namespace, .. } if namespace == "users"),
+        "{taken:?}"
+    );
+    // None of that has changed anything.
+    assert_eq!(
+        patiently(|| store.renew(&[grant], TTL)).unwrap().ends,
+        [Ok(grant.end)]
+    );
+    next_key(&mut person, 2).unwrap();
+    is_refused(next_key(&mut person, 1), 2, 1);
+    // The first secret stays this namespace's.
+    let mut thief = backend.open(&eight("more")).unwrap();
+    thief.seal(KeyCheck::of(&secret(1).cipher()));
+    let taken = patiently(|| acquire(&mut thief, 1, 1)).unwrap_err();
+    assert!(
+        matches!(&taken, StoreError::SecretTaken { namespace, .. } if namespace == "orders"),
+        "{taken:?}"
+    );
+
+    // Where nobody has leased with a key, and of other ids.
+    let mut plain = backend.open(&eight("plain")).unwrap();
+    let early = next_key(&mut plain, 1).unwrap_err();
+    assert!(matches!(early, StoreError::Invalid(_)), "{early:?}");
+    plain.seal(KeyCheck::Plain);
+    acquire_one(&mut plain, 1);
+    let refused = next_key(&mut plain, 3).unwrap_err();
+    assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");
+    let mut dropped = backend.open(&eight("plain")).unwrap();
+    dropped.drop_namespace().unwrap();
+    let refused = next_key(&mut dropped, 3).unwrap_err();
+    assert!(matches!(refused, StoreError::Dropped { .. }), "{refused:?}");
+}
+
+pub(crate) fn who_has_no_key_leases_no_tagged_uuids(backend: &impl Backend) {
+    let mut store = open(backend, "orders", 1);
+    let grant = acquire_one(&mut store, 1);
+    let mut keyless = backend.open(&eight("orders")).unwrap();
+    for refused in [
+        patiently(|| acquire(&mut keyless, 2, 1)).map(drop),
+        patiently(|| keyless.renew(&[grant], TTL)).map(drop),
+        DeviceLease::acquire(&mut keyless, 7, ticks(TTL)).map(drop),
+    ] {
+        let refused = refused.unwrap_err();
+        assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");
+        let said = refused.to_string();
+        assert!(said.contains("tagged UUIDs under key number 1"), "{said}");
+        assert!(said.contains("opened with no key"), "{said}");
+    }
+    // Who has the key leases none for a device either.
+    let refused = DeviceLease::acquire(&mut store, 7, ticks(TTL)).unwrap_err();
+    assert!(matches!(refused, StoreError::Invalid(_)), "{refused:?}");
+    let refused = store.device(7, &DeviceRequest::New { owner: "" });
+    let Err(DeviceError::Store(refused)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(
+        refused.to_string().contains("use another namespace"),
+        "{refused}"
+    );
+    // To look and to administer takes no key.
+    assert_eq!(keyless.list().unwrap().len(), 1);
+    keyless.create_namespace().unwrap();
+    patiently(|| keyless.release(&[grant])).unwrap();
+}
+
+/// Two people with two secrets for one number, and two with the same.
+pub(crate) fn of_two_next_keys_that_race_one_is_taken(backend: &impl Backend) {
+    let name = "orders";
+    acquire_one(&mut open(backend, name, 1), 1);
+    for next in 2..=5 {
+        let stores = [0, 100].map(|add| {
+            // In even rounds both bring the same secret.
+            let add = if next % 2 == 0 { 0 } else { add };
+            (open(backend, name, next), secret(next + add))
+        });
+        let barrier = &Barrier::new(stores.len());
+        let outcomes = thread::scope(|scope| {
+            let race = |(mut store, secret): (LeaseStore, Secret)| {
+                scope.spawn(move || {
+                    barrier.wait();
+                    patiently(|| store.next_key(number(next), &secret))
+                })
+            };
+            stores.map(race).map(|thread| thread.join().unwrap())
+        });
+        let taken = outcomes.iter().filter(|outcome| outcome.is_ok()).count();
+        assert_eq!(taken, 2 - usize::from(next % 2), "{outcomes:?}");
+        for refused in outcomes.into_iter().filter_map(Result::err) {
+            assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");
+        }
+    }
+}

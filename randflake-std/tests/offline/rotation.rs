@@ -1,0 +1,363 @@
+//! Handles of tagged UUIDs while their key is rotated.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Instant;
+
+use randflake_core::{Clock, Field, LayoutFields, LayoutSpec};
+use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
+use randflake_std::tagged::{
+    TagCheckError, TagSecrets, TagSecretsError, TaggedBuildError, TaggedBuilder, TaggedHandle,
+};
+use randflake_std::{
+    AnyLayout, ExactSystemClock, GenerateError, Health, Id, KeyNumber, Layout, Plain, Randflake,
+    Secret, TaggedUuid,
+};
+use tempfile::TempDir;
+
+const TTL: Duration = Duration::from_secs(3);
+/// The end of a lease is rounded up to a tick.
+const TICK: Duration = Duration::from_secs(1);
+/// Far longer than what is waited for takes, on a busy machine too.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Two node ids and ticks of a second.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Two;
+
+impl Layout for Two {
+    type Permutation = Plain;
+    const SPEC: LayoutSpec = LayoutSpec::declare(LayoutFields {
+        timestamp: Field { bits: 40, shift: 8 },
+        node_id: Field { bits: 1, shift: 7 },
+        sequence: Field { bits: 7, shift: 0 },
+        epoch_unix_ms: 1_700_000_000_000,
+        tick_ms: 1_000,
+    });
+}
+
+fn number(number: u8) -> KeyNumber {
+    KeyNumber::new(number).unwrap()
+}
+
+fn secret(number: u8) -> Secret {
+    Secret::from_bytes([number; 16])
+}
+
+fn put(directory: &Path, key: u8) {
+    let file = directory.join(format!("{key}.key"));
+    secret(key).write_new(file).unwrap();
+}
+
+/// A directory of keys.
+fn directory(keys: &[u8]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for key in keys {
+        put(directory.path(), *key);
+    }
+    directory
+}
+
+fn secrets(directory: &TempDir) -> TagSecrets {
+    TagSecrets::open(directory.path(), "orders").unwrap()
+}
+
+fn store(layout: impl AnyLayout) -> MemoryStore {
+    let namespace = Namespace::new("orders", layout).unwrap().with_max_ttl(TTL);
+    MemoryStore::new(namespace, Arc::new(ExactSystemClock))
+}
+
+fn builder(store: &MemoryStore, directory: &TempDir) -> TaggedBuilder {
+    let store = store.clone();
+    TaggedHandle::builder(&secrets(directory), move || Ok(store.clone())).ttl(TTL)
+}
+
+fn next_key(store: &MemoryStore, next: u8) {
+    let mut store = LeaseStore::from(store.clone());
+    store.next_key(number(next), &secret(next)).unwrap();
+}
+
+#[track_caller]
+fn until(what: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !what() {
+        assert!(begun.elapsed() < PATIENCE, "it does not come");
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// When the last UUID of each number was asked for, and all of them.
+#[derive(Default)]
+struct Issued {
+    all: HashMap<TaggedUuid, KeyNumber>,
+    last: HashMap<KeyNumber, Instant>,
+}
+
+/// Issues until it is told to stop.
+fn load(ids: &TaggedHandle, issued: &Mutex<Issued>, is_over: &AtomicBool) {
+    let mut buffer = [ids.generate_wait(PATIENCE).unwrap(); 300];
+    while !is_over.load(Ordering::Relaxed) {
+        let asked = Instant::now();
+        let filled = ids.fill(&mut buffer).unwrap_or(0);
+        let single = ids.generate().ok();
+        let mut issued = issued.lock().unwrap();
+        for uuid in buffer[..filled].iter().copied().chain(single) {
+            let number = uuid.key_number();
+            assert_eq!(issued.all.insert(uuid, number), None, "{uuid} is repeated");
+            let last = issued.last.entry(number).or_insert(asked);
+            *last = asked.max(*last);
+        }
+        drop(issued);
+        thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Two rotations, of which a handle learns late: its directory gets the first key after the end of its lease.
+#[test]
+fn handles_follow_two_rotations_under_load_and_repeat_no_uuid() {
+    let store = store(Randflake);
+    let [prompt, late] = [directory(&[1]), directory(&[1])];
+    let handles = [&prompt, &prompt, &late].map(|it| builder(&store, it).build().unwrap());
+    let lagging = &handles[2];
+    let (issued, is_over) = (Mutex::new(Issued::default()), AtomicBool::new(false));
+    let first = handles[0].generate_wait(PATIENCE).unwrap();
+    let mut second = None;
+    thread::scope(|scope| {
+        for ids in &handles {
+            let (issued, is_over) = (&issued, &is_over);
+            scope.spawn(move || load(ids, issued, is_over));
+            scope.spawn(move || load(ids, issued, is_over));
+        }
+        let is_lagging = |ids: &TaggedHandle| ids.key_number() == number(1);
+
+        put(prompt.path(), 2);
+        next_key(&store, 2);
+        let rotated = Instant::now();
+        until(|| handles[..2].iter().all(|ids| !is_lagging(ids)));
+        second = handles[0].generate_wait(PATIENCE).ok();
+        // The one that lags issues under its old key until its lease ends, and then nothing.
+        until(|| matches!(lagging.generate(), Err(GenerateError::LeaseOver { .. })));
+        let Health::NotReady { error: Some(error) } = lagging.health() else {
+            panic!("{:?}", lagging.health());
+        };
+        assert!(
+            matches!(*error, StoreError::KeyNumber { stored, asked } if stored == number(2) && asked == number(1)),
+            "{error:?}"
+        );
+        assert!(is_lagging(lagging));
+        put(late.path(), 2);
+        until(|| {
+            lagging
+                .generate()
+                .is_ok_and(|uuid| uuid.key_number() == number(2))
+        });
+        // After one TTL nobody had issued under the old key.
+        let last = issued.lock().unwrap().last[&number(1)];
+        assert!(last < rotated + TTL + TICK, "{:?}", last - rotated);
+
+        put(prompt.path(), 3);
+        put(late.path(), 3);
+        next_key(&store, 3);
+        let rotated = Instant::now();
+        until(|| handles.iter().all(|ids| ids.key_number() == number(3)));
+        for ids in &handles {
+            assert!(ids.generate_wait(PATIENCE).is_ok());
+        }
+        thread::sleep(Duration::from_millis(100));
+        is_over.store(true, Ordering::Relaxed);
+        let last = issued.lock().unwrap().last[&number(2)];
+        assert!(last < rotated + TTL + TICK, "{:?}", last - rotated);
+    });
+
+    // All are read, until the file of their key is removed.
+    let issued = issued.into_inner().unwrap();
+    assert_eq!(issued.last.len(), 3);
+    let reader = handles[0].secrets();
+    for uuid in issued.all.keys() {
+        reader.check(*uuid).unwrap();
+    }
+    let second = second.unwrap();
+    assert!(handles[0].inspect(first).is_ok());
+    fs::remove_file(prompt.path().join("1.key")).unwrap();
+    let retired = TagCheckError::Retired { number: number(1) };
+    until(|| reader.check(first) == Err(retired));
+    assert!(reader.check(second).is_ok());
+    // The other directory has it still.
+    assert!(lagging.secrets().check(first).is_ok());
+    for ids in &handles {
+        ids.close().unwrap();
+        assert!(matches!(ids.health(), Health::Closed));
+        assert_eq!(ids.generate(), Err(GenerateError::Sealed));
+    }
+    let left = LeaseStore::from(store).list().unwrap();
+    // Each was given back from its first unused tick on.
+    let now = Randflake::SPEC.tick_at(ExactSystemClock.now().unwrap());
+    let next = now.unwrap() + 1;
+    assert!(left.iter().all(|it| it.grant.end <= next), "{left:?}");
+}
+
+/// Its own node ids are in the way of the next lease.
+#[test]
+fn a_handle_that_has_all_node_ids_follows_too() {
+    let store = store(Two);
+    let keys = directory(&[1, 2]);
+    next_key_of_new(&store);
+    let clients = store.clone();
+    let ids = TaggedBuilder::new(Two, &secrets(&keys), move || Ok(clients.clone()))
+        .node_ids(2)
+        .ttl(TTL)
+        .build()
+        .unwrap();
+    // The directory has a later key, and the namespace its own.
+    assert_eq!(ids.key_number(), number(1));
+    next_key(&store, 2);
+    until(|| ids.key_number() == number(2));
+    assert_eq!(ids.generate_wait(PATIENCE).unwrap().key_number(), number(2));
+    assert_eq!(ids.lease().leases.len(), 2);
+}
+
+/// Makes a namespace under the first key.
+fn next_key_of_new(store: &MemoryStore) {
+    let keys = directory(&[1]);
+    let clients = store.clone();
+    let first = TaggedBuilder::new(Two, &secrets(&keys), move || Ok(clients.clone()));
+    first.ttl(TTL).build().unwrap().close().unwrap();
+}
+
+#[test]
+fn a_new_namespace_begins_with_the_highest_number() {
+    let store = store(Randflake);
+    let keys = directory(&[4, 7]);
+    let ids = builder(&store, &keys).build().unwrap();
+    let uuid = ids.generate().unwrap();
+    assert_eq!(
+        (ids.key_number(), uuid.key_number()),
+        (number(7), number(7))
+    );
+
+    // Who has only an older one is told which file it needs.
+    let older = directory(&[4]);
+    let refused = builder(&store, &older).build().unwrap_err();
+    let TaggedBuildError::KeyFile {
+        number: missing,
+        file,
+    } = &refused
+    else {
+        panic!("{refused:?}");
+    };
+    assert_eq!(*missing, number(7));
+    assert_eq!(*file, older.path().join("7.key"));
+    assert!(
+        refused.to_string().contains("7.key is not there"),
+        "{refused}"
+    );
+
+    let other = TagSecrets::open(keys.path(), "users").unwrap();
+    let refused = TaggedHandle::builder(&other, move || Ok(store.clone()));
+    let refused = refused.ttl(TTL).build().unwrap_err();
+    assert!(
+        matches!(refused, TaggedBuildError::Namespace { .. }),
+        "{refused:?}"
+    );
+    // Nor does the other namespace accept the UUID.
+    let forged = TagCheckError::Tag { number: number(7) };
+    assert_eq!(other.check(uuid), Err(forged));
+}
+
+#[test]
+fn a_reader_accepts_what_a_holder_of_a_key_made_and_nothing_else() {
+    let keys = directory(&[1, 63]);
+    let reader = secrets(&keys);
+    assert_eq!(
+        reader.numbers().collect::<Vec<_>>(),
+        [number(1), number(63)]
+    );
+    let id = Id::from_u64(42);
+    let made = |key: u8, name: &str| secret(key).tag_key(number(key), name).unwrap().tag(id);
+    assert_eq!(reader.check(made(1, "orders")), Ok(id));
+    assert_eq!(reader.check(made(63, "orders")), Ok(id));
+    let unknown = reader.check(made(2, "orders")).unwrap_err();
+    assert_eq!(unknown, TagCheckError::Unknown { number: number(2) });
+    assert!(unknown.to_string().contains("number 2"), "{unknown}");
+    let of_another = reader.check(made(1, "users"));
+    assert_eq!(of_another, Err(TagCheckError::Tag { number: number(1) }));
+
+    // A key comes back with its file.
+    let file = keys.path().join("1.key");
+    fs::remove_file(&file).unwrap();
+    reader.refresh().unwrap();
+    let retired = reader.check(made(1, "orders")).unwrap_err();
+    assert_eq!(retired, TagCheckError::Retired { number: number(1) });
+    assert!(retired.to_string().contains("was retired"), "{retired}");
+    put(keys.path(), 1);
+    reader.refresh().unwrap();
+    assert_eq!(reader.check(made(1, "orders")), Ok(id));
+}
+
+#[test]
+fn a_directory_that_cannot_be_meant_is_refused_and_changes_nothing() {
+    let refused = |directory: &Path| TagSecrets::open(directory, "orders").unwrap_err();
+    let keys = directory(&[]);
+    let missing = refused(&keys.path().join("missing"));
+    assert!(
+        matches!(missing, TagSecretsError::Directory { .. }),
+        "{missing:?}"
+    );
+    let empty = refused(keys.path());
+    assert!(matches!(empty, TagSecretsError::Empty { .. }), "{empty:?}");
+    put(keys.path(), 1);
+    fs::write(keys.path().join("notes.txt"), "of no account").unwrap();
+    let reader = secrets(&keys);
+    let name = TagSecrets::open(keys.path(), "Orders!").unwrap_err();
+    assert!(matches!(name, TagSecretsError::Name(_)), "{name:?}");
+
+    for wrong in ["0.key", "64.key", "02.key", "orders.key"] {
+        let file = keys.path().join(wrong);
+        secret(2).write_new(&file).unwrap();
+        let error = reader.refresh().unwrap_err();
+        assert!(
+            matches!(error, TagSecretsError::FileName { .. }),
+            "{error:?}"
+        );
+        assert!(error.to_string().contains(wrong), "{error}");
+        fs::remove_file(file).unwrap();
+    }
+    // A copied file.
+    let copy = keys.path().join("2.key");
+    secret(1).write_new(&copy).unwrap();
+    let error = reader.refresh().unwrap_err();
+    let (first, second) = (number(1), number(2));
+    assert!(
+        matches!(error, TagSecretsError::Equal { first: a, second: b } if (a, b) == (first, second)),
+        "{error:?}"
+    );
+    fs::remove_file(&copy).unwrap();
+    fs::write(&copy, "no secret").unwrap();
+    let error = reader.refresh().unwrap_err();
+    assert!(matches!(error, TagSecretsError::Secret { .. }), "{error:?}");
+    fs::remove_file(&copy).unwrap();
+    // Another secret under the number.
+    let file = keys.path().join("1.key");
+    fs::remove_file(&file).unwrap();
+    secret(9).write_new(&file).unwrap();
+    let error = reader.refresh().unwrap_err();
+    assert!(
+        matches!(error, TagSecretsError::Changed { .. }),
+        "{error:?}"
+    );
+    // Also under another number, when its own was retired.
+    fs::remove_file(&file).unwrap();
+    secret(1).write_new(&copy).unwrap();
+    let error = reader.refresh().unwrap_err();
+    assert!(matches!(error, TagSecretsError::Equal { .. }), "{error:?}");
+    let uuid = secret(1)
+        .tag_key(first, "orders")
+        .unwrap()
+        .tag(Id::from_u64(1));
+    assert!(reader.check(uuid).is_ok());
+}
