@@ -18,6 +18,7 @@ use randflake_std::randflake_core::{
     MakeTicketError, SetClockError, TicketError, UuidError,
 };
 use randflake_std::segment::{CounterError, SegmentError};
+use randflake_std::tagged::{TagCheckError, TagSecretsError, TaggedBuildError};
 use randflake_std::{
     BorderError, BuildError, GenerateError, Id53Error, KeyNumber, KeyNumberError, Randflake,
     SecretError, TagError, TaggedUuidError, TypedIdError, segment,
@@ -152,6 +153,23 @@ fn of_std() -> Vec<(&'static str, String)> {
             "DeviceLeaseError::NotLeased",
         ),
         shown(refusal, "FileRefusal"),
+        shown(
+            TagSecretsError::Directory {
+                directory: "keys".into(),
+                source: denied(),
+            },
+            "TagSecretsError::Directory",
+        ),
+        shown(
+            TagCheckError::Retired {
+                number: KeyNumber::MIN,
+            },
+            "TagCheckError::Retired",
+        ),
+        shown(
+            TaggedBuildError::Open(engine().into()),
+            "TaggedBuildError::Open",
+        ),
     ]
 }
 

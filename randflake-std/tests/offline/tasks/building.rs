@@ -100,7 +100,8 @@ fn a_build_whose_result_is_not_taken_gives_it_back() {
     let (store, _) = store();
     let mut building = Box::pin(builder(store.clone()).build_async());
     let mut context = Context::from_waker(Waker::noop());
-    assert!(building.as_mut().poll(&mut context).is_pending());
+    // On a busy machine it may be ready at once, and is then dropped here.
+    drop(building.as_mut().poll(&mut context));
     eventually("a lease", || !records(&store).is_empty());
     // The handle is on its way, or there.
     drop(building);

@@ -14,7 +14,7 @@ use randflake_std::lease::{
     Namespace, NodeIdSource, Quarantine, QuarantineCause, StaticStore, StoreError,
 };
 use randflake_std::private_file::{FileRefusal, RefusalReason};
-use randflake_std::{Randflake, SecretError};
+use randflake_std::{KeyNumber, Randflake, SecretError};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -183,6 +183,7 @@ fn is_part(quote: &str, message: &str) -> bool {
 
 fn said_by_servers() -> Vec<String> {
     let key = |check: &str| format!("the secret of check value {check}");
+    let key_number = |number| KeyNumber::new(number).unwrap();
     let seconds = Duration::from_secs;
     let noon = 1_795_348_800; // 2026-11-22
     let quarantined = |cause, lasts| {
@@ -214,6 +215,11 @@ fn said_by_servers() -> Vec<String> {
         StoreError::Terms {
             stored: key("d8353965"),
             asked: key("990dc77e"),
+        }
+        .to_string(),
+        StoreError::KeyNumber {
+            stored: key_number(18),
+            asked: key_number(17),
         }
         .to_string(),
         StoreError::ClockSkew {
