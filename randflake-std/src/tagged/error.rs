@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use randflake_core::KeyNumber;
 
+use crate::backoff::Retry;
 use crate::handle::BuildError;
 use crate::secret::SecretError;
 use crate::vocabulary::{NamespaceError, StoreError};
@@ -85,6 +86,11 @@ impl Display for TagSecretsError {
                 "{} is no name of a key: 1.key to 63.key are allowed, without leading zeros",
                 file.display()
             ),
+            // It names the file.
+            Self::Secret {
+                source: source @ SecretError::File(_),
+                ..
+            } => Display::fmt(source, f),
             Self::Secret { file, source } => write!(f, "{}: {source}", file.display()),
             Self::Changed { file } => write!(
                 f,
@@ -220,6 +226,16 @@ impl Error for TaggedBuildError {
             Self::Handle(source) => source.source(),
             Self::Thread(source) => Some(source),
             Self::Namespace { .. } | Self::KeyFile { .. } => None,
+        }
+    }
+}
+
+impl From<&TaggedBuildError> for Retry {
+    fn from(error: &TaggedBuildError) -> Self {
+        match error {
+            TaggedBuildError::Open(error) => error.into(),
+            TaggedBuildError::Handle(error) => error.into(),
+            _ => Self::Never,
         }
     }
 }

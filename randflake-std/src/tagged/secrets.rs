@@ -1,7 +1,7 @@
 //! `TagSecrets`, the directory of numbered secrets.
 
 use core::fmt::{self, Debug, Formatter};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -79,56 +79,70 @@ impl TagSecrets {
     ///
     /// # Errors
     ///
-    /// [`TagSecretsError`]; the keys are as they were then.
+    /// [`TagSecretsError`]: of several files that are refused, one. The other files count all the same, so a bad file beside it
+    /// does not keep a key that is to be retired. A key whose file cannot be read stays as it was, and so do all of them if
+    /// the directory cannot be read; one whose file has another secret is retired.
     pub fn refresh(&self) -> Result<(), TagSecretsError> {
-        let Shared {
-            directory,
-            namespace,
-            keys,
-        } = &*self.0;
-        let found = read(directory)?;
-        if found.is_empty() {
+        let Listed {
+            there,
+            secrets,
+            mut refused,
+        } = list(&self.0.directory)?;
+        let is_empty = there.is_empty() && refused.is_none();
+        for number in numbers().filter(|number| !there.contains(number)) {
+            self.0.keys.set_there(number, false);
+        }
+        for (number, secret) in &secrets {
+            if let Err(error) = self.take(*number, secret, &secrets) {
+                refused = Some(error);
+            }
+        }
+        if is_empty {
             return Err(TagSecretsError::Empty {
-                directory: directory.clone(),
+                directory: self.0.directory.clone(),
             });
         }
-        self.check_distinct(&found)?;
-        let is_found = numbers().map(|number| (number, found.contains_key(&number)));
-        let is_found: Vec<_> = is_found.collect();
-        for (number, secret) in found {
-            if keys.get(number).is_none() {
-                let tag = secret.tag_key(number, namespace);
-                let tag = tag.map_err(TagSecretsError::Name)?;
-                keys.put(number, Key { secret, tag });
-            }
-        }
-        // After the keys: who sees that one is there finds it.
-        for (number, is_there) in is_found {
-            keys.set_there(number, is_there);
-        }
-        Ok(())
+        refused.map_or(Ok(()), Err)
     }
 
-    /// Refuses a secret of two numbers, and one that is not what its number had before.
-    fn check_distinct(&self, found: &BTreeMap<KeyNumber, Secret>) -> Result<(), TagSecretsError> {
-        for (&number, secret) in found {
-            let known = self.0.keys.get(number);
-            if known.is_some_and(|key| key.secret != *secret) {
-                return Err(TagSecretsError::Changed {
-                    file: self.file(number),
-                });
-            }
-            let later = found.range(number..).skip(1);
-            // Also that of a retired key: UUIDs of it would be made again by whoever has it.
-            let retired = numbers().filter(|other| !found.contains_key(other));
-            let retired =
-                retired.filter_map(|other| Some((other, &self.0.keys.get(other)?.secret)));
-            let others = later.map(|(&other, secret)| (other, secret)).chain(retired);
-            if let Some((other, _)) = others.into_iter().find(|(_, other)| *other == secret) {
-                let (first, second) = (number.min(other), number.max(other));
-                return Err(TagSecretsError::Equal { first, second });
-            }
+    /// Takes what a file says. Refuses a secret of two numbers, and one that is not what its number had before.
+    fn take(
+        &self,
+        number: KeyNumber,
+        secret: &Secret,
+        found: &BTreeMap<KeyNumber, Secret>,
+    ) -> Result<(), TagSecretsError> {
+        let keys = &self.0.keys;
+        if let Some(known) = keys.get(number) {
+            let is_same = known.secret == *secret;
+            keys.set_there(number, is_same);
+            let file = self.file(number);
+            return if is_same {
+                Ok(())
+            } else {
+                Err(TagSecretsError::Changed { file })
+            };
         }
+        // Also that of a retired key: UUIDs of it would be made again by whoever has it.
+        let known = |number| keys.get(number).map(|key| &key.secret);
+        let others = numbers().filter(|other| *other != number);
+        let mut others =
+            others.filter(|other| [found.get(other), known(*other)].contains(&Some(secret)));
+        if let Some(other) = others.next() {
+            let (first, second) = (number.min(other), number.max(other));
+            return Err(TagSecretsError::Equal { first, second });
+        }
+        let tag = secret.tag_key(number, &self.0.namespace);
+        let tag = tag.map_err(TagSecretsError::Name)?;
+        keys.put(
+            number,
+            Key {
+                secret: secret.clone(),
+                tag,
+            },
+        );
+        // After the key: who sees that it is there finds it.
+        keys.set_there(number, true);
         Ok(())
     }
 
@@ -202,13 +216,24 @@ impl Debug for TagSecrets {
     }
 }
 
-/// The secrets of a directory, by number.
-fn read(directory: &Path) -> Result<BTreeMap<KeyNumber, Secret>, TagSecretsError> {
+/// What the files of a directory say.
+struct Listed {
+    /// The numbers that have a file.
+    there: BTreeSet<KeyNumber>,
+    secrets: BTreeMap<KeyNumber, Secret>,
+    refused: Option<TagSecretsError>,
+}
+
+fn list(directory: &Path) -> Result<Listed, TagSecretsError> {
     let failed = |source| TagSecretsError::Directory {
         directory: directory.to_owned(),
         source,
     };
-    let mut found = BTreeMap::new();
+    let mut listed = Listed {
+        there: BTreeSet::new(),
+        secrets: BTreeMap::new(),
+        refused: None,
+    };
     for entry in fs::read_dir(directory).map_err(failed)? {
         let file = entry.map_err(failed)?.path();
         if file.extension().is_none_or(|it| it != EXTENSION) {
@@ -219,11 +244,14 @@ fn read(directory: &Path) -> Result<BTreeMap<KeyNumber, Secret>, TagSecretsError
             .and_then(|stem| stem.to_str()?.parse().ok());
         // A misspelt name must not look like a key that is not there.
         let Some(number) = number else {
-            return Err(TagSecretsError::FileName { file });
+            listed.refused = Some(TagSecretsError::FileName { file });
+            continue;
         };
-        let secret =
-            Secret::from_file(&file).map_err(|source| TagSecretsError::Secret { file, source })?;
-        found.insert(number, secret);
+        listed.there.insert(number);
+        match Secret::from_file(&file) {
+            Ok(secret) => _ = listed.secrets.insert(number, secret),
+            Err(source) => listed.refused = Some(TagSecretsError::Secret { file, source }),
+        }
     }
-    Ok(found)
+    Ok(listed)
 }

@@ -302,7 +302,7 @@ fn a_reader_accepts_what_a_holder_of_a_key_made_and_nothing_else() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_meant_is_refused_and_changes_nothing() {
+fn a_directory_that_cannot_be_meant_is_refused() {
     let refused = |directory: &Path| TagSecrets::open(directory, "orders").unwrap_err();
     let keys = directory(&[]);
     let missing = refused(&keys.path().join("missing"));
@@ -333,33 +333,92 @@ fn a_directory_that_cannot_be_meant_is_refused_and_changes_nothing() {
     let copy = keys.path().join("2.key");
     secret(1).write_new(&copy).unwrap();
     let error = reader.refresh().unwrap_err();
-    let (first, second) = (number(1), number(2));
+    let first = number(1);
     assert!(
-        matches!(error, TagSecretsError::Equal { first: a, second: b } if (a, b) == (first, second)),
+        matches!(error, TagSecretsError::Equal { first: a, second: b } if (a, b) == (first, number(2))),
         "{error:?}"
     );
     fs::remove_file(&copy).unwrap();
     fs::write(&copy, "no secret").unwrap();
     let error = reader.refresh().unwrap_err();
     assert!(matches!(error, TagSecretsError::Secret { .. }), "{error:?}");
+    assert!(error.to_string().contains("2.key"), "{error}");
     fs::remove_file(&copy).unwrap();
-    // Another secret under the number.
-    let file = keys.path().join("1.key");
-    fs::remove_file(&file).unwrap();
-    secret(9).write_new(&file).unwrap();
+    let numbers: Vec<_> = reader.numbers().collect();
+    assert_eq!(numbers, [first]);
+}
+
+/// A key that leaked is refused, whatever else is wrong with the directory.
+#[test]
+fn a_key_is_retired_beside_files_that_are_refused() {
+    let [first, second, third] = [1, 2, 3].map(number);
+    let keys = directory(&[1, 2]);
+    let reader = secrets(&keys);
+    let made = |key: u8| {
+        let key = secret(key).tag_key(number(key), "orders").unwrap();
+        key.tag(Id::from_u64(1))
+    };
+    let retired = |key| {
+        reader.check(made(key))
+            == Err(TagCheckError::Retired {
+                number: number(key),
+            })
+    };
+
+    fs::remove_file(keys.path().join("1.key")).unwrap();
+    fs::write(keys.path().join("3.key"), "no secret").unwrap();
+    let error = reader.refresh().unwrap_err();
+    assert!(matches!(error, TagSecretsError::Secret { .. }), "{error:?}");
+    assert!(retired(1) && reader.check(made(2)).is_ok());
+    // Its secret under another number is not taken.
+    fs::remove_file(keys.path().join("3.key")).unwrap();
+    secret(1).write_new(keys.path().join("3.key")).unwrap();
+    let error = reader.refresh().unwrap_err();
+    let TagSecretsError::Equal {
+        first: a,
+        second: b,
+    } = error
+    else {
+        panic!("{error:?}");
+    };
+    assert_eq!((a, b), (first, third));
+    assert!(retired(1));
+    fs::remove_file(keys.path().join("3.key")).unwrap();
+
+    // One that cannot be read is as it was.
+    fs::write(keys.path().join("2.key"), "no secret").unwrap();
+    reader.refresh().unwrap_err();
+    assert!(reader.check(made(2)).is_ok());
+    // One with another secret is not what it was.
+    fs::remove_file(keys.path().join("2.key")).unwrap();
+    secret(9).write_new(keys.path().join("2.key")).unwrap();
     let error = reader.refresh().unwrap_err();
     assert!(
         matches!(error, TagSecretsError::Changed { .. }),
         "{error:?}"
     );
-    // Also under another number, when its own was retired.
-    fs::remove_file(&file).unwrap();
-    secret(1).write_new(&copy).unwrap();
+    assert!(retired(2));
+    fs::remove_file(keys.path().join("2.key")).unwrap();
+    put(keys.path(), 2);
+    reader.refresh().unwrap();
+    assert_eq!(reader.numbers().collect::<Vec<_>>(), [second]);
+
+    // The last one, too.
+    fs::remove_file(keys.path().join("2.key")).unwrap();
     let error = reader.refresh().unwrap_err();
-    assert!(matches!(error, TagSecretsError::Equal { .. }), "{error:?}");
-    let uuid = secret(1)
-        .tag_key(first, "orders")
-        .unwrap()
-        .tag(Id::from_u64(1));
-    assert!(reader.check(uuid).is_ok());
+    assert!(matches!(error, TagSecretsError::Empty { .. }), "{error:?}");
+    assert!(retired(2));
+    put(keys.path(), 2);
+    reader.refresh().unwrap();
+    assert!(reader.check(made(2)).is_ok());
+    // A directory that is away says nothing of any key.
+    let away = keys.path().with_extension("away");
+    fs::rename(keys.path(), &away).unwrap();
+    let error = reader.refresh().unwrap_err();
+    assert!(
+        matches!(error, TagSecretsError::Directory { .. }),
+        "{error:?}"
+    );
+    assert!(reader.check(made(2)).is_ok());
+    fs::rename(&away, keys.path()).unwrap();
 }

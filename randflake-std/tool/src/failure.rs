@@ -13,6 +13,7 @@ use randflake_std::BuildError;
 use randflake_std::date::span;
 use randflake_std::lease::{DeviceLeaseError, StoreError};
 use randflake_std::segment::CounterError;
+use randflake_std::tagged::TaggedBuildError;
 
 use crate::output::visible;
 
@@ -151,6 +152,16 @@ impl From<DeviceLeaseError> for Failure {
     fn from(error: DeviceLeaseError) -> Self {
         match error {
             DeviceLeaseError::Store(error) => error.into(),
+            error => Self::failed(error),
+        }
+    }
+}
+
+impl From<TaggedBuildError> for Failure {
+    fn from(error: TaggedBuildError) -> Self {
+        match error {
+            TaggedBuildError::Open(error) => error.into(),
+            TaggedBuildError::Handle(error) => error.into(),
             error => Self::failed(error),
         }
     }

@@ -232,7 +232,7 @@ pub(crate) fn described(namespace: &Namespace) -> String {
         Some(KeyCheck::Plain) => "plain ",
         Some(KeyCheck::Key(_)) => "encrypted ",
         Some(KeyCheck::Key53(_)) => "encrypted53 ",
-        Some(KeyCheck::Tagged { .. }) => "tagged ",
+        Some(KeyCheck::Tagged { number, .. }) => &format!("tagged under key {number} "),
         None => "",
     };
     if let Some(name) = preset(fields) {

@@ -98,6 +98,16 @@ impl LeaseArgs {
         self.store.named(&name, layout.spec())
     }
 
+    /// The namespace of a command for which the name has a meaning of its own, so that none is assumed.
+    pub(crate) fn named_namespace(&self) -> Result<Namespace, Failure> {
+        if self.store.namespace.is_none() {
+            return Err(Failure::usage(
+                "--namespace NAME is needed: the tags of UUIDs depend on it",
+            ));
+        }
+        self.namespace()
+    }
+
     /// Opens the store, which makes the namespace if it is not there.
     pub(crate) fn open(&self) -> Result<LeaseStore, Failure> {
         Ok(self.opener(self.namespace()?)?()?)

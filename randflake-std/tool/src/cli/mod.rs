@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::command::{
     compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease, segment, sql,
+    uuid,
 };
 use crate::failure::Failure;
 use crate::serve;
@@ -24,6 +25,7 @@ Environment:
   RANDFLAKE_KEY          the secret, 32 hex digits, unless --key-file
   CREDENTIALS_DIRECTORY  of systemd: its file randflake.key is the secret, without
                          these two
+  RANDFLAKE_KEYS         the directory of keys of tagged UUIDs, unless --keys
   RANDFLAKE_TICKET_KEY   the key of devices' tickets, unless --ticket-key-file
   RANDFLAKE_STORE        the URL of the store, unless --store
   RANDFLAKE_STORE_FILE   a file with that URL, unless --store-file
@@ -57,6 +59,7 @@ enum Command {
     Convert(convert::ConvertArgs),
     Histogram(histogram::HistogramArgs),
     Segment(segment::SegmentArgs),
+    Uuid(uuid::UuidArgs),
     Sql(sql::SqlArgs),
     Lease(lease::LeaseCommandArgs),
     Doctor(doctor::DoctorArgs),
@@ -78,6 +81,7 @@ impl Cli {
             Command::Convert(args) => args.run(),
             Command::Histogram(args) => args.run(),
             Command::Segment(args) => args.run(),
+            Command::Uuid(args) => args.run(),
             Command::Sql(args) => args.run(),
             Command::Lease(args) => args.run(),
             Command::Doctor(args) => args.run(),

@@ -22,3 +22,4 @@ mod progress;
 pub(crate) mod segment;
 pub(crate) mod sql;
 mod table;
+pub(crate) mod uuid;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::user::User;
 
-const COMMANDS: [&str; 42] = [
+const COMMANDS: [&str; 46] = [
     "keygen",
     "generate",
     "explain",
@@ -18,6 +18,9 @@ const COMMANDS: [&str; 42] = [
     "segment status",
     "segment init",
     "segment resume",
+    "uuid",
+    "uuid generate",
+    "uuid inspect",
     "sql",
     "sql key",
     "sql mysql",
@@ -35,6 +38,7 @@ const COMMANDS: [&str; 42] = [
     "lease quarantine",
     "lease init",
     "lease upgrade",
+    "lease next-key",
     "lease ticket",
     "lease device",
     "lease provision",

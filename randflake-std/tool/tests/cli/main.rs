@@ -38,5 +38,6 @@ mod terminal;
 mod tickets;
 mod times;
 mod user;
+mod uuids;
 mod vectors;
 mod waits;

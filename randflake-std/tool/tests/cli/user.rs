@@ -70,6 +70,7 @@ impl User {
             .env_remove("CREDENTIALS_DIRECTORY")
             .env_remove("NO_COLOR")
             .env_remove("RANDFLAKE_KEY")
+            .env_remove("RANDFLAKE_KEYS")
             .env_remove("RANDFLAKE_MAX_TTL")
             .env_remove("RANDFLAKE_STORE")
             .env_remove("RANDFLAKE_STORE_FILE")

@@ -9,11 +9,13 @@ use randflake_std::lease::{
     AcquireRequest, Finding, KeyCheck, LeaseStore, Namespace, NodeIds, Occupancy, StoreError, Token,
 };
 use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::{DEFAULT_TTL, private_file};
+use randflake_std::tagged::TagSecrets;
+use randflake_std::{DEFAULT_TTL, KeyNumber, private_file};
 
 use super::CheckResult;
 use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
 use crate::command::lease::Snapshot;
+use crate::command::uuid;
 use crate::date::now;
 use crate::failure::Failure;
 use crate::limits;
@@ -22,7 +24,7 @@ use crate::state_directory;
 use crate::store::LeaseArgs;
 
 /// Runs all checks. One that fails stops none but those that need what it could not find out.
-pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
+pub(super) fn all(secret: &SecretArgs, keys: Option<&Path>, store: &LeaseArgs) -> Vec<CheckResult> {
     let mut findings = vec![
         CheckResult::new("clock", clock(store.layout().spec())),
         CheckResult::of_store(limits::last_date(store.layout().spec(), now())),
@@ -38,7 +40,7 @@ pub(super) fn all(secret: &SecretArgs, store: &LeaseArgs) -> Vec<CheckResult> {
     match opened {
         Ok(Some((opened, is_there))) => {
             findings.push(CheckResult::new("store", url));
-            findings.extend(opened_store(opened, is_there, secret, store));
+            findings.extend(opened_store(opened, is_there, secret, keys, store));
         }
         Ok(None) => {
             let missing = |url| format!("{url}, not made yet: the first generate makes it");
@@ -103,6 +105,7 @@ fn opened_store(
     mut opened: LeaseStore,
     is_there: bool,
     secret: &SecretArgs,
+    keys: Option<&Path>,
     store: &LeaseArgs,
 ) -> Vec<CheckResult> {
     let namespace = opened.namespace();
@@ -130,7 +133,7 @@ fn opened_store(
     findings.push(equal_ids(opened.namespace(), is_there, secret, store));
     // An acquire makes a namespace that is not there, and `doctor` makes nothing.
     if is_there {
-        findings.push(CheckResult::new("lease", try_lease(secret, store)));
+        findings.push(CheckResult::new("lease", try_lease(secret, keys, store)));
     }
     findings.push(CheckResult::of("occupancy", occupancy(&mut opened)));
     findings
@@ -227,10 +230,18 @@ fn skew(store: &mut LeaseStore) -> Result<Finding, Failure> {
 }
 
 /// Leases a node id as `generate` does, without issuing an id; under the secret, if there is one.
-fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, Failure> {
+fn try_lease(
+    secret: &SecretArgs,
+    keys: Option<&Path>,
+    args: &LeaseArgs,
+) -> Result<String, Failure> {
     let mut store = args.open()?;
-    // Without a secret the lease is tried all the same: `secret` is a finding of its own.
-    if let Ok(codec) = args.layout().codec(secret) {
+    let stored = args.store().find(store.namespace().name())?;
+    let stored = stored.and_then(|stored| stored.key_check());
+    if let Some(number) = stored.and_then(KeyCheck::number) {
+        store.seal(tagged_key_check(number, keys, store.namespace().name())?);
+    } else if let Ok(codec) = args.layout().codec(secret) {
+        // Without a secret the lease is tried all the same: `secret` is a finding of its own.
         store.seal(KeyCheck::of(codec.permutation()));
     }
     let request = AcquireRequest {
@@ -253,6 +264,21 @@ fn try_lease(secret: &SecretArgs, args: &LeaseArgs) -> Result<String, Failure> {
         ms(acquired),
         ms(released)
     ))
+}
+
+/// The key under which a namespace issues tagged UUIDs.
+fn tagged_key_check(
+    number: KeyNumber,
+    keys: Option<&Path>,
+    namespace: &str,
+) -> Result<KeyCheck, Failure> {
+    let Some(keys) = keys else {
+        return Err(Failure::failed(format!(
+            "the namespace has tagged UUIDs under key number {number}: give the directory of its keys, --keys DIRECTORY"
+        )));
+    };
+    let secret = uuid::secret(&TagSecrets::open(keys, namespace)?, number)?;
+    Ok(KeyCheck::tagged(number, &secret.cipher()))
 }
 
 /// Counts the leased node ids.

@@ -3,6 +3,7 @@
 mod checks;
 
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use randflake_std::lease::{Finding, Verdict};
 use serde::Serialize;
@@ -21,11 +22,15 @@ use crate::store::LeaseArgs;
 #[command(after_help = "\
 Examples:
   randflake doctor
+  randflake doctor --namespace orders --keys /etc/randflake/orders
   randflake doctor --json | jq 'select(.ok | not)'")]
 pub(crate) struct DoctorArgs {
     /// Print a JSON object for each check
     #[arg(long)]
     json: bool,
+    /// Directory of the keys of a namespace of tagged UUIDs
+    #[arg(long, value_name = "DIRECTORY", env = "RANDFLAKE_KEYS")]
+    keys: Option<PathBuf>,
     #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
@@ -108,7 +113,7 @@ impl DoctorArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut out = stdout();
         // All at once: the width of the column is known when every check has a name.
-        let findings = checks::all(&self.secret, &self.store);
+        let findings = checks::all(&self.secret, self.keys.as_deref(), &self.store);
         let width = findings.iter().map(|finding| finding.check.len()).max();
         for finding in &findings {
             if self.json {

@@ -18,6 +18,7 @@ mod ledger;
 mod line;
 mod list;
 mod namespaces;
+mod next_key;
 mod provision;
 mod quarantine;
 mod region;
@@ -58,6 +59,7 @@ enum LeaseCommand {
     Quarantine(quarantine::LeaseQuarantineArgs),
     Init(init::LeaseInitArgs),
     Upgrade(upgrade::LeaseUpgradeArgs),
+    NextKey(next_key::LeaseNextKeyArgs),
     Ticket(ticket::LeaseTicketArgs),
     Device(device::LeaseDeviceArgs),
     Provision(provision::LeaseProvisionArgs),
@@ -78,6 +80,7 @@ impl LeaseCommandArgs {
             LeaseCommand::Quarantine(args) => args.run(),
             LeaseCommand::Init(args) => args.run(),
             LeaseCommand::Upgrade(args) => args.run(),
+            LeaseCommand::NextKey(args) => args.run(),
             LeaseCommand::Ticket(args) => args.run(),
             LeaseCommand::Device(args) => args.run(),
             LeaseCommand::Provision(args) => args.run(),
