@@ -66,8 +66,8 @@ fn shown(bound: f64) -> String {
     format!("{digits:.1}·10^{exponent}")
 }
 
-/// The number of ids at which a bound reaches `limit`, to two digits.
-fn reaches(limit: f64, bound: impl Fn(f64) -> f64) -> String {
+/// The number of ids at which a bound reaches `limit`.
+fn reaches(limit: f64, bound: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (1.0_f64, 1e10_f64);
     for _ in 0..40 {
         let middle = (low * high).sqrt();
@@ -77,8 +77,13 @@ fn reaches(limit: f64, bound: impl Fn(f64) -> f64) -> String {
             high = middle;
         }
     }
-    let exponent = low.log10().floor() as i32;
-    let digits = (low / 10_f64.powi(exponent) * 10.0).floor() / 10.0;
+    low
+}
+
+/// Two digits of a number, rounded as it is said: down if something holds up to it, up if it holds from it on.
+fn digits(number: f64, round: fn(f64) -> f64) -> String {
+    let exponent = number.log10().floor() as i32;
+    let digits = round(number / 10_f64.powi(exponent) * 10.0) / 10.0;
     format!("{digits:.1}·10^{exponent}")
 }
 
@@ -116,15 +121,26 @@ fn the_text_says_where_the_bound_ends() {
     let inspected = |ids| inspected(ids, ROUNDS);
     check(&format!(
         "{} ids that are seen, and {} with `inspect`",
-        reaches(1e-3, seen),
-        reaches(1e-3, inspected)
+        digits(reaches(1e-3, seen), f64::floor),
+        digits(reaches(1e-3, inspected), f64::floor)
     ));
     check(&format!(
         "{} and {}, it says nothing",
-        reaches(1.0, seen),
-        reaches(1.0, inspected)
+        digits(reaches(1.0, seen), f64::ceil),
+        digits(reaches(1.0, inspected), f64::ceil)
+    ));
+    let with_rounds = |rounds| {
+        let ids = reaches(1e-3, |ids| chosen_before(ids, rounds, FORWARDS));
+        format!("2^{:.1}", (ids.log2() * 10.0).floor() / 10.0)
+    };
+    check(&format!(
+        "100 rounds to {} ids seen, 1,000 to {}, and no",
+        with_rounds(100),
+        with_rounds(1_000)
     ));
     // The entropy of 13 tables of each kind, in ids of 53 bits.
     let bits = 13.0 * (26.0 * 2_f64.powi(27) + 27.0 * 2_f64.powi(26));
     check(&format!("{:.1}·10^9 ids determine", bits / 53.0 / 1e9));
+    let ff1 = bits * f64::from(FF1_ROUNDS) / f64::from(ROUNDS);
+    check(&format!("with 10 rounds at {:.1}·10^8", ff1 / 53.0 / 1e8));
 }
