@@ -306,8 +306,9 @@ fn commands_of_the_guides_are_there_with_their_options() {
     assert!(shown.len() > 15, "{shown:?}");
     for line in shown {
         let words: Vec<_> = line.split_whitespace().collect();
-        let is_group = ["lease", "segment", "sql", "token"].contains(&words[0]) && words.len() > 1;
-        let is_name = |word: &&str| word.chars().all(|c| c.is_ascii_lowercase());
+        let is_group =
+            ["lease", "segment", "sql", "token", "uuid"].contains(&words[0]) && words.len() > 1;
+        let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
         let command = words
             .iter()
             .take(if is_group { 2 } else { 1 })
