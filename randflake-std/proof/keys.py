@@ -5,8 +5,9 @@ Leases are those of `memory.py`, and each holder leases under one key. It reads 
 later, on the condition that the record is still what it has read. A command that takes the next key does the same. `n` is any one
 number: what is proved of it is so of all.
 
-A UUID has the number of its key in the clear. So two are equal only if they are of one number: then they are of one secret, and
-of one position. How long a change takes is counted by what the store's clock has shown, whether or not it is right.
+A UUID has the number of its key in the clear, and its id is a position under the secret of that number. So two are equal only if
+they have one number, which has one secret, and one position, which is issued once. How long a change takes is counted by what
+the store's clock has shown, right or wrong.
 """
 
 from types import SimpleNamespace
@@ -16,7 +17,7 @@ import z3
 import key_rules
 import memory
 import rules
-from memory import HOLDERS, NUMBER
+from memory import HOLDERS
 from system import System, rest, same
 
 KEY = {"number": int, "check": int}
@@ -29,12 +30,12 @@ SHAPE = {
     **memory.SHAPE,
     # Whether it was granted or renewed anything under `n` after the namespace had gone on.
     **{who: {**memory.SHAPE[who], "late": bool} for who in HOLDERS},
-    # The key that it leases under.
+    # The key that each leases under.
     **{key: KEY for key in KEYS.values()},
     "namespace": RECORD,
-    # The namespace's record as it was read.
+    # The namespace's record as each has read it.
     **{view: {"there": bool, **RECORD} for view in VIEWS.values()},
-    # The key that it brings.
+    # The key that the command brings.
     "command": KEY,
     # Of one number: whether the namespace had it ever, and the first check value that it had then; whether the namespace has gone
     # on from it, and the tick from which on nobody may issue under it then.
@@ -108,12 +109,12 @@ def is_current(before, who):
     return z3.And(view.there, view.writes == before.namespace.writes)
 
 
-def takes_no_key(who, step):
-    def taking(before, after, local):
+def looks_at_no_key(who, step):
+    def looking(before, after, local):
         yield from step(before, after, local)
         yield same(getattr(before, who), getattr(after, who), "late")
 
-    return taking
+    return looking
 
 
 def leases(who, step, agrees=key_rules.agrees, may_lease=key_rules.may_lease, compares=True):
@@ -132,8 +133,8 @@ def leases(who, step, agrees=key_rules.agrees, may_lease=key_rules.may_lease, co
     return leasing
 
 
-def is_written(before, after, *changes):
-    """The namespace's record is."""
+def is_written(before, after):
+    """The namespace's record is, in any way."""
     namespace, new, n, then = before.namespace, after.namespace, before.n, after.n
     has, had = new.number == n.number, namespace.number == n.number
     yield new.writes == namespace.writes + 1
@@ -142,7 +143,7 @@ def is_written(before, after, *changes):
     goes_on = z3.And(had, z3.Not(has))
     yield then.left == z3.Or(n.left, goes_on)
     yield then.until == z3.If(goes_on, before.clock.shown + before.clock.longest, n.until)
-    yield rest(before, after, "namespace", "n", *changes)
+    yield rest(before, after, "namespace", "n")
 
 
 def first_key(before, after, local):
@@ -194,9 +195,9 @@ def steps_of(leases):
     found = {}
     for who in HOLDERS:
         found |= {
-            f"the answer reaches {who}": takes_no_key(who, memory.is_told(who)),
-            f"{who} learns of a renewal": takes_no_key(who, memory.learns(who)),
-            f"{who} seals its sequencer": takes_no_key(who, memory.seals(who)),
+            f"the answer reaches {who}": looks_at_no_key(who, memory.is_told(who)),
+            f"{who} learns of a renewal": looks_at_no_key(who, memory.learns(who)),
+            f"{who} seals its sequencer": looks_at_no_key(who, memory.seals(who)),
             f"{who} is granted the node id": leases(who, memory.acquires(who)),
             f"{who} renews": leases(who, memory.renews(who)),
         }
@@ -220,7 +221,7 @@ def system(**changed):
 
 def any_numbers():
     """Positions are issued once, whatever becomes of the numbers, and whoever leases under which."""
-    steps = steps_of(takes_no_key) | {"the number becomes anything": becomes_anything}
+    steps = steps_of(looks_at_no_key) | {"the number becomes anything": becomes_anything}
     return System("positions, under any numbers", SHAPE, begin, memory.invariant, memory.promise, steps)
 
 
@@ -239,20 +240,14 @@ def flaws():
         is_same = z3.And(stored.number == asked.number, stored.check != asked.check)
         return z3.Or(key_rules.is_next(stored, asked), is_same)
 
-    def frees(who):
-        """Those of the other one, which leases under the key before."""
-        other = "h" if who == "g" else "g"
+    def frees(before, after, local):
+        """The node id of `g`, which leases under a number before."""
+        is_former = z3.And(memory.has(before, "g"), before.g_key.number < before.h_key.number)
 
-        def step(before, after, local):
-            is_earlier = getattr(before, KEYS[other]).number < getattr(before, KEYS[who]).number
-            is_former = z3.And(memory.has(before, other), is_earlier)
+        def is_free(record, now):
+            return z3.Or(is_former, rules.is_free(record, now))
 
-            def is_free(record, now):
-                return z3.Or(is_former, rules.is_free(record, now))
-
-            yield from memory.acquires(who, is_free)(before, after, local)
-
-        return leases(who, step)
+        yield from leases("h", memory.acquires("h", is_free))(before, after, local)
 
     def renewals(**rule):
         return {f"{who} renews": leases(who, memory.renews(who), **rule) for who in HOLDERS}
@@ -266,6 +261,7 @@ def flaws():
             "another command takes the next key": another_command(is_next),
         }
 
+    freed = system(**{"h is granted the node id": frees})
     unused = ["releases", "seals", "learns", "another is", "another renews", "otherwise"]
     found = {
         "renewals ignore the number": system(**renewals(may_lease=every)),
@@ -275,7 +271,7 @@ def flaws():
         "the secret of a number is not compared": system(**grants(agrees=every)),
         "a next key goes back": system(**commands(any_number)),
         "a number gets another secret": system(**commands(any_secret)),
-        "a next key frees the node ids of those before": system(**{f"{who} is granted the node id": frees(who) for who in HOLDERS}),
+        "a next key frees the node ids of those before": freed.without("renews", "clock"),
     }
     found = {name: flawed.without("a command", "the command", *unused) for name, flawed in found.items()}
     unconditional = system(**{"the command takes the next key": command_writes(compares=False)})
