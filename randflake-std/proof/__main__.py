@@ -11,6 +11,7 @@ import copies
 import counters
 import device
 import grants
+import keys
 import limits
 import losses
 import memory
@@ -25,7 +26,7 @@ from system import prove
 
 def main(count, command):
     proved = []
-    for module in [memory, copies, grants, shown, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade]:
+    for module in [memory, copies, grants, shown, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade, keys]:
         flaws = module.flaws()
         for system in module.systems():
             proved.append(prove(system, flaws))

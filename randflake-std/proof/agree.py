@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy
 
 import agree_others
+import key_rules
 import operations
 import rules
 import upgrade_rules
@@ -65,6 +66,7 @@ def predictions(rows):
         "announce": operations.announce(view, caller),
         "withdraw": operations.withdraw(view, caller),
         "raise": operations.raise_version(view, caller, every.announced),
+        "next_key": operations.next_key(view, caller, every.next_seal),
     }
     view.has_nodes = node.there | other.there
     nodes = [(node, tries[0], caller.seen.end), (other, tries[1], 0)]
@@ -197,6 +199,17 @@ def changed_rules():
     def gone_alone(there, writes, announced_writes):
         return Not(there)
 
+    def any_secret(stored, asked):
+        return Or(key_rules.are_tagged(stored, asked), agrees(stored, asked))
+
+    def keyless_too(stored, asked):
+        return Or(may_lease(stored, asked), asked.form == key_rules.NO_KEY)
+
+    def skips(stored, asked):
+        return And(key_rules.are_tagged(stored, asked), asked.number > stored.number, asked.check != stored.check)
+
+    agrees, may_lease = key_rules.agrees, key_rules.may_lease
+    keys = {"agrees": any_secret, "may_lease": keyless_too, "is_next": skips}
     upgrades = {"announced": lower, "withdrawn": to_the_first, "raised": only_written, "is_overtaken": gone_alone}
     changes = {
         "quarantine_ticks": rounded_once,
@@ -212,6 +225,7 @@ def changed_rules():
     }
     found = {(rules, name): changed for name, changed in changes.items()}
     found |= {(upgrade_rules, name): changed for name, changed in upgrades.items()}
+    found |= {(key_rules, name): changed for name, changed in keys.items()}
     return found | agree_others.changed_rules()
 
 

@@ -6,12 +6,13 @@ An outcome has a `code`, the namespace's record if it is written, and the node i
 from functools import reduce
 from types import SimpleNamespace
 
+import key_rules
 import rules
 import upgrade_rules
 from logic import And, If, Max, Not, Or, but, choose
 from rules import (
-    ASKED, CONTESTED, DROP, DROPPED, EXHAUSTED, EXPIRED, FORGOTTEN, INVALID, LOST, NEW, NONE, NOT_NEW, OK, OVERTAKEN,
-    QUARANTINED, RELEASED, SKEW, UNUSABLE,
+    ASKED, CONTESTED, DROP, DROPPED, EXHAUSTED, EXPIRED, FORGOTTEN, INVALID, KEY_NUMBER, LOST, NEW, NONE, NOT_NEW, OK, OVERTAKEN,
+    QUARANTINED, RELEASED, SKEW, TERMS, UNUSABLE,
 )
 
 
@@ -47,6 +48,7 @@ def acquire_several(view, caller, nodes, request, wanted):
     """Of these node ids, each with whether its last write was a try of this acquire, and the end that the caller knows of it. All
     that are wanted, or none."""
     refusal, now, longest, state = rules.state_of(view, caller, True)
+    key = key_refusal(state, caller)
     most = rules.ticks(state.max_ttl_ms, view.tick_ms)
     waits = now < state.quarantine
     claimed = [rules.is_claimed(node, now, request.token, is_tried) for node, is_tried, _ in nodes]
@@ -61,6 +63,7 @@ def acquire_several(view, caller, nodes, request, wanted):
     code = first(
         (refusal != OK, refusal),
         (state.holder_version > caller.knows, UNUSABLE),
+        (key != OK, key),
         (Or(request.ttl < 1, request.ttl > most), INVALID),
         (waits, QUARANTINED),
         (claims, OK),
@@ -68,7 +71,7 @@ def acquire_several(view, caller, nodes, request, wanted):
         (count(free) < wanted, EXHAUSTED),
         OK,
     )
-    reached = And(refusal == OK, state.holder_version <= caller.knows, request.ttl >= 1, request.ttl <= most)
+    reached = And(refusal == OK, state.holder_version <= caller.knows, key == OK, request.ttl >= 1, request.ttl <= most)
     state = choose(
         And(reached, Not(waits), code == QUARANTINED), rules.quarantined(state, now, longest, view, caller.seen, LOST), state
     )
@@ -84,6 +87,16 @@ def acquire_several(view, caller, nodes, request, wanted):
         after.append(choose(claims, claim, grant))
         is_written.append(And(code == OK, If(claims, is_claimed, is_free)))
     return code, state, And(refusal == OK, state.changed), after, is_written
+
+
+def key_refusal(state, caller):
+    """Of who leases under another number than the namespace has, or under none."""
+    stored, asked = key_rules.of(state.seal), key_rules.of(caller.seal)
+    return first(
+        (key_rules.may_lease(stored, asked), OK),
+        (key_rules.are_tagged(stored, asked), KEY_NUMBER),
+        TERMS,
+    )
 
 
 def count(conditions):
@@ -102,13 +115,14 @@ def renew_several(view, caller, leases, ttl):
     is_missed = rules.misses(seen, namespace)
     refusal, now, longest, state = rules.state_of(view, caller, True)
     most = rules.ticks(state.max_ttl_ms, view.tick_ms)
+    key = key_refusal(state, caller)
     another = And(namespace.there, is_missed)
     allowed = And(ttl >= 1, ttl <= most)
     newer = [And(node.there, rules.is_of(node, lease), caller.knows < node.knows) for node, lease in leases]
     takes_over = And(reduce(Or, newer), caller.knows < state.holder_version)
-    runs = And(Not(is_mark), Not(another), refusal == OK, allowed, Not(takes_over))
+    runs = And(Not(is_mark), Not(another), refusal == OK, key == OK, allowed, Not(takes_over))
     losses = [rules.loss(node, lease, lease.is_tried) for node, lease in leases]
-    # With a wrong clock: what takes none to say, if that is so of all.
+    # With a wrong clock, or under another number: what takes neither to say, if that is so of all.
     are_lost = reduce(And, [lost != NONE for lost in losses])
     codes, nodes, is_written = [], [], []
     for (node, lease), lost in zip(leases, losses):
@@ -127,6 +141,7 @@ def renew_several(view, caller, leases, ttl):
             (another, FORGOTTEN),
             (refusal == SKEW, skewed),
             (refusal != OK, refusal),
+            (key != OK, If(are_lost, lost, key)),
             (Not(allowed), INVALID),
             (takes_over, UNUSABLE),
             found,
@@ -141,8 +156,8 @@ def renew_several(view, caller, leases, ttl):
             knows=caller.knows,
         )
         marks = And(
-            node.there, Not(node.contested), code == CONTESTED, Or(runs, And(refusal == SKEW, Not(is_missed))),
-            Not(is_mark), Not(another),
+            node.there, Not(node.contested), code == CONTESTED,
+            Or(runs, And(refusal == SKEW, Not(is_missed)), And(refusal == OK, key != OK)), Not(is_mark), Not(another),
         )
         # A repetition is written too, so that its answer survives a crash: the record stays as it was.
         repeats = rules.repeats(node, lease)
@@ -258,6 +273,30 @@ def with_versions(view, caller, rule):
         state, holder_version=versions.holder, record_version=versions.written, changed=Or(state.changed, differs)
     )
     return without_node(code, state, And(code == OK, state.changed), view)
+
+
+def next_key(view, caller, asked):
+    """`asked` is the key that is to be next."""
+    refusal, _, _, state = existing(view, caller)
+    stored = key_rules.of(state.seal)
+    asked_key = key_rules.of(asked)
+    goes_on = key_rules.is_next(stored, asked_key)
+    of_one_form = key_rules.are_tagged(stored, asked_key)
+    code = first(
+        (Not(view.namespace.there), INVALID),
+        (refusal != OK, refusal),
+        (stored.form == key_rules.NO_KEY, INVALID),
+        (goes_on, OK),
+        (Not(of_one_form), TERMS),
+        # Repeated.
+        (key_rules.is_same(stored, asked_key), OK),
+        (stored.number == asked_key.number, TERMS),
+        # The secret is the one before.
+        (asked_key.number == stored.number + 1, INVALID),
+        KEY_NUMBER,
+    )
+    is_written = And(view.namespace.there, refusal == OK, Or(state.changed, goes_on))
+    return without_node(code, but(state, seal=If(goes_on, asked, state.seal)), is_written, view)
 
 
 def outlast(view, latest_end):

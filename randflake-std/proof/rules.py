@@ -6,6 +6,7 @@ it exists.
 
 from types import SimpleNamespace
 
+import key_rules
 from logic import And, If, Max, Min, Not, Or, but, ceil, choose, floor
 
 MAX_SKEW_MS = 10_000
@@ -16,9 +17,10 @@ DRIFT_PART = 2_000
 # Answers: 0, or the kind of a refusal or a loss.
 OK, SKEW, TERMS, DROPPED, UNUSABLE, INVALID, QUARANTINED, EXHAUSTED, NOT_NEW, OVERTAKEN = range(10)
 RELEASED, CONTESTED, FORGOTTEN, EXPIRED, NONE = 10, 11, 12, 13, -1
+KEY_NUMBER = 14
 # Causes of a quarantine.
 NEW, LOST, ASKED, DROP = range(4)
-# Key checks; a client without the key has none.
+# No key, of a client without one.
 UNSEALED = 0
 
 
@@ -212,7 +214,7 @@ def state_of(view, caller, is_holder):
     differs = Or(
         And(there, record.tick_ms != tick),
         And(asked_ms != 0, state.max_ttl_ms != asked_ms),
-        And(state.seal != UNSEALED, caller.seal != UNSEALED, state.seal != caller.seal),
+        Not(key_rules.agrees(key_rules.of(state.seal), key_rules.of(caller.seal))),
     )
     learns = And(state.seal == UNSEALED, caller.seal != UNSEALED)
     state = but(

@@ -1,13 +1,12 @@
 //! What each operation answers and writes, as numbers.
 
 use randflake_std::lease::{AcquireRequest, Loss, NodeIds, QuarantineCause, StoreError};
-use randflake_std::rules::{
-    self, Acquire, Caller, Change, Decision, KeyCheck, NamespaceRecord, NodeRecord,
-};
+use randflake_std::rules::{self, Acquire, Caller, Change, Decision, NamespaceRecord, NodeRecord};
 
 use crate::inputs::{Inputs, NODE_ID, number, token};
+use crate::keys;
 
-const OPERATIONS: [&str; 13] = [
+const OPERATIONS: [&str; 14] = [
     "acquire",
     "renew",
     "release",
@@ -21,6 +20,7 @@ const OPERATIONS: [&str; 13] = [
     "announce",
     "withdraw",
     "raise",
+    "next_key",
 ];
 pub(crate) const COLUMNS: [&str; 22] = [
     "code",
@@ -103,6 +103,11 @@ pub(crate) fn of(inputs: &Inputs) -> Vec<i64> {
             &caller,
             u64::try_from(inputs.announced).ok(),
         )),
+        row(rules::next_key(
+            &view,
+            keys::key(inputs.next_seal).unwrap(),
+            &caller,
+        )),
     ]
     .concat()
 }
@@ -156,6 +161,7 @@ pub(crate) fn refusal(error: &StoreError) -> i64 {
         StoreError::Quarantined { .. } => 6,
         StoreError::Exhausted { .. } => 7,
         StoreError::NotNew(_) => 8,
+        StoreError::KeyNumber { .. } => 14,
         other => panic!("{other}"),
     }
 }
@@ -190,11 +196,7 @@ pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 12] {
         reason.is_dropped.into(),
         record.fingerprint.parse().unwrap(),
         signed(record.terms.max_ttl_ms.unwrap()),
-        match record.terms.seal {
-            None => 0,
-            Some(KeyCheck::Plain) => 1,
-            Some(KeyCheck::Key(_) | KeyCheck::Key53(_) | KeyCheck::Tagged { .. }) => 2,
-        },
+        keys::column(record.terms.seal),
         record.versions.holder.into(),
         record.versions.written.into(),
     ]

@@ -5,11 +5,12 @@ use core::time::Duration;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{Grant, Token};
 use randflake_std::rules::{
-    ClockWindow, Continuity, Form, HeldLease, HistoryLink, KeyCheck, NamespaceRecord, Node,
-    NodeRecord, Observed, QuarantineReason, Terms, Versions, View,
+    ClockWindow, Continuity, Form, HeldLease, HistoryLink, NamespaceRecord, Node, NodeRecord,
+    Observed, QuarantineReason, Terms, Versions, View,
 };
 
 use crate::answers::cause;
+use crate::keys;
 
 const EPOCH_UNIX_MS: u64 = 1_700_000_000_000;
 /// Ticks that divide the spans of the rules, and ticks that do not.
@@ -45,7 +46,7 @@ columns! {
     seen_has_leased seen_end seen_is_proxy
     node_there node_start node_end node_fencing node_serial node_token node_nonce node_held node_contested node_knows
     lease_end lease_fencing lease_token lease_written lease_serial lease_nonce lease_tried lease_next
-    acquire_token acquire_tried ttl has_leases latest_end
+    acquire_token acquire_tried ttl has_leases latest_end next_seal
 }
 
 impl Inputs {
@@ -98,7 +99,12 @@ impl Inputs {
         let start = near(random);
         let end = start + random.i64(0..4) + spans[random.usize(..2)];
         let fencing = start + few(random);
-        let seal = few(random);
+        let seal = keys::any(random);
+        let namespace_seal = if random.u8(..4) == 0 {
+            keys::any(random)
+        } else {
+            seal
+        };
         let namespace_record_version = 1 + i64::from(random.u8(..20) == 0);
         let window_ms = [0, 1, 10_000][random.usize(..3)];
         Self {
@@ -131,11 +137,7 @@ impl Inputs {
             namespace_cause: random.i64(0..4),
             namespace_fingerprint: i64::from(random.u8(..10) == 0),
             namespace_max_ttl_ms: some_ttl(random),
-            namespace_seal: if random.u8(..4) == 0 {
-                few(random)
-            } else {
-                seal
-            },
+            namespace_seal,
             namespace_holder_version: namespace_record_version + i64::from(random.u8(..10) == 0),
             namespace_record_version,
             announced: random.i64(-1..3),
@@ -185,6 +187,7 @@ impl Inputs {
             },
             has_leases: chance(random, 20),
             latest_end: near(random),
+            next_seal: keys::next(random, namespace_seal),
         }
     }
 
@@ -204,7 +207,7 @@ impl Inputs {
         let max_ttl_ms = (self.asked_ttl_ms != 0).then(|| number(self.asked_ttl_ms));
         Terms {
             spec: Self::layout(self.tick_ms),
-            seal: seal(self.seal),
+            seal: keys::key(self.seal),
             max_ttl_ms,
         }
     }
@@ -229,7 +232,7 @@ impl Inputs {
                 },
                 terms: Terms {
                     spec: Self::layout(self.namespace_tick_ms),
-                    seal: seal(self.namespace_seal),
+                    seal: keys::key(self.namespace_seal),
                     max_ttl_ms: Some(number(self.namespace_max_ttl_ms)),
                 },
                 origin: number(self.namespace_origin),
@@ -345,9 +348,4 @@ pub(crate) fn number(value: i64) -> u64 {
 
 pub(crate) fn small(value: i64) -> u8 {
     u8::try_from(value).unwrap()
-}
-
-/// Without a key, plain, or a key.
-fn seal(place: i64) -> Option<KeyCheck> {
-    [None, Some(KeyCheck::Plain), Some(KeyCheck::Key(7))][usize::try_from(place).unwrap()]
 }

@@ -14,6 +14,7 @@ mod blocks;
 mod clocks;
 mod counters;
 mod inputs;
+mod keys;
 mod pairs;
 
 use std::env;
