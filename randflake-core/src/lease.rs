@@ -68,11 +68,8 @@ impl<L: AnyLayout> Lease<L> {
         })
     }
 
-    /// Version of the form in which a device keeps its grant: see [`from_words`](Self::from_words).
-    pub const GRANT_VERSION: u32 = 1;
-
     /// Decodes a grant as `randflake lease provision` writes it into a device: node id, first tick, first tick after the
-    /// grant, and the version of this form, each a little-endian word.
+    /// grant, and the [version](crate::LayoutSpec::lease_version), each a little-endian word.
     ///
     /// ```
     /// use randflake_core::{Lease, LeaseError, Randflake};
@@ -92,8 +89,8 @@ impl<L: AnyLayout> Lease<L> {
     /// # Errors
     ///
     /// [`LeaseError::NotProvisioned`] when all bits are ones or all are zeros, as in memory that nobody wrote;
-    /// [`LeaseError::GrantVersion`] when it has another version than [`GRANT_VERSION`](Self::GRANT_VERSION), whatever the
-    /// other words are; otherwise as for [`new`](Lease::new).
+    /// [`LeaseError::GrantVersion`] when it has another version than that of the layout, whatever the other words are; otherwise
+    /// as for [`new`](Lease::new).
     #[inline]
     pub fn from_words(layout: L, words: [u32; 4]) -> Result<Self, LeaseError> {
         let [node_id, start, end, found] = words;
@@ -101,7 +98,7 @@ impl<L: AnyLayout> Lease<L> {
         if node_id & start & end & found == u32::MAX || node_id | start | end | found == 0 {
             return Err(LeaseError::NotProvisioned);
         }
-        if found != Self::GRANT_VERSION {
+        if found != u32::from(layout.spec().lease_version()) {
             return Err(LeaseError::GrantVersion { found });
         }
         Self::new(layout, node_id, start.into(), end.into())

@@ -17,7 +17,7 @@ use crate::{AnyLayout, Layout, Lease, LeaseError, MakeTicketError, TicketError};
 ///  | u8   | u24      | u32      | u64        | u32      | u32      | 8 bytes |
 /// ```
 ///
-/// The first byte is the version. `start` and `end` are whole seconds of Unix time, in every layout; a lease of finer
+/// The first byte is the version, 2 of layouts of up to 53 bits ([`lease_version`](crate::LayoutSpec::lease_version)). `start` and `end` are whole seconds of Unix time, in every layout; a lease of finer
 /// ticks is rounded inwards. The tag is the CMAC (NIST SP 800-38B) of the 24 bytes before it with SPARX-64/128 as the
 /// cipher, under a separate key: never that of the ids, because a tag would be an id. Give each device its own key,
 /// because anyone who has it can forge tickets for it. A forgery succeeds with 2^-64 for each try; to see `q` tickets under one key
@@ -42,6 +42,7 @@ use crate::{AnyLayout, Layout, Lease, LeaseError, MakeTicketError, TicketError};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ticket {
+    version: u8,
     node_id: u32,
     device_id: u64,
     counter: u32,
@@ -49,8 +50,6 @@ pub struct Ticket {
     end_unix_s: u32,
 }
 
-/// Version of the form, in the first byte. Another form gets another number.
-const VERSION: u8 = 1;
 /// Largest node id that the three bytes of a ticket hold.
 const MAX_NODE_ID: u32 = (1 << 24) - 1;
 
@@ -102,6 +101,7 @@ impl Ticket {
         }
         match (u32::try_from(start), u32::try_from(end)) {
             (Ok(start_unix_s), Ok(end_unix_s)) => Ok(Self {
+                version: spec.lease_version(),
                 node_id: lease.node_id(),
                 device_id,
                 counter,
@@ -122,7 +122,7 @@ impl Ticket {
         let body = [
             // The node id has 24 bits, as `of` has checked: the uppermost byte is the version's
             // alone.
-            u64::from(VERSION) << 56 | pair(self.node_id, self.counter),
+            u64::from(self.version) << 56 | pair(self.node_id, self.counter),
             self.device_id,
             pair(self.start_unix_s, self.end_unix_s),
         ];
@@ -136,9 +136,9 @@ impl Ticket {
         bytes
     }
 
-    /// Checks the tag, then decodes. An unauthenticated ticket yields no other error about its fields.
+    /// Checks the version and the tag, then decodes. An unauthenticated ticket yields no other error about its fields.
     #[expect(clippy::cast_possible_truncation, reason = "takes halves of words")]
-    fn decode(bytes: &[u8], key: &[u8; 16]) -> Result<Self, TicketError> {
+    fn decode(bytes: &[u8], key: &[u8; 16], allowed: u8) -> Result<Self, TicketError> {
         let (&[head, device_id, times, tag], []) = bytes.as_chunks::<8>() else {
             return Err(TicketError::Length { len: bytes.len() });
         };
@@ -148,13 +148,14 @@ impl Ticket {
         let wrong = tag ^ cmac(key, [head, device_id, times]);
         // Compared in constant time, so that timing does not help a forger.
         let is_wrong = black_box(wrong as u32 | (wrong >> 32) as u32) != 0;
-        if version != VERSION {
+        if version != allowed {
             return Err(TicketError::Version { version });
         }
         if is_wrong {
             return Err(TicketError::Forged);
         }
         Ok(Self {
+            version,
             node_id: (head >> 32) as u32 & MAX_NODE_ID,
             device_id,
             counter: head as u32,
@@ -233,7 +234,7 @@ impl TicketReader {
     /// Nothing has changed then; another ticket with the same counter may be accepted.
     ///
     /// - [`Length`](TicketError::Length): it does not have 32 bytes;
-    /// - [`Version`](TicketError::Version): it is of another version than 1;
+    /// - [`Version`](TicketError::Version): it is of another version than the layout's, or than is known;
     /// - [`Forged`](TicketError::Forged): its tag is wrong, so it was changed or made with another key;
     /// - [`Foreign`](TicketError::Foreign): it is another device's;
     /// - [`Replayed`](TicketError::Replayed): its counter is not above that of the last one accepted;
@@ -246,7 +247,7 @@ impl TicketReader {
         key: &[u8; 16],
         now: Option<Duration>,
     ) -> Result<Lease<L>, TicketError> {
-        let ticket = Ticket::decode(bytes, key)?;
+        let ticket = Ticket::decode(bytes, key, L::SPEC.lease_version())?;
         // Not left to the key: where devices share one, a ticket still belongs to one of them.
         if ticket.device_id != self.device_id {
             return Err(TicketError::Foreign {

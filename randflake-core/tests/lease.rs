@@ -1,6 +1,6 @@
 //! Which leases there are: within the layout, never empty, and as a device keeps them.
 
-use randflake_core::{Lease, LeaseError, Randflake};
+use randflake_core::{Lease, LeaseError, Randflake, Randflake53};
 
 /// The first tick that the layout does not have.
 const MAX_END: u64 = 1 << 30;
@@ -54,6 +54,12 @@ fn a_grant_is_of_the_version_that_it_names() {
     }
     let expected = Lease::new(Randflake, 42, 1_000, 1_060);
     assert_eq!(grant([42, 1_000, 1_060, 1]), expected);
+    // One of 53-bit ids is not taken for one of 64, nor the other way round.
+    let grant53 = |words| Lease::from_words(Randflake53, words);
+    let expected = Lease::new(Randflake53, 42, 1_000, 1_060);
+    assert_eq!(grant53([42, 1_000, 1_060, 2]), expected);
+    let other = Err(LeaseError::GrantVersion { found: 1 });
+    assert_eq!(grant53([42, 1_000, 1_060, 1]), other);
     let first = Lease::new(Randflake, 0, 0, 60);
     assert_eq!(grant([0, 0, 60, 1]), first);
     let (start, end) = (1_060, 1_000);

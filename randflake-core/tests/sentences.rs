@@ -205,7 +205,7 @@ fn of_leases_and_tickets() {
         ),
         (
             LeaseError::GrantVersion { found: 2 },
-            "the grant in the device's memory has version 2: only 1 is known; use the firmware that it was written for, or provision the device anew",
+            "the grant in the device's memory has version 2: 1 is known, and 2 of layouts of up to 53 bits; use the firmware that it was written for, or provision the device anew",
         ),
     ]);
     say(&[
@@ -244,7 +244,7 @@ fn of_leases_and_tickets() {
         ),
         (
             TicketError::Version { version: 2 },
-            "the ticket is of version 2: 1 is allowed",
+            "the ticket is of version 2: 1 is allowed, and 2 for layouts of up to 53 bits",
         ),
         (
             TicketError::Forged,

@@ -8,7 +8,7 @@ use cmac::{Cmac, Mac};
 use proptest::prelude::*;
 use randflake_core::{
     Layout, LayoutFields, LayoutSpec, Lease, LeaseError, MakeTicketError, Plain, Randflake,
-    Snowflake, Ticket, TicketError, TicketReader,
+    Randflake53, Snowflake, Ticket, TicketError, TicketReader,
 };
 use serde_json::Value;
 use sparx64::{Sparx64, Sparx64OnTheFly};
@@ -30,7 +30,15 @@ fn at(tick: u64) -> Duration {
 
 #[test]
 fn others_write_the_same_bytes() {
-    let entries: Vec<Value> = serde_json::from_str(include_str!("vectors/tickets.json")).unwrap();
+    let of_64_bits = others_write(Randflake, include_str!("vectors/tickets.json"));
+    assert_eq!(of_64_bits, (12, 4));
+    let of_53_bits = others_write(Randflake53, include_str!("vectors/tickets53.json"));
+    assert_eq!(of_53_bits, (6, 2));
+}
+
+/// How many there are, and how many of them no device accepts.
+fn others_write<L: Layout>(layout: L, vectors: &str) -> (usize, usize) {
+    let entries: Vec<Value> = serde_json::from_str(vectors).unwrap();
     let mut refused = 0;
     for entry in &entries {
         let number = |name: &str| entry[name].as_u64().unwrap();
@@ -39,8 +47,7 @@ fn others_write_the_same_bytes() {
         let device_id = u64::from_str_radix(hex("device_id"), 16).unwrap();
         let tick = |name| number(name) - 1_730_000_000;
         let node_id = u32::try_from(number("node_id")).unwrap();
-        let lease =
-            Lease::new(Randflake, node_id, tick("start_unix_s"), tick("end_unix_s")).unwrap();
+        let lease = Lease::new(layout, node_id, tick("start_unix_s"), tick("end_unix_s")).unwrap();
         let counter = u32::try_from(number("counter")).unwrap();
 
         let made = Ticket::of(&lease, device_id, counter);
@@ -60,7 +67,7 @@ fn others_write_the_same_bytes() {
             assert_eq!(accepted, Ok(lease));
         }
     }
-    assert_eq!((entries.len(), refused), (12, 4));
+    (entries.len(), refused)
 }
 
 /// A server may make tickets with whichever type of the cipher it has.
@@ -99,6 +106,9 @@ fn each_refusal_has_its_error_and_changes_nothing() {
     let mut next_version = good;
     next_version[0] = 2;
     refused(&next_version, None, TicketError::Version { version: 2 });
+    let lease53 = Lease::new(Randflake53, 42, 3_706_297, 3_706_357).unwrap();
+    let of_53_bits = Ticket::of(&lease53, DEVICE, 7).unwrap().encode(&KEY);
+    refused(&of_53_bits, None, TicketError::Version { version: 2 });
     for bit in 8..8 * Ticket::LEN {
         let mut changed = good;
         changed[bit / 8] ^= 1 << (bit % 8);

@@ -1,6 +1,6 @@
 /*
- * Randflake ids for C firmware: 64-bit ids that are unique across a fleet of devices, and reveal nothing without the
- * key.
+ * Randflake ids for C firmware: ids of 64 bits, or of 53 (RF_BITS53), that are unique across a fleet of devices, and reveal
+ * nothing without the key.
  *
  * README.md says how to get the library, librandflake.a, and how to use it with Zephyr, ESP-IDF, PlatformIO and
  * FreeRTOS; it has a whole program. The library needs no heap and no C library, has no global state, and never panics.
@@ -44,7 +44,7 @@ enum {
     RF_CLOCK_UNKNOWN = 1,
     /** the clock is behind the last id or the block: wait until it has caught up */
     RF_CLOCK_BEHIND = 2,
-    /** all 131072 ids of this second are issued: wait for the next second */
+    /** all 131072 ids of this second (8192 of 53 bits) are issued: wait for the next second */
     RF_SEQUENCE_EXHAUSTED = 3,
     /** no block is in force: call rf_renew in the main loop */
     RF_NO_BLOCK = 4,
@@ -60,7 +60,7 @@ enum {
     RF_PROVISIONED = 9,
     /** a pointer is NULL, or rf_init was not called */
     RF_NULL = 10,
-    /** the node id is above 131071 */
+    /** the node id is above 131071, or above 1023 with 53-bit ids */
     RF_NODE_ID = 11,
     /** the grant is empty, begins before 2024-10-27 03:33:20 UTC or ends after 2058-11-05 17:10:23 UTC */
     RF_GRANT = 12,
@@ -68,7 +68,7 @@ enum {
     RF_BLOCK = 13,
     /** the text is not an id: 1 to 13 of 0-9 and a-v, without a leading 0, are allowed */
     RF_TEXT = 14,
-    /** the ticket is of another version than 1 */
+    /** the ticket is of another version than 1, or than 2 with 53-bit ids */
     RF_TICKET_VERSION = 15,
     /** the ticket's tag is wrong: it was changed, or made with another key */
     RF_TICKET_FORGED = 16,
@@ -88,18 +88,30 @@ enum {
     RF_FLASH_PAGES = 23,
     /** the flash was written by a library with another format: nothing was changed */
     RF_FLASH_FORMAT = 24,
-    /** the grant was written in a form of another version than 1 */
+    /** the grant was written in a form of another version than 1, or than 2 with 53-bit ids */
     RF_GRANT_VERSION = 25
 };
 
 /** Describes a status in English, as a constant string; "unknown status" for a number that is none. */
 const char *rf_error_text(rf_status status);
 
+/* With RF_BITS53 defined before this file is included, in each source, ids are below 2^53, which JavaScript and JSON hold as
+ * numbers. The archive is another one, built with `--features bits53`; a program does not link with the wrong one. */
+#ifdef RF_BITS53
+#define rf_init rf53_init
+#define rf_wake rf53_wake
+#define RF_MAX_NODE_ID 1023
+#define RF_IDS_PER_SECOND 8192
+#else
+#define RF_MAX_NODE_ID 131071
+#define RF_IDS_PER_SECOND 131072
+#endif
+
 /** The right to issue: a node id, for the seconds from `start_unix_s` until before `end_unix_s`.
  *
  * All grants of one node id under one key must be disjoint, over all devices. */
 typedef struct rf_grant {
-    /** 0 to 131071. */
+    /** 0 to RF_MAX_NODE_ID. */
     uint32_t node_id;
     uint32_t start_unix_s;
     uint32_t end_unix_s;
@@ -115,7 +127,8 @@ rf_status rf_read_grant(const uint8_t bytes[RF_GRANT_SIZE], rf_grant *grant);
 
 /** What rf_init needs. It is copied, so it may be a local variable. */
 typedef struct rf_config {
-    /** The 16 bytes of the fleet's key. Only read by rf_init. */
+    /** The 16 bytes of the fleet's key: the secret, or of 53-bit ids what `randflake keygen --key53` prints. Only read by
+     * rf_init. */
     const uint8_t *key;
     /** The device's alone, with one horizon. */
     rf_grant grant;

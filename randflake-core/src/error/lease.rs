@@ -47,7 +47,7 @@ pub enum LeaseError {
     },
     /// The memory of a device's grant is blank.
     NotProvisioned,
-    /// A device's grant is in another form than [`GRANT_VERSION`](crate::Lease::GRANT_VERSION), the only one known.
+    /// A device's grant is of another version than [that of the layout](crate::LayoutSpec::lease_version).
     GrantVersion {
         /// Version that was found.
         found: u32,
@@ -90,8 +90,8 @@ impl Display for LeaseError {
             ),
             Self::GrantVersion { found } => write!(
                 f,
-                "the grant in the device's memory has version {found}: only 1 is known; use the firmware that it was \
-                 written for, or provision the device anew"
+                "the grant in the device's memory has version {found}: 1 is known, and 2 of layouts of up to 53 bits; use the \
+                 firmware that it was written for, or provision the device anew"
             ),
         }
     }
@@ -201,7 +201,7 @@ pub enum TicketError {
         /// Length of the ticket in bytes.
         len: usize,
     },
-    /// The ticket's version is unknown.
+    /// The ticket is of another version than [that of the layout](crate::LayoutSpec::lease_version).
     Version {
         /// Version of the ticket.
         version: u8,
@@ -243,7 +243,10 @@ impl Display for TicketError {
                 write!(f, "the ticket has {len} bytes: 32 are allowed")
             }
             Self::Version { version } => {
-                write!(f, "the ticket is of version {version}: 1 is allowed")
+                write!(
+                    f,
+                    "the ticket is of version {version}: 1 is allowed, and 2 for layouts of up to 53 bits"
+                )
             }
             Self::Forged => {
                 f.write_str("the ticket's tag is wrong: it was changed, or made with another key")

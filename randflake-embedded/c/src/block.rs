@@ -2,10 +2,11 @@
 
 use core::mem::MaybeUninit;
 
-use randflake_core::{Clock, Codec, Id, Layout, Lease, Randflake, Sequencer, Sparx64OnTheFly};
+use randflake_core::{Clock, Codec, Id, Layout, Lease, Sequencer};
 
 use crate::clock::Time;
 use crate::config::{counted, unix_s};
+use crate::form::{Ids, cipher};
 use crate::status::{self, Status};
 use crate::word::Word;
 use crate::{Rf, horizon};
@@ -20,7 +21,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
     let config = &setup.config;
     let time = Time { rf, setup };
     let now = time.now().ok_or(status::CLOCK_UNKNOWN)?;
-    let tick = Randflake::SPEC.tick_at(now).unwrap_or(0);
+    let tick = Ids::SPEC.tick_at(now).unwrap_or(0);
     let mut blocks = horizon::blocks(config.grant.lease()?, config);
 
     let has_former = rf.gate.is_open();
@@ -57,7 +58,7 @@ fn renew(rf: &Rf) -> Result<(), Status> {
 
 impl Rf {
     /// Puts a new block in place of the old one. Only for the caller that has closed the gate.
-    pub(crate) fn replace(&self, lease: Lease<Randflake>) -> Result<(), Status> {
+    pub(crate) fn replace(&self, lease: Lease<Ids>) -> Result<(), Status> {
         let block = MaybeUninit::new(Sequencer::new(counted(lease)?)?);
         // SAFETY: the gate is closed, so nobody issues from what was there.
         unsafe { self.block.get().write(block) };
@@ -67,7 +68,7 @@ impl Rf {
     /// # Safety
     ///
     /// There is a block, and nobody replaces it as long as the reference lives.
-    pub(crate) unsafe fn block(&self) -> &Sequencer<Randflake, Word> {
+    pub(crate) unsafe fn block(&self) -> &Sequencer<Ids, Word> {
         // SAFETY: nobody replaces it.
         let block = unsafe { &*self.block.get() };
         // SAFETY: there is one.
@@ -111,7 +112,7 @@ struct Parts {
 
 #[unsafe(no_mangle)]
 extern "C" fn rf_inspect(rf: &Rf, id: u64) -> Parts {
-    let none = || Codec::new(Randflake, Sparx64OnTheFly::new(&[0; 16]));
+    let none = || Codec::new(Ids, cipher(&[0; 16]));
     let id = Id::from_u64(id);
     let parts = match rf.setup() {
         Some(setup) => setup.codec.inspect(id),

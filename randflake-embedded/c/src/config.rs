@@ -4,6 +4,7 @@ use core::ffi::c_void;
 
 use randflake_core::{DEFAULT_BLOCK_S, Layout, Lease, Randflake};
 
+use crate::form::Ids;
 use crate::status::{self, Status};
 
 type Uptime = extern "C" fn(*mut c_void) -> u32;
@@ -42,14 +43,14 @@ pub(crate) struct Config {
 }
 
 /// Epoch of the layout in seconds of Unix time; its ticks are seconds.
-const EPOCH_UNIX_S: u64 = Randflake::SPEC.epoch_unix_ms() / 1_000;
-const _: () = assert!(Randflake::SPEC.tick_ms() == 1_000);
+const EPOCH_UNIX_S: u64 = Ids::SPEC.epoch_unix_ms() / 1_000;
+const _: () = assert!(Ids::SPEC.tick_ms() == 1_000);
 
 /// How far a store may raise a horizon above what it was told: to the next multiple of 4 s, and by 4 s for each of sixteen
 /// records that it failed to write before. A longer block than that is cut: see `counted`.
 const ROUNDED_S: u32 = 3 + 16 * 4;
 
-/// Seconds of which a 32-bit word counts the positions.
+/// Seconds of which a 32-bit word counts the positions. It counts more of 53-bit ids; the limit is one for both.
 const COUNTED_S: u32 = (u32::MAX - 1) >> Randflake::SPEC.sequence_bits();
 
 /// Longest block in seconds.
@@ -61,7 +62,7 @@ pub(crate) fn unix_s(tick: u64) -> u32 {
 }
 
 impl Grant {
-    pub(crate) fn of(lease: &Lease<Randflake>) -> Self {
+    pub(crate) fn of(lease: &Lease<Ids>) -> Self {
         Self {
             node_id: lease.node_id(),
             start_unix_s: unix_s(lease.start()),
@@ -71,7 +72,7 @@ impl Grant {
 
     // Not inlined, as it is called from three places.
     #[inline(never)]
-    pub(crate) fn lease(self) -> Result<Lease<Randflake>, Status> {
+    pub(crate) fn lease(self) -> Result<Lease<Ids>, Status> {
         // Blank flash. Its times are none, but a program that converts them may have made any of them.
         if self.node_id == u32::MAX {
             return Err(status::NOT_PROVISIONED);
@@ -80,17 +81,17 @@ impl Grant {
         let (Some(start), Some(end)) = (tick(self.start_unix_s), tick(self.end_unix_s)) else {
             return Err(status::GRANT);
         };
-        Ok(Lease::new(Randflake, self.node_id, start, end)?)
+        Ok(Lease::new(Ids, self.node_id, start, end)?)
     }
 }
 
 /// A block, up to where a word counts it. What is cut off stays below the horizon, so nobody issues of it.
-pub(crate) fn counted(block: Lease<Randflake>) -> Result<Lease<Randflake>, Status> {
+pub(crate) fn counted(block: Lease<Ids>) -> Result<Lease<Ids>, Status> {
     let end = block.start().wrapping_add(COUNTED_S.into());
     if block.end() <= end {
         return Ok(block);
     }
-    Ok(Lease::new(Randflake, block.node_id(), block.start(), end)?)
+    Ok(Lease::new(Ids, block.node_id(), block.start(), end)?)
 }
 
 impl RawConfig {
@@ -152,7 +153,7 @@ impl Config {
     }
 
     /// Cuts off what lies before the rest of the last block, which ends at the horizon.
-    pub(crate) fn after(mut self, rest: &Lease<Randflake>) -> Self {
+    pub(crate) fn after(mut self, rest: &Lease<Ids>) -> Self {
         self.grant.start_unix_s = unix_s(rest.start());
         self
     }

@@ -1,8 +1,9 @@
 //! `rf_read_grant`: decodes the grant that the factory wrote.
 
-use randflake_core::{Lease, Randflake};
+use randflake_core::Lease;
 
 use crate::config::Grant;
+use crate::form::Ids;
 use crate::status::{self, Status};
 
 const GRANT_SIZE: usize = 16;
@@ -14,7 +15,7 @@ extern "C" fn rf_read_grant(bytes: &[u8; GRANT_SIZE], grant: &mut Grant) -> Stat
         return status::NOT_PROVISIONED;
     };
     let words = [node_id, start, end, version].map(u32::from_le_bytes);
-    match Lease::from_words(Randflake, words) {
+    match Lease::from_words(Ids, words) {
         Ok(lease) => {
             *grant = Grant::of(&lease);
             status::OK

@@ -1,8 +1,9 @@
 //! The horizon that the program keeps, and its record.
 
-use randflake_core::{Blocks, HorizonRecord, HorizonStore, Lease, Randflake};
+use randflake_core::{Blocks, HorizonRecord, HorizonStore, Lease};
 
 use crate::config::Config;
+use crate::form::Ids;
 use crate::status::Status;
 
 /// A [`HorizonStore`] over the callbacks of the program.
@@ -21,10 +22,7 @@ impl HorizonStore for CallbackStore<'_> {
 }
 
 #[inline]
-pub(crate) fn blocks(
-    grant: Lease<Randflake>,
-    config: &Config,
-) -> Blocks<Randflake, CallbackStore<'_>> {
+pub(crate) fn blocks(grant: Lease<Ids>, config: &Config) -> Blocks<Ids, CallbackStore<'_>> {
     Blocks::new(grant, CallbackStore(config)).with_block_s(config.block_s)
 }
 

@@ -2,13 +2,16 @@
 
 use core::mem::MaybeUninit;
 
-use randflake_core::{Codec, Randflake, Sparx64OnTheFly};
+use randflake_core::Codec;
 
 use crate::config::{Config, RawConfig};
+use crate::form::{Ids, cipher};
 use crate::status::{self, Status};
 use crate::{Rf, Setup, horizon};
 
-#[unsafe(no_mangle)]
+// Another name with 53-bit ids, so that a program does not link with the other archive: see the header.
+#[cfg_attr(not(feature = "bits53"), unsafe(no_mangle))]
+#[cfg_attr(feature = "bits53", unsafe(export_name = "rf53_init"))]
 extern "C" fn rf_init(rf: Option<&Rf>, config: Option<&RawConfig>) -> Status {
     status::of(init(rf, config))
 }
@@ -29,7 +32,7 @@ fn init(rf: Option<&Rf>, config: Option<&RawConfig>) -> Result<(), Status> {
 /// Only for the caller that has closed the gate, or found that it was never open.
 pub(crate) fn set_up(rf: &Rf, key: &[u8; 16], config: Config) {
     let setup = Setup {
-        codec: Codec::new(Randflake, Sparx64OnTheFly::new(key)),
+        codec: Codec::new(Ids, cipher(key)),
         config,
     };
     // SAFETY: the gate is closed, so `rf_next` does not look at it; the header forbids the other calls meanwhile.

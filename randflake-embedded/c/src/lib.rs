@@ -8,6 +8,7 @@ mod block;
 mod clock;
 mod config;
 mod flash;
+mod form;
 mod gate;
 mod grant;
 mod horizon;
@@ -24,9 +25,10 @@ use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
 use core::panic::PanicInfo;
 
-use randflake_core::{Codec, Randflake, Sequencer, Sparx64OnTheFly};
+use randflake_core::{Codec, Sequencer};
 
 use config::Config;
+use form::{Cipher, Ids};
 use gate::Gate;
 use word::Word;
 
@@ -40,12 +42,12 @@ pub struct Rf {
     /// The same for the time that steps are counted from: the last trusted setting, or the start of the first one.
     trusted: Word,
     setup: UnsafeCell<MaybeUninit<Setup>>,
-    block: UnsafeCell<MaybeUninit<Sequencer<Randflake, Word>>>,
+    block: UnsafeCell<MaybeUninit<Sequencer<Ids, Word>>>,
 }
 
 /// What `rf_init` has made of its configuration.
 struct Setup {
-    codec: Codec<Randflake, Sparx64OnTheFly>,
+    codec: Codec<Ids, Cipher>,
     config: Config,
 }
 

@@ -56,7 +56,8 @@ fn retain(rf: Option<&Rf>, words: Option<NonNull<u32>>) -> Result<(), Status> {
     Ok(())
 }
 
-#[unsafe(no_mangle)]
+#[cfg_attr(not(feature = "bits53"), unsafe(no_mangle))]
+#[cfg_attr(feature = "bits53", unsafe(export_name = "rf53_wake"))]
 extern "C" fn rf_wake(
     rf: Option<&Rf>,
     config: Option<&RawConfig>,

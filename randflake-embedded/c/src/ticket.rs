@@ -2,9 +2,10 @@
 
 use core::time::Duration;
 
-use randflake_core::{Randflake, Ticket, TicketReader};
+use randflake_core::{Ticket, TicketReader};
 
 use crate::config::Grant;
+use crate::form::Ids;
 use crate::status::{self, Status};
 
 #[unsafe(no_mangle)]
@@ -18,7 +19,7 @@ extern "C" fn rf_accept_ticket(
 ) -> Status {
     let now = (now_unix_s != 0).then(|| Duration::from_secs(now_unix_s.into()));
     let mut reader = TicketReader::new(device_id, *counter);
-    match reader.accept::<Randflake>(ticket, key, now) {
+    match reader.accept::<Ids>(ticket, key, now) {
         Ok(lease) => {
             *counter = reader.last_counter();
             *grant = Grant::of(&lease);

@@ -55,7 +55,7 @@ static void bad_configs(void) {
     init_with(RF_NULL);
     config.raise_horizon = 0;
     init_with(RF_NULL);
-    config.grant.node_id = 131072;
+    config.grant.node_id = RF_MAX_NODE_ID + 1;
     init_with(RF_NODE_ID);
     /* Blank flash, whose times count from the layout's epoch. */
     config.grant.node_id = UINT32_MAX;
@@ -77,7 +77,7 @@ static void bad_configs(void) {
     init_with(RF_HORIZON_LOST);
     device.horizon = END;
     init_with(RF_GRANT_USED);
-    config.grant.node_id = 131071;
+    config.grant.node_id = RF_MAX_NODE_ID;
     config.grant.start_unix_s = EPOCH;
     config.grant.end_unix_s = EPOCH + (1u << 30);
     config.block_s = 32700;
@@ -292,10 +292,10 @@ static void overtaken(void) {
 
 static void exhausted(void) {
     start();
-    for (uint32_t count = 0; count < 131072; ++count) {
+    for (uint32_t count = 0; count < RF_IDS_PER_SECOND; ++count) {
         EXPECT(rf_next(&rf, &id) == RF_OK);
     }
-    EXPECT(rf_inspect(&rf, id).sequence == 131071);
+    EXPECT(rf_inspect(&rf, id).sequence == RF_IDS_PER_SECOND - 1);
     uint64_t last = id;
     EXPECT(rf_next(&rf, &id) == RF_SEQUENCE_EXHAUSTED && id == last);
     device.uptime_s = 1;
@@ -425,13 +425,13 @@ static void records(void) {
 
 static void grants(void) {
     /* As the tool writes it: node id 42, from 1,000 s after the epoch until 1,060. */
-    uint8_t bytes[RF_GRANT_SIZE] = {42, 0, 0, 0, 0xe8, 3, 0, 0, 0x24, 4, 0, 0, 1, 0, 0, 0};
+    uint8_t bytes[RF_GRANT_SIZE] = {42, 0, 0, 0, 0xe8, 3, 0, 0, 0x24, 4, 0, 0, LEASE_VERSION, 0, 0, 0};
     rf_grant grant = {0, 0, 0};
     EXPECT(rf_read_grant(bytes, &grant) == RF_OK);
     EXPECT(grant.node_id == 42 && grant.start_unix_s == EPOCH + 1000 && grant.end_unix_s == EPOCH + 1060);
-    bytes[12] = 2;
+    bytes[12] = 3 - LEASE_VERSION;
     EXPECT(rf_read_grant(bytes, &grant) == RF_GRANT_VERSION);
-    bytes[12] = 1;
+    bytes[12] = LEASE_VERSION;
     bytes[9] = 3;
     EXPECT(rf_read_grant(bytes, &grant) == RF_GRANT);
     bytes[2] = 2;
@@ -447,7 +447,7 @@ static void errors(void) {
     const char *unknown = rf_error_text(-1);
     EXPECT(same(unknown, "unknown status"));
     EXPECT(same(rf_error_text(RF_OK), "no error"));
-    EXPECT(same(rf_error_text(RF_NODE_ID), "the node id is above 131071"));
+    EXPECT(same(rf_error_text(RF_NODE_ID), "the node id is above 131071, or above 1023 with 53-bit ids"));
     for (rf_status status = RF_OK; status <= RF_GRANT_VERSION; ++status) {
         EXPECT(!same(rf_error_text(status), unknown));
     }

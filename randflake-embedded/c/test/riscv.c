@@ -3,6 +3,7 @@
 
 #define MTIMECMP (*(volatile uint64_t *)0x02004000)
 #define MTIME (*(volatile uint32_t *)0x0200bff8)
+#define MTIME_HIGH (*(volatile uint32_t *)0x0200bffc)
 #define TEST_DEVICE (*(volatile uint32_t *)0x100000)
 
 extern uint32_t bss_start[], bss_end[];
@@ -30,9 +31,14 @@ _Noreturn void reset(void) {
     }
 }
 
-/* The upper half of the time stays 0. */
 __attribute__((noinline)) void interrupt_after(uint32_t ticks) {
-    MTIMECMP = MTIME + ticks;
+    uint32_t high, low;
+    do {
+        high = MTIME_HIGH;
+        low = MTIME;
+    } while (high != MTIME_HIGH);
+    /* It was the highest time, so neither half alone is one that has come. */
+    MTIMECMP = ((uint64_t)high << 32 | low) + ticks;
     __asm__ volatile("csrs mie, %0\n"
                      "csrsi mstatus, 8" ::"r"(1u << 7)
                      : "memory");

@@ -43,6 +43,13 @@ struct device {
 
 #define EPOCH 1730000000u
 
+/* Of grants and tickets: those of the other form are refused. */
+#ifdef RF_BITS53
+#define LEASE_VERSION 2
+#else
+#define LEASE_VERSION 1
+#endif
+
 rf_config config_of(struct device *device, uint32_t node_id, uint32_t start_unix_s, uint32_t end_unix_s);
 
 #endif

@@ -4,7 +4,15 @@
 /* Delays of the timer are 1, 2, 3 ... of its ticks: so many, and on until the interrupt comes when the call is over. With
  * the speed at which `cargo xtask c` runs the processor a tick is at most an instruction, so none is left out. */
 #define MIN_DELAYS 1499u
+#ifdef RF_BITS53
+/* An id takes 26 blocks of the cipher, ten times as many instructions, in which nothing is shared. What is behind them is that
+ * of 64 bits, where all of a call is looked at. */
+#define MAX_DELAYS 6000u
+#define IS_LOOKED_AT_WHOLE false
+#else
 #define MAX_DELAYS 30000u
+#define IS_LOOKED_AT_WHOLE true
+#endif
 
 /* How many instructions the interrupts must have hit, which is far fewer than a call has. */
 #define MIN_PLACES 50u
@@ -126,7 +134,8 @@ static void run_sweep(const struct sweep *sweep) {
         found.places += places[at / 32] >> (at % 32) & 1;
     }
     say_found(&found);
-    EXPECT(found.is_whole && found.places >= MIN_PLACES);
+    EXPECT(found.is_whole || !IS_LOOKED_AT_WHOLE);
+    EXPECT(found.places >= MIN_PLACES);
     EXPECT((found.duplicates > 0) == sweep->duplicates_are_expected);
     EXPECT((found.refused > 0) == sweep->refusals_are_expected);
     test(sweep->name);

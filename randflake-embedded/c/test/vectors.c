@@ -58,7 +58,7 @@ void vectors(void) {
     for (uint32_t at = 0; at < count; ++at) {
         check(&VECTORS[at], &issued);
     }
-    EXPECT(count > 100 && issued > 20);
+    EXPECT(count >= 60 && issued >= 10);
     say_number(count);
     say(" vectors, ");
     say_number(issued);
@@ -80,9 +80,9 @@ static void check_ticket(struct ticket ticket) {
     ticket.bytes[9] ^= 1;
     EXPECT(accept(&ticket, 0, &counter, &grant) == RF_TICKET_FORGED);
     ticket.bytes[9] ^= 1;
-    ticket.bytes[0] = 2;
+    ticket.bytes[0] = 3 - LEASE_VERSION;
     EXPECT(accept(&ticket, 0, &counter, &grant) == RF_TICKET_VERSION);
-    ticket.bytes[0] = 1;
+    ticket.bytes[0] = LEASE_VERSION;
     if (ticket.counter > MAX_COUNTER) {
         EXPECT(accept(&ticket, 0, &counter, &grant) == RF_TICKET_COUNTER);
         EXPECT(counter == 0 && grant.node_id == 99);
@@ -106,6 +106,7 @@ void tickets(void) {
     for (uint32_t at = 0; at < sizeof TICKETS / sizeof *TICKETS; ++at) {
         check_ticket(TICKETS[at]);
     }
+#ifndef RF_BITS53
     /* Its tag is right, but Randflake has no node id 200000. */
     static const uint8_t key[16] = {7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7};
     static const uint8_t bytes[RF_TICKET_SIZE] = {1,  3,  13,  64, 0,  0,  0,   1,   0, 0,  0,   0,   0,   0,  0,   7,
@@ -114,5 +115,6 @@ void tickets(void) {
     rf_grant grant = {99, 99, 99};
     EXPECT(rf_accept_ticket(bytes, key, 7, 0, &counter, &grant) == RF_TICKET_LEASE);
     EXPECT(counter == 0 && grant.node_id == 99);
+#endif
     test("tickets");
 }

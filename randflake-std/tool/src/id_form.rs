@@ -1,7 +1,7 @@
 //! What becomes of a raw id: nothing, or an encrypted number of 64 or 53 bits.
 
 use randflake_std::lease::{KeyCheck, Namespace};
-use randflake_std::{Cipher, Id, Id53, Layout, Randflake53, Secret};
+use randflake_std::{Cipher, Feistel53, Id, Id53, Layout, Randflake53, Secret};
 
 use crate::failure::Failure;
 
@@ -45,6 +45,22 @@ impl IdForm {
             Self::Plain => None,
             Self::Bits64 => Some(secret.cipher().into()),
             Self::Bits53 => Some(secret.feistel53().into()),
+        }
+    }
+
+    /// The key that a device has for its ids: the secret, or what 53-bit ids have in its place.
+    pub(crate) fn device_key(self, secret: &Secret) -> Secret {
+        match self {
+            Self::Plain | Self::Bits64 => secret.clone(),
+            Self::Bits53 => secret.key53(),
+        }
+    }
+
+    /// The key check of a device's key.
+    pub(crate) fn key_check(self, device_key: &Secret) -> KeyCheck {
+        match self {
+            Self::Plain | Self::Bits64 => KeyCheck::of(&device_key.cipher()),
+            Self::Bits53 => KeyCheck::of(&Feistel53::new(device_key.cipher())),
         }
     }
 

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::process::Command;
 
 use super::build::linker;
-use super::folder;
+use super::{Form, folder};
 use crate::qemu::Target;
 use crate::size::elf::Elf;
 
 /// Of the libraries, as names of functions begin or contain.
-const OURS: [&str; 3] = ["rf_", "randflake", "sparx64"];
+const OURS: [&str; 4] = ["rf_", "rf53_", "randflake", "sparx64"];
 
 /// What a program calls at least.
 const LEAST: [&str; 4] = ["rf_init", "rf_set_clock", "rf_renew", "rf_next"];
@@ -27,14 +27,19 @@ const WITH_FLASH: [&str; 7] = [
 ];
 
 /// Links all functions of the header, and `others`, as a program would that calls them; says what they take.
-pub(super) fn check(archive: &Path, target: &Target, others: &[&str]) -> Result<String, String> {
+pub(super) fn check(
+    archive: &Path,
+    form: &Form,
+    target: &Target,
+    others: &[&str],
+) -> Result<String, String> {
     let names = functions_of_header()?;
     let all: Vec<&str> = names
         .iter()
         .map(String::as_str)
         .chain(others.iter().copied())
         .collect();
-    let functions = linked(archive, &all)?;
+    let functions = linked(archive, form, &all)?;
     let is_ours = |name: &str| OURS.iter().any(|ours| name.contains(ours));
     let foreign: Vec<_> = functions
         .iter()
@@ -45,12 +50,13 @@ pub(super) fn check(archive: &Path, target: &Target, others: &[&str]) -> Result<
         return Err(foreign.join(", "));
     }
     let bytes = |names: &[&str]| {
-        let functions = linked(archive, names)?;
+        let functions = linked(archive, form, names)?;
         Ok::<u64, String>(functions.iter().map(|(_, bytes)| bytes).sum())
     };
     Ok(format!(
-        "{}, bytes of code: rf_next {}, with {} {}, in raw flash {}, all of the header {}",
+        "{}{}, bytes of code: rf_next {}, with {} {}, in raw flash {}, all of the header {}",
         target.name,
+        form.name,
         bytes(&["rf_next"])?,
         LEAST[..3].join(", "),
         bytes(&LEAST)?,
@@ -60,12 +66,13 @@ pub(super) fn check(archive: &Path, target: &Target, others: &[&str]) -> Result<
 }
 
 /// The functions that these bring into a program, with their bytes.
-fn linked(archive: &Path, names: &[&str]) -> Result<Vec<(String, u64)>, String> {
+fn linked(archive: &Path, form: &Form, names: &[&str]) -> Result<Vec<(String, u64)>, String> {
+    let names = names.iter().map(|name| form.symbol(name));
     let image = archive.with_file_name("linked");
     let mut command = linker();
     command
         .args(["--gc-sections", "-e", "rf_next"])
-        .args(names.iter().flat_map(|name| ["-u", name]));
+        .args(names.flat_map(|name| ["-u".to_owned(), name]));
     run(command.arg(archive).arg("-o").arg(&image))?;
     let functions = Elf::read(&image)?.functions.into_iter();
     Ok(functions

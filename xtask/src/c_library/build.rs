@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{WARNINGS, folder, includes, out, test_folder};
+use super::{Form, WARNINGS, folder, test_folder};
 use crate::cargo::{output_of, program};
 use crate::qemu::Target;
 
@@ -29,14 +29,14 @@ impl CImage {
         }
     }
 
-    pub(super) fn file(&self, target: &Target) -> PathBuf {
-        objects(target, self.name).join("image")
+    pub(super) fn file(&self, form: &Form, target: &Target) -> PathBuf {
+        objects(form, target, self.name).join("image")
     }
 }
 
 /// Where clang, which names objects after sources, puts them.
-fn objects(target: &Target, name: &str) -> PathBuf {
-    out().join(target.name).join("images").join(name)
+fn objects(form: &Form, target: &Target, name: &str) -> PathBuf {
+    form.out().join(target.name).join("images").join(name)
 }
 
 fn is_arm(target: &Target) -> bool {
@@ -44,9 +44,9 @@ fn is_arm(target: &Target) -> bool {
 }
 
 /// A file of the test, or the README's program.
-fn source(name: &str) -> PathBuf {
+fn source(form: &Form, name: &str) -> PathBuf {
     let folder = if name == EXAMPLE {
-        out()
+        form.out()
     } else {
         test_folder()
     };
@@ -120,19 +120,20 @@ fn clang(clang: &Path, target: &Target, inside: &Path) -> Command {
     command
 }
 
-pub(super) fn compile(program: &Path, target: &Target, image: &CImage) -> Command {
-    let mut command = clang(program, target, &objects(target, image.name));
+pub(super) fn compile(program: &Path, form: &Form, target: &Target, image: &CImage) -> Command {
+    let mut command = clang(program, target, &objects(form, target, image.name));
     let board = format!("{}.c", machine(target));
     let sources = image.sources.iter().copied().chain([board.as_str()]);
     command
-        .args(includes())
+        .args(form.includes())
+        .args(form.flags)
         .args(image.flags)
-        .args(sources.map(source));
+        .args(sources.map(|name| source(form, name)));
     command
 }
 
-pub(super) fn link(target: &Target, image: &CImage, archive: &Path) -> Command {
-    let objects = objects(target, image.name);
+pub(super) fn link(form: &Form, target: &Target, image: &CImage, archive: &Path) -> Command {
+    let objects = objects(form, target, image.name);
     let mut command = linker();
     let board = machine(target);
     command
@@ -151,7 +152,7 @@ pub(super) fn link(target: &Target, image: &CImage, archive: &Path) -> Command {
         .arg(objects.join(board).with_extension("o"))
         .arg(archive)
         .arg("-o")
-        .arg(image.file(target));
+        .arg(image.file(form, target));
     command
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{folder, out};
+use super::{Form, folder};
 use crate::report::Report;
 
 const STANDARDS: [&str; 5] = ["c99", "c11", "c17", "c++11", "c++17"];
@@ -51,7 +51,7 @@ fn planted() -> Result<PathBuf, String> {
     if planted == text {
         return Err("the alignment is written otherwise".to_owned());
     }
-    let file = out().join("planted.h");
+    let file = Form::BITS_64.out().join("planted.h");
     fs::write(&file, planted).map_err(|error| error.to_string())?;
     Ok(file)
 }

@@ -2,40 +2,48 @@
 
 use core::fmt::Write as _;
 use std::fs;
-use std::path::Path;
 
+use super::Form;
 use crate::cargo::root;
 
-const IDS: [&str; 2] = ["reference.json", "randflake.json"];
-const TICKETS: &str = "tickets.json";
+/// The files with ids, the file with tickets, and the names of an id's key, number and text.
+type Source = (&'static [&'static str], &'static str, [&'static str; 3]);
+
+const BITS_64: Source = (
+    &["reference.json", "randflake.json"],
+    "tickets.json",
+    ["secret", "encrypted_id", "encoded_id"],
+);
+const BITS_53: Source = (
+    &["randflake53.json"],
+    "tickets53.json",
+    ["key", "id", "text"],
+);
 
 /// Writes the test vectors for C, `vectors.h`.
-pub(super) fn write(to: &Path) -> Result<(), String> {
+pub(super) fn write(form: &Form) -> Result<(), String> {
+    let (files, tickets, [key, number, text]) = if form.is_53() { BITS_53 } else { BITS_64 };
     let mut code = String::from("static const struct vector VECTORS[] = {\n");
-    for object in IDS
-        .map(read)
-        .into_iter()
-        .collect::<Result<Vec<_>, _>>()?
-        .concat()
-    {
+    let objects = files.iter().map(|file| read(file));
+    for object in objects.collect::<Result<Vec<_>, _>>()?.concat() {
         let id: i64 = object
-            .get("encrypted_id")?
+            .get(number)?
             .parse()
             .map_err(|error| format!("{error}"))?;
         line(
             &mut code,
             &[
-                bytes(object.get("secret")?),
+                bytes(object.get(key)?),
                 format!("{}u", object.get("timestamp")?),
                 format!("{}u", object.get("node_id")?),
                 format!("{}u", object.get("sequence")?),
                 format!("{}ull", id.cast_unsigned()),
-                format!("{:?}", object.get("encoded_id")?),
+                format!("{:?}", object.get(text)?),
             ],
         );
     }
     code.push_str("};\nstatic const struct ticket TICKETS[] = {\n");
-    for object in read(TICKETS)? {
+    for object in read(tickets)? {
         let grant = ["node_id", "start_unix_s", "end_unix_s"].map(|name| object.get(name));
         let [node_id, start, end] = grant;
         line(
@@ -50,7 +58,7 @@ pub(super) fn write(to: &Path) -> Result<(), String> {
         );
     }
     code.push_str("};\n");
-    fs::write(to.join("vectors.h"), code).map_err(|error| error.to_string())
+    fs::write(form.out().join("vectors.h"), code).map_err(|error| error.to_string())
 }
 
 fn line(code: &mut String, fields: &[String]) {

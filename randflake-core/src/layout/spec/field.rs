@@ -23,6 +23,11 @@ impl Field {
         }
     }
 
+    /// Whether all bits of the field are below one.
+    pub(crate) const fn is_below(self, bit: u32) -> bool {
+        self.bits.saturating_add(self.shift) <= bit
+    }
+
     /// The bits that the field covers in a raw id.
     pub(crate) const fn mask(self) -> u64 {
         self.max().wrapping_shl(self.shift)

@@ -203,6 +203,35 @@ impl LayoutSpec {
         u64::BITS.saturating_sub(self.pack_max().leading_zeros())
     }
 
+    /// Version of what a device gets a lease of this layout in: a grant in its memory, or a [`Ticket`](crate::Ticket). 2 for
+    /// layouts of up to 53 bits, else 1.
+    ///
+    /// So firmware of ids of 64 bits takes no lease of a namespace whose ids have 53, nor the other way round: ids of both in one
+    /// namespace might be equal.
+    ///
+    /// ```
+    /// use randflake_core::{Layout, Randflake, Randflake53};
+    ///
+    /// assert_eq!(Randflake::SPEC.lease_version(), 1);
+    /// assert_eq!(Randflake53::SPEC.lease_version(), 2);
+    /// ```
+    #[must_use]
+    #[inline]
+    pub const fn lease_version(&self) -> u8 {
+        let LayoutFields {
+            timestamp,
+            node_id,
+            sequence,
+            ..
+        } = self.fields;
+        // Not `bits`, whose shifts a Cortex-M0 would call a function for.
+        if timestamp.is_below(53) && node_id.is_below(53) && sequence.is_below(53) {
+            2
+        } else {
+            1
+        }
+    }
+
     /// The raw id of which each field is the largest.
     const fn pack_max(&self) -> u64 {
         let LayoutFields {

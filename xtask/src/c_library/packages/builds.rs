@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::{MORE_TARGETS, NAME, PACKAGES, Package, RefusedTarget, copy, said};
 use crate::c_library::build::{EXAMPLE, clang_target, linker, machine, scripts};
-use crate::c_library::{out, test_folder};
+use crate::c_library::{Form, test_folder};
 use crate::cargo::program;
 use crate::qemu::{self, Target};
 use crate::report::Report;
@@ -232,7 +232,7 @@ pub(super) fn sources(target: &Target) -> Vec<PathBuf> {
     let names = ["suite.c", "console.c", "example_driver.c"];
     let mut files: Vec<_> = names.iter().map(|name| test_folder().join(name)).collect();
     files.push(test_folder().join(format!("{}.c", machine(target))));
-    files.push(out().join(EXAMPLE));
+    files.push(Form::BITS_64.out().join(EXAMPLE));
     files
 }
 

@@ -13,7 +13,7 @@ use std::process::Command;
 use builds::{Build, Customer, Steps};
 pub(super) use builds::{needs, run};
 
-use super::{archive, folder, library};
+use super::{Form, archive, folder};
 use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{program, root};
 use crate::qemu::{TARGETS, Target, machine};
@@ -103,7 +103,7 @@ pub(crate) fn main(mut typed: Arguments) -> ExitResult {
 }
 
 fn packages_folder() -> PathBuf {
-    super::out().join("packages")
+    Form::BITS_64.out().join("packages")
 }
 
 impl Package {
@@ -118,7 +118,7 @@ impl Package {
     /// Builds what is in it; its file.
     fn make(&self, report: &mut Report, out: &Path) -> Option<PathBuf> {
         for target in self.targets() {
-            let mut build = library("build", &["--target", target.name]);
+            let mut build = Form::BITS_64.library("build", &["--target", target.name]);
             if !report.check(target.name, &mut build) {
                 return None;
             }
@@ -155,7 +155,7 @@ impl Package {
         }
         for target in self.targets() {
             let file = to.join(format!("lib/{}/librandflake.a", target.name));
-            copy(&archive(target), &file)?;
+            copy(&archive(&Form::BITS_64, target), &file)?;
             strip(ar, &file)?;
         }
         Ok((

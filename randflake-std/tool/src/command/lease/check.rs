@@ -4,11 +4,9 @@ use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 use std::path::PathBuf;
 
+use randflake_std::Secret;
 use randflake_std::date::utc;
-use randflake_std::lease::KeyCheck;
-use randflake_std::randflake_core::{
-    HorizonRecord, LayoutSpec, Lease, LeaseError, LogPage, Sparx64,
-};
+use randflake_std::randflake_core::{HorizonRecord, LayoutSpec, Lease, LeaseError, LogPage};
 use serde::Serialize;
 
 use super::dump::Dump;
@@ -189,9 +187,10 @@ impl LeaseCheckArgs {
         let key = bytes
             .last_chunk()
             .filter(|key: &&[u8; 16]| **key != [0xff; 16]);
-        let check = key.map(|key| KeyCheck::of(&Sparx64::new(key)));
+        let form = self.layout.layout.form();
+        let check = key.map(|key| form.key_check(&Secret::from_bytes(*key)));
         let named = self.secret.read()?;
-        let named = named.map(|secret| KeyCheck::of(&secret.cipher()));
+        let named = named.map(|secret| form.key_check(&form.device_key(&secret)));
         if named.is_some() && check != named {
             problems.push("the key is not that of --key-file".to_owned());
         }

@@ -69,8 +69,8 @@ impl FactoryArgs {
         self.from.unwrap_or_else(date::now)
     }
 
-    /// The secret that is written beside each grant, if one is.
-    pub(super) fn key(&self) -> Result<Option<DeviceKey>, Failure> {
+    /// The key that is written beside each grant, if one is: the secret, or the key of 53-bit ids that follows from it.
+    pub(super) fn key(&self, form: IdForm) -> Result<Option<DeviceKey>, Failure> {
         match (self.with_key, self.secret.read()?) {
             (false, None) => Ok(None),
             // The secret of the user or of the environment is that of servers, as a rule: a device that is opened would
@@ -83,11 +83,11 @@ impl FactoryArgs {
                 "--key-file: only --with-key writes a secret into a device",
             )),
             (true, Some(secret)) => {
-                let key = u128::from_str_radix(&secret.to_hex(), 16).map_err(Failure::failed)?;
-                Ok(Some(DeviceKey {
-                    bytes: key.to_be_bytes(),
-                    check: KeyCheck::of(&secret.cipher()),
-                }))
+                let key = form.device_key(&secret);
+                let check = form.key_check(&key);
+                let key = u128::from_str_radix(&key.to_hex(), 16).map_err(Failure::failed)?;
+                let bytes = key.to_be_bytes();
+                Ok(Some(DeviceKey { bytes, check }))
             }
         }
     }
@@ -105,17 +105,6 @@ impl FactoryArgs {
         let pages = self.region.provisioned(first_horizon(begins)?)?;
         image.add("the horizon", self.region.horizon_at, pages)?;
         Ok(image)
-    }
-}
-
-/// Refuses what an image of a grant cannot say, and the C library not do.
-pub(super) fn of_64_bits(form: IdForm) -> Result<(), Failure> {
-    match form {
-        IdForm::Plain | IdForm::Bits64 => Ok(()),
-        IdForm::Bits53 => Err(Failure::usage(
-            "an image has no form of 53-bit ids: the C library would issue ids of 64 bits; take a namespace of 64-bit ids for \
-             devices, such as --layout randflake",
-        )),
     }
 }
 
@@ -159,7 +148,7 @@ fn grant_bytes(grant: &Lease<LayoutSpec>, key: Option<&DeviceKey>) -> Result<Vec
         grant.node_id(),
         tick(grant.start())?,
         tick(grant.end())?,
-        Lease::<LayoutSpec>::GRANT_VERSION,
+        grant.layout().lease_version().into(),
     ];
     let mut bytes = words.map(u32::to_le_bytes).as_flattened().to_vec();
     // Ones, as in erased flash, say that there is no key.

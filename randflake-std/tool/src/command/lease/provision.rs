@@ -8,7 +8,7 @@ use randflake_std::lease::Token;
 use randflake_std::private_file;
 use randflake_std::randflake_core::{LayoutSpec, Lease};
 
-use super::factory::{DeviceKey, FactoryArgs, GrantPlace, grant, of_64_bits};
+use super::factory::{DeviceKey, FactoryArgs, GrantPlace, grant};
 use super::image::ImageFormat;
 use super::ledger::Ledger;
 use super::region::first_horizon;
@@ -24,7 +24,8 @@ use crate::store::LeaseArgs;
 /// Never write it to a device that is in use with the grant that it has: it would issue the same ids again.
 ///
 /// The image holds all pages of the horizon, so none keeps an older record, and the grant, 32 bytes, little-endian: node
-/// id, first tick, first tick after the grant, 4 bytes of ones, 16 of the secret or of ones. A device that is granted its
+/// id, first tick, first tick after the grant, the version (2 of layouts of up to 53 bits, else 1), 16 of the key or of ones. The key is
+/// the secret, or that of 53-bit ids (`keygen --key53`), if the layout has these. A device that is granted its
 /// node ids by `lease ticket` needs no grant here.
 ///
 /// With --device the device is registered in the store, as `lease device` does, unless it is there: then its counter stays.
@@ -70,8 +71,7 @@ pub(crate) struct LeaseProvisionArgs {
 
 impl LeaseProvisionArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        of_64_bits(self.store.layout().form())?;
-        let key = self.factory.key()?;
+        let key = self.factory.key(self.store.layout().form())?;
         let place = self.factory.grant_place();
         // Before a node id is leased, which nobody else gets for years.
         if self.out.exists() {

@@ -18,9 +18,7 @@ use serde::Serialize;
 use self::folder::Folder;
 use self::table::{DeviceRow, DeviceTable};
 use super::dump::Dump;
-use super::factory::{
-    DeviceKey, FactoryArgs, GRANT_LEN, GrantPlace, grant, of_64_bits, read_grant,
-};
+use super::factory::{DeviceKey, FactoryArgs, GRANT_LEN, GrantPlace, grant, read_grant};
 use super::image::ImageFormat;
 use super::ledger::Ledger;
 use super::provision::unix;
@@ -105,8 +103,7 @@ impl LeaseLineArgs {
                 "--grant-at and --until are missing: where the grant goes, and when it ends",
             ));
         };
-        of_64_bits(Ledger::form(&self.store)?)?;
-        let key = self.factory.key()?;
+        let key = self.factory.key(Ledger::form(&self.store)?)?;
         let mut table = DeviceTable::open(&self.table)?;
         let mut ledger = Ledger::open(&self.store, key.as_ref().map(|key| key.check))?;
         // A wrong address is refused before any node id is leased.
