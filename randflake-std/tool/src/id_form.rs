@@ -48,7 +48,7 @@ impl IdForm {
         }
     }
 
-    /// The key that a device has for its ids: the secret, or what 53-bit ids have in its place.
+    /// The key of SPARX, which a device or a database has for ids: the secret, or what 53-bit ids have in its place.
     pub(crate) fn device_key(self, secret: &Secret) -> Secret {
         match self {
             Self::Plain | Self::Bits64 => secret.clone(),
@@ -56,7 +56,7 @@ impl IdForm {
         }
     }
 
-    /// The key check of a device's key.
+    /// The key check of such a key.
     pub(crate) fn key_check(self, device_key: &Secret) -> KeyCheck {
         match self {
             Self::Plain | Self::Bits64 => KeyCheck::of(&device_key.cipher()),

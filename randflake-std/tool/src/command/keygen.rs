@@ -30,8 +30,7 @@ pub(crate) struct KeygenArgs {
     /// Two namespaces under one secret give equal ids, so each needs its own.
     #[arg(long, value_name = "NAMESPACE")]
     derive: Option<String>,
-    /// Print the key that ids of 53 bits have under the secret, for what takes a key and no secret: DuckDB, firmware in
-    /// Rust
+    /// Print the key that ids of 53 bits have under the secret, for what takes a key and no secret: DuckDB, firmware
     ///
     /// It is no secret of a namespace: --key-file and RANDFLAKE_KEY take the secret, and derive this themselves.
     #[arg(long)]

@@ -211,7 +211,7 @@ fn what_a_device_would_refuse_is_not_trusted() {
     assert!(
         device
             .problem("")
-            .contains("the grant in the device's memory has version 2: only 1 is known")
+            .contains("the grant in the device's memory has version 2: 1 is known")
     );
     device.grant.fill(0xff);
     assert!(device.problem("").contains("there is no grant"));

@@ -93,18 +93,6 @@ fn a_namespace_has_ids_of_one_form() {
 }
 
 #[test]
-fn a_device_gets_no_grant_of_53_bits() {
-    let user = User::new();
-    let provision = "lease provision --layout randflake53 --page-size 4096 --horizon-at 0x8000 --grant-at 0x7000 \
-                     --until 2036-11-22 --out image.hex";
-    let said = user.run(&words(provision)).fails(2);
-    assert!(
-        said.contains("an image has no form of 53-bit ids"),
-        "{said}"
-    );
-}
-
-#[test]
 fn what_javascript_would_round_is_refused() {
     let user = User::new();
     let number = (MAX + 1).to_string();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use ihex::{Reader, Record};
-use randflake_std::randflake_core::{Lease, Randflake};
+use randflake_std::randflake_core::{Lease, LeaseError, Randflake, Randflake53};
 
 use crate::device::Flash;
 use crate::user::{KEY, User, words};
@@ -164,6 +164,41 @@ fn a_grant_and_its_key_are_where_firmware_reads_them() {
     user.run(&[BASE, &grant].concat()).ok();
     let memory = memory_of(&out);
     assert_eq!(bytes(&memory, 0x101f_d010, 16), [0xff; 16]);
+}
+
+/// A device of 53-bit ids has the key that follows from the secret, and a grant that firmware of 64 bits refuses.
+#[test]
+fn a_grant_of_53_bit_ids_is_of_its_own_version_and_key() {
+    let user = User::new();
+    user.write_key("devices.key", KEY);
+    let out = user.argument("42.hex");
+    let grant = "--layout randflake53 --horizon-at 0 --grant-at 0x9000 --node-id 42 --from 2026-11-22 --until 2036-11-22";
+    let grant: Vec<_> = grant.split(' ').chain(["--out", &out]).collect();
+    user.run(&[BASE, &grant, &KEYED].concat()).ok();
+    let memory = memory_of(&out);
+    let words = [0, 4, 8, 12].map(|at| word(&memory, 0x9000 + at));
+    let lease = Lease::from_words(Randflake53, words).unwrap();
+    assert_eq!(lease.node_id(), 42);
+    let refused = Err(LeaseError::GrantVersion { found: 2 });
+    assert_eq!(Lease::from_words(Randflake, words), refused);
+    let key = user.run(&["keygen", "--key53", "--key-file", "devices.key"]);
+    let written = u128::from_be_bytes(bytes(&memory, 0x9010, 16).try_into().unwrap());
+    assert_eq!(format!("{written:032x}\n"), key.ok());
+
+    let check = "lease check --page-size 4096 --horizon-at 0 --grant-at 0x9000 --key-file devices.key --image";
+    let check: Vec<_> = check.split(' ').chain([out.as_str(), "--layout"]).collect();
+    let said = user.run(&[&check[..], &["randflake53"]].concat()).ok();
+    assert!(said.contains("node id 42"), "{said}");
+    let said = user.run(&[&check[..], &["randflake"]].concat()).fails(1);
+    assert!(said.contains("has version 2"), "{said}");
+    fs::remove_file(&out).unwrap();
+    // Another layout has no such node id.
+    let wrong: Vec<_> = grant
+        .iter()
+        .map(|it| if *it == "42" { "1024" } else { it })
+        .collect();
+    let said = user.run(&[BASE, &wrong].concat()).fails(2);
+    assert!(said.contains("0 to 1023"), "{said}");
 }
 
 /// The secret of the user is that of servers: a device that is opened gives its own away.

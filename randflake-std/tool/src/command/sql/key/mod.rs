@@ -13,8 +13,8 @@ mod postgres;
 
 use core::fmt::{self, Debug, Formatter};
 
-use randflake_std::lease::{KeyCheck, StoreError};
-use randflake_std::{Feistel53, Secret, Sparx64};
+use randflake_std::Secret;
+use randflake_std::lease::StoreError;
 use zeroize::Zeroizing;
 
 use super::schema::SchemaArgs;
@@ -175,24 +175,6 @@ struct DatabaseKey {
     check: String,
 }
 
-impl IdForm {
-    /// The key of SPARX, which a database is given.
-    fn key(self, secret: &Secret) -> Secret {
-        match self {
-            Self::Plain | Self::Bits64 => secret.clone(),
-            Self::Bits53 => secret.key53(),
-        }
-    }
-
-    /// The check value of such a key.
-    fn key_check(self, key: Sparx64) -> KeyCheck {
-        match self {
-            Self::Plain | Self::Bits64 => KeyCheck::of(&key),
-            Self::Bits53 => KeyCheck::of(&Feistel53::new(key)),
-        }
-    }
-}
-
 /// What a secret's key is in each form of ids.
 struct DatabaseKeys {
     bits_64: DatabaseKey,
@@ -212,7 +194,8 @@ impl DatabaseKey {
     fn of(form: IdForm, secret: &Secret) -> Self {
         /// Rounds of a branch between two linear layers.
         const ROUNDS: usize = 3;
-        let cipher = form.key(secret).cipher();
+        let key = form.device_key(secret);
+        let cipher = key.cipher();
         let all: Zeroizing<Vec<[u16; 2]>> = Zeroizing::new(cipher.round_keys().collect());
         // With room for all, so that no part of it is left behind where it grew.
         let mut round_keys = Zeroizing::new(Vec::with_capacity(all.len()));
@@ -229,7 +212,7 @@ impl DatabaseKey {
         if let [left, right] = *whitening {
             put(left, right);
         }
-        let check = form.key_check(cipher).value().unwrap_or_default();
+        let check = form.key_check(&key).value().unwrap_or_default();
         let check = format!("{check:08x}");
         Self { round_keys, check }
     }
