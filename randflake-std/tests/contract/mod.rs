@@ -8,6 +8,7 @@ mod catalog;
 mod claims;
 mod devices;
 mod diagnosis;
+mod forms;
 mod history;
 mod hold;
 mod past;
@@ -32,6 +33,7 @@ pub(crate) use catalog::*;
 pub(crate) use claims::*;
 pub(crate) use devices::*;
 pub(crate) use diagnosis::*;
+pub(crate) use forms::*;
 pub(crate) use history::*;
 pub(crate) use hold::*;
 pub(crate) use past::*;
@@ -139,6 +141,7 @@ macro_rules! contract {
             who_wakes_after_a_drop_closes_nothing,
             a_secret_is_of_one_namespace,
             of_two_that_race_one_gets_the_secret,
+            a_namespace_of_53_bit_ids_issues_no_others,
             a_next_key_is_for_all_from_their_next_lease_on,
             only_the_key_of_tagged_uuids_changes,
             who_has_no_key_leases_no_tagged_uuids,
