@@ -138,7 +138,7 @@ pub(crate) fn no_secret(store: &StoreArgs) -> Result<String, Failure> {
 /// An id is a block under its secret, and a ticket's authenticator is made of blocks under its key: with one key for both,
 /// ids help to forge tickets.
 fn differ(secret: &Secret, ticket_key: &Secret) -> Result<(), Failure> {
-    if secret == ticket_key {
+    if secret == ticket_key || secret.key53() == *ticket_key {
         return Err(Failure::failed(
             "the key of tickets is the secret of ids: take another one for tickets, made with `randflake \
              keygen`",

@@ -35,6 +35,7 @@ use self::service::served_namespace::{Leasing, ServedNamespace};
 use crate::command::lease::TicketKeyArgs;
 use crate::date;
 use crate::failure::Failure;
+use crate::id_form::IdForm;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServeCommand {
@@ -127,8 +128,13 @@ impl ServeArgs {
     fn ticket_key(&self, service: &Service) -> Result<Option<Secret>, Failure> {
         let key = self.ticket_key.read()?;
         if let Some(key) = &key {
-            // Each device has the key of tickets; with the namespace's it could make and read every id.
-            let seals = [KeyCheck::of(&key.cipher()), KeyCheck::of(&key.feistel53())];
+            // Each device has the key of tickets; with the namespace's it could make and read every id. That is the secret, or
+            // the key of 53-bit ids, which follows from it.
+            let seals = [
+                IdForm::Bits64.key_check(key),
+                IdForm::Bits53.key_check(key),
+                KeyCheck::of(&key.feistel53()),
+            ];
             let is_same = |space: &&Arc<ServedNamespace>| {
                 seals.contains(&KeyCheck::of(space.codec().permutation()))
             };

@@ -183,6 +183,19 @@ fn ids_and_tickets_do_not_share_a_key() {
             "{said}"
         );
     }
+    // Nor the key of 53-bit ids.
+    let key53 = [
+        "keygen",
+        "--key53",
+        "--key-file",
+        "ids.key",
+        "--out",
+        "ids53.key",
+    ];
+    user.run(&key53).ok();
+    let options = ["--ticket-key-file", "ids53.key", "--key-file", "ids.key"];
+    let said = user.run(&[&ticket[..], &options].concat()).fails(1);
+    assert!(said.starts_with("the key of tickets"), "{said}");
     // That of the state directory, which `generate` makes.
     assert_eq!(user.run(&["generate"]).status, Some(0));
     let own = user.state("key");

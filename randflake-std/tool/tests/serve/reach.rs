@@ -248,3 +248,33 @@ fn a_namespace_that_cannot_be_served_is_named() {
     let local = "the leases are kept on this machine, in sqlite:/";
     assert_eq!(told.matches(local).count(), 1, "{told}");
 }
+
+/// Each device has the key of tickets.
+#[test]
+fn a_key_of_tickets_that_encrypts_ids_is_refused() {
+    let home = Home::new();
+    home.ask(&["keygen", "--out", "wide.key"]);
+    home.ask(&["keygen", "--out", "numbers.key"]);
+    let key53 = ["keygen", "--key53", "--key-file", "numbers.key"];
+    home.ask(&[&key53[..], &["--out", "numbers53.key"]].concat());
+    let lines = "name=wide layout=randflake key-file=wide.key\n\
+                 name=numbers layout=randflake53 key-file=numbers.key\n";
+    home.write("namespaces", lines);
+    let serve = |tickets: &str| {
+        let arguments = ["--namespaces", "namespaces", "--ticket-key-file", tickets];
+        refused(
+            &home,
+            &[&["--http", "127.0.0.1:0"][..], &arguments].concat(),
+        )
+    };
+    for (key, namespace) in [
+        ("wide.key", "wide"),
+        ("numbers.key", "numbers"),
+        ("numbers53.key", "numbers"),
+    ] {
+        let (status, told) = serve(key);
+        assert_eq!(status, 1, "{told}");
+        let said = format!("the key of tickets is the secret of namespace \"{namespace}\"");
+        assert!(told.contains(&said), "{key}: {told}");
+    }
+}

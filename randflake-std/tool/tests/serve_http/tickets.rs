@@ -1,6 +1,6 @@
 //! `/v1/tickets`: leases of devices.
 
-use randflake_std::randflake_core::{Randflake, TicketReader};
+use randflake_std::randflake_core::{Randflake, Randflake53, TicketError, TicketReader};
 use serde_json::Value;
 
 use crate::server::{Server, TICKET_KEY};
@@ -47,6 +47,22 @@ fn a_device_accepts_the_tickets_of_its_lease() {
             .accept::<Randflake>(&ticket(&second), &key, None)
             .is_err()
     );
+}
+
+/// Firmware of 64-bit ids would issue others in this namespace.
+#[test]
+fn a_ticket_of_53_bit_ids_is_for_devices_of_such_alone() {
+    let server = Server::start_with(&["--layout", "randflake53", "--namespace", "default"]);
+    let device = r#"{"device":"d0e5","counter":0}"#;
+    server.post("/v1/devices", device).json(200);
+    let ticket_of = |body: &str| ticket(&server.post("/v1/tickets", body).json(201));
+    let bytes_of = ticket_of(r#"{"device":"d0e5","counter":1,"ttl_ms":30000}"#);
+    let key = bytes(TICKET_KEY);
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let refused = reader.accept::<Randflake>(&bytes_of, &key, None);
+    assert_eq!(refused, Err(TicketError::Version { version: 2 }));
+    let lease = reader.accept::<Randflake53>(&bytes_of, &key, None).unwrap();
+    assert!(lease.node_id() < 1024 && lease.ticks() == 30, "{lease:?}");
 }
 
 #[test]
