@@ -128,7 +128,7 @@ impl<L: AnyLayout> Follower<L> {
 }
 
 /// The number that the namespace has gone on to, as the last refusal says.
-fn next_number<L: AnyLayout>(epoch: &Epoch<L>) -> Option<KeyNumber> {
+pub(super) fn next_number<L: AnyLayout>(epoch: &Epoch<L>) -> Option<KeyNumber> {
     match epoch.handle.lease().last_error.as_deref() {
         // A lower one is that of a store that went back: the handle stays, and waits for the next key to be taken again.
         Some(StoreError::KeyNumber { stored, .. }) if *stored > epoch.number => Some(*stored),

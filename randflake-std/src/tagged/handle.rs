@@ -4,20 +4,26 @@ use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use core::time::Duration;
 use std::sync::{Arc, OnceLock};
-use std::thread::Thread;
+use std::thread::{self, Thread};
 use std::time::Instant;
 
 use randflake_core::{
     AnyLayout, GenerateError, Id, KeyNumber, Parts, Randflake, Sparx64, TagKey, TaggedUuid,
 };
 
+#[cfg(feature = "tokio")]
+use tokio::time::sleep;
+
 use super::error::TagCheckError;
+use super::follower::next_number;
 use super::secrets::TagSecrets;
 use crate::handle::{Handle, Health, LeaseStatus};
 use crate::vocabulary::StoreError;
 
 /// Ids that [`TaggedHandle::fill`] takes at once, on the stack.
 const AT_ONCE: usize = 256;
+/// How often a caller that waits looks for the leases under the next key, while there are none. That is rare.
+const BETWEEN_KEYS: Duration = Duration::from_millis(10);
 
 /// Issues tagged UUIDs, from any thread. Clones are cheap and issue from the same leases.
 ///
@@ -113,7 +119,8 @@ impl<L: AnyLayout> TaggedHandle<L> {
     /// gone on to: [`health`](TaggedHandle::health) has the reason.
     #[inline]
     pub fn generate(&self) -> Result<TaggedUuid, GenerateError> {
-        self.attempt(|epoch| Ok(epoch.tag.tag(epoch.handle.generate()?)))
+        let taken = self.attempt(|epoch| Ok(epoch.tag.tag(epoch.handle.generate()?)));
+        taken.map_err(|error| self.told(error))
     }
 
     /// Returns the next UUID. If there is none, waits at most `limit`, as [`Handle::generate_wait`] does.
@@ -123,10 +130,40 @@ impl<L: AnyLayout> TaggedHandle<L> {
     /// As for [`generate`](TaggedHandle::generate).
     pub fn generate_wait(&self, limit: Duration) -> Result<TaggedUuid, GenerateError> {
         let started = Instant::now();
-        self.attempt(|epoch| {
+        loop {
             let left = limit.saturating_sub(started.elapsed());
-            Ok(epoch.tag.tag(epoch.handle.generate_wait(left)?))
-        })
+            let taken = self.attempt(|epoch| Ok(epoch.tag.tag(epoch.handle.generate_wait(left)?)));
+            match taken {
+                Err(_) if self.is_between_keys() && !left.is_zero() => {
+                    thread::sleep(BETWEEN_KEYS.min(left));
+                }
+                taken => return taken.map_err(|error| self.told(error)),
+            }
+        }
+    }
+
+    /// As [`generate_wait`](TaggedHandle::generate_wait), in a task: it waits by the runtime's timer, as
+    /// [`Handle::generate_wait_async`] does, and may be dropped while it waits. It needs the feature `tokio`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`generate`](TaggedHandle::generate).
+    #[cfg(feature = "tokio")]
+    pub async fn generate_wait_async(&self, limit: Duration) -> Result<TaggedUuid, GenerateError> {
+        let started = Instant::now();
+        loop {
+            let epoch = self.0.shared.current();
+            let left = limit.saturating_sub(started.elapsed());
+            match epoch.handle.generate_wait_async(left).await {
+                Ok(id) => return Ok(epoch.tag.tag(id)),
+                // A rotation may have come in between: see `attempt`.
+                Err(_) if self.0.shared.current().number > epoch.number => {}
+                Err(_) if self.is_between_keys() && !left.is_zero() => {
+                    sleep(BETWEEN_KEYS.min(left)).await;
+                }
+                Err(error) => return Err(self.told(error)),
+            }
+        }
     }
 
     /// Fills a buffer with UUIDs from the front, and returns how many, as [`Handle::fill`] does. What was in the buffer does not
@@ -150,7 +187,7 @@ impl<L: AnyLayout> TaggedHandle<L> {
             });
             match taken {
                 Ok(count) => filled += count,
-                Err(error) if filled == 0 => return Err(error),
+                Err(error) if filled == 0 => return Err(self.told(error)),
                 Err(_) => break,
             }
             if taken != Ok(part.len()) {
@@ -179,6 +216,23 @@ impl<L: AnyLayout> TaggedHandle<L> {
             }
             epoch = next;
         }
+    }
+
+    /// Whether waiting may help where the leases under the current key give up: those under the next one are on their way.
+    fn is_between_keys(&self) -> bool {
+        let shared = &self.0.shared;
+        let epoch = shared.current();
+        let has_given_back = matches!(epoch.handle.health(), Health::Closed);
+        !shared.is_closing.load(Ordering::SeqCst)
+            && (has_given_back || next_number(epoch).is_some())
+    }
+
+    /// An error as the caller is told it: the handle is not closed because leases of it are.
+    fn told(&self, error: GenerateError) -> GenerateError {
+        if error == GenerateError::Sealed && !self.0.shared.is_closing.load(Ordering::SeqCst) {
+            return GenerateError::LeaseOver { since_ms: 0 };
+        }
+        error
     }
 
     /// Number of the key that it issues under now.

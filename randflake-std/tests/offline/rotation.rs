@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -221,6 +221,35 @@ fn a_handle_that_has_all_node_ids_follows_too() {
     until(|| ids.key_number() == number(2));
     assert_eq!(ids.generate_wait(PATIENCE).unwrap().key_number(), number(2));
     assert_eq!(ids.lease().leases.len(), 2);
+}
+
+/// Before a rotation and after it.
+#[cfg(feature = "tokio")]
+#[test]
+fn tasks_wait_for_uuids() {
+    let runtime = tokio::runtime::Builder::new_multi_thread();
+    let runtime = { runtime }.enable_time().worker_threads(1).build().unwrap();
+    let store = store(Two);
+    next_key_of_new(&store);
+    let keys = directory(&[1, 2]);
+    let clients = store.clone();
+    let ids = TaggedBuilder::new(Two, &secrets(&keys), move || Ok(clients.clone()));
+    let ids = ids.node_ids(2).ttl(TTL).build().unwrap();
+    let issuing = ids.clone();
+    let issued = runtime.spawn(async move {
+        let mut issued = vec![issuing.generate_wait_async(PATIENCE).await.unwrap()];
+        // More than a tick has, so that it waits.
+        while issued.len() < 600 || issuing.key_number() == number(1) {
+            issued.push(issuing.generate_wait_async(PATIENCE).await.unwrap());
+        }
+        issued.push(issuing.generate_wait_async(PATIENCE).await.unwrap());
+        issued
+    });
+    next_key(&store, 2);
+    let issued = runtime.block_on(issued).unwrap();
+    assert_eq!(issued.last().unwrap().key_number(), number(2));
+    let distinct: HashSet<_> = issued.iter().collect();
+    assert_eq!(distinct.len(), issued.len());
 }
 
 /// Makes a namespace under the first key.
