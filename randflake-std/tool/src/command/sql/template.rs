@@ -20,8 +20,8 @@ impl Pieces {
             Contents::Encrypted(spec) => (self.encrypted, BITS_64, spec),
             Contents::Encrypted53(spec) => (self.encrypted_53, BITS_53, spec),
             Contents::Plain(spec) => (self.plain, BITS_64, spec),
-            Contents::Counter => {
-                return Err(Failure::usage("a counter has no layout to read ids by"));
+            Contents::Counter | Contents::Tagged => {
+                return Err(Failure::usage("these have no layout to read ids by"));
             }
         };
         // Parts have places, too.

@@ -12,7 +12,9 @@ use randflake_std::lease::MysqlStore;
 use zeroize::Zeroizing;
 
 use super::super::template::fill;
-use super::{DatabaseKey, DatabaseKeys, Outcome, State, Target, judged, unconnected};
+use super::database_key::{DatabaseKey, DatabaseKeys};
+use super::judge::{KeysThere, State, judged};
+use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 
 /// A sentence on what is not as `randflake sql mysql` makes it; NULL if nothing is. Functions of another user would be run with
@@ -58,8 +60,7 @@ async fn judge<'a>(
     let (namespace, check, is_53) = row.unwrap_or_default();
     let found = State {
         namespace,
-        check,
-        is_53,
+        keys: KeysThere::OfIds { check, is_53 },
     };
     Ok(judged(target, keys, ("database", "`key`"), &found))
 }
