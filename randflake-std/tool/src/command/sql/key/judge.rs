@@ -69,8 +69,8 @@ pub(super) fn judged<'a>(
                         key.check
                     ),
                     TagMistake::OtherNumber(other) => format!(
-                        "the {place} {schema} has the key of this secret as number {other}: each number has a secret of its \
-                         own, made with randflake keygen --out {number}.key"
+                        "the {place} {schema} has the key of this secret as number {other}: is this the file of \
+                         another number? Each number has a secret of its own"
                     ),
                 })
             })
@@ -108,13 +108,12 @@ fn of_tags<'a>(
     there: &[(i32, String)],
 ) -> Result<Outcome<'a>, TagMistake> {
     let number = i32::from(number.get());
-    match there
-        .iter()
-        .find(|(of, check)| *of == number || *check == key.check)
-    {
+    // The file of another number is the likelier mistake, so it is looked for first.
+    let same = there.iter().find(|(_, check)| *check == key.check);
+    match same.or_else(|| there.iter().find(|(of, _)| *of == number)) {
         None => Ok(Outcome::Brought(key)),
-        Some((of, check)) if *of == number && *check == key.check => Ok(Outcome::WasThere(key)),
-        Some((of, check)) if *of == number => Err(TagMistake::OtherKey(check.clone())),
-        Some((of, _)) => Err(TagMistake::OtherNumber(*of)),
+        Some((of, check)) if *check == key.check && *of == number => Ok(Outcome::WasThere(key)),
+        Some((of, check)) if *check == key.check => Err(TagMistake::OtherNumber(*of)),
+        Some((_, check)) => Err(TagMistake::OtherKey(check.clone())),
     }
 }
