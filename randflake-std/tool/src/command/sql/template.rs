@@ -24,14 +24,26 @@ impl Pieces {
                 return Err(Failure::usage("these have no layout to read ids by"));
             }
         };
+        Ok(self.filled(pieces, terms.namespace, schema, form, values(spec)?))
+    }
+
+    /// Texts, filled.
+    pub(super) fn filled(
+        &self,
+        pieces: &[&str],
+        namespace: String,
+        schema: String,
+        form: FormValues,
+        of_layout: Vec<(&'static str, String)>,
+    ) -> String {
         // Parts have places, too.
         let fixed = self.parts.iter().copied().chain(form);
         let mut all: Vec<_> = fixed
             .map(|(name, value)| (name, value.to_owned()))
             .collect();
-        all.extend([("schema", schema), ("namespace", terms.namespace)]);
-        all.extend(values(spec)?);
-        Ok(fill(&pieces.concat(), &all))
+        all.extend([("schema", schema), ("namespace", namespace)]);
+        all.extend(of_layout);
+        fill(&pieces.concat(), &all)
     }
 }
 

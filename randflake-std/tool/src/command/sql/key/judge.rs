@@ -79,8 +79,7 @@ pub(super) fn judged<'a>(
             "the {place} {schema} is for tagged UUIDs: name the number of the key with --tagged"
         ))),
         (DatabaseKeys::OfTags { .. }, KeysThere::OfIds { .. }) => Err(Failure::failed(format!(
-            "the {place} {schema} is not for tagged UUIDs: leave out --tagged, or run the output of randflake sql \
-             postgres --tagged with another --schema, and name that one"
+            "the {place} {schema} is not for tagged UUIDs: leave out --tagged, or make another {place}, with the same option"
         ))),
     }
 }
