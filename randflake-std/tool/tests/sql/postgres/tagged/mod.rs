@@ -61,6 +61,10 @@ impl Database {
     }
 }
 
+fn bigint(count: usize) -> i64 {
+    count.try_into().unwrap()
+}
+
 /// How many UUIDs pass, by each of both functions.
 fn passed(client: &mut Client, uuids: &[Uuid]) -> [i64; 2] {
     let question = "SELECT count(*) FILTER (WHERE randflake_orders.is_tagged(uuid)),
@@ -97,7 +101,11 @@ fn every_vector_is_made_and_read() {
             WHERE (s.make_uuid(id, $3)::text, s.tagged_id(uuid::uuid), s.is_tagged(uuid::uuid))
                 IS NOT DISTINCT FROM (uuid, id, true)";
         let right = client.query_one(right, &[&ids, &uuids, &i32::from(key.number)]);
-        assert_eq!(right.unwrap().get::<_, i64>(0), ids.len() as i64, "{ids:?}");
+        assert_eq!(
+            right.unwrap().get::<_, i64>(0),
+            bigint(ids.len()),
+            "{ids:?}"
+        );
         client.batch_execute("DROP SCHEMA s CASCADE").unwrap();
     }
 }
@@ -138,7 +146,7 @@ fn a_column_of_uuids_keeps_every_bit() {
                 randflake_orders.tagged_id(id), ('x' || substr(id::text, 20, 4))::bit(16)::int >> 4 & 63) = id"
         );
         let checked: i64 = client.query_one(&checked, &[]).unwrap().get(0);
-        assert_eq!(checked, uuids.len() as i64);
+        assert_eq!(checked, bigint(uuids.len()));
     }
 }
 
@@ -146,7 +154,7 @@ fn a_column_of_uuids_keeps_every_bit() {
 fn what_no_holder_of_a_key_made_is_refused() {
     let (_database, mut client) = Database::with_tagged_orders(&[]);
     let genuine: Vec<Uuid> = uuids([1, 2]).into_iter().map(Uuid::from).collect();
-    let all = ids().len() as i64;
+    let all = bigint(ids().len());
     assert_eq!(passed(&mut client, &genuine), [all, all]);
     let forged = forged();
     assert_eq!(forged.len(), 256 + 7);
@@ -175,7 +183,7 @@ fn a_retired_key_is_refused() {
     let (database, mut client) = Database::with_tagged_orders(&[]);
     let both: Vec<Uuid> = uuids([1, 2]).into_iter().map(Uuid::from).collect();
     let second: Vec<Uuid> = both.iter().copied().skip(1).step_by(2).collect();
-    let (all, half) = (both.len() as i64, second.len() as i64);
+    let (all, half) = (bigint(both.len()), bigint(second.len()));
     assert_eq!(passed(&mut client, &both), [all, all]);
     let retire = "DELETE FROM randflake_orders.key WHERE number = 1";
     assert_eq!(database.client().execute(retire, &[]).unwrap(), 1);
