@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use randflake_std::private_file::{self, Readers};
-use randflake_std::{KeyNumber, Secret, SecretError};
+use randflake_std::{Secret, SecretError};
 
 use crate::failure::{Failure, say};
 use crate::state_directory;
@@ -68,12 +68,6 @@ impl SecretArgs {
     /// Whether a file is named.
     pub(crate) fn is_given(&self) -> bool {
         self.key_file.is_some()
-    }
-
-    /// The key number that the name of the file says: `1.key` to `63.key`, as in a directory of `TagSecrets`.
-    pub(crate) fn key_number(&self) -> Option<KeyNumber> {
-        let name = self.key_file.as_ref()?.file_name()?.to_str()?;
-        name.strip_suffix(".key")?.parse().ok()
     }
 
     pub(crate) fn source(&self) -> Result<SecretSource, Failure> {

@@ -17,9 +17,7 @@ DETERMINISTIC READS SQL DATA SQL SECURITY DEFINER
 BEGIN
     DECLARE s BIGINT UNSIGNED DEFAULT id;
     DECLARE x BIGINT UNSIGNED;
-{declare_key}    -- No warning of a number without a key.
-    DECLARE CONTINUE HANDLER FOR NOT FOUND BEGIN END;
-{select_key} WHERE t.number = key_number;
+{declare_key}{select_key} WHERE t.number = key_number;
     IF k25 IS NULL THEN
         IF NOT EXISTS (SELECT 1 FROM `key`) THEN
             SIGNAL SQLSTATE '45000' SET

@@ -23,16 +23,6 @@ pub(super) enum KeysThere {
     OfTags(Vec<(i32, String)>),
 }
 
-impl State {
-    /// Whether a key has this check value.
-    pub(super) fn has(&self, check: &str) -> bool {
-        match &self.keys {
-            KeysThere::OfIds { check: there, .. } => there.as_deref() == Some(check),
-            KeysThere::OfTags(there) => there.iter().any(|(_, there)| there == check),
-        }
-    }
-}
-
 /// What is to become of the key in a schema, or a database, of this namespace with a key of this check value; or why it is
 /// refused.
 pub(super) fn judged<'a>(

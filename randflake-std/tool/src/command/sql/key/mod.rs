@@ -14,6 +14,7 @@ mod postgres;
 mod postgres;
 
 use core::fmt::{self, Debug, Formatter};
+use std::path::Path;
 
 use database_key::{DatabaseKey, DatabaseKeys};
 use randflake_std::KeyNumber;
@@ -22,7 +23,7 @@ use randflake_std::lease::StoreError;
 use super::schema::SchemaArgs;
 use crate::failure::Failure;
 use crate::output::print_line;
-use crate::secret::SecretArgs;
+use crate::secret::{SecretArgs, SecretSource};
 
 /// Bring the key to a database, for the functions of `sql postgres` and `sql mysql`
 ///
@@ -65,7 +66,7 @@ pub(crate) struct SqlKeyArgs {
     /// A publication FOR ALL TABLES has every table. In MySQL and MariaDB it goes into the binary log then.
     #[arg(long)]
     published: bool,
-    /// Bring the key of tags of this key number, 1 to 63, for the functions of `sql postgres --tagged`
+    /// Bring the key of tags of this key number, 1 to 63, for the functions of `sql postgres --tagged` and `sql mysql --tagged`
     ///
     /// It is derived from the secret of that number and the name of the namespace. The database then checks and makes tagged
     /// UUIDs of that number; it cannot read ids, and no other key follows from this one.
@@ -113,14 +114,23 @@ impl SqlKeyArgs {
         let Some(number) = self.tagged else {
             return Ok(DatabaseKeys::of_ids(&self.secret.read()?));
         };
-        // In a directory of such secrets the name of a file is its number.
-        if let Some(other) = self.secret.key_number().filter(|other| *other != number) {
+        let file = match self.secret.source()? {
+            SecretSource::Given(path) => named(&path),
+            _ => None,
+        };
+        if let Some(other) = file.filter(|other| *other != number) {
             return Err(Failure::usage(format!(
                 "--key-file: the file {other}.key is that of key number {other}, and --tagged names {number}"
             )));
         }
         DatabaseKeys::of_tags(&self.secret.read()?, number, &self.namespace).map_err(Failure::usage)
     }
+}
+
+/// The key number that the name of a file says: `1.key` to `63.key`, as in a directory of `TagSecrets`.
+fn named(path: &Path) -> Option<KeyNumber> {
+    let name = path.file_name()?.to_str()?;
+    name.strip_suffix(".key")?.parse().ok()
 }
 
 /// Where the key is to be.

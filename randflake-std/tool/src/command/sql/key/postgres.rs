@@ -71,7 +71,7 @@ async fn judge<'a>(
     for row in client.query_typed(OTHERS, &values[..1]).await? {
         let other: String = row.try_get(0)?;
         let found = state(client, &other).await?;
-        if found.has(&key.check) && found.namespace != *namespace {
+        if has(&found.keys, &key.check) && found.namespace != *namespace {
             return Ok(Err(Failure::failed(format!(
                 "the schema {other} has this key, for the namespace {:?}: two namespaces under one secret have equal ids; \
                  make one of its own with randflake keygen --derive {namespace}",
@@ -111,6 +111,14 @@ async fn tag_state(client: &Client, schema: &str) -> Result<State, Error> {
         namespace,
         keys: KeysThere::OfTags(keys),
     })
+}
+
+/// Whether one of the keys has this check value.
+fn has(keys: &KeysThere, check: &str) -> bool {
+    match keys {
+        KeysThere::OfIds { check: there, .. } => there.as_deref() == Some(check),
+        KeysThere::OfTags(there) => there.iter().any(|(_, there)| there == check),
+    }
 }
 
 async fn copy(

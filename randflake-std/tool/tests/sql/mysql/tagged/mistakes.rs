@@ -25,6 +25,10 @@ fn numbers_that_no_key_has_are_refused() {
     let outside = "UPDATE randflake_orders.`key` SET number = 64 WHERE number = 1";
     let refused = refusal(&mut client, outside);
     assert!(refused.contains("CONSTRAINT"), "{refused}");
+    // Two commands at once may both find that a secret is not there.
+    let again = "UPDATE randflake_orders.`key` SET check_value = '00000000'";
+    let refused = refusal(&mut client, again);
+    assert!(refused.contains("Duplicate entry"), "{refused}");
 }
 
 #[test]

@@ -186,7 +186,11 @@ fn a_retired_key_is_refused() {
         refused.contains("no key of number 1: set it with randflake sql key --tagged 1"),
         "{refused}"
     );
-    // A number without a key is no warning, which a strict session would make an error of.
+    // A number without a key is no warning, and no error where rows are written strictly.
+    let unknown = "SELECT randflake_orders.is_tagged(UNHEX('0000000000008000801c1a6d4fa37b6e'))";
+    assert_eq!(client.query_first::<bool>(unknown).unwrap(), Some(false));
+    let warnings = "SHOW COUNT(*) WARNINGS";
+    assert_eq!(client.query_first::<u32>(warnings).unwrap(), Some(0));
     for statement in [
         "CREATE TABLE randflake_orders.answers (passes BOOLEAN NOT NULL)",
         "INSERT INTO randflake_orders.answers

@@ -38,6 +38,9 @@ fn numbers_that_no_key_has_are_refused() {
     let copied =
         "INSERT INTO randflake_orders.key SELECT 64, round_keys, 'x' FROM randflake_orders.key";
     assert!(refusal(&mut client, copied).contains("check constraint"));
+    // Two commands at once may both find that a secret is not there.
+    let again = "UPDATE randflake_orders.key SET check_value = (SELECT max(check_value) FROM randflake_orders.key)";
+    assert!(refusal(&mut client, again).contains("duplicate key value"));
 }
 
 #[test]

@@ -99,6 +99,7 @@ fn names_of_the_caller_are_not_taken() {
     client
         .batch_execute(
             "CREATE SCHEMA mine;
+             GRANT USAGE ON SCHEMA mine TO PUBLIC; -- Else the owner does not see what is in it.
              CREATE FUNCTION mine.noted(bigint, bigint) RETURNS bigint LANGUAGE plpgsql AS
                  $$ BEGIN RAISE 'taken by %', current_user; END $$;
              CREATE OPERATOR mine.# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = mine.noted);
@@ -114,9 +115,12 @@ fn names_of_the_caller_are_not_taken() {
         refusal(&mut client, "SELECT uuid_send(gen_random_uuid())"),
         "taken by checks"
     );
+    let mut makes = database.client_of("makes");
+    makes
+        .batch_execute("SET search_path = mine, pg_catalog")
+        .unwrap();
     let made = "SELECT randflake_orders.make_uuid(1, 1)::text";
-    let made = database.client_of("makes").query_one(made, &[]);
-    let made: String = made.unwrap().get(0);
+    let made: String = makes.query_one(made, &[]).unwrap().get(0);
     let read = format!(
         "SELECT randflake_orders.tagged_id('{made}'), randflake_orders.is_tagged('{made}')"
     );
