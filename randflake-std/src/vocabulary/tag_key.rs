@@ -27,8 +27,18 @@ impl Secret {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn tag_key(&self, number: KeyNumber, namespace: &str) -> Result<TagKey, NamespaceError> {
-        Namespace::check_name(namespace)?;
-        let key = self.expand(&[b"randflake-tag", &[number.get()], namespace.as_bytes()]);
+        let key = self.key_of_tags(number, namespace)?;
         Ok(TagKey::new(number, key.cipher()))
+    }
+
+    /// Returns the key of [`tag_key`](Secret::tag_key), for what takes a key instead of a secret: functions in a database. It
+    /// makes and checks tags of this key number and namespace alone: nothing of this secret follows from it.
+    ///
+    /// # Errors
+    ///
+    /// As [`tag_key`](Secret::tag_key).
+    pub fn key_of_tags(&self, number: KeyNumber, namespace: &str) -> Result<Self, NamespaceError> {
+        Namespace::check_name(namespace)?;
+        Ok(self.expand(&[b"randflake-tag", &[number.get()], namespace.as_bytes()]))
     }
 }

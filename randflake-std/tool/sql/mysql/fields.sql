@@ -1,15 +1,6 @@
 
 -- Fields of raw ids, which are decrypted: no key is needed.
 
--- The 64 bits of a number from a signed or an unsigned column.
-CREATE FUNCTION bits(id DECIMAL(20)) RETURNS BIGINT UNSIGNED DETERMINISTIC NO SQL SQL SECURITY INVOKER
-BEGIN
-    IF id < -9223372036854775808 THEN
-        SIGNAL SQLSTATE '22003' SET MESSAGE_TEXT = 'an id has 64 bits: -9223372036854775808 to 18446744073709551615 are allowed';
-    END IF;
-    RETURN IF(id < 0, id + 18446744073709551616, id);
-END //
-
 -- In UTC.
 CREATE FUNCTION raw_time(raw DECIMAL(20)) RETURNS DATETIME(3) DETERMINISTIC NO SQL SQL SECURITY INVOKER
 BEGIN

@@ -12,7 +12,8 @@ BEGIN
         SELECT proname, proowner, (aclexplode(proacl)).grantee FROM pg_catalog.pg_proc
         WHERE pronamespace = '{schema}'::regnamespace AND proname IN ('round_keys', 'encrypt_block', 'decrypt_block',
             'encrypt_number', 'decrypt_number',
-            'encrypt', 'decrypt', 'encrypt_many', 'decrypt_many', 'next_id')
+            'encrypt', 'decrypt', 'encrypt_many', 'decrypt_many', 'next_id',
+            'is_tagged', 'tagged_id', 'make_uuid')
     ) AS has (what, owner, grantee)
     WHERE grantee <> owner;
     IF others IS NOT NULL THEN

@@ -14,6 +14,7 @@ mod guide;
 mod layouts;
 mod mysql;
 mod postgres;
+mod tagged;
 #[expect(dead_code, reason = "other tests do more with the tool")]
 #[path = "../cli/user.rs"]
 mod user;

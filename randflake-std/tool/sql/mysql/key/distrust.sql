@@ -2,7 +2,7 @@ SELECT CASE
     WHEN EXISTS (SELECT 1 FROM information_schema.routines
         WHERE routine_schema = '{schema}' AND routine_name = 'layout')
         AND NOT EXISTS (SELECT 1 FROM information_schema.routines
-        WHERE routine_schema = '{schema}' AND routine_name = 'decrypt')
+        WHERE routine_schema = '{schema}' AND routine_name IN ('decrypt', 'is_tagged'))
         THEN 'the functions of {schema} need no key: ids of their layout are not encrypted'
     WHEN NOT EXISTS (SELECT 1 FROM information_schema.tables
         WHERE table_schema = '{schema}' AND table_name = 'key')

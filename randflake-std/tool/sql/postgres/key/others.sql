@@ -4,7 +4,7 @@ FROM pg_namespace n
 WHERE n.nspname <> $1
     AND (
         SELECT count(*) FROM pg_proc p
-        WHERE p.pronamespace = n.oid AND p.proname IN ('about', 'key_check') AND p.pronargs = 0
+        WHERE p.pronamespace = n.oid AND p.proname IN ('about', 'key_check', 'key_checks') AND p.pronargs = 0
             AND p.proowner = (SELECT oid FROM pg_roles WHERE rolname = current_user)
     ) = 2
 ORDER BY 1

@@ -1,8 +1,8 @@
 //! The command `randflake sql mysql`.
 
 use super::schema::SchemaArgs;
-use super::template::Pieces;
-use super::terms::TermsArgs;
+use super::template::{BITS_64, Pieces};
+use super::terms::{Contents, Terms, TermsArgs};
 use crate::failure::Failure;
 use crate::output::print_line;
 
@@ -15,10 +15,14 @@ use crate::output::print_line;
 #[command(after_help = "\
 Examples:
   randflake sql mysql --namespace orders | mysql
+  randflake sql mysql --namespace orders --tagged | mysql
   randflake sql mysql --layout discord --schema discord > discord.sql")]
 pub(crate) struct SqlMysqlArgs {
     #[command(flatten)]
     schema: SchemaArgs,
+    /// Check and make tagged UUIDs here, by is_tagged, tagged_id and make_uuid, instead of reading ids
+    #[arg(long, conflicts_with = "layout")]
+    tagged: bool,
     #[command(flatten)]
     terms: TermsArgs,
 }
@@ -32,6 +36,7 @@ macro_rules! piece {
 const PIECES: Pieces = Pieces {
     encrypted: &[
         piece!("schema"),
+        piece!("bits"),
         piece!("fields"),
         piece!("ranges"),
         piece!("text"),
@@ -42,6 +47,7 @@ const PIECES: Pieces = Pieces {
     ],
     encrypted_53: &[
         piece!("schema"),
+        piece!("bits"),
         piece!("fields"),
         piece!("ranges"),
         piece!("text"),
@@ -52,6 +58,7 @@ const PIECES: Pieces = Pieces {
     ],
     plain: &[
         piece!("schema"),
+        piece!("bits"),
         piece!("fields"),
         piece!("ranges"),
         piece!("text"),
@@ -60,16 +67,35 @@ const PIECES: Pieces = Pieces {
     ],
     parts: &[
         ("declare_key", piece!("declare_key")),
+        // Before what it has in it.
         ("load_key", piece!("load_key")),
+        ("select_key", piece!("select_key")),
+        ("key_columns", piece!("key_columns")),
         ("encrypt_steps", piece!("encrypt_steps")),
     ],
 };
 
+const TAGGED: &[&str] = &[
+    piece!("schema"),
+    piece!("bits"),
+    piece!("tag_key"),
+    piece!("tagged"),
+    piece!("uuid_text"),
+    piece!("end"),
+];
+
 impl SqlMysqlArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let terms = self.terms.read()?;
-        let schema = self.schema.name(&terms.namespace)?;
-        let text = PIECES.of_layout(terms, schema)?;
+        let text = if self.tagged {
+            let Terms { namespace, .. } = self.terms.without_layout(Contents::Tagged)?;
+            let schema = self.schema.name(&namespace)?;
+            let layout = ("layout", "tagged UUIDs".to_owned());
+            PIECES.filled(TAGGED, namespace, schema, BITS_64, vec![layout])
+        } else {
+            let terms = self.terms.read()?;
+            let schema = self.schema.name(&terms.namespace)?;
+            PIECES.of_layout(terms, schema)?
+        };
         print_line(text.trim_end())
     }
 }

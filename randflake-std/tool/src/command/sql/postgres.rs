@@ -13,12 +13,14 @@ use crate::output::print_line;
 /// output once, as the role that shall own the schema; it begins and ends its own transaction. Encrypted ids then need
 /// the key, which `randflake sql key` brings.
 ///
-/// With --counter the database makes ids itself: an encrypted counter, in a namespace and under a secret of its own.
+/// With --counter the database makes ids itself: an encrypted counter, in a namespace and under a secret of its own. With
+/// --tagged it checks and makes tagged UUIDs, by keys that cannot read ids.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   randflake sql postgres --namespace orders | psql -v ON_ERROR_STOP=1
   randflake sql postgres --namespace invoices --counter | psql -v ON_ERROR_STOP=1
+  randflake sql postgres --namespace orders --tagged | psql -v ON_ERROR_STOP=1
   randflake sql postgres --layout discord --schema discord > discord.sql")]
 pub(crate) struct SqlPostgresArgs {
     #[command(flatten)]
@@ -26,6 +28,9 @@ pub(crate) struct SqlPostgresArgs {
     /// Make ids of an encrypted counter here, by next_id, instead of reading those of a layout
     #[arg(long, conflicts_with = "layout")]
     counter: bool,
+    /// Check and make tagged UUIDs here, by is_tagged, tagged_id and make_uuid, instead of reading ids
+    #[arg(long, conflicts_with_all = ["layout", "counter"])]
+    tagged: bool,
     #[command(flatten)]
     terms: TermsArgs,
 }
@@ -36,11 +41,14 @@ macro_rules! piece {
     };
 }
 
-/// The texts for ids of a layout, encrypted or not, and for a counter.
+/// The texts for ids of a layout, encrypted or not, for a counter, and for tagged UUIDs.
 const ENCRYPTED: &[&str] = &[
     piece!("schema"),
     piece!("text"),
     piece!("key"),
+    piece!("encrypt_block"),
+    piece!("decrypt_block"),
+    piece!("cipher"),
     piece!("fields"),
     piece!("ranges"),
     piece!("encrypted_fields"),
@@ -50,6 +58,9 @@ const ENCRYPTED_53: &[&str] = &[
     piece!("schema"),
     piece!("text"),
     piece!("key"),
+    piece!("encrypt_block"),
+    piece!("decrypt_block"),
+    piece!("cipher"),
     piece!("numbers"),
     piece!("fields"),
     piece!("ranges"),
@@ -67,26 +78,34 @@ const COUNTER: &[&str] = &[
     piece!("schema"),
     piece!("text"),
     piece!("key"),
+    piece!("encrypt_block"),
+    piece!("decrypt_block"),
+    piece!("cipher"),
     piece!("counter"),
+    piece!("rights"),
+];
+const TAGGED: &[&str] = &[
+    piece!("schema"),
+    piece!("tag_key"),
+    piece!("encrypt_block"),
+    piece!("tagged"),
     piece!("rights"),
 ];
 
 impl SqlPostgresArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
-        let terms = if self.counter {
-            self.terms.of_a_counter()?
-        } else {
-            self.terms.read()?
+        let terms = match (self.counter, self.tagged) {
+            (true, _) => self.terms.without_layout(Contents::Counter)?,
+            (_, true) => self.terms.without_layout(Contents::Tagged)?,
+            _ => self.terms.read()?,
         };
         let schema = self.schema.name(&terms.namespace)?;
         let (pieces, form, of_layout) = match terms.contents {
             Contents::Encrypted(spec) => (ENCRYPTED, BITS_64, values(spec)?),
             Contents::Encrypted53(spec) => (ENCRYPTED_53, BITS_53, values(spec)?),
             Contents::Plain(spec) => (PLAIN, BITS_64, values(spec)?),
-            Contents::Counter => {
-                let layout = "a counter, encrypted".to_owned();
-                (COUNTER, BITS_64, vec![("layout", layout)])
-            }
+            Contents::Counter => (COUNTER, BITS_64, described("a counter, encrypted")),
+            Contents::Tagged => (TAGGED, BITS_64, described("tagged UUIDs")),
         };
         let mut values = vec![("schema", schema), ("namespace", terms.namespace)];
         values.extend(form.map(|(name, value)| (name, value.to_owned())));
@@ -94,4 +113,9 @@ impl SqlPostgresArgs {
         let text = fill(&pieces.concat(), &values);
         print_line(format_args!("BEGIN;\n\n{text}\nCOMMIT;"))
     }
+}
+
+/// The values of what has no layout.
+fn described(layout: &str) -> Vec<(&'static str, String)> {
+    vec![("layout", layout.to_owned())]
 }

@@ -20,18 +20,30 @@ impl Pieces {
             Contents::Encrypted(spec) => (self.encrypted, BITS_64, spec),
             Contents::Encrypted53(spec) => (self.encrypted_53, BITS_53, spec),
             Contents::Plain(spec) => (self.plain, BITS_64, spec),
-            Contents::Counter => {
-                return Err(Failure::usage("a counter has no layout to read ids by"));
+            Contents::Counter | Contents::Tagged => {
+                return Err(Failure::usage("these have no layout to read ids by"));
             }
         };
+        Ok(self.filled(pieces, terms.namespace, schema, form, values(spec)?))
+    }
+
+    /// Texts, filled.
+    pub(super) fn filled(
+        &self,
+        pieces: &[&str],
+        namespace: String,
+        schema: String,
+        form: FormValues,
+        of_layout: Vec<(&'static str, String)>,
+    ) -> String {
         // Parts have places, too.
         let fixed = self.parts.iter().copied().chain(form);
         let mut all: Vec<_> = fixed
             .map(|(name, value)| (name, value.to_owned()))
             .collect();
-        all.extend([("schema", schema), ("namespace", terms.namespace)]);
-        all.extend(values(spec)?);
-        Ok(fill(&pieces.concat(), &all))
+        all.extend([("schema", schema), ("namespace", namespace)]);
+        all.extend(of_layout);
+        fill(&pieces.concat(), &all)
     }
 }
 

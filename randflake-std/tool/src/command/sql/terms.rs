@@ -35,6 +35,8 @@ pub(crate) enum Contents {
     Plain(LayoutSpec),
     /// An encrypted counter.
     Counter,
+    /// Tagged UUIDs, whose ids are read elsewhere.
+    Tagged,
 }
 
 impl Contents {
@@ -50,7 +52,7 @@ impl Contents {
     pub(crate) fn spec(&self) -> Option<LayoutSpec> {
         match self {
             Self::Encrypted(spec) | Self::Encrypted53(spec) | Self::Plain(spec) => Some(*spec),
-            Self::Counter => None,
+            Self::Counter | Self::Tagged => None,
         }
     }
 }
@@ -81,12 +83,13 @@ impl TermsArgs {
         })
     }
 
-    /// The namespace of a counter, which has no layout.
-    pub(crate) fn of_a_counter(&self) -> Result<Terms, Failure> {
+    /// The namespace of what needs no layout.
+    pub(crate) fn without_layout(&self, contents: Contents) -> Result<Terms, Failure> {
+        // Checks the name.
         let namespace = self.store.counter_namespace()?;
         Ok(Terms {
             namespace: namespace.name().to_owned(),
-            contents: Contents::Counter,
+            contents,
         })
     }
 }

@@ -37,8 +37,15 @@ fn the_guide_is_right_line_by_line() {
     ] {
         client.query_drop(statement).unwrap();
     }
+    run(
+        &mut client,
+        &database.printed(&["--namespace", "links", "--tagged"]),
+    )
+    .unwrap();
+    database.bring_tag_key(1, &["--namespace", "links"]).ok();
+    client.query_drop("USE shop").unwrap();
     let chapter = guide::chapter("MySQL and MariaDB");
-    guide::walk(&chapter, 20, |statement| answer(&mut client, statement));
+    guide::walk(&chapter, 31, |statement| answer(&mut client, statement));
 
     // What its roles may do then, and no more.
     let allowed = [

@@ -5,10 +5,12 @@ mod guide;
 mod plans;
 mod rights;
 mod secrecy;
+mod tagged;
 
 use harness::mariadb::{Client, MariadbServer};
 
-use crate::user::{Answer, User};
+use crate::tagged::secret;
+use crate::user::{Answer, KEY, User};
 
 /// A server, and somebody who runs the tool.
 struct Database {
@@ -50,12 +52,25 @@ impl Database {
     }
 
     fn bring_key_as(&self, user: &str, arguments: &[&str]) -> Answer {
+        self.bring_key_of(user, KEY, arguments)
+    }
+
+    /// Brings the key of tags of a number, of its own secret.
+    fn bring_tag_key(&self, number: u8, arguments: &[&str]) -> Answer {
+        let number_text = number.to_string();
+        let numbered = ["--tagged", &number_text];
+        let arguments = [&numbered[..], arguments].concat();
+        self.bring_key_of("root", &secret(number).to_hex(), &arguments)
+    }
+
+    /// Brings what follows from a secret, as a user of the server.
+    fn bring_key_of(&self, user: &str, secret: &str, arguments: &[&str]) -> Answer {
         let url = format!(
             "mysql://{user}@127.0.0.1:{}/information_schema",
             self.server.port
         );
         let arguments = [&["sql", "key", "--database", &url], arguments].concat();
-        self.user.run_keyed(&arguments)
+        self.user.run_in(&[("RANDFLAKE_KEY", secret)], &arguments)
     }
 
     /// With the database `randflake_orders` of encrypted ids, and its key.

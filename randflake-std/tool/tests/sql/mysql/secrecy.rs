@@ -7,7 +7,7 @@ use super::Database;
 use crate::user::KEY;
 
 /// Everything that a server may log.
-const LOGS: [&str; 11] = [
+pub(super) const LOGS: [&str; 11] = [
     "--log-bin=binary",
     "--server-id=1",
     "--general-log=1",
@@ -22,7 +22,7 @@ const LOGS: [&str; 11] = [
 ];
 
 /// The logs' bytes, of names that begin so.
-fn logged(data: &Path, name: &str) -> Vec<u8> {
+pub(super) fn logged(data: &Path, name: &str) -> Vec<u8> {
     let files = fs::read_dir(data).unwrap().map(|file| file.unwrap().path());
     let named = files.filter(|path| {
         path.file_name()
@@ -34,7 +34,7 @@ fn logged(data: &Path, name: &str) -> Vec<u8> {
     named.flat_map(|path| fs::read(path).unwrap()).collect()
 }
 
-fn has(bytes: &[u8], part: &[u8]) -> bool {
+pub(super) fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 

@@ -6,6 +6,7 @@ use postgres::{Client, SimpleQueryMessage};
 
 use super::Database;
 use crate::guide;
+use crate::tagged::secret;
 use crate::user::KEY;
 
 fn run(client: &mut Client, statement: &str) -> Vec<String> {
@@ -47,11 +48,17 @@ fn the_guide_is_right_line_by_line() {
         .user
         .run_in(&[("RANDFLAKE_KEY", derived.trim())], &arguments)
         .ok();
+    let printed = database.printed(&["--namespace", "links", "--tagged"]);
+    client.batch_execute(&printed).unwrap();
+    for number in [1, 2] {
+        let arguments = ["--namespace", "links"];
+        database.bring_tag_key(number, &arguments).ok();
+    }
     client
         .batch_execute("CREATE ROLE shop; CREATE ROLE analyst; SET TimeZone = 'UTC'")
         .unwrap();
     let chapter = guide::chapter("PostgreSQL");
-    guide::walk(&chapter, 31, |statement| run(&mut client, statement));
+    guide::walk(&chapter, 50, |statement| run(&mut client, statement));
 
     // What it says of the view: whole rows are loaded and changed by it.
     let mut copy = client
@@ -66,6 +73,15 @@ fn the_guide_is_right_line_by_line() {
         assert_eq!(client.execute(statement, &[]).unwrap(), 1, "{statement}");
     }
     mistakes_are_in_the_table(&mut client, &chapter);
+    // As it says of another schema, which reads the ids.
+    let ids = ["--namespace", "links", "--schema", "links_1"];
+    let printed = [&ids[..], &["--layout", "randflake"]].concat();
+    client.batch_execute(&database.printed(&printed)).unwrap();
+    let key = secret(1).to_hex();
+    database.bring_key_of("postgres", &key, &ids).ok();
+    database.bring_tag_key(1, &["--namespace", "links"]).ok();
+    let time = "SELECT links_1.id_time(randflake_links.tagged_id(id)) = links_1.id_time(4594531474933654033) FROM links";
+    assert_eq!(run(&mut client, time), ["t"]);
     // Of what is removed with the schema.
     client
         .batch_execute(
@@ -97,6 +113,8 @@ fn mistakes_are_in_the_table(client: &mut Client, chapter: &str) {
         "SELECT randflake_orders.compose('2026-01-01Z', 131072, 0)",
         "SELECT randflake_orders.raw_first('2041-01-01Z', '2042-01-01Z')",
         "SELECT randflake_invoices.next_id('orders')",
+        "SELECT randflake_links.make_uuid(1, 3)",
+        "SELECT randflake_links.make_uuid(1, 64)",
         "CREATE SCHEMA randflake_orders",
     ];
     // The last row is of a script that `rights` runs.

@@ -6,6 +6,7 @@ mod guide;
 mod ranges;
 mod rights;
 mod secrecy;
+mod tagged;
 mod uuids;
 
 use std::path::Path;
@@ -15,7 +16,8 @@ use std::{env, fs};
 use harness::postgres::PostgresServer;
 use postgres::{Client, NoTls};
 
-use crate::user::{Answer, User};
+use crate::tagged::secret;
+use crate::user::{Answer, KEY, User};
 
 /// A server, and somebody who runs the tool.
 struct Database {
@@ -69,9 +71,22 @@ impl Database {
     }
 
     fn bring_key_as(&self, role: &str, arguments: &[&str]) -> Answer {
+        self.bring_key_of(role, KEY, arguments)
+    }
+
+    /// Brings the key of tags of a number, of its own secret.
+    fn bring_tag_key(&self, number: u8, arguments: &[&str]) -> Answer {
+        let number_text = number.to_string();
+        let numbered = ["--tagged", &number_text];
+        let arguments = [&numbered[..], arguments].concat();
+        self.bring_key_of("postgres", &secret(number).to_hex(), &arguments)
+    }
+
+    /// Brings what follows from a secret, as a role.
+    fn bring_key_of(&self, role: &str, secret: &str, arguments: &[&str]) -> Answer {
         let url = self.url_of(role);
         let arguments = [&["sql", "key", "--database", &url], arguments].concat();
-        self.user.run_keyed(&arguments)
+        self.user.run_in(&[("RANDFLAKE_KEY", secret)], &arguments)
     }
 
     /// With the schema `randflake_orders` of encrypted ids, and its key.

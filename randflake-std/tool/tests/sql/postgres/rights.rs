@@ -108,6 +108,7 @@ fn names_of_the_caller_are_not_taken() {
     client
         .batch_execute(
             "CREATE SCHEMA mine;
+             GRANT USAGE ON SCHEMA mine TO PUBLIC; -- Else the owner does not see what is in it.
              CREATE FUNCTION mine.noted(bigint, bigint) RETURNS bigint LANGUAGE plpgsql AS
                  $$ BEGIN RAISE 'taken by %', current_user; END $$;
              CREATE OPERATOR mine.# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = mine.noted);
@@ -125,6 +126,14 @@ fn names_of_the_caller_are_not_taken() {
     let row = client.query_one(sql, &[&ID]).unwrap();
     assert_eq!(row.get::<_, i64>(0), RAW);
     assert_eq!(row.get::<_, Vec<i64>>(1), [RAW]);
+    let mut encrypts = database.client_of("encrypts");
+    encrypts
+        .batch_execute("SET search_path = mine, pg_catalog")
+        .unwrap();
+    let sql = "SELECT randflake_orders.encrypt($1), randflake_orders.encrypt_many(ARRAY[$1])";
+    let row = encrypts.query_one(sql, &[&RAW]).unwrap();
+    assert_eq!(row.get::<_, i64>(0), ID);
+    assert_eq!(row.get::<_, Vec<i64>>(1), [ID]);
 }
 
 #[test]

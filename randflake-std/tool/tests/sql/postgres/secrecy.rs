@@ -12,7 +12,7 @@ use super::{Database, refusal};
 use crate::user::KEY;
 
 /// Everything that a server can be made to write down.
-const TALKATIVE: [&str; 11] = [
+pub(super) const TALKATIVE: [&str; 11] = [
     "logging_collector=on",
     "log_directory=log",
     "log_statement=all",
@@ -27,8 +27,8 @@ const TALKATIVE: [&str; 11] = [
 ];
 
 /// Texts of which each is a part of the key, or of what it is expanded to.
-fn parts_of_the_key() -> Vec<String> {
-    let cipher = Secret::from_hex(KEY).unwrap().cipher();
+pub(super) fn parts_of(key: &Secret) -> Vec<String> {
+    let cipher = key.cipher();
     let words = cipher.round_keys().flatten().collect::<Vec<_>>();
     // As numbers of the array: a word of the left branch below one of the right.
     let step = words.chunks(12).filter(|step| step.len() == 12);
@@ -36,13 +36,18 @@ fn parts_of_the_key() -> Vec<String> {
         let both = (0..6).map(|word| u64::from(step[word]) | u64::from(step[word + 6]) << 32);
         both.map(|number| number.to_string()).collect::<Vec<_>>()
     });
-    let digits = (0..KEY.len() - 7).map(|at| KEY[at..at + 8].to_owned());
+    let hex = key.to_hex();
+    let digits = (0..hex.len() - 7).map(|at| hex[at..at + 8].to_owned());
     numbers.chain(digits).collect()
 }
 
-fn found(text: &str) -> Vec<String> {
+pub(super) fn found_of(key: &Secret, text: &str) -> Vec<String> {
     let is_there = |part: &String| text.contains(&**part);
-    parts_of_the_key().into_iter().filter(is_there).collect()
+    parts_of(key).into_iter().filter(is_there).collect()
+}
+
+fn found(text: &str) -> Vec<String> {
+    found_of(&Secret::from_hex(KEY).unwrap(), text)
 }
 
 #[test]
@@ -86,20 +91,25 @@ fn no_log_and_no_view_has_the_key() {
         seen.contains("Query Text: SELECT k.round_keys"),
         "no nested statement: {seen}"
     );
-    for view in [
+    seen += &views(&mut client);
+    assert_eq!(found(&seen), [""; 0]);
+    // The search finds what is there.
+    let part = parts_of(&Secret::from_hex(KEY).unwrap()).remove(0);
+    client.batch_execute(&format!("SELECT '{part}'")).unwrap();
+    assert_eq!(found(&logged(&database)), [part]);
+}
+
+/// What the catalogs and views tell of statements and tables.
+pub(super) fn views(client: &mut Client) -> String {
+    let views = [
         "pg_stat_statements",
         "pg_stat_activity",
         "pg_stats",
         "pg_statistic",
         "pg_prepared_statements",
-    ] {
-        seen += &texts(&mut client, &format!("SELECT v::text FROM {view} v"));
-    }
-    assert_eq!(found(&seen), [""; 0]);
-    // The search finds what is there.
-    let part = parts_of_the_key().remove(0);
-    client.batch_execute(&format!("SELECT '{part}'")).unwrap();
-    assert_eq!(found(&logged(&database)), [part]);
+    ];
+    let each = views.map(|view| texts(client, &format!("SELECT v::text FROM {view} v")));
+    each.concat()
 }
 
 fn texts(client: &mut Client, statement: &str) -> String {
@@ -109,7 +119,7 @@ fn texts(client: &mut Client, statement: &str) -> String {
 
 /// The log up to this moment: PostgreSQL's collector writes it from a pipe, some time after a
 /// statement has answered, but in the order in which it was logged.
-fn logged(database: &Database) -> String {
+pub(super) fn logged(database: &Database) -> String {
     let mark = format!("read at {:?}", Instant::now());
     let mut client = database.client();
     client.batch_execute(&format!("SELECT $${mark}$$")).unwrap();

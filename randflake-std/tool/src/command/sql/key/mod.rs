@@ -1,5 +1,7 @@
 //! The command `randflake sql key`.
 
+mod database_key;
+mod judge;
 #[cfg(not(feature = "mysql"))]
 #[path = "no_mysql.rs"]
 mod mysql;
@@ -12,16 +14,16 @@ mod postgres;
 mod postgres;
 
 use core::fmt::{self, Debug, Formatter};
+use std::path::Path;
 
-use randflake_std::Secret;
+use database_key::{DatabaseKey, DatabaseKeys};
+use randflake_std::KeyNumber;
 use randflake_std::lease::StoreError;
-use zeroize::Zeroizing;
 
 use super::schema::SchemaArgs;
 use crate::failure::Failure;
-use crate::id_form::IdForm;
 use crate::output::print_line;
-use crate::secret::SecretArgs;
+use crate::secret::{SecretArgs, SecretSource};
 
 /// Bring the key to a database, for the functions of `sql postgres` and `sql mysql`
 ///
@@ -30,12 +32,14 @@ use crate::secret::SecretArgs;
 /// of MySQL has not, because its binary log is left out: bring the key there too.
 ///
 /// A schema has one key for ever: another one is refused, because ids made under the first could not be read any more. In
-/// PostgreSQL so is the key that another schema of the same owner, in the same database, has for another namespace.
+/// PostgreSQL so is the key that another schema of the same owner, in the same database, has for another namespace. A schema of
+/// tagged UUIDs has one key for each key number.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   randflake sql key --namespace orders --database postgres://owner@db.internal/shop --key-file orders.key
-  randflake keygen --derive invoices | RANDFLAKE_KEY=$(cat) randflake sql key --namespace invoices")]
+  randflake keygen --derive invoices | RANDFLAKE_KEY=$(cat) randflake sql key --namespace invoices
+  randflake sql key --namespace orders --tagged 1 --key-file orders/1.key")]
 pub(crate) struct SqlKeyArgs {
     /// Where the schema is: postgres://USER@HOST/DATABASE, as the owner of the schema, or mysql://USER@HOST/DATABASE
     ///
@@ -62,6 +66,12 @@ pub(crate) struct SqlKeyArgs {
     /// A publication FOR ALL TABLES has every table. In MySQL and MariaDB it goes into the binary log then.
     #[arg(long)]
     published: bool,
+    /// Bring the key of tags of this key number, 1 to 63, for the functions of `sql postgres --tagged` and `sql mysql --tagged`
+    ///
+    /// It is derived from the secret of that number and the name of the namespace. The database then checks and makes tagged
+    /// UUIDs of that number; it cannot read ids, and no other key follows from this one.
+    #[arg(long, value_name = "NUMBER")]
+    tagged: Option<KeyNumber>,
     #[command(flatten)]
     schema: SchemaArgs,
     #[command(flatten)]
@@ -76,9 +86,7 @@ impl SqlKeyArgs {
             schema: &self.schema.name(&self.namespace)?,
             may_be_published: self.published,
         };
-        let secret = self.secret.read()?;
-        // Which of both the functions use is known once they are found.
-        let keys = &DatabaseKeys::of(&secret);
+        let keys = &self.keys()?;
         let outcome = match target.url.split(':').next().unwrap_or_default() {
             "mysql" => mysql::bring(&target, keys),
             "postgres" | "postgresql" => postgres::bring(&target, keys),
@@ -88,15 +96,41 @@ impl SqlKeyArgs {
             )),
         }?;
         let schema = target.schema;
+        let of_number = match self.tagged {
+            Some(number) => format!("of number {number} "),
+            None => String::new(),
+        };
         print_line(match outcome {
             Outcome::Brought(DatabaseKey { check, .. }) => {
-                format!("{schema} has the key of check value {check}")
+                format!("{schema} has the key {of_number}of check value {check}")
             }
             Outcome::WasThere(DatabaseKey { check, .. }) => {
-                format!("{schema} had the key of check value {check} already")
+                format!("{schema} had the key {of_number}of check value {check} already")
             }
         })
     }
+
+    fn keys(&self) -> Result<DatabaseKeys, Failure> {
+        let Some(number) = self.tagged else {
+            return Ok(DatabaseKeys::of_ids(&self.secret.read()?));
+        };
+        let file = match self.secret.source()? {
+            SecretSource::Given(path) => named(&path),
+            _ => None,
+        };
+        if let Some(other) = file.filter(|other| *other != number) {
+            return Err(Failure::usage(format!(
+                "--key-file: the file {other}.key is that of key number {other}, and --tagged names {number}"
+            )));
+        }
+        DatabaseKeys::of_tags(&self.secret.read()?, number, &self.namespace).map_err(Failure::usage)
+    }
+}
+
+/// The key number that the name of a file says: `1.key` to `63.key`, as in a directory of `TagSecrets`.
+fn named(path: &Path) -> Option<KeyNumber> {
+    let name = path.file_name()?.to_str()?;
+    name.strip_suffix(".key")?.parse().ok()
 }
 
 /// Where the key is to be.
@@ -114,46 +148,6 @@ enum Outcome<'a> {
     WasThere(&'a DatabaseKey),
 }
 
-/// What the functions of a schema, or a database, say of themselves.
-struct State {
-    namespace: String,
-    /// The check value of the key that is there.
-    check: Option<String>,
-    /// Whether ids have 53 bits.
-    is_53: bool,
-}
-
-/// What is to become of the key in a schema, or a database, of this namespace with a key of this check value; or why it is
-/// refused.
-fn judged<'a>(
-    target: &Target<'_>,
-    keys: &'a DatabaseKeys,
-    (place, table): (&str, &str),
-    found: &State,
-) -> Result<Outcome<'a>, Failure> {
-    let Target { schema, .. } = target;
-    if found.namespace != target.namespace {
-        return Err(Failure::failed(format!(
-            "the {place} {schema} is for the namespace {:?}, not for {:?}",
-            found.namespace, target.namespace
-        )));
-    }
-    let key = if found.is_53 {
-        &keys.bits_53
-    } else {
-        &keys.bits_64
-    };
-    match &found.check {
-        None => Ok(Outcome::Brought(key)),
-        Some(found) if *found == key.check => Ok(Outcome::WasThere(key)),
-        Some(found) => Err(Failure::failed(format!(
-            "the {place} {schema} has the key of check value {found}, and this one has {}: ids made under the first one \
-             could not be read any more. If there are none, remove it first: DELETE FROM {schema}.{table}",
-            key.check
-        ))),
-    }
-}
-
 /// Says of a connection that fails what it was to. The databases of others are lease stores.
 fn unconnected(error: StoreError) -> Failure {
     match error {
@@ -164,57 +158,6 @@ fn unconnected(error: StoreError) -> Failure {
             Failure::failed(format!("the database is unavailable: {error}"))
         }
         other => other.into(),
-    }
-}
-
-/// The key as a database stores it.
-struct DatabaseKey {
-    /// Two for each round of both branches at once, and two of whitening: the first words, then the second ones. The left
-    /// branch's word is in the lower half, the right one's in the upper.
-    round_keys: Zeroizing<Vec<i64>>,
-    check: String,
-}
-
-/// What a secret's key is in each form of ids.
-struct DatabaseKeys {
-    bits_64: DatabaseKey,
-    bits_53: DatabaseKey,
-}
-
-impl DatabaseKeys {
-    fn of(secret: &Secret) -> Self {
-        Self {
-            bits_64: DatabaseKey::of(IdForm::Bits64, secret),
-            bits_53: DatabaseKey::of(IdForm::Bits53, secret),
-        }
-    }
-}
-
-impl DatabaseKey {
-    fn of(form: IdForm, secret: &Secret) -> Self {
-        /// Rounds of a branch between two linear layers.
-        const ROUNDS: usize = 3;
-        let key = form.device_key(secret);
-        let cipher = key.cipher();
-        let all: Zeroizing<Vec<[u16; 2]>> = Zeroizing::new(cipher.round_keys().collect());
-        // With room for all, so that no part of it is left behind where it grew.
-        let mut round_keys = Zeroizing::new(Vec::with_capacity(all.len()));
-        let mut put = |left: [u16; 2], right: [u16; 2]| {
-            let both = left.iter().zip(right);
-            round_keys.extend(both.map(|(left, right)| i64::from(*left) | i64::from(right) << 32));
-        };
-        let (steps, whitening) = all.as_chunks::<{ 2 * ROUNDS }>();
-        for step in steps {
-            for round in 0..ROUNDS {
-                put(step[round], step[ROUNDS + round]);
-            }
-        }
-        if let [left, right] = *whitening {
-            put(left, right);
-        }
-        let check = form.key_check(&key).value().unwrap_or_default();
-        let check = format!("{check:08x}");
-        Self { round_keys, check }
     }
 }
 

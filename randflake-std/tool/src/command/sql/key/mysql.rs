@@ -8,19 +8,25 @@ use core::iter::zip;
 
 use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Error, Params, Value};
+use randflake_std::KeyNumber;
 use randflake_std::lease::MysqlStore;
 use zeroize::Zeroizing;
 
 use super::super::template::fill;
-use super::{DatabaseKey, DatabaseKeys, Outcome, State, Target, judged, unconnected};
+use super::database_key::{DatabaseKey, DatabaseKeys};
+use super::judge::{KeysThere, State, judged};
+use super::{Outcome, Target, unconnected};
 use crate::failure::Failure;
 
 /// A sentence on what is not as `randflake sql mysql` makes it; NULL if nothing is. Functions of another user would be run with
 /// this one's rights.
 const DISTRUST: &str = include_str!("../../../../sql/mysql/key/distrust.sql");
 /// The namespace that a database is for, and the check value of its key.
-const STATE: &str = "SELECT `{schema}`.namespace(), (SELECT check_value FROM `{schema}`.`key`), \
-    EXISTS (SELECT 1 FROM information_schema.routines WHERE routine_schema = '{schema}' AND routine_name = 'network')";
+const STATE: &str = include_str!("../../../../sql/mysql/key/state.sql");
+/// The same of a database for tagged UUIDs, in a row for each key.
+const TAG_STATE: &str = include_str!("../../../../sql/mysql/key/tag_state.sql");
+/// Whether the database is for tagged UUIDs.
+const KIND: &str = include_str!("../../../../sql/mysql/key/kind.sql");
 
 pub(super) fn bring<'a>(
     target: &Target<'_>,
@@ -36,7 +42,7 @@ pub(super) fn bring<'a>(
                      and backups too, with --published",
                 )));
             }
-            put(client, target.schema, key).await?;
+            put(client, target.schema, keys.number(), key).await?;
         }
         Ok(outcome)
     })
@@ -54,14 +60,34 @@ async fn judge<'a>(
     if let Some(why) = distrust.flatten() {
         return Ok(Err(Failure::Failed(why)));
     }
+    let found = state(client, schema).await?;
+    Ok(judged(target, keys, ("database", "`key`"), &found))
+}
+
+async fn state(client: &mut Conn, schema: &str) -> Result<State, Error> {
+    if client.query_first(of(KIND, schema)).await? == Some(true) {
+        return tag_state(client, schema).await;
+    }
     let row = client.query_first(of(STATE, schema)).await?;
     let (namespace, check, is_53) = row.unwrap_or_default();
-    let found = State {
+    Ok(State {
         namespace,
-        check,
-        is_53,
-    };
-    Ok(judged(target, keys, ("database", "`key`"), &found))
+        keys: KeysThere::OfIds { check, is_53 },
+    })
+}
+
+async fn tag_state(client: &mut Conn, schema: &str) -> Result<State, Error> {
+    let rows: Vec<(String, Option<i32>, Option<String>)> =
+        client.query(of(TAG_STATE, schema)).await?;
+    let namespace = rows.first().map(|(namespace, ..)| namespace.clone());
+    // Without a key there is one row, without a number.
+    let keys = rows
+        .into_iter()
+        .filter_map(|(_, number, check)| number.zip(check));
+    Ok(State {
+        namespace: namespace.unwrap_or_default(),
+        keys: KeysThere::OfTags(keys.collect()),
+    })
 }
 
 /// Whether what follows is in no binary log: there is none, or the session leaves it.
@@ -78,7 +104,12 @@ async fn leave_out_of_binary_log(client: &mut Conn) -> Result<bool, Error> {
     }
 }
 
-async fn put(client: &mut Conn, schema: &str, key: &DatabaseKey) -> Result<(), Error> {
+async fn put(
+    client: &mut Conn,
+    schema: &str,
+    number: Option<KeyNumber>,
+    key: &DatabaseKey,
+) -> Result<(), Error> {
     // The second words of a round go behind the first ones.
     let (pairs, _) = key.round_keys.as_chunks::<2>();
     let packed = pairs.iter().map(|[x, y]| (x | y << 16).cast_unsigned());
@@ -97,11 +128,17 @@ async fn put(client: &mut Conn, schema: &str, key: &DatabaseKey) -> Result<(), E
     let masks = masks.split(' ').filter_map(|mask| mask.parse::<u64>().ok());
     let masked = zip(&*packed, masks).map(|(key, mask)| Value::UInt(key ^ mask));
     let check = Value::from(key.check.as_str());
-    let values: Vec<_> = core::iter::once(check).chain(masked).collect();
+    let (numbered, place) = match number {
+        Some(_) => ("number, ", "?, "),
+        None => ("", ""),
+    };
+    let number = number.map(|number| Value::from(number.get()));
+    let values: Vec<_> = number.into_iter().chain([check]).chain(masked).collect();
     let columns = each(|i| format!("k{i}"));
     let unmasked = each(|i| format!("? ^ CAST(@randflake_{i} AS UNSIGNED)"));
-    let insert =
-        format!("INSERT INTO `{schema}`.`key` (check_value, {columns}) VALUES (?, {unmasked})");
+    let insert = format!(
+        "INSERT INTO `{schema}`.`key` ({numbered}check_value, {columns}) VALUES ({place}?, {unmasked})"
+    );
     client.exec_drop(insert, Params::Positional(values)).await?;
     let forgotten = each(|i| format!("@randflake_{i} = NULL"));
     client.query_drop(format!("SET {forgotten}")).await

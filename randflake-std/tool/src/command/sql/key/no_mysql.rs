@@ -1,6 +1,7 @@
 //! A build without MySQL.
 
-use super::{DatabaseKeys, Outcome, Target};
+use super::database_key::DatabaseKeys;
+use super::{Outcome, Target};
 use crate::failure::Failure;
 
 pub(super) fn bring<'a>(_: &Target<'_>, _: &'a DatabaseKeys) -> Result<Outcome<'a>, Failure> {
