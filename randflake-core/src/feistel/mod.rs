@@ -162,7 +162,7 @@ impl<const LEFT: u32, const RIGHT: u32, C: Permutation> Network<LEFT, RIGHT, C> 
 
     /// The rounds by twos, so that shifts are by constants: 32-bit processors call a function for others.
     fn pairs() -> impl DoubleEndedIterator<Item = [u32; 2]> {
-        (0..ROUNDS / 2).map(|pair| [2 * pair, 2 * pair | 1])
+        (0..ROUNDS / 2).map(|pair| [pair << 1, (pair << 1) | 1])
     }
 
     #[inline]

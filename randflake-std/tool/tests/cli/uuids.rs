@@ -30,7 +30,7 @@ fn make_key(user: &User, number: u8) {
     user.run(&["keygen", "--out", &file]).ok();
 }
 
-fn next_key<'a>(number: &'a str) -> Vec<&'a str> {
+fn next_key(number: &str) -> Vec<&str> {
     let words = [
         "lease",
         "next-key",

@@ -106,19 +106,18 @@ impl UuidGenerateArgs {
             if made % BLOCK == 0 {
                 interrupt.check()?;
             }
-            let uuid = match handle.generate() {
-                Ok(uuid) => uuid,
-                Err(_) => {
-                    // The reader gets all that was made so far.
-                    out.flush()?;
-                    let limit = self.wait.limit().max(WAIT_LIMIT);
-                    let waited = handle.generate_wait(limit);
-                    waited.map_err(|error| {
-                        // "The lease has expired" does not say why it was not renewed; what the store said last does.
-                        let store = handle.lease().last_error.map(|error| format!("; {error}"));
-                        Failure::failed(format!("{error}{}", store.unwrap_or_default()))
-                    })?
-                }
+            let uuid = if let Ok(uuid) = handle.generate() {
+                uuid
+            } else {
+                // The reader gets all that was made so far.
+                out.flush()?;
+                let limit = self.wait.limit().max(WAIT_LIMIT);
+                let waited = handle.generate_wait(limit);
+                waited.map_err(|error| {
+                    // "The lease has expired" does not say why it was not renewed; what the store said last does.
+                    let store = handle.lease().last_error.map(|error| format!("; {error}"));
+                    Failure::failed(format!("{error}{}", store.unwrap_or_default()))
+                })?
             };
             writeln!(out, "{uuid}")?;
         }
