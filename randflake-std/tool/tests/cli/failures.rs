@@ -33,7 +33,7 @@ fn an_unknown_word_is_said_with_what_it_may_mean() {
         (
             "man lease relase",
             "no subcommand \"relase\": acquire, renew, release, list, status, namespaces, drop, quarantine, init, \
-             upgrade, ticket, device, provision, line, check are allowed",
+             upgrade, next-key, ticket, device, provision, line, check are allowed",
         ),
         (
             "man generate more",
