@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use randflake_std::TaggedUuid;
 
 use crate::form::TextForm;
 
@@ -44,6 +45,11 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     let bare = text.trim_matches(['"', '\'', ',', ';']).trim();
     if bare.len() < text.len() && reads(form, bare) {
         return Some("quotes and commas are not allowed: remove them".to_owned());
+    }
+    if text.parse::<TaggedUuid>().is_ok() {
+        return Some(
+            "it may be a tagged UUID, whose 64 bits alone are no id: `randflake uuid inspect` checks it".to_owned(),
+        );
     }
     let is_digit = |c: char| c.is_ascii_digit() || c == ',';
     if text.strip_prefix('-').unwrap_or(text).chars().all(is_digit) && text.contains(',') {

@@ -106,6 +106,15 @@ fn what_was_not_made_so_is_refused() {
     let said = answer.fails(1);
     assert!(said.starts_with("2 of 3 UUIDs refused"), "{said}");
 
+    // Where ids are read it is none.
+    for command in [&["inspect"][..], &["inspect", "--from", "uuid"]] {
+        let said = user.run_keyed(&[command, &[&made]].concat()).fails(2);
+        assert!(
+            said.contains("`randflake uuid inspect` checks it"),
+            "{said}"
+        );
+    }
+
     // A UUID of an id alone; in another namespace; of a retired key.
     for (uuid, said) in [
         ("01234567-89ab-8cde-bc00-000000000000", "no tag"),
