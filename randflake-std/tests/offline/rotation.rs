@@ -2,7 +2,7 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -248,7 +248,7 @@ fn tasks_wait_for_uuids() {
     next_key(&store, 2);
     let issued = runtime.block_on(issued).unwrap();
     assert_eq!(issued.last().unwrap().key_number(), number(2));
-    let distinct: HashSet<_> = issued.iter().collect();
+    let distinct: std::collections::HashSet<_> = issued.iter().collect();
     assert_eq!(distinct.len(), issued.len());
 }
 
