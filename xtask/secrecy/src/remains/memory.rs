@@ -3,11 +3,27 @@
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt as _;
+use std::thread;
+use std::time::Duration;
 
 use super::patterns::{Found, LEN, Patterns};
 
+/// How often it is tried again, if something is unmapped while it is searched: the stack of a thread that ends.
+const TRIES: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(50);
+
 /// Searches all that the process can write: stacks below their tops too, and what was freed.
 pub(super) fn search(process: u32, patterns: &Patterns) -> io::Result<Found> {
+    for _ in 1..TRIES {
+        if let Ok(found) = search_once(process, patterns) {
+            return Ok(found);
+        }
+        thread::sleep(PAUSE);
+    }
+    search_once(process, patterns)
+}
+
+fn search_once(process: u32, patterns: &Patterns) -> io::Result<Found> {
     let maps = fs::read_to_string(format!("/proc/{process}/maps"))?;
     let memory = File::open(format!("/proc/{process}/mem"))?;
     let mut found = Found::default();
