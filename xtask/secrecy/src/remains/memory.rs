@@ -1,10 +1,10 @@
 //! Search in the memory of another process.
 
+use core::time::Duration;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt as _;
 use std::thread;
-use std::time::Duration;
 
 use super::patterns::{Found, LEN, Patterns};
 
