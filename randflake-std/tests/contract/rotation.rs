@@ -157,6 +157,11 @@ pub(crate) fn who_has_no_key_leases_no_tagged_uuids(backend: &impl Backend) {
         "{refused}"
     );
     // To look and to administer takes no key.
+    let looked = keyless.device(7, &DeviceRequest::Look);
+    assert!(
+        matches!(looked, Err(DeviceError::Unknown { .. })),
+        "{looked:?}"
+    );
     assert_eq!(keyless.list().unwrap().len(), 1);
     keyless.create_namespace().unwrap();
     patiently(|| keyless.release(&[grant])).unwrap();
