@@ -39,6 +39,7 @@ fn all_numbers_of_13_bits() {
 
 // The wider half on the left, and halves of one width: nothing depends on which is wider.
 #[test]
+#[cfg_attr(miri, ignore = "thousands of blocks")]
 fn all_numbers_of_other_halves() {
     check_bijection::<4, 3>();
     check_bijection::<2, 2>();
@@ -58,7 +59,9 @@ fn the_structure_is_that_of_ff1() {
     let cipher = Sparx64::new(&KEY);
     let numbers = Feistel53::new(cipher.clone());
     let (u, v) = (26, 27);
-    for raw in [0, 1, (1 << 53) - 1, 0x0f_1234_5678_9abc, 1 << 27, 1 << 26] {
+    let raws = [0x0f_1234_5678_9abc, 0, 1, (1 << 53) - 1, 1 << 27, 1 << 26];
+    let some = if cfg!(miri) { 1 } else { raws.len() };
+    for raw in raws.into_iter().take(some) {
         let [mut a, mut b] = [raw / 2_u64.pow(27), raw % 2_u64.pow(27)];
         for i in 0..26_u64 {
             let m = if i % 2 == 0 { u } else { v };
@@ -77,9 +80,9 @@ fn all_ways_to_compute_it_agree() {
     let numbers = Feistel53::new(Sparx64::new(&KEY));
     let small = Feistel53::new(Sparx64OnTheFly::new(&KEY));
     let raws: [u64; 77] = array::from_fn(|i| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11);
-    // A batch and one beyond it, which an interpreter takes seconds for.
+    // An interpreter takes seconds for each id. What it could find is in the cipher, whose own batches it runs.
     let lens: &[usize] = if cfg!(miri) {
-        &[33]
+        &[2]
     } else {
         &[0, 1, 31, 32, 33, 64, 77]
     };

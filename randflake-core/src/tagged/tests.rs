@@ -24,7 +24,8 @@ fn each_bit_is_in_its_place() {
 
 #[test]
 fn a_uuid_is_checked_by_its_key_alone() {
-    for number in 1..=63 {
+    // An interpreter takes a while for each.
+    for number in (1..=63).step_by(if cfg!(miri) { 31 } else { 1 }) {
         let uuid = key(number, 7).tag(ID);
         assert_eq!(uuid.key_number().get(), number);
         assert_eq!(key(number, 7).check(uuid), Ok(ID));
