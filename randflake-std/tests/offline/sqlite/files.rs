@@ -171,6 +171,16 @@ mod unix {
         }
     }
 
+    /// There is no volume to mount and no directory to create.
+    #[test]
+    fn a_path_below_a_file_is_told_as_that() {
+        let place = Place::new();
+        std::fs::write(place.path("notes"), "no directory").unwrap();
+        let sentence = unusable(place.try_open(&place.path("notes/leases.db")));
+        assert!(sentence.contains("Not a directory"), "{sentence}");
+        assert!(!sentence.contains("is missing"), "{sentence}");
+    }
+
     #[test]
     fn a_link_leads_to_the_same_store() {
         let place = Place::new();
