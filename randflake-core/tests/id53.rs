@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use randflake_core::{
     Feistel53, Generator, Id, Id53, Id53Error, Lane, Layout, LayoutFields, LayoutSpec, Lease,
-    LeaseError, ManualClock, Permutation, Randflake, Randflake53, Sparx64, Sparx64OnTheFly,
+    LeaseError, ManualClock, Permutation, Randflake, Randflake53, Sparx64, Sparx64OnTheFly, Typed,
     typed_id,
 };
 
@@ -129,6 +129,19 @@ fn a_layout_with_bits_that_would_show_is_refused() {
         let generator = Generator::<_, AtomicU64, _, _>::new(lease, &clock, cipher());
         assert_eq!(generator.is_err(), refused, "{bits:?}");
     }
+}
+
+#[test]
+fn each_type_that_holds_it_gets_the_same_number() {
+    fn copy<T: Clone>(value: &T) -> T {
+        value.clone()
+    }
+    let id: Id53 = Id::from_u64(42).try_into().unwrap();
+    assert_eq!(u64::from(id), 42);
+    assert_eq!(i64::from(id), 42);
+    assert_eq!(Id::from(id), Id::from_u64(42));
+    let wide: Typed<_> = copy(&id).into();
+    assert_eq!(wide.to_u64(), 42);
 }
 
 #[test]

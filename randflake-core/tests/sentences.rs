@@ -6,8 +6,9 @@ use core::fmt::Display;
 use randflake_core::internal::PutError;
 use randflake_core::{
     Base, BaseError, BorderError, DecodeError, ExtendError, FieldError, FlashHorizonError,
-    GenerateError, GenerateErrorKind, HorizonError, LayoutError, LeaseError, MakeTicketError,
-    SetClockError, TicketError, TypedIdError, UuidError,
+    GenerateError, GenerateErrorKind, HorizonError, KeyNumber, LayoutError, LeaseError,
+    MakeTicketError, SetClockError, TagError, TaggedUuidError, TicketError, TypedIdError,
+    UuidError,
 };
 
 fn say<E: Display>(sentences: &[(E, &str)]) {
@@ -394,6 +395,38 @@ fn of_generators_and_counters() {
                 reached: 9,
             },
             "the counter went back: it gave 7 after everything below 9 was reserved",
+        ),
+    ]);
+}
+
+#[test]
+fn of_tagged_uuids() {
+    let number = |number| KeyNumber::new(number).unwrap();
+    say(&[
+        (
+            TaggedUuidError::Text,
+            "the text is not a UUID: 32 digits of 0-9 and a-f are allowed, with hyphens after the 8th, 12th, 16th and 20th",
+        ),
+        (
+            TaggedUuidError::NotVersion8,
+            "the UUID is not of version 8: only those made with a key number and a tag are allowed",
+        ),
+        (
+            TaggedUuidError::NoKeyNumber,
+            "the UUID has key number 0, so no tag: only those made with a key number from 1 to 63 are allowed",
+        ),
+    ]);
+    say(&[
+        (
+            TagError::KeyNumber {
+                uuid: number(2),
+                key: number(1),
+            },
+            "the UUID has key number 2: only 1 is allowed",
+        ),
+        (
+            TagError::Tag { key: number(2) },
+            "the UUID's tag is wrong: it was not made by a holder of key 2 of this namespace",
         ),
     ]);
 }

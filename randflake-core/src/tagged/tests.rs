@@ -127,3 +127,22 @@ fn debug_shows_no_key() {
         "TagKey { number: KeyNumber(17), .. }"
     );
 }
+
+#[test]
+fn a_uuid_and_a_number_are_converted_both_ways() {
+    let uuid = key(17, 7).tag(ID);
+    let bytes: [u8; 16] = uuid.into();
+    assert_eq!(TaggedUuid::try_from(bytes), Ok(uuid));
+    assert_eq!(
+        TaggedUuid::try_from([0; 16]),
+        Err(TaggedUuidError::NotVersion8)
+    );
+    assert_eq!(format!("{uuid:?}"), format!("TaggedUuid({uuid})"));
+    let number = uuid.key_number();
+    assert_eq!(u8::from(number), 17);
+    assert_eq!(KeyNumber::try_from(17), Ok(number));
+    assert_eq!(
+        KeyNumber::try_from(0),
+        Err(KeyNumberError::OutOfRange { number: 0 })
+    );
+}

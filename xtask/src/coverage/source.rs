@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
 
 /// The number behind the last line that is not of unit tests: they stand at the foot of a file, or in one of their own.
 fn end_of_code(path: &str, lines: &[&str]) -> usize {
-    if path.ends_with("tests.rs") {
+    if path.ends_with("tests.rs") || path.contains("/tests/") {
         return 1;
     }
     let mut pairs = lines.windows(2);
