@@ -6,9 +6,9 @@ use core::fmt::Display;
 use randflake_core::internal::PutError;
 use randflake_core::{
     Base, BaseError, BorderError, DecodeError, ExtendError, FieldError, FlashHorizonError,
-    GenerateError, GenerateErrorKind, HorizonError, KeyNumber, LayoutError, LeaseError,
-    MakeTicketError, SetClockError, TagError, TaggedUuidError, TicketError, TypedIdError,
-    UuidError,
+    GenerateError, GenerateErrorKind, HorizonError, KeyNumber, KeyNumberError, LayoutError,
+    LeaseError, MakeTicketError, SetClockError, TagError, TaggedUuidError, TicketError,
+    TypedIdError, UuidError,
 };
 
 fn say<E: Display>(sentences: &[(E, &str)]) {
@@ -402,6 +402,16 @@ fn of_generators_and_counters() {
 #[test]
 fn of_tagged_uuids() {
     let number = |number| KeyNumber::new(number).unwrap();
+    say(&[
+        (
+            KeyNumberError::OutOfRange { number: 64 },
+            "key number 64 is out of range: 1 to 63 are allowed",
+        ),
+        (
+            KeyNumberError::Text,
+            "the key number is not a decimal number from 1 to 63, without sign and leading zero",
+        ),
+    ]);
     say(&[
         (
             TaggedUuidError::Text,
