@@ -175,7 +175,7 @@ mod unix {
     #[test]
     fn a_path_below_a_file_is_told_as_that() {
         let place = Place::new();
-        std::fs::write(place.path("notes"), "no directory").unwrap();
+        fs::write(place.path("notes"), "no directory").unwrap();
         let sentence = unusable(place.try_open(&place.path("notes/leases.db")));
         assert!(sentence.contains("Not a directory"), "{sentence}");
         assert!(!sentence.contains("is missing"), "{sentence}");
