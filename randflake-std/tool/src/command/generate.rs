@@ -5,15 +5,16 @@ use std::io::Write;
 
 use randflake_std::date::span;
 use randflake_std::randflake_core::{Cipher, LayoutSpec};
-use randflake_std::{Builder, DEFAULT_TTL, GenerateError, Handle, Id, NodeIdCount};
+use randflake_std::{Builder, GenerateError, Handle, Id, NodeIdCount};
 
 use crate::command::fields::{FieldsWriter, Shape};
 use crate::command::format::IssueArgs;
 use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
+use crate::command::issuing::{self, WAIT_LIMIT, say_unless_released};
 use crate::command::progress::Progress;
 use crate::date;
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::form::TextForm;
 use crate::number::{check, within, wrong};
 use crate::output::stdout;
@@ -25,8 +26,6 @@ use crate::wait::WaitArgs;
 ///
 /// They issue 8 million ids a second, more than any pipe takes, and are one in two thousand of the namespace.
 const MOST_NODE_IDS_UNLESS_ASKED: u64 = 64;
-/// Longest wait for an id before it is a failure: a used up second passes sooner, and a lost lease is replaced sooner.
-const WAIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Make new ids
 ///
@@ -94,19 +93,8 @@ impl GenerateArgs {
         let node_id = layout.node_id(self.node_id.as_deref())?;
         // As a layout that cannot issue, and a namespace or a TTL that is refused.
         layout.has_time_left()?;
-        // A handle renews after a third of the TTL, which must be a tick at least.
-        let shortest = Duration::from_millis(layout.spec().tick_ms().saturating_mul(3));
-        let ttl = self.ttl.unwrap_or(DEFAULT_TTL.max(shortest));
         let namespace = self.store.namespace()?;
-        // The builder refuses it as well, but only after a secret was made, and it does not know the option that
-        // allows it.
-        let most = namespace.max_ttl();
-        if ttl > most {
-            let (ttl, most) = (span(ttl), span(most));
-            return Err(Failure::usage(format!(
-                "a TTL of {ttl} is too long: at most {most} is allowed, the longest of the namespace (see --max-ttl)"
-            )));
-        }
+        let ttl = issuing::ttl(self.ttl, &namespace)?;
         let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
         // Before the first lease: a signal between the grant and the watch would leave it to
         // expire.
@@ -130,9 +118,9 @@ impl GenerateArgs {
         )?;
         // From here on leases are held. The watcher closes its own clone, as the loop below may be waiting in a write.
         let closing = handle.clone();
-        interrupt.on_signal(move || close(&closing));
+        interrupt.on_signal(move || say_unless_released(closing.close()));
         let printed = self.print(&handle, &interrupt);
-        close(&handle);
+        say_unless_released(handle.close());
         // After a signal the handle is closed, so `printed` may have failed for that reason alone.
         interrupt.check().and(printed)
     }
@@ -205,15 +193,6 @@ impl GenerateArgs {
             Err(over) => over,
             Ok(()) => refusal(handle, error),
         })
-    }
-}
-
-/// Releases the leases. If that fails, the ids are good all the same, so it is only said.
-fn close(handle: &Handle<LayoutSpec, Option<Cipher>>) {
-    if let Err(error) = handle.close() {
-        say(&format!(
-            "warning: the leases were not released and end by themselves: {error}"
-        ));
     }
 }
 

@@ -16,6 +16,7 @@ pub(crate) mod histogram;
 mod input;
 pub(crate) mod inspect;
 mod interrupt;
+mod issuing;
 pub(crate) mod keygen;
 pub(crate) mod lease;
 mod progress;

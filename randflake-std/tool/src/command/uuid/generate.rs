@@ -4,24 +4,20 @@ use core::time::Duration;
 use std::io::Write;
 use std::sync::Arc;
 
-use randflake_std::date::span;
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::tagged::{TaggedBuilder, TaggedHandle};
 
 use super::KeysArgs;
+use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
+use crate::command::issuing::{self, WAIT_LIMIT, say_unless_released};
 use crate::date;
-use crate::failure::{Failure, say};
+use crate::failure::Failure;
 use crate::id_form::IdForm;
 use crate::number::within;
 use crate::output::stdout;
 use crate::store::LeaseArgs;
 use crate::wait::WaitArgs;
-
-/// Longest wait for an id before it is a failure, as `generate` has it.
-const WAIT_LIMIT: Duration = Duration::from_secs(10);
-/// Looks at a signal between so many.
-const BLOCK: u64 = 256;
 
 /// Make new tagged UUIDs, one on each line
 ///
@@ -68,13 +64,7 @@ impl UuidGenerateArgs {
         }
         layout.has_time_left()?;
         let namespace = self.store.named_namespace()?;
-        let ttl = self.ttl.unwrap_or_else(|| namespace.max_ttl());
-        if ttl > namespace.max_ttl() {
-            let (ttl, most) = (span(ttl), span(namespace.max_ttl()));
-            return Err(Failure::usage(format!(
-                "a TTL of {ttl} is too long: at most {most} is allowed, the longest of the namespace (see --max-ttl)"
-            )));
-        }
+        let ttl = issuing::ttl(self.ttl, &namespace)?;
         let secrets = self.keys.read(namespace.name())?;
         // Before the first lease: a signal between the grant and the watch would leave it to expire.
         let interrupt = Interrupt::watch()?;
@@ -89,9 +79,9 @@ impl UuidGenerateArgs {
             },
         )?;
         let closing = handle.clone();
-        interrupt.on_signal(move || close(&closing));
+        interrupt.on_signal(move || say_unless_released(closing.close()));
         let printed = self.print(&handle, &interrupt);
-        close(&handle);
+        say_unless_released(handle.close());
         // After a signal the handle is closed, so `printed` may have failed for that reason alone.
         interrupt.check().and(printed)
     }
@@ -103,7 +93,8 @@ impl UuidGenerateArgs {
     ) -> Result<(), Failure> {
         let mut out = stdout();
         for made in 0..self.count {
-            if made % BLOCK == 0 {
+            // So often that a signal is noticed at once.
+            if made % BLOCK as u64 == 0 {
                 interrupt.check()?;
             }
             let uuid = if let Ok(uuid) = handle.generate() {
@@ -122,14 +113,5 @@ impl UuidGenerateArgs {
             writeln!(out, "{uuid}")?;
         }
         Ok(out.flush()?)
-    }
-}
-
-/// Releases the leases. If that fails, the UUIDs are good all the same, so it is only said.
-fn close(handle: &TaggedHandle<LayoutSpec>) {
-    if let Err(error) = handle.close() {
-        say(&format!(
-            "warning: the leases were not released and end by themselves: {error}"
-        ));
     }
 }

@@ -29,7 +29,8 @@ pub(crate) fn secret(keys: &TagSecrets, number: KeyNumber) -> Result<Secret, Fai
     if !keys.numbers().any(|other| other == number) {
         let there: Vec<_> = keys.numbers().map(|other| format!("{other}.key")).collect();
         return Err(Failure::failed(format!(
-            "{} is not there: put the secret of that number there, a new one from `randflake keygen --out`; there are {}",
+            "{} is not there: put the secret there that others have for that number, or if nobody has one yet, make it once with \
+             `randflake keygen --out` and copy it to all; there are {}",
             file.display(),
             there.join(", ")
         )));
