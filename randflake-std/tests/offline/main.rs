@@ -38,6 +38,7 @@ mod segments;
 mod shown_early;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+mod tag_secrets;
 mod tagged;
 #[cfg(feature = "tokio")]
 mod tasks;

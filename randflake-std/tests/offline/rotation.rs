@@ -4,7 +4,6 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::collections::HashMap;
 use std::fs;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
@@ -12,13 +11,15 @@ use std::time::Instant;
 use randflake_core::{Clock, Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, StoreError};
 use randflake_std::tagged::{
-    TagCheckError, TagSecrets, TagSecretsError, TaggedBuildError, TaggedBuilder, TaggedHandle,
+    TagCheckError, TagSecrets, TaggedBuildError, TaggedBuilder, TaggedHandle,
 };
 use randflake_std::{
-    AnyLayout, ExactSystemClock, GenerateError, Health, Id, KeyNumber, Layout, Plain, Randflake,
-    Secret, TaggedUuid,
+    AnyLayout, ExactSystemClock, GenerateError, Health, KeyNumber, Layout, Plain, Randflake,
+    TaggedUuid,
 };
 use tempfile::TempDir;
+
+use crate::tag_secrets::{directory, number, put, secret, secrets};
 
 const TTL: Duration = Duration::from_secs(3);
 /// The end of a lease is rounded up to a tick.
@@ -39,32 +40,6 @@ impl Layout for Two {
         epoch_unix_ms: 1_700_000_000_000,
         tick_ms: 1_000,
     });
-}
-
-fn number(number: u8) -> KeyNumber {
-    KeyNumber::new(number).unwrap()
-}
-
-fn secret(number: u8) -> Secret {
-    Secret::from_bytes([number; 16])
-}
-
-fn put(directory: &Path, key: u8) {
-    let file = directory.join(format!("{key}.key"));
-    secret(key).write_new(file).unwrap();
-}
-
-/// A directory of keys.
-fn directory(keys: &[u8]) -> TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for key in keys {
-        put(directory.path(), *key);
-    }
-    directory
-}
-
-fn secrets(directory: &TempDir) -> TagSecrets {
-    TagSecrets::open(directory.path(), "orders").unwrap()
 }
 
 fn store(layout: impl AnyLayout) -> MemoryStore {
@@ -208,7 +183,7 @@ fn handles_follow_two_rotations_under_load_and_repeat_no_uuid() {
 fn a_handle_that_has_all_node_ids_follows_too() {
     let store = store(Two);
     let keys = directory(&[1, 2]);
-    next_key_of_new(&store);
+    make_namespace_under_first_key(&store);
     let clients = store.clone();
     let ids = TaggedBuilder::new(Two, &secrets(&keys), move || Ok(clients.clone()))
         .node_ids(2)
@@ -230,7 +205,7 @@ fn tasks_wait_for_uuids() {
     let runtime = tokio::runtime::Builder::new_multi_thread();
     let runtime = { runtime }.enable_time().worker_threads(1).build().unwrap();
     let store = store(Two);
-    next_key_of_new(&store);
+    make_namespace_under_first_key(&store);
     let keys = directory(&[1, 2]);
     let clients = store.clone();
     let ids = TaggedBuilder::new(Two, &secrets(&keys), move || Ok(clients.clone()));
@@ -252,8 +227,7 @@ fn tasks_wait_for_uuids() {
     assert_eq!(distinct.len(), issued.len());
 }
 
-/// Makes a namespace under the first key.
-fn next_key_of_new(store: &MemoryStore) {
+fn make_namespace_under_first_key(store: &MemoryStore) {
     let keys = directory(&[1]);
     let clients = store.clone();
     let first = TaggedBuilder::new(Two, &secrets(&keys), move || Ok(clients.clone()));
@@ -298,156 +272,4 @@ fn a_new_namespace_begins_with_the_highest_number() {
     // Nor does the other namespace accept the UUID.
     let forged = TagCheckError::Tag { number: number(7) };
     assert_eq!(other.check(uuid), Err(forged));
-}
-
-#[test]
-fn a_reader_accepts_what_a_holder_of_a_key_made_and_nothing_else() {
-    let keys = directory(&[1, 63]);
-    let reader = secrets(&keys);
-    assert_eq!(
-        reader.numbers().collect::<Vec<_>>(),
-        [number(1), number(63)]
-    );
-    let id = Id::from_u64(42);
-    let made = |key: u8, name: &str| secret(key).tag_key(number(key), name).unwrap().tag(id);
-    assert_eq!(reader.check(made(1, "orders")), Ok(id));
-    assert_eq!(reader.check(made(63, "orders")), Ok(id));
-    let unknown = reader.check(made(2, "orders")).unwrap_err();
-    assert_eq!(unknown, TagCheckError::Unknown { number: number(2) });
-    assert!(unknown.to_string().contains("number 2"), "{unknown}");
-    let of_another = reader.check(made(1, "users"));
-    assert_eq!(of_another, Err(TagCheckError::Tag { number: number(1) }));
-
-    // A key comes back with its file.
-    let file = keys.path().join("1.key");
-    fs::remove_file(&file).unwrap();
-    reader.refresh().unwrap();
-    let retired = reader.check(made(1, "orders")).unwrap_err();
-    assert_eq!(retired, TagCheckError::Retired { number: number(1) });
-    assert!(retired.to_string().contains("was retired"), "{retired}");
-    put(keys.path(), 1);
-    reader.refresh().unwrap();
-    assert_eq!(reader.check(made(1, "orders")), Ok(id));
-}
-
-#[test]
-fn a_directory_that_cannot_be_meant_is_refused() {
-    let refused = |directory: &Path| TagSecrets::open(directory, "orders").unwrap_err();
-    let keys = directory(&[]);
-    let missing = refused(&keys.path().join("missing"));
-    assert!(
-        matches!(missing, TagSecretsError::Directory { .. }),
-        "{missing:?}"
-    );
-    let empty = refused(keys.path());
-    assert!(matches!(empty, TagSecretsError::Empty { .. }), "{empty:?}");
-    put(keys.path(), 1);
-    fs::write(keys.path().join("notes.txt"), "of no account").unwrap();
-    let reader = secrets(&keys);
-    let name = TagSecrets::open(keys.path(), "Orders!").unwrap_err();
-    assert!(matches!(name, TagSecretsError::Name(_)), "{name:?}");
-
-    for wrong in ["0.key", "64.key", "02.key", "orders.key"] {
-        let file = keys.path().join(wrong);
-        secret(2).write_new(&file).unwrap();
-        let error = reader.refresh().unwrap_err();
-        assert!(
-            matches!(error, TagSecretsError::FileName { .. }),
-            "{error:?}"
-        );
-        assert!(error.to_string().contains(wrong), "{error}");
-        fs::remove_file(file).unwrap();
-    }
-    // A copied file.
-    let copy = keys.path().join("2.key");
-    secret(1).write_new(&copy).unwrap();
-    let error = reader.refresh().unwrap_err();
-    let first = number(1);
-    assert!(
-        matches!(error, TagSecretsError::Equal { first: a, second: b } if (a, b) == (first, number(2))),
-        "{error:?}"
-    );
-    fs::remove_file(&copy).unwrap();
-    fs::write(&copy, "no secret").unwrap();
-    let error = reader.refresh().unwrap_err();
-    assert!(matches!(error, TagSecretsError::Secret { .. }), "{error:?}");
-    assert!(error.to_string().contains("2.key"), "{error}");
-    fs::remove_file(&copy).unwrap();
-    let numbers: Vec<_> = reader.numbers().collect();
-    assert_eq!(numbers, [first]);
-}
-
-/// A key that leaked is refused, whatever else is wrong with the directory.
-#[test]
-fn a_key_is_retired_beside_files_that_are_refused() {
-    let [first, second, third] = [1, 2, 3].map(number);
-    let keys = directory(&[1, 2]);
-    let reader = secrets(&keys);
-    let made = |key: u8| {
-        let key = secret(key).tag_key(number(key), "orders").unwrap();
-        key.tag(Id::from_u64(1))
-    };
-    let retired = |key| {
-        reader.check(made(key))
-            == Err(TagCheckError::Retired {
-                number: number(key),
-            })
-    };
-
-    fs::remove_file(keys.path().join("1.key")).unwrap();
-    fs::write(keys.path().join("3.key"), "no secret").unwrap();
-    let error = reader.refresh().unwrap_err();
-    assert!(matches!(error, TagSecretsError::Secret { .. }), "{error:?}");
-    assert!(retired(1) && reader.check(made(2)).is_ok());
-    // Its secret under another number is not taken.
-    fs::remove_file(keys.path().join("3.key")).unwrap();
-    secret(1).write_new(keys.path().join("3.key")).unwrap();
-    let error = reader.refresh().unwrap_err();
-    let TagSecretsError::Equal {
-        first: a,
-        second: b,
-    } = error
-    else {
-        panic!("{error:?}");
-    };
-    assert_eq!((a, b), (first, third));
-    assert!(retired(1));
-    fs::remove_file(keys.path().join("3.key")).unwrap();
-
-    // One that cannot be read is as it was.
-    fs::write(keys.path().join("2.key"), "no secret").unwrap();
-    reader.refresh().unwrap_err();
-    assert!(reader.check(made(2)).is_ok());
-    // One with another secret is not what it was.
-    fs::remove_file(keys.path().join("2.key")).unwrap();
-    secret(9).write_new(keys.path().join("2.key")).unwrap();
-    let error = reader.refresh().unwrap_err();
-    assert!(
-        matches!(error, TagSecretsError::Changed { .. }),
-        "{error:?}"
-    );
-    assert!(retired(2));
-    fs::remove_file(keys.path().join("2.key")).unwrap();
-    put(keys.path(), 2);
-    reader.refresh().unwrap();
-    assert_eq!(reader.numbers().collect::<Vec<_>>(), [second]);
-
-    // The last one, too.
-    fs::remove_file(keys.path().join("2.key")).unwrap();
-    let error = reader.refresh().unwrap_err();
-    assert!(matches!(error, TagSecretsError::Empty { .. }), "{error:?}");
-    assert!(retired(2));
-    put(keys.path(), 2);
-    reader.refresh().unwrap();
-    assert!(reader.check(made(2)).is_ok());
-    // A directory that is away says nothing of any key.
-    let away = keys.path().with_extension("away");
-    fs::rename(keys.path(), &away).unwrap();
-    let error = reader.refresh().unwrap_err();
-    assert!(
-        matches!(error, TagSecretsError::Directory { .. }),
-        "{error:?}"
-    );
-    assert!(reader.check(made(2)).is_ok());
-    fs::rename(&away, keys.path()).unwrap();
 }
