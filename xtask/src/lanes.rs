@@ -1,7 +1,8 @@
-//! The parts of a whole run beside each other, in lanes: what looks at sources, what computes for
-//! others or in an interpreter, and two of what builds once and then mostly waits. Output comes in the order of the parts.
+//! The parts of a whole run, several at once: some compute on one core, some build, some mostly wait. Whoever has ended one
+//! takes the next, so that no core is left alone with the last long part. Output comes in the order of the parts.
 
 use std::collections::HashMap;
+use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::thread;
 
@@ -10,21 +11,22 @@ use crate::output::Output;
 use crate::report::Report;
 use crate::scratch::Scratch;
 
-/// In another lane than the first, and in which order. The longest that uses one core only, Miri, begins.
-const BESIDE: &[&[&str]] = &[
-    &[
-        "miri", "boards", "qemu", "c", "avr", "model", "proof", "loom", "emulated", "no-std",
-    ],
-    &[
-        "integrations",
-        "unit",
-        "sample",
-        "engines",
-        "secrecy",
-        "neighbours",
-        "deploy",
-    ],
-    &["faults", "interop", "serve", "sql"],
+/// As many parts run at once: more would make tests late that wait for leases of seconds.
+const LANES: usize = 4;
+
+/// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes.
+const FIRST: &[&str] = &[
+    "tidy",
+    "miri",
+    "faults",
+    "integrations",
+    "lint",
+    "unit",
+    "features",
+    "engines",
+    "boards",
+    "serve",
+    "sql",
 ];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {
@@ -32,33 +34,31 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
         return;
     };
     let empty = report.beside(Output::default());
-    let find = |name: &&str| parts.iter().find(|part| part.name == *name);
-    let (beside, first): (Vec<&Part>, Vec<&Part>) = parts
-        .iter()
-        .partition(|part| BESIDE.concat().contains(&part.name));
+    let queue = Mutex::new(in_order(parts).into_iter());
+    let next = || queue.lock().ok()?.next();
+    let run_kept = |part: &Part| {
+        let mut report = match Output::kept(&scratch.path().join(part.name)) {
+            Ok(output) => empty.beside(output),
+            // As good as can be without: the lines of parts are mixed.
+            Err(_) => empty.beside(Output::default()),
+        };
+        run_part(part, &mut report);
+        report
+    };
+    let (sender, ended) = channel();
     thread::scope(|scope| {
-        let (sender, ended) = channel();
-        for lane in BESIDE {
-            let (sender, scratch, empty) = (sender.clone(), &scratch, &empty);
+        for _ in 0..LANES {
+            let (sender, next, run_kept) = (sender.clone(), &next, &run_kept);
             scope.spawn(move || {
-                for part in lane.iter().filter_map(find) {
-                    let mut report = match Output::kept(&scratch.path().join(part.name)) {
-                        Ok(output) => empty.beside(output),
-                        // As good as can be without: the lines of parts are mixed.
-                        Err(_) => empty.beside(Output::default()),
-                    };
-                    run_part(part, &mut report);
+                while let Some(part) = next() {
                     // Nobody listens any more after a panic.
-                    _ = sender.send((part.name, report));
+                    _ = sender.send((part.name, run_kept(part)));
                 }
             });
         }
         drop(sender);
-        for part in first {
-            run_part(part, report);
-        }
         let mut reports = HashMap::new();
-        for part in beside {
+        for part in parts {
             while !reports.contains_key(part.name)
                 && let Ok((name, report)) = ended.recv()
             {
@@ -69,6 +69,17 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
             }
         }
     });
+}
+
+/// In which they begin.
+fn in_order<'a>(parts: &[&'a Part]) -> Vec<&'a Part> {
+    let mut parts = parts.to_vec();
+    // A part that is not named comes behind those that are, and the sort keeps their order.
+    parts.sort_by_key(|part| {
+        let first = FIRST.iter().position(|name| *name == part.name);
+        first.unwrap_or(FIRST.len())
+    });
+    parts
 }
 
 pub(crate) fn run_part(part: &Part, report: &mut Report) {
@@ -83,9 +94,14 @@ mod tests {
     use crate::PARTS;
 
     #[test]
-    fn only_parts_that_are_there_are_named() {
-        for name in BESIDE.iter().copied().flatten() {
-            assert!(PARTS.iter().any(|part| part.name == *name), "{name}");
-        }
+    fn every_part_runs_once_and_the_long_ones_begin() {
+        let parts: Vec<&Part> = PARTS.iter().collect();
+        let names = |parts: &[&Part]| parts.iter().map(|part| part.name).collect::<Vec<_>>();
+        let mut ordered = names(&in_order(&parts));
+        assert_eq!(ordered[..FIRST.len()], *FIRST);
+        let mut all = names(&parts);
+        ordered.sort_unstable();
+        all.sort_unstable();
+        assert_eq!(ordered, all);
     }
 }
