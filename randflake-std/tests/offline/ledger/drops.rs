@@ -98,6 +98,21 @@ fn what_cannot_be_removed_is_not_dropped() {
     assert_eq!(map.state().texts, before);
 }
 
+/// They would count as leases of the new namespace.
+#[test]
+fn a_namespace_whose_old_leases_cannot_be_removed_is_not_opened_again() {
+    let map = half_dropped();
+    let before = map.state().texts.clone();
+    map.state().fails_to_remove_from = Some(Key::Namespace);
+    let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
+    let refused = store.reopen_namespace().unwrap_err();
+    assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
+    assert_eq!(map.state().texts, before);
+    map.state().fails_to_remove_from = None;
+    store.reopen_namespace().unwrap();
+    assert!(!map.state().texts.contains_key(&Key::Node(7)));
+}
+
 #[test]
 fn a_second_drop_ends_the_first() {
     let map = half_dropped();

@@ -242,6 +242,19 @@ fn the_latest_lease_is_explained_by_its_record_alone() {
 }
 
 #[test]
+fn an_early_lease_is_found_by_bisection() {
+    let mut world = World::new(3, 0.0, 1);
+    lease(&mut world, 200);
+    let first = history(&mut world);
+    let first = first.leases().next().unwrap().record.grant.start;
+    let before = world.map.state().texts_read;
+    let explained = world.store.explain(NODE, first).unwrap();
+    assert!(matches!(explained.explanation, Explanation::Held(_)));
+    let read = world.map.state().texts_read - before;
+    assert!(read <= 10, "{read}");
+}
+
+#[test]
 fn a_history_that_fills_all_places_has_no_gap() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 1);
