@@ -10,7 +10,6 @@ use std::time::Instant;
 use randflake_core::{
     AnyLayout, GenerateError, Id, KeyNumber, Parts, Randflake, Sparx64, TagKey, TaggedUuid,
 };
-
 #[cfg(feature = "tokio")]
 use tokio::time::sleep;
 

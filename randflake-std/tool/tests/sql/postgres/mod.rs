@@ -1,6 +1,7 @@
 //! PostgreSQL, in the version whose programs the environment names.
 
 mod counter;
+mod expected_rights;
 mod fields;
 mod guide;
 mod ranges;

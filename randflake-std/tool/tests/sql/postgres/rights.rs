@@ -1,5 +1,6 @@
 //! Who may do what, and what is done to get at the key.
 
+use super::expected_rights::{OPERATORS, each_has_only, others_have_none_by_default, sees_no_key};
 use super::{Database, refusal};
 
 const ID: i64 = 4_594_531_474_933_654_033;
@@ -35,8 +36,7 @@ fn with_roles() -> Database {
 #[test]
 fn each_role_has_its_right_and_no_other() {
     let database = with_roles();
-    // Roles by the first letter of their names; the others are refused.
-    for (statement, roles) in [
+    let statements = [
         ("randflake_orders.decrypt(1)", "od"),
         ("randflake_orders.decrypt_many(ARRAY[1])", "od"),
         ("randflake_orders.id_time(1)", "od"),
@@ -55,40 +55,19 @@ fn each_role_has_its_right_and_no_other() {
         ("randflake_orders.decrypt_block(1, ARRAY[1])", "o"),
         // Of every table, but of this one no row.
         ("count(*) FROM randflake_orders.key", "or"),
-    ] {
-        for role in ["owner", "decrypts", "encrypts", "reads"] {
-            let mut client = database.client_of(role);
-            if roles.contains(&role[..1]) {
-                client.query(&format!("SELECT {statement}"), &[]).unwrap();
-            } else {
-                let refused = refusal(&mut client, &format!("SELECT {statement}"));
-                assert!(
-                    refused.starts_with("permission denied for"),
-                    "{role}: {refused}"
-                );
-            }
-        }
-    }
+    ];
+    each_has_only(
+        &database,
+        &["owner", "decrypts", "encrypts", "reads"],
+        &statements,
+    );
 }
 
 #[test]
 fn who_reads_all_data_reads_no_key() {
     let database = with_roles();
-    database.client().batch_execute("ANALYZE").unwrap();
+    sees_no_key(&database, "reads");
     let mut reads = database.client_of("reads");
-    let mut count = |what: &str| {
-        reads
-            .query_one(&format!("SELECT count(*) FROM {what}"), &[])
-            .unwrap()
-            .get::<_, i64>(0)
-    };
-    assert_eq!(count("randflake_orders.key"), 0);
-    // What `ANALYZE` has seen: this role reads that of other tables.
-    assert_eq!(
-        count("pg_statistic WHERE starelid = 'randflake_orders.key'::regclass"),
-        0
-    );
-    assert!(count("pg_statistic WHERE starelid = 'pg_class'::regclass") > 0);
     for change in ["DELETE FROM", "TRUNCATE", "INSERT INTO"] {
         let rest = if change.starts_with("INSERT") {
             "SELECT '{1}', ''"
@@ -105,15 +84,10 @@ fn who_reads_all_data_reads_no_key() {
 fn names_of_the_caller_are_not_taken() {
     let database = with_roles();
     let mut client = database.client_of("decrypts");
+    client.batch_execute(OPERATORS).unwrap();
     client
         .batch_execute(
-            "CREATE SCHEMA mine;
-             GRANT USAGE ON SCHEMA mine TO PUBLIC; -- Else the owner does not see what is in it.
-             CREATE FUNCTION mine.noted(bigint, bigint) RETURNS bigint LANGUAGE plpgsql AS
-                 $$ BEGIN RAISE 'taken by %', current_user; END $$;
-             CREATE OPERATOR mine.# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = mine.noted);
-             CREATE OPERATOR mine.& (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = mine.noted);
-             CREATE TEMPORARY TABLE key (round_keys bigint[], check_value text);
+            "CREATE TEMPORARY TABLE key (round_keys bigint[], check_value text);
              INSERT INTO key VALUES (array_fill(1, ARRAY[50]), '');
              SET search_path = mine, pg_temp, pg_catalog, randflake_orders",
         )
@@ -139,23 +113,9 @@ fn names_of_the_caller_are_not_taken() {
 #[test]
 fn rights_by_default_are_noticed() {
     let database = Database::start();
-    let mut client = database.client();
     let printed = database.printed(&["--namespace", "orders", "--layout", "randflake"]);
-    client.batch_execute("CREATE ROLE app").unwrap();
-    for (kind, said) in [
-        ("EXECUTE ON FUNCTIONS", "app on decrypt,"),
-        ("SELECT ON TABLES", "app on key"),
-    ] {
-        let change = |verb, to| format!("ALTER DEFAULT PRIVILEGES {verb} {kind} {to} app");
-        client.batch_execute(&change("GRANT", "TO")).unwrap();
-        let refused = refusal(&mut client, &printed);
-        assert!(
-            refused.starts_with("others would have rights: ") && refused.contains(said),
-            "{refused}"
-        );
-        client.batch_execute("ROLLBACK").unwrap();
-        client.batch_execute(&change("REVOKE", "FROM")).unwrap();
-    }
+    others_have_none_by_default(&database, &printed, ["app on decrypt,", "app on key"]);
+    let mut client = database.client();
     client.batch_execute(&printed).unwrap();
     // Another layout does not replace what is there.
     let refused = refusal(&mut client, &printed);

@@ -1,5 +1,8 @@
 //! To check, to make and to have the keys are rights of their own.
 
+use crate::postgres::expected_rights::{
+    OPERATORS, each_has_only, others_have_none_by_default, sees_no_key,
+};
 use crate::postgres::{Database, refusal};
 use crate::tagged::secret;
 
@@ -34,8 +37,7 @@ fn with_roles() -> Database {
 #[test]
 fn each_role_has_its_right_and_no_other() {
     let database = with_roles();
-    // Roles by the first letter of their names; the others are refused.
-    for (statement, roles) in [
+    let statements = [
         ("randflake_orders.is_tagged(gen_random_uuid())", "oc"),
         ("randflake_orders.tagged_id(gen_random_uuid())", "oc"),
         ("randflake_orders.make_uuid(1, 1)", "om"),
@@ -45,36 +47,18 @@ fn each_role_has_its_right_and_no_other() {
         ("* FROM randflake_orders.about()", "ocmr"),
         // Of every table, but of this one no row.
         ("count(*) FROM randflake_orders.key", "or"),
-    ] {
-        for role in ["owner", "checks", "makes", "reads"] {
-            let mut client = database.client_of(role);
-            let statement = format!("SELECT {statement}");
-            if roles.contains(&role[..1]) {
-                client.query(&statement, &[]).unwrap();
-            } else {
-                let refused = refusal(&mut client, &statement);
-                assert!(
-                    refused.starts_with("permission denied for"),
-                    "{role}: {statement}: {refused}"
-                );
-            }
-        }
-    }
+    ];
+    each_has_only(
+        &database,
+        &["owner", "checks", "makes", "reads"],
+        &statements,
+    );
 }
 
 #[test]
 fn nobody_else_reads_or_changes_the_keys() {
     let database = with_roles();
-    database.client().batch_execute("ANALYZE").unwrap();
-    let mut reads = database.client_of("reads");
-    let mut count = |what: &str| {
-        let question = format!("SELECT count(*) FROM {what}");
-        reads.query_one(&question, &[]).unwrap().get::<_, i64>(0)
-    };
-    assert_eq!(count("randflake_orders.key"), 0);
-    let statistics = "pg_statistic WHERE starelid = 'randflake_orders.key'::regclass";
-    assert_eq!(count(statistics), 0);
-    assert!(count("pg_statistic WHERE starelid = 'pg_class'::regclass") > 0);
+    sees_no_key(&database, "reads");
     for change in [
         "DELETE FROM randflake_orders.key",
         "UPDATE randflake_orders.key SET number = 2",
@@ -96,15 +80,10 @@ fn nobody_else_reads_or_changes_the_keys() {
 fn names_of_the_caller_are_not_taken() {
     let database = with_roles();
     let mut client = database.client_of("checks");
+    client.batch_execute(OPERATORS).unwrap();
     client
         .batch_execute(
-            "CREATE SCHEMA mine;
-             GRANT USAGE ON SCHEMA mine TO PUBLIC; -- Else the owner does not see what is in it.
-             CREATE FUNCTION mine.noted(bigint, bigint) RETURNS bigint LANGUAGE plpgsql AS
-                 $$ BEGIN RAISE 'taken by %', current_user; END $$;
-             CREATE OPERATOR mine.# (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = mine.noted);
-             CREATE OPERATOR mine.& (LEFTARG = bigint, RIGHTARG = bigint, FUNCTION = mine.noted);
-             CREATE FUNCTION mine.uuid_send(uuid) RETURNS bytea LANGUAGE plpgsql AS
+            "CREATE FUNCTION mine.uuid_send(uuid) RETURNS bytea LANGUAGE plpgsql AS
                  $$ BEGIN RAISE 'taken by %', current_user; END $$;
              CREATE TEMPORARY TABLE key (number integer, round_keys bigint[], check_value text);
              INSERT INTO key VALUES (1, array_fill(1, ARRAY[50]), '');
@@ -131,25 +110,8 @@ fn names_of_the_caller_are_not_taken() {
 #[test]
 fn rights_by_default_are_noticed() {
     let database = Database::start();
-    let mut client = database.client();
     let printed = database.printed(&["--namespace", "orders", "--tagged"]);
-    client.batch_execute("CREATE ROLE app").unwrap();
-    for (kind, said) in [
-        (
-            "EXECUTE ON FUNCTIONS",
-            "app on is_tagged, app on make_uuid,",
-        ),
-        ("SELECT ON TABLES", "app on key"),
-    ] {
-        let change = |verb, to| format!("ALTER DEFAULT PRIVILEGES {verb} {kind} {to} app");
-        client.batch_execute(&change("GRANT", "TO")).unwrap();
-        let refused = refusal(&mut client, &printed);
-        assert!(
-            refused.starts_with("others would have rights: ") && refused.contains(said),
-            "{refused}"
-        );
-        client.batch_execute("ROLLBACK").unwrap();
-        client.batch_execute(&change("REVOKE", "FROM")).unwrap();
-    }
-    client.batch_execute(&printed).unwrap();
+    let functions = "app on is_tagged, app on make_uuid,";
+    others_have_none_by_default(&database, &printed, [functions, "app on key"]);
+    database.client().batch_execute(&printed).unwrap();
 }
