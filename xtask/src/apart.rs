@@ -73,7 +73,7 @@ pub(crate) const APART: &[Apart] = &[
         &[("the same with the tests' own program and its libraries", "deploy")], image::main),
     apart("msrv", &[""], "everything compiles with the oldest Rust that is promised, which rustup brings",
         &[("the libraries without features", "features")], msrv::main),
-    apart("mutants", &["[PATH]", "--list [PATH]"], mutants::HELP,
+    apart("mutants", &["[PATH...]", "--list [PATH...]"], mutants::HELP,
         &[("a fixed sample, with the tests that are quick", "sample"), ("how sources are changed, on planted ones", "unit")], mutants::main),
     apart("public-api", &["[--write]"], "what others may call of each library, beside its public-api.txt (nightly)\n\n\
         It builds cargo-public-api first, in three minutes.",
@@ -140,6 +140,19 @@ pub(crate) fn nothing_else(typed: Arguments) -> Result<(), String> {
         [] => Ok(()),
         _ => Err(format!("unknown arguments {rest:?}")),
     }
+}
+
+/// The words that are left, none of which is a flag.
+pub(crate) fn words(typed: Arguments) -> Result<Vec<String>, String> {
+    let words = typed
+        .finish()
+        .into_iter()
+        .map(|word| match word.into_string() {
+            Ok(word) if !word.starts_with('-') => Ok(word),
+            Ok(word) => Err(format!("unknown argument {word}")),
+            Err(word) => Err(format!("{}: text is allowed", word.display())),
+        });
+    words.collect()
 }
 
 /// The text behind a flag, if that was typed.

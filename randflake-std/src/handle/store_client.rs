@@ -188,7 +188,7 @@ mod tests {
     use crate::clock::ExactSystemClock;
     use crate::rules::{Committed, Removal, Write};
     use crate::store::engines::MemoryStore;
-    use crate::store::{Ask, Engine, Profile, Reading};
+    use crate::store::{Ask, Engine, Profile, Reading, deferred};
     use crate::vocabulary::{EngineError, Namespace};
 
     const TTL: Duration = Duration::from_secs(60);
@@ -268,9 +268,10 @@ mod tests {
 
     #[test]
     fn to_release_nothing_asks_no_store() {
-        let store = MemoryStore::with_system_clock(Namespace::new("test", Mastodon).unwrap());
-        store.fail_next(1);
-        let mut client = client(store);
+        let namespace = Namespace::new("test", Mastodon).unwrap();
+        let mut client = client(deferred(&namespace, |_| {
+            Err::<MemoryStore, _>(StoreError::unavailable("it is away"))
+        }));
         assert!(client.release(&[]).is_ok());
         assert!(client.acquire(NodeIds::Any(1)).is_err());
     }

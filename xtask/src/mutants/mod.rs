@@ -22,7 +22,7 @@ use tree::Tree;
 use trial::{Settings, Trials};
 
 pub(crate) const HELP: &str = "changes of the rules, the generator and the handle, one at a time: which does no test notice?\n\n\
-    An hour on two cores. PATH: only files whose path has this in it. `--list` names all changes and runs nothing.\n\
+    An hour and a half on two cores. PATH...: only files whose paths have one of these in them. `--list` names all changes and runs nothing.\n\
     A mutant that no test notices is a failure, unless xtask/mutants.txt says why none can or does.";
 
 /// Less is a failure, in percent.
@@ -82,18 +82,11 @@ fn is_judged(path: &str) -> bool {
 
 pub(crate) fn main(mut typed: Arguments) -> ExitResult {
     let is_list = typed.contains("--list");
-    let only: String = typed
-        .opt_free_from_str()
-        .map_err(|error| error.to_string())?
-        .unwrap_or_default();
-    apart::nothing_else(typed)?;
+    let only = apart::words(typed)?;
     if is_list {
-        let tree = Tree::read(SOURCES, is_judged)?;
-        for mutant in tree
-            .mutants()
-            .iter()
-            .filter(|mutant| mutant.path.contains(&only))
-        {
+        let mut tree = Tree::read(SOURCES, is_judged)?;
+        tree.choose(|mutant| is_chosen(&only, &mutant.path));
+        for mutant in tree.chosen() {
             println!("{}", mutant.key);
         }
         return Ok(ExitCode::SUCCESS);
@@ -113,10 +106,19 @@ fn read() -> Result<(Tree, Known), String> {
     Ok((tree, known))
 }
 
-/// Those of files with `only` in their path.
-fn try_all(report: &mut Report, only: &str) -> Result<(), String> {
+/// Without a choice all are chosen.
+fn is_chosen(only: &[String], path: &str) -> bool {
+    only.is_empty() || only.iter().any(|part| path.contains(part))
+}
+
+fn try_all(report: &mut Report, only: &[String]) -> Result<(), String> {
     let (mut tree, known) = read()?;
-    tree.choose(|mutant| mutant.path.contains(only));
+    tree.choose(|mutant| is_chosen(only, &mutant.path));
+    if tree.chosen().is_empty() {
+        return Err(format!(
+            "no source that is changed has one of {only:?} in its path: --list names all changes"
+        ));
+    }
     let programs = build::build(report, &mut tree, &build::all_tests())?;
     let settings = Settings {
         is_taken: &|_| true,
