@@ -14,17 +14,20 @@ use crate::scratch::Scratch;
 /// As many parts run at once: more would make tests late that wait for leases of seconds.
 const LANES: usize = 4;
 
-/// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes.
+/// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes. Builds in one target
+/// directory wait for each other, so what mostly builds there comes before what mostly runs: else it is what is left at the end.
 const FIRST: &[&str] = &[
     "tidy",
+    "lint",
     "miri",
     "faults",
     "integrations",
-    "lint",
-    "unit",
     "features",
+    "doc",
+    "unit",
     "engines",
     "boards",
+    "sample",
     "serve",
     "sql",
 ];
