@@ -97,3 +97,21 @@ fn a_hint_to_an_own_lease_is_no_sign_of_a_loss() {
     let end = world.tick;
     world.store.release(&[Grant { end, ..grants[0] }]).unwrap();
 }
+
+/// What it has found may be leased by then.
+#[test]
+fn a_search_that_was_refused_leaves_no_hint_with_a_later_write() {
+    let mut world = full();
+    world.pass(1);
+    let free = world.free().count();
+    assert!(free > 0);
+    world.acquires(free + 1);
+    let hints = |world: &World| {
+        let state = world.map.state();
+        let texts = (0..PLACES).filter_map(|place| state.texts.get(&Key::Hint(place)));
+        texts.cloned().collect::<Vec<_>>()
+    };
+    let before = hints(&world);
+    world.renews();
+    assert_eq!(hints(&world), before);
+}
