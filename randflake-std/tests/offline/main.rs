@@ -15,7 +15,7 @@ mod contract_memory;
 mod contract_sqlite;
 mod contract_static;
 mod copies;
-mod device_names;
+mod devices;
 mod elastic;
 mod error_debug;
 #[cfg_attr(

@@ -1,11 +1,14 @@
-//! Devices and processes are told apart by their names.
+//! Devices: how they are told from processes, and what they do not issue.
 
 use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::ManualClock;
-use randflake_std::lease::{AcquireRequest, DeviceLease, MemoryStore, Namespace, NodeIds, Token};
-use randflake_std::{BuildError, ExactSystemClock, Handle, Randflake, Secret};
+use randflake_std::lease::{
+    AcquireRequest, DeviceLease, DeviceLeaseError, KeyCheck, MemoryStore, Namespace, NodeIds,
+    StoreError, Token,
+};
+use randflake_std::{BuildError, ExactSystemClock, Handle, KeyNumber, Randflake, Secret};
 
 #[test]
 fn a_device_is_named_in_one_way() {
@@ -74,4 +77,35 @@ fn a_process_is_not_named_like_a_device() {
     for name in ["devices", "my device", "ä/1", &"x".repeat(96)] {
         builder(name).build().unwrap();
     }
+}
+
+/// Not even under a lease that somebody else has taken in a device's name.
+#[test]
+fn devices_issue_no_tagged_uuids() {
+    let mut store = MemoryStore::with_system_clock(Namespace::new("meters", Randflake).unwrap());
+    store.seal(KeyCheck::Tagged {
+        number: KeyNumber::MIN,
+        check: 7,
+    });
+    let ttl = Duration::from_secs(60);
+    let refused = DeviceLease::acquire(&mut store, 0xd0e5, ttl).unwrap_err();
+    assert!(matches!(refused, StoreError::Invalid(_)), "{refused:?}");
+    assert!(
+        refused.to_string().contains("another namespace"),
+        "{refused}"
+    );
+    let request = AcquireRequest {
+        token: Token::random().unwrap(),
+        holder: "device/000000000000d0e5",
+        nodes: NodeIds::Any(1),
+        ttl: 60,
+    };
+    let granted = store.acquire(&request).unwrap();
+    let mut lease = DeviceLease::find(&mut store, 0xd0e5).unwrap();
+    let refused = lease.renew(&mut store, ttl).unwrap_err();
+    assert!(
+        matches!(refused, DeviceLeaseError::Store(StoreError::Invalid(_))),
+        "{refused:?}"
+    );
+    assert_eq!(*lease.grant(), granted.grants[0]);
 }
