@@ -115,3 +115,28 @@ fn a_search_that_was_refused_leaves_no_hint_with_a_later_write() {
     world.renews();
     assert_eq!(hints(&world), before);
 }
+
+/// Whoever was faster may have released what it leads to.
+#[test]
+fn a_hint_that_misled_is_followed_again_after_a_search_in_vain() {
+    let mut world = full();
+    world.releases();
+    let free: Vec<_> = world.free().collect();
+    let chosen = u32::try_from(free[0]).unwrap();
+    let before = world.map.state().texts.clone();
+    let grants = acquire(&mut world.store, NodeIds::These(&[chosen])).unwrap();
+    {
+        let mut state = world.map.state();
+        let after = core::mem::replace(&mut state.texts, before);
+        state.meanwhile = Some((after, state.now));
+    }
+    let mut another = world.map.open(&world.namespace);
+    let refused = acquire(&mut another, NodeIds::Any(1));
+    assert!(matches!(refused, Err(StoreError::Exhausted { .. })));
+    let end = world.tick;
+    world.store.release(&[Grant { end, ..grants[0] }]).unwrap();
+    asked(&world);
+    let granted = acquire(&mut another, NodeIds::Any(1)).unwrap();
+    assert_eq!(granted[0].node_id, chosen);
+    assert_eq!(asked(&world), [1, 1]);
+}
