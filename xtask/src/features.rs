@@ -1,5 +1,5 @@
 //! `features`: each library, and the tool, under each set of features that a user is likely to choose; without
-//! features its tests and benchmarks too. All features at once, integrations among them, are what `lint` looks at; each
+//! features the tests and benchmarks of those for firmware too. All features at once, integrations among them, are what `lint` looks at; each
 //! integration alone would build its crates once more, so that is left to `msrv`. The libraries without features also by the
 //! oldest Rust.
 //! A feature that only passes one of another crate here on changes nothing where it is passed on: it is left to that crate.
@@ -30,7 +30,8 @@ pub(crate) fn run(report: &mut Report) {
             let mut command = cargo(&["clippy", "--no-default-features"]);
             command.args(["--package", library.name, "--package", HOST_MACROS]);
             if features.is_empty() {
-                command.arg("--all-targets");
+                // The tests of the others stand on clients of servers, which would be compiled once more.
+                command.args(library.no_std.then_some("--all-targets"));
             } else {
                 command.args(["--features", &format!("{}/{features}", library.name)]);
             }
@@ -38,6 +39,14 @@ pub(crate) fn run(report: &mut Report) {
         }
     }
     msrv::once(report);
+}
+
+/// Of the subcommand `msrv`: the tests that [`run`] passes over.
+pub(crate) fn tests_without(report: &mut Report) {
+    let mut command = cargo(&["clippy", "--no-default-features", "--all-targets"]);
+    let names = published().filter(|library| !library.no_std);
+    command.args(names.flat_map(|library| ["--package", library.name]));
+    report.check("tests without features", command.args(DENY));
 }
 
 /// Without those that enable features of crates here and nothing else, and that no source asks for.

@@ -1,5 +1,5 @@
 //! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each integration alone;
-//! and no name in it is about to mean something else. No part of `test`, which has no time to check all crates once more:
+//! and no name in it is about to mean something else. Also that tests compile without features. No part of `test`, which has no time to check all crates once more:
 //! there the libraries without features are, and clippy's lint `incompatible_msrv` watches the standard library's younger
 //! items, those that the tool uses too.
 
@@ -7,6 +7,7 @@ use std::process::Command;
 
 use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{nightly, program, root};
+use crate::features;
 use crate::matrix::{LIBRARIES, all_features, all_features_but};
 use crate::report::Report;
 use crate::setup::Need;
@@ -64,6 +65,7 @@ fn run(report: &mut Report) {
         }
     }
     names(report);
+    features::tests_without(report);
 }
 
 /// Names that the standard library is about to take: where it has the method that a trait of ours has, its own is called
