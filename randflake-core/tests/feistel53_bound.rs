@@ -17,8 +17,9 @@ const STEPS: u32 = 4_000;
 fn apart(others: f64, rounds: u32, widths: [i32; 2]) -> f64 {
     // What follows on a bad round, and on a good one: computed from the last round to the second.
     let (mut after_bad, mut after_good) = (1.0, 1.0);
+    let meets = widths.map(|width| others / 2_f64.powi(width));
     for round in (2..=rounds).rev() {
-        let meets = others / 2_f64.powi(widths[(round % 2) as usize]);
+        let meets = meets[(round % 2) as usize];
         let [both, one] = [2.0 * meets, meets].map(|p| p.min(1.0));
         (after_bad, after_good) = (
             both * after_bad + (1.0 - both) * after_good,
@@ -69,7 +70,8 @@ fn shown(bound: f64) -> String {
 /// The number of ids at which a bound reaches `limit`.
 fn reaches(limit: f64, bound: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (1.0_f64, 1e10_f64);
-    for _ in 0..40 {
+    // To five digits.
+    for _ in 0..20 {
         let middle = (low * high).sqrt();
         if bound(middle) < limit {
             low = middle;
