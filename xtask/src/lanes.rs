@@ -11,8 +11,8 @@ use crate::output::Output;
 use crate::report::Report;
 use crate::scratch::Scratch;
 
-/// As many parts run at once: more would make tests late that wait for leases of seconds.
-const LANES: usize = 4;
+/// As many parts run at once: more would make tests late that wait for leases of seconds, and compilers slow that share caches.
+const LANES: usize = 3;
 
 /// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes. Builds in one target
 /// directory wait for each other, so what mostly builds there comes before what mostly runs: else it is what is left at the end.
@@ -21,10 +21,10 @@ const FIRST: &[&str] = &[
     "lint",
     "miri",
     "faults",
-    "integrations",
     "features",
-    "doc",
+    "integrations",
     "unit",
+    "doc",
     "engines",
     "boards",
     "sample",
