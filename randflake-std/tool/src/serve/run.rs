@@ -46,6 +46,11 @@ impl ServeArgs {
                 "no address: give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both",
             ));
         }
+        if self.http.is_none() && self.ticket_key.is_named() {
+            return Err(Failure::usage(
+                "--ticket-key-file: devices get their tickets by HTTP alone, so give --http ADDRESS too",
+            ));
+        }
         // First what a typing error breaks, and before there are threads: a service manager's sockets are taken from the
         // environment. The store comes last, because it may have to be waited for.
         let sockets = self.bind()?;

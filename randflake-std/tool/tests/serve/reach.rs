@@ -278,3 +278,13 @@ fn a_key_of_tickets_that_encrypts_ids_is_refused() {
         assert!(told.contains(&said), "{key}: {told}");
     }
 }
+
+/// Nobody would look at the file.
+#[test]
+fn a_key_of_tickets_is_refused_without_http() {
+    let arguments = ["--resp", "127.0.0.1:0", "--ticket-key-file", "meters.key"];
+    let (status, told) = refused(&Home::new(), &arguments);
+    assert_eq!(status, 2, "{told}");
+    let said = "devices get their tickets by HTTP alone, so give --http ADDRESS too";
+    assert!(told.contains(said), "{told}");
+}

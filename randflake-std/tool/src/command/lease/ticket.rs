@@ -110,6 +110,12 @@ impl LeaseTicketArgs {
 }
 
 impl TicketKeyArgs {
+    /// Whether a file was typed: the variable may be meant for other commands.
+    #[cfg(feature = "serve")]
+    pub(crate) fn is_named(&self) -> bool {
+        self.ticket_key_file.is_some()
+    }
+
     /// `None` if there is none.
     pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
         if let Some(path) = &self.ticket_key_file {
