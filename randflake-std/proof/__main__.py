@@ -31,9 +31,10 @@ from system import prove
 MODULES = [memory, copies, grants, shown, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade, keys]
 
 
-def prove_all(module):
-    """Proves the systems of a module. Returns whether all are, and what there is to say of them."""
-    said = io.StringIO()
+def prove_all(place):
+    """Proves the systems of the module at a place, which another process knows it by. Returns whether all are proved, and what
+    there is to say of them."""
+    module, said = MODULES[place], io.StringIO()
     with contextlib.redirect_stdout(said):
         flaws = module.flaws()
         proved = []
@@ -44,17 +45,12 @@ def prove_all(module):
     return all(proved), said.getvalue()
 
 
-def prove_number(place):
-    """The same by a number, which another process knows a module by."""
-    return prove_all(MODULES[place])
-
-
 def main(count, command):
     # A copy of this process, which knows its modules, and is made now: it must not have the pipe that is made later. A second
     # one slows all down by as much as it does.
     forks = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, forks) as processes:
-        running = processes.map(prove_number, range(len(MODULES)))
+        running = processes.map(prove_all, range(len(MODULES)))
         is_same = agree.compare(count, command)
         proved = [is_same]
         for is_proved, said in running:
