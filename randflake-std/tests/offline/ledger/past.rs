@@ -12,6 +12,12 @@ fn history(world: &mut World) -> History {
     world.store.history(NODE..=NODE).unwrap()
 }
 
+/// When its leases begin.
+fn starts(history: &History) -> Vec<u64> {
+    let starts = history.leases().map(|lease| lease.record.grant.start);
+    starts.collect()
+}
+
 /// So many leases of one node id, one after the other.
 fn lease(world: &mut World, count: usize) {
     for _ in 0..count {
@@ -49,8 +55,7 @@ fn a_lease_that_is_changed_or_removed_is_noticed() {
         let changed = history(&mut world);
         assert!(changed.gaps()[0].is_changed);
         // What stands before it is not said, what follows is.
-        let starts = untouched.leases().map(|lease| lease.record.grant.start);
-        let starts: Vec<_> = starts.collect();
+        let starts = starts(&untouched);
         assert!(matches!(
             changed.explain(NODE, starts[nth]),
             Explanation::Unknown { .. }
@@ -68,8 +73,7 @@ fn a_latest_lease_that_is_removed_is_noticed() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 3);
     let untouched = history(&mut world);
-    let starts = untouched.leases().map(|lease| lease.record.grant.start);
-    let starts: Vec<_> = starts.collect();
+    let starts = starts(&untouched);
     let removed = world.map.state().texts.remove(&Key::Node(NODE));
     assert!(removed.is_some());
     let told = history(&mut world);
@@ -99,8 +103,7 @@ fn a_latest_lease_that_is_removed_is_noticed() {
 fn leases_are_removed_400_days_after_their_end() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 150);
-    let oldest = history(&mut world);
-    let oldest = oldest.leases().next().unwrap().record.grant.start;
+    let oldest = starts(&history(&mut world))[0];
     world.pass(401 * TICKS_PER_DAY);
     lease(&mut world, 64);
     let kept = history(&mut world);
@@ -122,8 +125,7 @@ fn the_last_65536_leases_stay_until_they_are_old() {
     const KEPT: usize = 1 << 16;
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 1);
-    let pushed_out = history(&mut world);
-    let pushed_out = pushed_out.leases().next().unwrap().record.grant.start;
+    let pushed_out = starts(&history(&mut world))[0];
     // Often looked for old ones, and none is.
     lease(&mut world, KEPT + 128);
     let history = history(&mut world);
@@ -218,7 +220,7 @@ fn before_the_first_lease_nobody_had_the_node_id() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 3);
     let history = history(&mut world);
-    let first = history.leases().next().unwrap().record.grant.start;
+    let first = starts(&history)[0];
     let explained = world.store.explain(NODE, first - 1).unwrap();
     assert_eq!(explained.explanation, history.explain(NODE, first - 1));
     assert!(!matches!(
@@ -231,8 +233,7 @@ fn before_the_first_lease_nobody_had_the_node_id() {
 fn the_latest_lease_is_explained_by_its_record_alone() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 70);
-    let latest = history(&mut world);
-    let latest = latest.leases().last().unwrap().record.grant.start;
+    let latest = *starts(&history(&mut world)).last().unwrap();
     for tick in [latest, latest + 1] {
         let before = world.map.state().texts_read;
         let explained = world.store.explain(NODE, tick).unwrap();
@@ -245,8 +246,7 @@ fn the_latest_lease_is_explained_by_its_record_alone() {
 fn an_early_lease_is_found_by_bisection() {
     let mut world = World::new(3, 0.0, 1);
     lease(&mut world, 200);
-    let first = history(&mut world);
-    let first = first.leases().next().unwrap().record.grant.start;
+    let first = starts(&history(&mut world))[0];
     let before = world.map.state().texts_read;
     let explained = world.store.explain(NODE, first).unwrap();
     assert!(matches!(explained.explanation, Explanation::Held(_)));
@@ -270,8 +270,7 @@ fn a_history_that_fills_all_places_has_no_gap() {
         state.texts.insert(Key::History(NODE, 0), text);
     }
     lease(&mut world, 1);
-    let latest = history(&mut world);
-    let latest = latest.leases().last().unwrap().record.grant.start;
+    let latest = *starts(&history(&mut world)).last().unwrap();
     let explained = world.store.explain(NODE, latest).unwrap();
     assert!(matches!(explained.explanation, Explanation::Held(_)));
     assert_eq!(explained.gap, None);
@@ -355,10 +354,7 @@ fn two_gaps_are_told() {
     lease(&mut world, 5);
     let earlier = world.map.state().texts[&Key::Node(NODE)].clone();
     lease(&mut world, 1);
-    let starts: Vec<_> = history(&mut world)
-        .leases()
-        .map(|lease| lease.record.grant.start)
-        .collect();
+    let starts = starts(&history(&mut world));
     let place = places(&world)[1];
     {
         let mut state = world.map.state();
