@@ -18,7 +18,8 @@ use crate::{AnyLayout, Layout, Lease, LeaseError, MakeTicketError, TicketError};
 /// ```
 ///
 /// The first byte is the version, 2 of layouts of up to 53 bits ([`lease_version`](crate::LayoutSpec::lease_version)).
-/// `start` and `end` are whole seconds of Unix time, in every layout; a lease of finer ticks is rounded inwards. The tag is the CMAC (NIST SP 800-38B) of the 24 bytes before it with SPARX-64/128 as the
+/// `start` and `end` are whole seconds of Unix time, in every layout; a lease of finer ticks is rounded inwards. The tag is the
+/// CMAC (NIST SP 800-38B) of the 24 bytes before it with SPARX-64/128 as the
 /// cipher, under a separate key: never that of the ids, because a tag would be an id. Give each device its own key,
 /// because anyone who has it can forge tickets for it. A forgery succeeds with 2^-64 for each try; to see `q` tickets under one key
 /// adds up to `36 q^2 / 2^64` (docs/security.md).
