@@ -46,13 +46,12 @@ def prove_all(place):
 
 
 def main(count, command):
-    # A copy of this process, which knows its modules, and is made now: it must not have the pipe that is made later. A second
-    # one slows all down by as much as it does.
+    # One copy of this process, which is made now: it must not have the pipe that is made later. With two of them, three would
+    # share two processors, and all take longer.
     forks = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(1, forks) as processes:
         running = processes.map(prove_all, range(len(MODULES)))
-        is_same = agree.compare(count, command)
-        proved = [is_same]
+        proved = [agree.compare(count, command)]
         for is_proved, said in running:
             print(said, end="")
             proved.append(is_proved)
