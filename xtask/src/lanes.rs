@@ -1,7 +1,6 @@
 //! The parts of a whole run, several at once: some compute on one core, some build, some mostly wait. Whoever has ended one
-//! takes the next, so that no core is left alone with the last long part. Output comes in the order of the parts.
+//! takes the next, so that no core is left alone with the last long part. The output of each is shown when it has ended.
 
-use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -11,7 +10,7 @@ use crate::output::Output;
 use crate::report::Report;
 use crate::scratch::Scratch;
 
-/// As many parts run at once: more would make tests late that wait for leases of seconds, and compilers slow that share caches.
+/// As many parts run at once: with four a run takes as long, and tests are late more often that wait for leases of seconds.
 const LANES: usize = 3;
 
 /// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes. Builds in one target
@@ -55,21 +54,13 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
             scope.spawn(move || {
                 while let Some(part) = next() {
                     // Nobody listens any more after a panic.
-                    _ = sender.send((part.name, run_kept(part)));
+                    _ = sender.send(run_kept(part));
                 }
             });
         }
         drop(sender);
-        let mut reports = HashMap::new();
-        for part in parts {
-            while !reports.contains_key(part.name)
-                && let Ok((name, report)) = ended.recv()
-            {
-                reports.insert(name, report);
-            }
-            if let Some(of_part) = reports.remove(part.name) {
-                report.add(of_part);
-            }
+        for of_part in ended {
+            report.add(of_part);
         }
     });
 }
