@@ -1,7 +1,7 @@
-//! `features`: each library, and the tool, under each set of features that a user is likely to choose; without
-//! features the tests and benchmarks of those for firmware too. All features at once, integrations among them, are what `lint` looks at; each
-//! integration alone would build its crates once more, so that is left to `msrv`. The libraries without features also by the
-//! oldest Rust.
+//! `features`: each library, and the tool, under each set of features that a user is likely to choose; without features the
+//! tests and benchmarks of those for firmware too. All features at once, integrations among them, are what `lint` looks at;
+//! each integration alone would build its crates once more, so that is left to `msrv`. The libraries without features also by
+//! the oldest Rust.
 //! A feature that only passes one of another crate here on changes nothing where it is passed on: it is left to that crate.
 
 use std::{fs, io};

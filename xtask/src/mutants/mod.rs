@@ -22,7 +22,8 @@ use tree::Tree;
 use trial::{Settings, Trials};
 
 pub(crate) const HELP: &str = "changes of the rules, the generator and the handle, one at a time: which does no test notice?\n\n\
-    An hour and a half on two cores. PATH...: only files whose paths have one of these in them. `--list` names all changes and runs nothing.\n\
+    An hour and a half on two cores. PATH...: only files whose paths have one of these in them. `--list` names all changes\n\
+    and runs nothing.\n\
     A mutant that no test notices is a failure, unless xtask/mutants.txt says why none can or does.";
 
 /// Less is a failure, in percent.
