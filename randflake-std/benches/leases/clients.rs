@@ -40,19 +40,26 @@ pub(crate) fn acquires(space: &Space<'_>, span: Duration) -> f64 {
     })
 }
 
-/// Renews many, as keepers do; all are still held.
-pub(crate) fn renew_all(space: &Space<'_>, grants: &[Grant]) {
+/// Renews many, as keepers do, and says whether all were still held.
+pub(crate) fn renew_all(space: &Space<'_>, grants: &[Grant]) -> bool {
+    let renew = |grants: &[Grant]| {
+        let mut store = space.open();
+        grants.chunks(AT_ONCE).all(|grants| {
+            let renewed = store.renew(grants, TTL).unwrap();
+            renewed.ends.iter().all(Result::is_ok)
+        })
+    };
     thread::scope(|scope| {
-        for grants in grants.chunks(grants.len().div_ceil(FEW)) {
-            scope.spawn(|| {
-                let mut store = space.open();
-                for grants in grants.chunks(AT_ONCE) {
-                    let renewed = store.renew(grants, TTL).unwrap();
-                    assert!(renewed.ends.iter().all(Result::is_ok), "they are over");
-                }
-            });
-        }
-    });
+        let renew = &renew;
+        let begin = |grants| scope.spawn(move || renew(grants));
+        let clients: Vec<_> = grants
+            .chunks(grants.len().div_ceil(FEW))
+            .map(begin)
+            .collect();
+        // Each is waited for.
+        let held = clients.into_iter().map(|client| client.join().unwrap());
+        held.fold(true, |all, held| all & held)
+    })
 }
 
 fn at_once(client: impl Fn() -> f64 + Sync) -> f64 {

@@ -18,6 +18,7 @@ mod clients;
 mod disk;
 mod engine;
 mod figures;
+mod full;
 mod leases;
 mod measure;
 #[expect(dead_code, reason = "tests have counters too")]

@@ -6,12 +6,13 @@ use std::hash::RandomState;
 use std::thread;
 use std::time::Instant;
 
-use randflake_std::lease::{Grant, LeaseStore};
+use randflake_std::lease::LeaseStore;
 
 use super::clients;
 use super::disk::Disk;
 use super::engine::{Engine, Kind, Space, TTL};
 use super::figures::Figures;
+use super::full::Full;
 use super::leases::{acquire, fill, refusal, release};
 
 /// Of 1,000 node ids, so many are leased.
@@ -41,27 +42,12 @@ pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
         "first acquire/2^22 node ids",
         &[first_of_many(engine)],
     );
-    let empty = engine.bytes();
-    let full = engine.space("full");
-    let mut store = full.open();
-    let held = fill_all(engine, &mut store, figures);
-    let ends = Instant::now() + engine.filling();
-    figures.times(name, "refusal/first", &[refusal(&mut store, TTL)]);
-    let leased = engine.bytes();
-    clients::renew_all(&full, &held);
-    // A log that is thrown away meanwhile makes it smaller.
-    let renewed = engine.bytes().saturating_sub(leased);
-    for (case, bytes) in [
-        ("size of a lease", leased - empty),
-        ("growth by a renewal", renewed),
-    ] {
-        let each = u32::try_from(bytes / u64::from(full.node_ids())).unwrap();
-        figures.add(name, case, "bytes", vec![f64::from(each)]);
-    }
+    let mut full = Full::measured(engine, figures);
 
     let mut parts = fill_in_part(engine);
     take_turns(name, rounds, &mut parts, figures);
-    clients::renew_all(&full, &held);
+    let are_held = clients::renew_all(&full.space, &full.held);
+    assert!(are_held, "they are over");
     let half = &mut parts[1];
     let (mut renewals, mut acquires) = (Vec::new(), Vec::new());
     for _ in 0..FEW {
@@ -73,13 +59,14 @@ pub(crate) fn measure(engine: &Engine, figures: &mut Figures) {
     many_at_once(engine.kind, half, figures);
 
     let lists: Vec<_> = (0..FEW)
-        .map(|_| timed(|| assert_eq!(store.list().unwrap().len(), held.len())))
+        .map(|_| timed(|| assert_eq!(full.store.list().unwrap().len(), full.held.len())))
         .collect();
     figures.times(name, "list of all", &lists);
     // Every lease was renewed, so that none ends now that was to end first.
-    thread::sleep(ends.saturating_duration_since(Instant::now()) + Duration::from_secs(1));
-    figures.times(name, "refusal/after renewals", &[refusal(&mut store, TTL)]);
-    let refusals: Vec<_> = (0..rounds).map(|_| refusal(&mut store, TTL)).collect();
+    thread::sleep(full.first_over.saturating_duration_since(Instant::now()));
+    let mut refused = || refusal(&mut full.store, TTL).unwrap();
+    figures.times(name, "refusal/after renewals", &[refused()]);
+    let refusals: Vec<_> = (0..rounds).map(|_| refused()).collect();
     figures.times(name, "refusal", &refusals);
 }
 
@@ -90,20 +77,6 @@ fn first_of_many(engine: &Engine) -> Duration {
         let grants = acquire(&mut store, 1, 1_000);
         release(&mut store, &grants);
     })
-}
-
-/// Leases all node ids, for just as long as that may take.
-fn fill_all(engine: &Engine, store: &mut LeaseStore, figures: &mut Figures) -> Vec<Grant> {
-    // The namespace is there then.
-    let grants = acquire(store, 1, TTL);
-    release(store, &grants);
-    let begin = Instant::now();
-    let ttl = u64::try_from(engine.filling().as_millis()).unwrap();
-    let held = fill(store, engine.kind.at_once(), ttl);
-    let time = begin.elapsed();
-    assert!(time < engine.filling(), "the machine is too slow: {time:?}");
-    figures.times(engine.kind.name(), "all node ids", &[time]);
-    held
 }
 
 fn fill_in_part(engine: &Engine) -> Vec<Part<'_>> {
