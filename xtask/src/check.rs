@@ -63,7 +63,10 @@ fn all(report: &mut Report) {
 fn one(report: &mut Report, library: &Library) {
     let mut tests = cargo(&["test", "--no-fail-fast", "--package", library.name]);
     tests.args(["--features", &features_of(&[library.name])]);
-    report.tests(library.name, unit::in_threads(&mut tests));
+    report.tests(
+        library.name,
+        unit::in_threads(lint::while_building(&mut tests)),
+    );
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The files of a folder, and of those in it.
 
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// All files below a folder, sorted, but not those in folders that are refused.
 pub(crate) fn below(folder: &Path, enters: &dyn Fn(&Path) -> bool) -> io::Result<Vec<PathBuf>> {
@@ -24,6 +26,12 @@ pub(crate) fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = below(folder, &is_of_crate)?;
     files.retain(|path| path.extension().is_some_and(|kind| kind == "rs"));
     Ok(files)
+}
+
+/// Writes a program for the shell.
+pub(crate) fn write_script(path: &Path, text: &str) -> io::Result<()> {
+    fs::write(path, text)?;
+    fs::set_permissions(path, Permissions::from_mode(0o755))
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //! workspaces stand on is built once too, where their lock files name the same versions.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
 use crate::cargo::{cargo, root, target};
 use crate::engines::DATABASES;
+use crate::files::write_script;
+use crate::lint;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
@@ -24,6 +26,13 @@ pub(crate) fn run(report: &mut Report) {
     let mut tests = inside(&["test", "--locked", "--workspace", "--no-fail-fast"]);
     // Some of the crates that `peers` compares with ask for a newer compiler than they need.
     tests.arg("--ignore-rust-version");
+    match wrapper() {
+        Ok(wrapper) => lint::while_building(&mut tests).env("RUSTC_WRAPPER", wrapper),
+        Err(error) => {
+            report.verdict("clippy", Err(error.to_string()));
+            return;
+        }
+    };
     if !DATABASES.tell(report, &mut tests) {
         return;
     }
@@ -41,6 +50,19 @@ pub(crate) fn run(report: &mut Report) {
         tests.env("RANDFLAKE_KEY_FILE", key);
         report.tests("columns, formats and examples", &mut tests);
     }
+}
+
+/// Lets clippy look at core's integrations too, which are compiled here with the crates that they are for. It is no crate of
+/// this workspace.
+fn wrapper() -> io::Result<PathBuf> {
+    let path = target().join("rustc-for-integrations");
+    let clippy = lint::clippy();
+    let clippy = clippy.display();
+    let script = format!(
+        "#!/bin/sh\ncase \"$*\" in\n*\"--crate-name randflake_core \"*) exec '{clippy}' \"$@\" ;;\n*) exec \"$@\" ;;\nesac\n"
+    );
+    write_script(&path, &script)?;
+    Ok(path)
 }
 
 /// That of the tests, which know an id under it.

@@ -1,53 +1,55 @@
-//! `lint`: format, and clippy.
+//! `lint`: format, and clippy, which builds what the other parts run on this machine.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo::{cargo, output_of, program};
-use crate::matrix::all_features;
+use crate::matrix::host_tests;
 use crate::report::Report;
-use crate::setup::Need;
+use crate::setup::{CLIPPY, Need};
 
 pub(crate) fn needs() -> Vec<Need> {
-    vec![
-        Need::Command("fmt", "rustfmt"),
-        Need::Command("clippy", "clippy"),
-    ]
+    vec![Need::Command("fmt", "rustfmt"), CLIPPY]
 }
 
 /// Warnings are denied to clippy, not in `RUSTFLAGS`: those would build every dependency once more.
 pub(crate) const DENY: [&str; 3] = ["--", "-D", "warnings"];
 
-/// Lets the compiler lint what it builds, which takes half of the time of doing both. What clippy builds is optimised less,
-/// so only `check` does this.
-pub(crate) fn while_building(command: &mut Command) {
-    let sysroot = output_of(&mut program("rustc", &["--print", "sysroot"])).unwrap_or_default();
+/// The wrapper of the compiler for the crates of a workspace, as cargo calls it.
+pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
+const ARGUMENTS: &str = "CLIPPY_ARGS";
+
+/// Lets clippy build the crates of a workspace, and look at them meanwhile: what they stand on, which is most of the work, is
+/// then compiled once and not checked once more.
+pub(crate) fn while_building(command: &mut Command) -> &mut Command {
     // As `cargo clippy -- -D warnings` says it.
-    let arguments = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
     command
-        .env(
-            "RUSTC_WORKSPACE_WRAPPER",
-            Path::new(&sysroot).join("bin/clippy-driver"),
-        )
-        .env("CLIPPY_ARGS", arguments);
+        .env(WRAPPER, clippy())
+        .env(ARGUMENTS, "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__")
 }
 
+/// Leaves it to the compiler alone, which optimises more.
+pub(crate) fn not_while_building(command: &mut Command) -> &mut Command {
+    command.env_remove(WRAPPER).env_remove(ARGUMENTS)
+}
+
+/// The compiler that lints what it compiles.
+pub(crate) fn clippy() -> PathBuf {
+    let sysroot = output_of(&mut program("rustc", &["--print", "sysroot"])).unwrap_or_default();
+    Path::new(&sysroot).join("bin/clippy-driver")
+}
+
+/// All that other parts run on this machine is built here.
 pub(crate) fn run(report: &mut Report) {
     report.check("format", &mut cargo(&["fmt", "--all", "--check"]));
-    let features = all_features();
-    let variants: [(&str, &[&str]); 2] = [
-        (
-            "clippy, all features",
-            &["--all-targets", "--features", &features],
-        ),
-        // `--all-targets` passes over the test targets that have `test = false`.
-        (
-            "clippy, separate tests",
-            &["--test", "*", "--features", &features],
-        ),
-    ];
-    for (what, selection) in variants {
-        let mut command = cargo(&["clippy", "--workspace"]);
-        report.check(what, command.args(selection).args(DENY));
+    // Without a choice of targets, those that have `test = false` are passed over.
+    for targets in [&[][..], &["--test", "*", "--bench", "*"]] {
+        let mut build = host_tests();
+        report.check("clippy", build.arg("--no-run").args(targets));
+    }
+    for arguments in [&["build"][..], &["test", "--no-run"]] {
+        let mut build = cargo(arguments);
+        build.args(["--package", "xtask"]);
+        report.check("clippy, xtask", while_building(&mut build));
     }
 }

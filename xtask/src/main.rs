@@ -157,10 +157,8 @@ fn main() -> ExitCode {
 
 fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
     let needs: Vec<Need> = parts.iter().flat_map(|part| (part.needs)()).collect();
-    if !needs.is_empty() {
-        report.begin(SETUP);
-        setup::prepare(&needs, &mut report);
-    }
+    report.begin(SETUP);
+    setup::prepare(&needs, &mut report);
     match parts {
         _ if only_setup => {}
         [part] => lanes::run_part(part, &mut report),

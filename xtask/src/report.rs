@@ -8,7 +8,6 @@ use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use crate::cargo::{is_cargo, shown};
-use crate::lint;
 use crate::output::Output;
 use crate::scratch::Scratch;
 use crate::test_counts::{Counts, Ignored};
@@ -71,9 +70,7 @@ impl Report {
         if is_cargo(command) {
             // A panic says its line without; nobody steps through what is built here.
             command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-            if self.is_incremental {
-                lint::while_building(command);
-            } else {
+            if !self.is_incremental {
                 command.env("CARGO_INCREMENTAL", "0");
             }
         }

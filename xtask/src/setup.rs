@@ -22,12 +22,15 @@ pub(crate) enum Need {
     Tool(&'static Tool),
 }
 
+/// Builds the tests of this machine.
+pub(crate) const CLIPPY: Need = Need::Command("clippy", "clippy");
+
 /// Brings what can be brought; reports the rest as failed, with the commands. What counts is whether a thing is there
 /// afterwards, not what the installer said.
 pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
     let mut names: Vec<String> = Vec::new();
     let mut missing_tools = Vec::new();
-    for need in needs {
+    for need in [&CLIPPY].into_iter().chain(needs) {
         let name = need.name();
         if names.contains(&name) {
             continue;

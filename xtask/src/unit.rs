@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::cargo::cargo;
+use crate::lint;
 use crate::matrix::{host_tests, published};
 use crate::report::Report;
 
@@ -22,10 +23,12 @@ pub(crate) fn tests(report: &mut Report, left_out: &[&str]) {
     if !report.check("build", build.arg("--no-run")) {
         return;
     }
+    let mut own = cargo(&["test", "--package", "xtask"]);
+    lint::while_building(&mut own);
     let mut groups = vec![
         ("units".to_owned(), host(&["--lib", "--bins"])),
         ("examples in docs".to_owned(), host(&["--doc"])),
-        ("xtask".to_owned(), cargo(&["test", "--package", "xtask"])),
+        ("xtask".to_owned(), own),
     ];
     // `--test NAME` is the program of that name in each crate: the first group has them all.
     let mut taken = BTreeSet::new();

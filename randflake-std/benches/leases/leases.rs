@@ -51,7 +51,9 @@ pub(crate) fn refusal(store: &mut LeaseStore, ttl: u64) -> Option<Duration> {
     let time = begin.elapsed();
     match refused {
         Err(StoreError::Exhausted { .. }) => Some(time),
-        Ok(_) => None,
-        Err(error) => panic!("{error}"),
+        answer => {
+            answer.unwrap();
+            None
+        }
     }
 }

@@ -11,6 +11,7 @@ use std::process::{Command, Stdio};
 
 use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{nightly, output_of, root, shown, target};
+use crate::files::write_script;
 use crate::matrix::{LIBRARIES, Library, features_of};
 use crate::report::Report;
 use crate::setup::{Need, llvm_tools};
@@ -100,11 +101,8 @@ fn prepare(profiles: &Path, instrument: &Path) -> Result<(), String> {
     let script = "#!/bin/sh\nexec \"$@\" -C instrument-coverage -Z coverage-options=branch\n";
     // Of an earlier run.
     _ = fs::remove_dir_all(profiles);
-    let written = fs::create_dir_all(profiles).and_then(|()| fs::write(instrument, script));
-    let written = written.and_then(|()| {
-        use std::os::unix::fs::PermissionsExt as _;
-        fs::set_permissions(instrument, fs::Permissions::from_mode(0o755))
-    });
+    let written = fs::create_dir_all(profiles);
+    let written = written.and_then(|()| write_script(instrument, script));
     written.map_err(|error| error.to_string())
 }
 

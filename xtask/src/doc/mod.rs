@@ -1,14 +1,14 @@
-//! `doc`: each library's documentation as a user builds it, with default features, and as docs.rs does, with the features
-//! that its manifest names and a badge where an item needs one.
+//! `doc`: each library's documentation as a user builds it, with default features, and as docs.rs does, with all features but
+//! integrations and a badge where an item needs one.
 
 mod front_page;
 
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use crate::cargo::{cargo, target};
-use crate::matrix::{LIBRARIES, all_features};
+use crate::files::write_script;
+use crate::matrix::{LIBRARIES, host_tests};
 use crate::report::Report;
 
 /// A page of each library that has items with features, and the features that its badge shows.
@@ -23,9 +23,17 @@ const BADGES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Badges need a feature that only the nightly rustdoc has. The stable one accepts it too, if it is told so; the
-/// dependencies, which only the compiler reads, are then those that `lint` has checked, and none is checked once more.
-const RUSTDOC: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec rustdoc \"$@\"\n";
+/// Stands for rustdoc where cargo has it test the examples in a library's documentation, which other parts do, and makes the
+/// pages instead. So they are made of what the tests are built with; `cargo doc` would check all dependencies once more.
+///
+/// Badges need a feature that only the nightly rustdoc has. The stable one accepts it too, if it is told so.
+const RUSTDOC: &str = "#!/bin/sh
+for word do
+    shift
+    [ \"$word\" = --test ] || set -- \"$@\" \"$word\"
+done
+RUSTC_BOOTSTRAP=1 exec rustdoc \"$@\" --out-dir \"$PAGES\" --cfg docsrs -Dwarnings
+";
 
 pub(crate) fn run(report: &mut Report) {
     // The pages of both lie in one folder: those of docs.rs come last, and are looked at.
@@ -41,17 +49,15 @@ pub(crate) fn run(report: &mut Report) {
             return;
         }
     };
-    let features = all_features();
-    let mut command = cargo(&["doc", "--workspace", "--features", &features, "--no-deps"]);
-    // There are no examples: as soon as they are asked for, cargo chooses the features of dependencies as for clippy, so
-    // that none is checked once more.
-    command.args(["--lib", "--bins", "--examples"]);
-    command.env("RUSTDOC", rustdoc);
-    command.env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings");
+    let pages = target().join("doc");
+    let mut command = host_tests();
+    command
+        .arg("--doc")
+        .env("RUSTDOC", rustdoc)
+        .env("PAGES", &pages);
     if !report.check("as on docs.rs", &mut command) {
         return;
     }
-    let pages = target().join("doc");
     for (library, page, feature) in BADGES {
         let what = format!("badge of {library}");
         report.verdict(&what, badge(&pages_of(&pages, library).join(page), feature));
@@ -62,11 +68,9 @@ pub(crate) fn run(report: &mut Report) {
     }
 }
 
-/// In a place that stays: what another program has documented is documented again.
 fn rustdoc() -> io::Result<PathBuf> {
     let path = target().join("rustdoc-for-docs-rs");
-    fs::write(&path, RUSTDOC)?;
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o700))?;
+    write_script(&path, RUSTDOC)?;
     Ok(path)
 }
 

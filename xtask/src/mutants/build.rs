@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::tree::Tree;
 use crate::cargo::{cargo, target};
+use crate::files::write_script;
 use crate::matrix::{Library, host_features, published};
 use crate::report::Report;
 
@@ -56,7 +57,8 @@ pub(crate) fn build<S: AsRef<str>>(
     let wrapper = target().join("mutants/rustc.sh");
     for _ in 0..ROUNDS {
         tree.write().map_err(|error| format!("copy: {error}"))?;
-        write_program(&wrapper)?;
+        write_script(&wrapper, WRAPPER)
+            .map_err(|error| format!("{}: {error}", wrapper.display()))?;
         let (status, errors) = report
             .errors(&mut command(&wrapper, names))
             .map_err(|error| error.to_string())?;
@@ -86,14 +88,6 @@ fn command<S: AsRef<str>>(wrapper: &Path, names: &[S]) -> Command {
         .env("CARGO_TARGET_DIR", target())
         .env("RUSTC_WORKSPACE_WRAPPER", wrapper);
     command
-}
-
-fn write_program(path: &Path) -> Result<(), String> {
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let written = fs::write(path, WRAPPER)
-        .and_then(|()| fs::set_permissions(path, fs::Permissions::from_mode(0o755)));
-    written.map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Of `path:line:column: error`.

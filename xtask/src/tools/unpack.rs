@@ -10,6 +10,7 @@ use super::apt::Apt;
 use super::find::folders_of;
 use super::plan::DebianPackage;
 use crate::cargo::program;
+use crate::files;
 
 /// Where scripts stand in such a folder.
 pub(super) const SCRIPTS: &str = "run";
@@ -69,8 +70,7 @@ pub(super) fn write_script(folder: &Path, name: &str, arguments: &str) -> Result
     let scripts = folder.join(SCRIPTS);
     let script = scripts.join(name);
     readable_folder(&scripts)
-        .and_then(|()| fs::write(&script, text))
-        .and_then(|()| fs::set_permissions(&script, Permissions::from_mode(0o755)))
+        .and_then(|()| files::write_script(&script, &text))
         .map_err(|error| said(&script, &error))?;
     Ok(script)
 }
