@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::program;
+use crate::cargo::{output_of, program};
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::tools::PYTHON;
@@ -15,8 +15,12 @@ pub(crate) const RANDFLAKE: &str = "randflake==2.1.0 \
 /// Decodes ids as `docs/data.md` does, and compares millions of numbers in the proof.
 pub(crate) const NUMPY: &str = "numpy==2.4.6";
 
-/// A folder that is removed with it.
-pub(crate) struct Venv(Scratch);
+pub(crate) struct Venv {
+    /// Removed with it.
+    folder: Scratch,
+    /// The machine's Python, if that has a pip for this one too.
+    pip_of: Option<PathBuf>,
+}
 
 impl Venv {
     /// With these packages, each with its version, and with its hashes if the program must be that one. `None` when
@@ -29,12 +33,16 @@ impl Venv {
     ) -> Option<Self> {
         let python = report.tool(&PYTHON, what)?;
         let scratch = Scratch::reported(report, name)?;
-        let folder = scratch.path().to_string_lossy();
-        let mut make = program(&python.to_string_lossy(), &["-m", "venv", &folder]);
-        if !report.check("virtual environment", &mut make) {
+        let venv = Self {
+            folder: scratch,
+            pip_of: installs_elsewhere(&python).then(|| python.clone()),
+        };
+        let mut make = program(&text(&python), &["-m", "venv"]);
+        // Installing it takes longer than most packages.
+        make.args(venv.pip_of.is_some().then_some("--without-pip"));
+        if !report.check("virtual environment", make.arg(venv.folder())) {
             return None;
         }
-        let venv = Self(scratch);
         // Hashes can be given in a file only.
         let list = venv.folder().join("requirements.txt");
         let written = fs::write(&list, packages.join("\n"));
@@ -44,22 +52,34 @@ impl Venv {
         ) {
             return None;
         }
-        let install = [
-            "-m",
-            "pip",
+        let [pip, arguments @ ..] = &venv.pip()[..] else {
+            return None;
+        };
+        let mut install = program(pip, arguments);
+        // What is imported is compiled then.
+        install.args([
             "install",
             "--quiet",
+            "--no-compile",
             "--only-binary",
             ":all:",
-            "--requirement",
-        ];
-        let mut install = program(&venv.program("python").to_string_lossy(), &install);
-        let is_there = report.check(what, install.arg(list));
+        ]);
+        let is_there = report.check(what, install.arg("--requirement").arg(list));
         is_there.then_some(venv)
     }
 
+    /// The words that call pip for it.
+    pub(crate) fn pip(&self) -> Vec<String> {
+        let own = text(&self.program("python"));
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        match &self.pip_of {
+            Some(python) => words(&[&text(python), "-m", "pip", "--python", &own]),
+            None => words(&[&own, "-m", "pip"]),
+        }
+    }
+
     pub(crate) fn folder(&self) -> &Path {
-        self.0.path()
+        self.folder.path()
     }
 
     /// A folder of a package.
@@ -74,4 +94,15 @@ impl Venv {
     pub(crate) fn program(&self, name: &str) -> PathBuf {
         self.folder().join("bin").join(name)
     }
+}
+
+/// Whether a Python has a pip, and one of 22.3 or later, which can be told where to.
+fn installs_elsewhere(python: &Path) -> bool {
+    let python = text(python);
+    let asked = ["-m", "pip", "--python", &python, "--version"];
+    output_of(&mut program(&python, &asked)).is_some()
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
 }

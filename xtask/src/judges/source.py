@@ -1,4 +1,7 @@
-"""Brings a part of a source package of PyPI into a folder: its requirement with the hash, the part and the folder are given."""
+"""Brings a part of a source package of PyPI into a folder.
+
+Given are its requirement with the hash, the part, the folder, and the words that call pip.
+"""
 
 import pathlib
 import subprocess
@@ -11,7 +14,7 @@ listed = folder / "requirement.txt"
 listed.write_text(requirement)
 download = ["download", "--quiet", "--no-deps", "--no-binary", ":all:", "--no-build-isolation", "--require-hashes"]
 subprocess.run(
-    [sys.executable, "-m", "pip", *download, "--requirement", listed, "--dest", folder], check=True
+    [*sys.argv[4:], *download, "--requirement", listed, "--dest", folder], check=True
 )
 (archive,) = folder.glob("*.tar.gz")
 with tarfile.open(archive) as package:

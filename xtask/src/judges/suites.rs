@@ -71,7 +71,7 @@ fn source(report: &mut Report, venv: &Venv, package: &str, part: &str) -> Option
     let mut get = program(&python.to_string_lossy(), &["-c", unpack, package, part]);
     let is_there = report.check(
         package.split(' ').next().unwrap_or(package),
-        get.arg(&folder),
+        get.arg(&folder).args(venv.pip()),
     );
     is_there.then_some(folder)
 }
