@@ -14,21 +14,29 @@ use crate::scratch::Scratch;
 const LANES: usize = 3;
 
 /// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes. Builds in one target
-/// directory wait for each other, so what mostly builds there comes before what mostly runs: else it is what is left at the end.
+/// directory wait for each other: beside `lint`, which builds what most parts run, runs what builds in directories of its own;
+/// and what mostly builds comes before what mostly runs. What is short comes last, so that all lanes end together.
 const FIRST: &[&str] = &[
     "tidy",
     "lint",
     "miri",
+    "boards",
     "faults",
     "features",
     "integrations",
     "unit",
     "doc",
     "engines",
-    "boards",
     "sample",
     "serve",
     "sql",
+    "emulated",
+    "c",
+    "no-std",
+    "qemu",
+    "proof",
+    "model",
+    "deploy",
 ];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {

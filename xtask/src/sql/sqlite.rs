@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cargo::{cargo, root, target};
-use crate::lint::{self, DENY};
+use crate::lint;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::{PYTHON_SQLITE, SQLITE};
@@ -16,8 +16,6 @@ pub(super) fn needs() -> Vec<Need> {
 
 pub(super) fn run(report: &mut Report) {
     report.check("extension, format", &mut inside(&["fmt", "--check"]));
-    let mut clippy = inside(&["clippy", "--locked", "--all-targets"]);
-    report.check("extension, clippy", clippy.args(DENY));
     let what = "the extension in SQLite and in Python";
     let mut tests = inside(&["test", "--locked"]);
     if let Some(extension) = extension(report)
@@ -47,7 +45,9 @@ pub(crate) fn inside_of(mut command: Command) -> Command {
 
 /// Cargo in the workspace of the extension.
 fn inside(arguments: &[&str]) -> Command {
-    inside_of(cargo(arguments))
+    let mut command = inside_of(cargo(arguments));
+    lint::while_building(&mut command);
+    command
 }
 
 fn folder() -> PathBuf {
