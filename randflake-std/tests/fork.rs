@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 #[expect(unsafe_code, reason = "forking is a system call")]
 fn in_child(run: impl Fn() -> i32) -> i32 {
+    // An emulator's own locks are copied too: what other threads have just begun would hold some for ever in the child.
+    thread::sleep(Duration::from_millis(20));
     // SAFETY: the child only touches atomics and leaves by `_exit`.
     let child = unsafe { libc::fork() };
     assert!(child >= 0);

@@ -78,7 +78,7 @@ pub(crate) const APART: &[Apart] = &[
     apart("public-api", &["[--write]"], "what others may call of each library, beside its public-api.txt (nightly)\n\n\
         It builds cargo-public-api first, in three minutes.",
         &[("whether types in the lists are there", "tidy")], public_api::main),
-    apart("package", &[""], "each crate as it would be published, built from what is in its package",
+    apart("package", &[""], "each crate as it would be published, built from what is in its package, and its pages on docs.rs (nightly)",
         &[("what is in each package", "tidy")], public_api::package),
     apart("c-packages", &["[--out FOLDER] [zephyr] [esp-idf] [platformio]"], packages::HELP, &[("each, and programs built with it", "c")], packages::main),
     apart("counts", &["[--list] [FOLDER]"], counts::HELP, &[("how sources are read, on planted ones", "unit")], counts::main),

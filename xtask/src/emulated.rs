@@ -93,7 +93,9 @@ fn forks(report: &mut Report) {
     let what = "forks under QEMU's user mode";
     if let Some(emulator) = report.tool(&QEMU_OWN, what) {
         let mut command = separate_test("fork");
-        let own = format!("target.'cfg(all())'.runner={:?}", text(&emulator));
+        // It may hang in a lock of its own, which another of its threads had when it was forked.
+        let runner = ["timeout", "--signal=KILL", "120", &text(&emulator)];
+        let own = format!("target.'cfg(all())'.runner={runner:?}");
         // It runs one thread at a time, and forks best where there is but one.
         command.args(["--config", &own, "--", "--test-threads=1"]);
         report.tests(what, &mut command);

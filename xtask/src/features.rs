@@ -1,7 +1,6 @@
-//! `features`: each library, and the tool, under each set of features that a user is likely to choose; without features the
-//! tests and benchmarks of those for firmware too. All features at once, integrations among them, are what `lint` looks at;
-//! each integration alone would build its crates once more, so that is left to `msrv`. The libraries without features also by
-//! the oldest Rust.
+//! `features`: each library, and the tool, without features, and each library with each one alone; without features the tests
+//! and benchmarks of those for firmware too, and the libraries by the oldest Rust. All features at once are what `lint` looks
+//! at. Pairs, integrations and features of the tool would compile as much once more: they are left to `msrv`.
 //! A feature that only passes one of another crate here on changes nothing where it is passed on: it is left to that crate.
 
 use std::{fs, io};
@@ -9,44 +8,58 @@ use std::{fs, io};
 use crate::cargo::{cargo, root};
 use crate::files;
 use crate::lint::DENY;
-use crate::matrix::{HOST_MACROS, Library, published};
+use crate::matrix::{HOST_MACROS, LIBRARIES, Library, TOOL, published};
 use crate::msrv;
 use crate::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
     for library in published() {
-        let mut sets = vec![String::new()];
-        match own_features(library) {
-            Ok(features) => sets.extend(features),
-            Err(error) => _ = report.verdict(library.name, Err(error.to_string())),
-        }
-        sets.extend(library.together.iter().copied().map(str::to_owned));
-        for features in &sets {
-            let what = if features.is_empty() {
-                format!("{} without features", library.name)
-            } else {
-                format!("{} with {features}", library.name)
-            };
-            let mut command = cargo(&["clippy", "--no-default-features"]);
-            command.args(["--package", library.name, "--package", HOST_MACROS]);
-            if features.is_empty() {
-                // The tests of the others stand on clients of servers, which would be compiled once more.
-                command.args(library.no_std.then_some("--all-targets"));
-            } else {
-                command.args(["--features", &format!("{}/{features}", library.name)]);
-            }
-            report.check(&what, command.args(DENY));
-        }
+        check(report, library, "");
+    }
+    for library in LIBRARIES {
+        each_alone(report, library);
     }
     msrv::once(report);
 }
 
-/// Of the subcommand `msrv`: the tests that [`run`] passes over.
-pub(crate) fn tests_without(report: &mut Report) {
+/// Of the subcommand `msrv`: what [`run`] passes over.
+pub(crate) fn rest(report: &mut Report) {
+    for library in LIBRARIES {
+        for features in library.together {
+            check(report, library, features);
+        }
+    }
+    each_alone(report, &TOOL);
     let mut command = cargo(&["clippy", "--no-default-features", "--all-targets"]);
     let names = published().filter(|library| !library.no_std);
     command.args(names.flat_map(|library| ["--package", library.name]));
     report.check("tests without features", command.args(DENY));
+}
+
+fn each_alone(report: &mut Report, library: &Library) {
+    match own_features(library) {
+        Ok(features) => {
+            for feature in features {
+                check(report, library, &feature);
+            }
+        }
+        Err(error) => _ = report.verdict(library.name, Err(error.to_string())),
+    }
+}
+
+fn check(report: &mut Report, library: &Library, features: &str) {
+    let mut command = cargo(&["clippy", "--no-default-features"]);
+    command.args(["--package", library.name, "--package", HOST_MACROS]);
+    if features.is_empty() {
+        // The tests of the others stand on clients of servers, which would be compiled once more.
+        command.args(library.no_std.then_some("--all-targets"));
+        let what = format!("{} without features", library.name);
+        report.check(&what, command.args(DENY));
+    } else {
+        command.args(["--features", &format!("{}/{features}", library.name)]);
+        let what = format!("{} with {features}", library.name);
+        report.check(&what, command.args(DENY));
+    }
 }
 
 /// Without those that enable features of crates here and nothing else, and that no source asks for.

@@ -15,8 +15,9 @@ pub(crate) fn needs() -> Vec<Need> {
 /// Warnings are denied to clippy, not in `RUSTFLAGS`: those would build every dependency once more.
 pub(crate) const DENY: [&str; 3] = ["--", "-D", "warnings"];
 
-/// The wrapper of the compiler for the crates of a workspace, as cargo calls it.
-pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
+/// What cargo calls for the crates of a workspace, instead of the compiler and with it.
+const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
+/// What clippy reads when it is called so.
 const ARGUMENTS: &str = "CLIPPY_ARGS";
 
 /// Lets clippy build the crates of a workspace, and look at them meanwhile: what they stand on, which is most of the work, is

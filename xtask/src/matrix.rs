@@ -13,10 +13,10 @@ pub(crate) struct Library {
     pub(crate) name: &'static str,
     /// Where it is, from the root.
     pub(crate) folder: &'static str,
-    /// Features for the traits of crates that need an operating system, or are large: checked as the others are, and
-    /// tested by the part `integrations`.
+    /// Features for the traits of crates that need an operating system, or are large: built and tested by the part
+    /// `integrations`.
     pub(crate) integrations: &'static [&'static str],
-    /// Features that add something together, as `--features` takes them: `features` checks each of these pairs.
+    /// Features that add something together, as `--features` takes them: `msrv` checks each of these pairs.
     pub(crate) together: &'static [&'static str],
     /// Also runs where there is no operating system.
     pub(crate) no_std: bool,
@@ -183,7 +183,7 @@ pub(crate) const LIBRARIES: &[Library] = &[
 ];
 
 /// The command line tool, which is no library.
-const TOOL: Library = Library {
+pub(crate) const TOOL: Library = Library {
     folder: "randflake-std/tool",
     ..library("randflake", false)
 };

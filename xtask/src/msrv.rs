@@ -65,7 +65,7 @@ fn run(report: &mut Report) {
         }
     }
     names(report);
-    features::tests_without(report);
+    features::rest(report);
 }
 
 /// Names that the standard library is about to take: where it has the method that a trait of ours has, its own is called

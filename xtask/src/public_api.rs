@@ -5,9 +5,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::apart::{self, Arguments, ExitResult};
-use crate::cargo::{cargo, output_of, program, root, shown};
+use crate::cargo::{cargo, nightly, output_of, program, root, shown};
 use crate::matrix::{LIBRARIES, Library, published};
 use crate::report::Report;
+use crate::setup::Need;
 use crate::tools::folder;
 
 /// A subcommand of cargo, at the version that reads what the nightly toolchain's rustdoc writes.
@@ -88,16 +89,24 @@ fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
     ))
 }
 
-/// `cargo xtask package`: what would be published.
+/// `cargo xtask package`: what would be published, and what docs.rs would show of it: with integrations too, which the part
+/// `doc` leaves out.
 pub(crate) fn package(typed: Arguments) -> ExitResult {
     apart::nothing_else(typed)?;
     let report = Report::new(false);
-    Ok(apart::run("package", &[], report, |report| {
+    // It comes with a nightly toolchain, as docs.rs has.
+    Ok(apart::run("package", &[Need::Miri], report, |report| {
         let mut package = cargo(&["package", "--allow-dirty"]);
         let names = published().map(|library| library.name);
         report.check(
             "the libraries and the tool",
             package.args(names.flat_map(|name| ["--package", name])),
         );
+        for library in LIBRARIES {
+            let mut pages = nightly(&["cargo", "doc", "--no-deps", "--lib", "--all-features"]);
+            pages.args(["--package", library.name]);
+            let what = format!("{} on docs.rs", library.name);
+            report.check(&what, pages.env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings"));
+        }
     }))
 }

@@ -24,6 +24,9 @@ struct Tally {
     spent: Duration,
 }
 
+/// What servers that tests start are told.
+const SERVER_DATA: &str = "RANDFLAKE_SERVER_DATA";
+
 /// Count of passed and failed checks so far.
 #[derive(Default)]
 pub(crate) struct Report {
@@ -31,6 +34,8 @@ pub(crate) struct Report {
     /// Repeated after each edit. Otherwise what the compiler notes for the next build is a quarter of its work on the
     /// crates here, for nothing.
     is_incremental: bool,
+    /// Where servers keep their data, if not where temporary files are.
+    server_data: Option<PathBuf>,
     output: Output,
     parts: Vec<Tally>,
     tests_ran: usize,
@@ -56,11 +61,20 @@ impl Report {
         }
     }
 
+    /// Of a run whose servers keep their data there.
+    pub(crate) fn with_server_data(self, folder: PathBuf) -> Self {
+        Self {
+            server_data: Some(folder),
+            ..self
+        }
+    }
+
     /// Of a part that runs beside this.
     pub(crate) fn beside(&self, output: Output) -> Self {
         Self {
             host_only: self.host_only,
             is_incremental: self.is_incremental,
+            server_data: self.server_data.clone(),
             output,
             ..Self::default()
         }
@@ -70,6 +84,7 @@ impl Report {
         if is_cargo(command) {
             // A panic says its line without; nobody steps through what is built here.
             command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+            command.envs(self.server_data.iter().map(|folder| (SERVER_DATA, folder)));
             if !self.is_incremental {
                 command.env("CARGO_INCREMENTAL", "0");
                 // What several units inline, each compiles: a sixth of the work on the crates here.

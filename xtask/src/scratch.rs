@@ -1,8 +1,11 @@
 //! Temporary directories that go away with their owner.
 
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::{env, fs, io, process};
+use std::{env, io, process};
 
+use crate::cargo::{output_of, program};
 use crate::report::Report;
 
 /// A fresh directory, removed on drop.
@@ -11,7 +14,26 @@ pub(crate) struct Scratch(PathBuf);
 impl Scratch {
     /// In the system's temporary directory; `name` must be unique within this program.
     pub(crate) fn new(name: &str) -> io::Result<Self> {
-        let path = env::temp_dir().join(format!("randflake-{name}-{}", process::id()));
+        Self::below(&env::temp_dir(), name)
+    }
+
+    /// In memory, where there is plenty of it. Others than root may pass through: database servers refuse to run as root.
+    pub(crate) fn in_memory(name: &str) -> Option<Self> {
+        const PLENTY_KIB: u64 = 8 << 20;
+        let memory = Path::new("/dev/shm");
+        let free = output_of(&mut program("df", &["--output=avail", "/dev/shm"]))?;
+        let free: u64 = free.lines().nth(1)?.trim().parse().ok()?;
+        if free < PLENTY_KIB {
+            return None;
+        }
+        let scratch = Self::below(memory, name).ok()?;
+        let passable = Permissions::from_mode(0o755);
+        fs::set_permissions(scratch.path(), passable).ok()?;
+        Some(scratch)
+    }
+
+    fn below(folder: &Path, name: &str) -> io::Result<Self> {
+        let path = folder.join(format!("randflake-{name}-{}", process::id()));
         fs::create_dir(&path)?;
         Ok(Self(path))
     }

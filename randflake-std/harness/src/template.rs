@@ -39,9 +39,15 @@ pub fn copied(server: &Path, create: impl FnOnce(&Path)) -> TempDir {
     folder
 }
 
+/// Where servers keep their data, if not where temporary files are.
+const DATA: &str = "RANDFLAKE_SERVER_DATA";
+
 /// A folder that the server's user may write to.
 pub fn unused() -> TempDir {
-    let folder = TempDir::new().unwrap();
+    let folder = match env::var_os(DATA) {
+        Some(place) => TempDir::new_in(place).unwrap(),
+        None => TempDir::new().unwrap(),
+    };
     if let Some(user) = Unprivileged::needed() {
         chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();
     }

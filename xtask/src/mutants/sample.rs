@@ -12,7 +12,7 @@ use crate::report::Report;
 /// What is chosen from.
 const FROM: &str = "randflake-core/";
 /// One mutant in so many.
-const ONE_IN: u64 = 4;
+const ONE_IN: u64 = 6;
 /// What hangs computes all the while. A busy machine is no reason for more: then it is asked again.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -64,6 +64,6 @@ mod tests {
         let (mut tree, _) = read().unwrap();
         tree.choose(is_chosen);
         let chosen = tree.chosen().len();
-        assert!((100..200).contains(&chosen), "{chosen}");
+        assert!((70..150).contains(&chosen), "{chosen}");
     }
 }

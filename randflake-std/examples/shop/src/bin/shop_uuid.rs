@@ -69,7 +69,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let listener = TcpListener::bind(env::var("LISTEN")?).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let server = axum::serve(listener, router.with_state(shop));
-    let stop = async move { _ = terminate.recv().await };
-    server.with_graceful_shutdown(stop).await?;
+    let signalled = async move { _ = terminate.recv().await };
+    server.with_graceful_shutdown(signalled).await?;
     Ok(())
 }
