@@ -1,4 +1,4 @@
-//! Notes in a database, with SeaORM.
+//! Notes in a database, with `SeaORM`.
 
 use std::env;
 use std::error::Error;
