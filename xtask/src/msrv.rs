@@ -1,7 +1,7 @@
 //! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each integration alone; no
-//! name in it is about to mean something else; and all tests compile without features. No part of `test`, which has no time
-//! to check all crates once more: there the libraries without features are, and clippy's lint `incompatible_msrv` watches the
-//! standard library's younger items, those that the tool uses too.
+//! name in it is about to mean something else; and features compile as `features` does not try them. No part of `test`, which
+//! has no time to check all crates once more: there the libraries without features are, and clippy's lint
+//! `incompatible_msrv` watches the standard library's younger items, those that the tool uses too.
 
 use std::process::Command;
 
