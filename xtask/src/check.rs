@@ -3,6 +3,7 @@
 
 use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::cargo;
+use crate::clippy;
 use crate::lint;
 use crate::matrix::{Library, features_of, published};
 use crate::report::Report;
@@ -65,7 +66,7 @@ fn one(report: &mut Report, library: &Library) {
     tests.args(["--features", &features_of(&[library.name])]);
     report.tests(
         library.name,
-        unit::in_threads(lint::while_building(&mut tests)),
+        unit::in_threads(clippy::while_building(&mut tests)),
     );
 }
 

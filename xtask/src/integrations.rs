@@ -8,9 +8,9 @@ use std::process::Command;
 use std::{fs, io};
 
 use crate::cargo::{cargo, root, target};
+use crate::clippy;
 use crate::engines::DATABASES;
 use crate::files::write_script;
-use crate::lint;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
@@ -27,7 +27,7 @@ pub(crate) fn run(report: &mut Report) {
     // Some of the crates that `peers` compares with ask for a newer compiler than they need.
     tests.arg("--ignore-rust-version");
     match wrapper() {
-        Ok(wrapper) => lint::while_building(&mut tests).env("RUSTC_WRAPPER", wrapper),
+        Ok(wrapper) => clippy::while_building(&mut tests).env("RUSTC_WRAPPER", wrapper),
         Err(error) => {
             report.verdict("clippy", Err(error.to_string()));
             return;
@@ -56,7 +56,7 @@ pub(crate) fn run(report: &mut Report) {
 /// this workspace.
 fn wrapper() -> io::Result<PathBuf> {
     let path = target().join("rustc-for-integrations");
-    let clippy = lint::clippy();
+    let clippy = clippy::driver();
     let clippy = clippy.display();
     let script = format!(
         "#!/bin/sh\ncase \"$*\" in\n*\"--crate-name randflake_core \"*) exec '{clippy}' \"$@\" ;;\n*) exec \"$@\" ;;\nesac\n"

@@ -12,6 +12,7 @@ mod c_library;
 mod cargo;
 mod chaos;
 mod check;
+mod clippy;
 mod copies;
 mod counts;
 mod coverage;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cargo::{cargo, root};
-use crate::lint;
+use crate::clippy;
 use crate::tidy::Manifest;
 
 pub(crate) struct Library {
@@ -98,7 +98,7 @@ fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
 /// builds at once, so each other choice of packages or features would build most dependencies once more.
 pub(crate) fn host_tests() -> Command {
     let mut command = cargo(&["test", "--workspace", "--exclude", "xtask"]);
-    lint::while_building(command.args(["--features", &host_features()]));
+    clippy::while_building(command.args(["--features", &host_features()]));
     command
 }
 
@@ -122,7 +122,7 @@ pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
         // Starts servers.
         "profile.test.package.harness.opt-level=0",
     ];
-    lint::not_while_building(command);
+    clippy::not_while_building(command);
     command.args(settings.iter().flat_map(|setting| ["--config", setting]))
 }
 

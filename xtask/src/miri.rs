@@ -6,6 +6,7 @@ use crate::setup::Need;
 
 /// Arguments of `cargo miri test`.
 const RUNS: &[&str] = &[
+    // The modes `cbc` and `ctr` call what the others of their program do, a hundred times over.
     "--package sparx64 --all-features --test bulk --test modes --test secrecy --test vectors -- --skip cbc --skip ctr",
     // Without what has neither pointers nor threads, and is arithmetic.
     "--package randflake-core --lib -- --skip feistel:: --skip horizon:: --skip tagged::",

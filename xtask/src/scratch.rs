@@ -21,6 +21,7 @@ impl Scratch {
     pub(crate) fn in_memory(name: &str) -> Option<Self> {
         const PLENTY_KIB: u64 = 8 << 20;
         let memory = Path::new("/dev/shm");
+        remove_left_behind(memory, name);
         let free = output_of(&mut program("df", &["--output=avail", "/dev/shm"]))?;
         let free: u64 = free.lines().nth(1)?.trim().parse().ok()?;
         if free < PLENTY_KIB {
@@ -50,6 +51,20 @@ impl Scratch {
     }
 }
 
+/// Removes what programs had that were killed: in memory it would take that away until the next boot.
+fn remove_left_behind(folder: &Path, name: &str) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        let owner = file.strip_prefix(&*format!("randflake-{name}-"));
+        let owner = owner.and_then(|owner| owner.parse::<u32>().ok());
+        if owner.is_some_and(|owner| !Path::new(&format!("/proc/{owner}")).exists()) {
+            // It may be another user's.
+            _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
 impl Drop for Scratch {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_dir_all(&self.0) {
@@ -70,5 +85,21 @@ mod tests {
         assert!(Scratch::new("scratch-test").is_err());
         drop(scratch);
         assert!(!path.exists());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn what_a_killed_program_had_is_removed() {
+        let scratch = Scratch::new("left-behind-test").unwrap();
+        // Linux gives no process this number.
+        let dead = format!("randflake-x-{}", u32::MAX);
+        let alive = format!("randflake-x-{}", process::id());
+        let names = [&*dead, &*alive, "randflake-x-", "randflake-y-1"];
+        let paths = names.map(|name| scratch.path().join(name));
+        for path in &paths {
+            fs::create_dir(path).unwrap();
+        }
+        remove_left_behind(scratch.path(), "x");
+        assert_eq!(paths.map(|path| path.exists()), [false, true, true, true]);
     }
 }

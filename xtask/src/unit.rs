@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::cargo::cargo;
-use crate::lint;
+use crate::clippy;
 use crate::matrix::{host_tests, published};
 use crate::report::Report;
 
@@ -24,7 +24,7 @@ pub(crate) fn tests(report: &mut Report, left_out: &[&str]) {
         return;
     }
     let mut own = cargo(&["test", "--package", "xtask"]);
-    lint::while_building(&mut own);
+    clippy::while_building(&mut own);
     let mut groups = vec![
         ("units".to_owned(), host(&["--lib", "--bins"])),
         ("examples in docs".to_owned(), host(&["--doc"])),

@@ -15,8 +15,8 @@ pub(crate) const RANDFLAKE: &str = "randflake==2.1.0 \
 /// Decodes ids as `docs/data.md` does, and compares millions of numbers in the proof.
 pub(crate) const NUMPY: &str = "numpy==2.4.6";
 
+/// A virtual environment, which is removed with it.
 pub(crate) struct Venv {
-    /// Removed with it.
     folder: Scratch,
     /// The machine's Python, if that has a pip for this one too.
     pip_of: Option<PathBuf>,
@@ -52,10 +52,8 @@ impl Venv {
         ) {
             return None;
         }
-        let [pip, arguments @ ..] = &venv.pip()[..] else {
-            return None;
-        };
-        let mut install = program(pip, arguments);
+        let pip = venv.pip();
+        let mut install = program(&pip[0], &pip[1..]);
         // What is imported is compiled then.
         install.args([
             "install",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::cargo::{cargo, root, target};
+use crate::clippy;
 use crate::lint;
 use crate::report::Report;
 use crate::setup::Need;
@@ -46,7 +47,7 @@ pub(crate) fn inside_of(mut command: Command) -> Command {
 /// Cargo in the workspace of the extension.
 fn inside(arguments: &[&str]) -> Command {
     let mut command = inside_of(cargo(arguments));
-    lint::while_building(&mut command);
+    clippy::while_building(&mut command);
     command
 }
 
