@@ -8,6 +8,7 @@ mod fork_guard;
 mod generation;
 mod handle;
 pub mod lease;
+mod look_schedule;
 pub mod observability;
 pub mod private_file;
 #[doc(hidden)] // For the model and the tests of this project.

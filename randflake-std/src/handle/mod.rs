@@ -13,7 +13,6 @@ mod holding;
 mod id_wait;
 mod issuer;
 mod keeper;
-mod look_again;
 mod losses;
 mod per_thread;
 mod phase;

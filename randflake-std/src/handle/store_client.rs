@@ -5,7 +5,7 @@ use core::time::Duration;
 use crate::clock::{self, MonotonicTime, wall_exact};
 use crate::date::utc;
 use crate::observability::{events, metrics};
-use crate::store::LeaseStore;
+use crate::store::{LeaseStore, Look};
 use crate::vocabulary::{
     AcquireRequest, Acquired, Grant, Loss, NodeIds, Renewed, StoreError, Token,
 };
@@ -19,6 +19,21 @@ pub(super) struct StoreClient {
     ttl_ticks: u64,
     /// Token of an acquire of unknown outcome, which must be repeated unchanged.
     pending: Option<Token>,
+    /// Whether the last call was answered; `None` if there was none since this was taken.
+    is_answered: Option<bool>,
+}
+
+/// What a look at the store between renewals means for its holder.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum LookOutcome {
+    /// Nothing was lost, as far as is known.
+    Same,
+    /// The store did not answer.
+    Unknown,
+    /// Leases may be lost: a renewal tells which.
+    Changed,
+    /// All leases are lost, and why.
+    Lost(String),
 }
 
 impl StoreClient {
@@ -34,6 +49,7 @@ impl StoreClient {
             ttl,
             ttl_ticks,
             pending: None,
+            is_answered: None,
         }
     }
 
@@ -49,13 +65,33 @@ impl StoreClient {
         }
     }
 
-    /// Whether the store has forgotten some of these leases, or is another one. Unknown is no.
-    pub(super) fn has_forgotten(&mut self, grants: &[Grant]) -> bool {
-        match self.store.still_has(grants) {
-            Ok(still_has) => !still_has,
+    /// Looks whether the store is what it was, and whether it still has these leases if it is on a server: that is looked
+    /// at when a call or the connection failed.
+    pub(super) fn look(&mut self, grants: &[Grant]) -> LookOutcome {
+        let outcome = self.store.look().and_then(|look| match look {
+            Look::Lost(why) => Ok(LookOutcome::Lost(why)),
+            Look::Same if !self.store.is_on_server() || self.store.still_has(grants)? => {
+                Ok(LookOutcome::Same)
+            }
+            Look::Same => Ok(LookOutcome::Changed),
+        });
+        self.note_answer(outcome.as_ref().err());
+        match outcome {
+            Ok(outcome) => outcome,
             // An outage forgets nothing. A refusal is that of another store, or of other terms.
-            Err(error) => !matches!(error, StoreError::Unavailable(_)),
+            Err(StoreError::Unavailable(_)) => LookOutcome::Unknown,
+            Err(_) => LookOutcome::Changed,
         }
+    }
+
+    /// Whether the last call was answered, if there was one since this was asked last.
+    pub(super) fn take_answer(&mut self) -> Option<bool> {
+        self.is_answered.take()
+    }
+
+    fn note_answer(&mut self, error: Option<&StoreError>) {
+        // A refusal is an answer, too.
+        self.is_answered = Some(!matches!(error, Some(StoreError::Unavailable(_))));
     }
 
     /// Takes a new name and token, since a copy of the process has the current ones.
@@ -102,6 +138,7 @@ impl StoreClient {
         let outcome = self.store.acquire(&request);
         // Any other answer is certain, so the next acquire is a new one.
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
+        self.note_answer(outcome.as_ref().err());
         let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
         if acquired.now >= clock::END {
             self.release_unused(&acquired.grants);
@@ -130,6 +167,7 @@ impl StoreClient {
         let _span = events::renew(self.store.namespace().name(), grants.len());
         let sent = MonotonicTime::exact();
         let outcome = self.store.renew(grants, self.ttl_ticks);
+        self.note_answer(outcome.as_ref().err());
         let renewed = outcome.inspect_err(|error| self.failed("renew", error))?;
         self.note_skew(renewed.now);
         events::renewed(self.namespace(), grants.len());
@@ -144,6 +182,7 @@ impl StoreClient {
         }
         let _span = events::release(self.store.namespace().name(), grants.len());
         let outcome = self.store.release(grants);
+        self.note_answer(outcome.as_ref().err());
         outcome.inspect_err(|error| self.failed("release", error))
     }
 
@@ -188,6 +227,7 @@ mod tests {
     use crate::clock::ExactSystemClock;
     use crate::rules::{Committed, Removal, Write};
     use crate::store::engines::MemoryStore;
+    use crate::store::looked_at::{Sight, looked_at};
     use crate::store::{Ask, Engine, Profile, Reading, deferred};
     use crate::vocabulary::{EngineError, Namespace};
 
@@ -240,11 +280,25 @@ mod tests {
         let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
         let mut there = client(store.clone());
         let (acquired, _) = there.acquire(NodeIds::Any(1)).unwrap();
-        assert!(!there.has_forgotten(&acquired.grants));
+        assert_eq!(there.look(&acquired.grants), LookOutcome::Same);
+        assert_eq!(there.take_answer(), Some(true));
+        let on_server = Sight {
+            is_on_server: true,
+            ..Sight::default()
+        };
+        let mut there = client(looked_at(store.clone(), on_server).0);
+        assert_eq!(there.look(&acquired.grants), LookOutcome::Same);
         store.fail_next(1);
-        assert!(!there.has_forgotten(&acquired.grants));
-        let mut refusing = client(LeaseStore::from(store).wrapped(|_| Refusing));
-        assert!(refusing.has_forgotten(&acquired.grants));
+        assert_eq!(there.look(&acquired.grants), LookOutcome::Unknown);
+        assert_eq!(
+            (there.take_answer(), there.take_answer()),
+            (Some(false), None)
+        );
+        let mut refusing = client(LeaseStore::from(store.clone()).wrapped(|_| Refusing));
+        assert_eq!(refusing.look(&acquired.grants), LookOutcome::Changed);
+        assert_eq!(refusing.take_answer(), Some(true));
+        store.forget();
+        assert_eq!(there.look(&acquired.grants), LookOutcome::Changed);
     }
 
     #[test]

@@ -13,6 +13,7 @@
 //! | `short TTL`           | warn  | `ttl_s`, `least_s`: leases on a server would not [outlast](crate::lease::Namespace::min_lasting_ttl) a quarantine |
 //! | `leases renewed`      | debug | `count`                                    |
 //! | `lease lost`          | warn  | `node_id`, `reason`: see [`Loss`]          |
+//! | `store lost`          | warn  | `why`: a look between renewals found the store gone, another, or older |
 //! | `node ids held`       | info  | `held`, `wanted`: of an elastic handle, when they change |
 //! | `short of node ids`   | warn  | `held`, `wanted`, `error`: the store grants no more |
 //! | `store clock stepped` | warn  | `by_ms`: positive when it jumped ahead      |

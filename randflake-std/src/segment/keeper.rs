@@ -8,8 +8,10 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::SharedSegments;
-use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, with_jitter};
-use crate::store::LeaseStore;
+use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
+use crate::look_schedule::LookSchedule;
+use crate::observability::events;
+use crate::store::{LeaseStore, Look};
 use crate::vocabulary::{CounterError, CounterErrorKind, EngineError};
 
 /// The first pause after a failure; it doubles with each further one.
@@ -30,6 +32,8 @@ pub(super) struct SegmentKeeper<P> {
     failures: u32,
     /// When to compare the counter with what was seen of it, unless numbers are reserved before.
     compare_at: Instant,
+    /// Looks at the store between comparisons; `None` if it needs none.
+    looks: Option<LookSchedule>,
 }
 
 impl<P> SegmentKeeper<P> {
@@ -38,10 +42,18 @@ impl<P> SegmentKeeper<P> {
         store: LeaseStore,
         length: SegmentLength,
     ) -> Self {
+        let looks = LookSchedule::new(
+            store.look_every(),
+            store.is_on_server(),
+            COMPARED_PER,
+            Instant::now(),
+            random_part(),
+        );
         Self {
             shared,
             store,
             length,
+            looks,
             adapted: (Instant::now(), 0),
             failures: 0,
             compare_at: Instant::now() + with_jitter(COMPARED_PER / RENEWALS_PER_TTL),
@@ -53,13 +65,15 @@ impl<P> SegmentKeeper<P> {
         while !self.shared.has_ended() {
             self.shared.clear_woken();
             // A park that was ended for no reason only looks once more.
-            let pause = self.compare_at.saturating_duration_since(Instant::now());
+            let now = Instant::now();
+            let pause = self.compare_at.saturating_duration_since(now);
             if self.shared.is_low() {
                 self.refill_or_pause();
             } else if pause.is_zero() {
                 self.compare();
-            } else {
-                thread::park_timeout(pause);
+            } else if !self.look(now) {
+                let until_look = self.looks.as_ref().map(|looks| looks.pause(now));
+                thread::park_timeout(until_look.map_or(pause, |until| until.min(pause)));
             }
         }
     }
@@ -67,6 +81,7 @@ impl<P> SegmentKeeper<P> {
     fn refill_or_pause(&mut self) {
         match self.refill() {
             Ok(()) => {
+                self.note_answer(true);
                 self.failures = 0;
                 // A reservation compares, too.
                 self.compare_at = Instant::now() + with_jitter(COMPARED_PER / RENEWALS_PER_TTL);
@@ -86,6 +101,7 @@ impl<P> SegmentKeeper<P> {
     fn compare(&mut self) {
         let part = match self.store.check_counter() {
             Ok(()) => {
+                self.note_answer(true);
                 self.shared.note(None);
                 RENEWALS_PER_TTL
             }
@@ -97,7 +113,42 @@ impl<P> SegmentKeeper<P> {
         self.compare_at = Instant::now() + with_jitter(COMPARED_PER / part);
     }
 
-    fn refused(&self, error: CounterError) {
+    /// Looks at the store if that is due, and returns whether it was.
+    fn look(&mut self, now: Instant) -> bool {
+        let Some(looks) = &mut self.looks else {
+            return false;
+        };
+        let store = &mut self.store;
+        if !looks.is_due(now, || store.has_disconnected(), random_part()) {
+            return false;
+        }
+        match store.look() {
+            Ok(Look::Same) if !store.is_on_server() => self.note_answer(true),
+            Ok(Look::Lost(why)) => {
+                events::store_lost(self.store.namespace().name(), &why);
+                // Another handle may be given them by the store that is there now.
+                self.shared.discard();
+                self.compare();
+            }
+            // A call or the connection failed, or the look did: the comparison tells what that means.
+            Ok(Look::Same) | Err(_) => self.compare(),
+        }
+        true
+    }
+
+    /// Notes whether the store has answered: until it has, it is looked at.
+    fn note_answer(&mut self, is_answered: bool) {
+        let now = Instant::now();
+        match &mut self.looks {
+            Some(looks) if is_answered => looks.answered(now),
+            Some(looks) => looks.failed(now, random_part()),
+            None => {}
+        }
+    }
+
+    fn refused(&mut self, error: CounterError) {
+        // A refusal is an answer, too.
+        self.note_answer(error.kind() != CounterErrorKind::Unavailable);
         if error.kind() == CounterErrorKind::Rewound {
             // Another handle may have been given them. What a store has merely forgotten nobody else has: it is issued.
             self.shared.discard();
@@ -157,11 +208,16 @@ mod tests {
     use crate::clock::ExactSystemClock;
     use crate::segment::COMPARED_WITHIN;
     use crate::store::engines::MemoryStore;
+    use crate::store::looked_at::{Sight, looked_at};
     use crate::vocabulary::Namespace;
 
     /// A handle that is not at work, with the numbers from 1 to 10.
     fn keeper(store: &MemoryStore) -> SegmentKeeper<Plain> {
-        let mut store: LeaseStore = store.clone().into();
+        keeper_of(store.clone())
+    }
+
+    fn keeper_of(store: impl Into<LeaseStore>) -> SegmentKeeper<Plain> {
+        let mut store = store.into();
         let first = store.reserve(10).unwrap();
         let length = SegmentLength::new(10, 10, Duration::ZERO);
         let shared = SharedSegments::new(first, Box::new(Plain), 100, length.get());
@@ -234,6 +290,48 @@ mod tests {
         store.fail_next(1);
         keeper.compare();
         assert!(compares_in(&keeper, LONGEST_PAUSE_PER_TTL));
+    }
+
+    #[test]
+    fn a_store_that_is_lost_ends_all_numbers_at_once() {
+        let every = Duration::from_millis(1);
+        let sight = Sight {
+            look_every: Some(every),
+            ..Sight::default()
+        };
+        let (looked_at, sight) = looked_at(memory(), sight);
+        let mut keeper = keeper_of(looked_at);
+        let later = || Instant::now() + every * 2;
+        assert!(keeper.look(later()));
+        assert_eq!(keeper.shared.status().remaining, 10);
+        sight.lock().unwrap().lost = Some("the file is another one");
+        assert!(keeper.look(later()));
+        assert_eq!(keeper.shared.status().remaining, 0);
+        assert!(!keeper.look(Instant::now()), "it is not due");
+    }
+
+    #[test]
+    fn a_counter_on_a_server_is_compared_soon_after_any_failure() {
+        let store = memory();
+        let sight = Sight {
+            is_on_server: true,
+            ..Sight::default()
+        };
+        let (looked_at, sight) = looked_at(store.clone(), sight);
+        let mut keeper = keeper_of(looked_at);
+        let begun = Instant::now();
+        let after = |periods: u32| begun + COMPARED_PER / RENEWALS_PER_TTL * periods;
+        assert!(!keeper.look(after(1)), "its connection has not broken");
+        store.fail_next(2);
+        keeper.compare();
+        assert!(keeper.look(after(2)));
+        assert!(keeper.look(after(3)), "the look failed, too");
+        store.forget();
+        assert!(!keeper.look(after(4)), "it was answered");
+        sight.lock().unwrap().has_disconnected = true;
+        assert!(keeper.look(after(5)) || keeper.look(after(6)));
+        let error = keeper.shared.status().last_error.unwrap();
+        assert_eq!(error.kind(), CounterErrorKind::Lost);
     }
 
     #[test]

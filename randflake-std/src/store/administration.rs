@@ -69,7 +69,7 @@ impl LeaseStore {
     ///
     /// [`StoreError::Unavailable`].
     pub fn quarantined(&mut self) -> Result<Option<Quarantine>, StoreError> {
-        Ok(self.look()?.quarantined())
+        Ok(self.namespace_state()?.quarantined())
     }
 
     /// Removes the namespace's leases and terms; its counter stays. From then on every acquire is refused as
@@ -139,7 +139,7 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`]. A wrong setting is a finding, not an error.
     pub fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         let mut findings = self.ready()?.engine().diagnose()?;
-        findings.push(match self.look() {
+        findings.push(match self.namespace_state() {
             Ok(state) => Finding::quarantine(state.quarantined(), state.quarantine_left()),
             // A setting by which nothing may be granted. The findings before say which, and what to do.
             Err(StoreError::Unusable(why)) => {

@@ -86,6 +86,16 @@ pub trait Engine: Send + Debug {
         false
     }
 
+    /// Looks whether the store is what this process saw last: cheap, without an exclusive lock, and without a change.
+    /// A holder calls it between renewals, as often as [`look_every`](Profile::look_every) says.
+    ///
+    /// # Errors
+    ///
+    /// As for `read`: nothing is known then, and the holder goes on.
+    fn look(&mut self) -> Result<Look, EngineError> {
+        Ok(Look::Same)
+    }
+
     /// An operation follows that should be answered within a part of this TTL.
     fn limit_for(&mut self, ttl: Duration) {
         // Only engines on a server have an answer to wait for.
@@ -100,6 +110,16 @@ pub trait Engine: Send + Debug {
     fn opened(&mut self) -> Result<Option<LeaseStore>, StoreError> {
         Ok(None)
     }
+}
+
+/// What a [look](Engine::look) at a store between renewals found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// It has everything that this process has seen there, as far as is known.
+    Same,
+    /// It is gone, another one, or older than this process has seen it, and why that is clear. Others may be granted the
+    /// same node ids, so the holder stops at once.
+    Lost(String),
 }
 
 /// What an engine is, and what it can do.
@@ -122,6 +142,9 @@ pub struct Profile {
     pub blind_renewal: bool,
     /// How many node ids one write may have: an acquire of more is refused, renewals and releases are split.
     pub max_batch: usize,
+    /// How often a holder [looks](Engine::look) at it between renewals; `None` if a failed call or a broken connection tells
+    /// of everything that a look could find.
+    pub look_every: Option<Duration>,
 }
 
 impl Profile {
@@ -137,6 +160,7 @@ impl Profile {
             is_shared: true,
             blind_renewal: false,
             max_batch: usize::MAX,
+            look_every: None,
         }
     }
 }

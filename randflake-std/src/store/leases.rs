@@ -1,11 +1,12 @@
 //! The operations on leases.
 
 use core::ops::RangeInclusive;
+use core::time::Duration;
 use std::collections::BTreeSet;
 
 use super::blind_renewal::BlindRenewal;
 use super::operation::{Done, Undone};
-use super::{LeaseStore, Pending};
+use super::{LeaseStore, Look, Pending};
 use crate::rules::{Acquire, HeldLease, NodeRecord, Wanted, acquire, release, renew};
 use crate::vocabulary::{
     AcquireRequest, Acquired, Grant, KeyCheck, LastWrite, Loss, NodeIds, PresentedGrant,
@@ -52,6 +53,22 @@ impl LeaseStore {
     /// trip. The clients of MySQL and etcd do not tell.
     pub fn has_disconnected(&mut self) -> bool {
         self.records.engine().has_disconnected()
+    }
+
+    /// How often a holder [looks](LeaseStore::look) at it between renewals, whatever its calls say. Known once the store was
+    /// opened.
+    #[must_use]
+    pub fn look_every(&self) -> Option<Duration> {
+        self.records.profile.look_every
+    }
+
+    /// Looks whether the store is what this process saw last. Cheap; nothing is locked or written.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine: nothing is known then.
+    pub fn look(&mut self) -> Result<Look, StoreError> {
+        Ok(self.ready()?.engine().look()?)
     }
 
     /// Whether the store still has these leases: by one read, where the store can. Nothing is written.

@@ -20,6 +20,8 @@ mod fresh;
 mod leases;
 mod listing;
 mod locked;
+#[cfg(test)]
+pub(crate) mod looked_at;
 mod occupancy;
 mod operation;
 mod past;
@@ -40,7 +42,7 @@ use randflake_core::Clock;
 pub use self::catalog::NAMES_LISTED;
 use self::clock_estimate::{ClockEstimate, Machine};
 pub use self::deferred::deferred;
-pub use self::engine::{Ask, Engine, Profile, Reading};
+pub use self::engine::{Ask, Engine, Look, Profile, Reading};
 pub use self::occupancy::{Occupancy, occupancy};
 use self::operation::Undone;
 use self::records::Records;
@@ -215,16 +217,16 @@ impl LeaseStore {
             Err(Undone {
                 error: StoreError::ClockSkew { .. },
                 ..
-            }) => self.look().map(drop),
+            }) => self.namespace_state().map(drop),
             outcome => outcome.map(drop).map_err(|undone| undone.error),
         }
     }
 
     /// The namespace as it stands; nothing is written.
-    fn look(&mut self) -> Result<NamespaceState, StoreError> {
+    fn namespace_state(&mut self) -> Result<NamespaceState, StoreError> {
         let records = self.ready()?;
         let view = records.read(&Wanted::default())?;
-        // Nothing follows from a look, so an engine that locks must not wait for a write.
+        // Nothing follows from it, so an engine that locks must not wait for a write.
         records.engine().abandon();
         // No clock is compared and no number is needed, because nothing is written.
         NamespaceState::of(&view, &self.caller(None, (0, 0)))

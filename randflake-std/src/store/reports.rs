@@ -39,7 +39,7 @@ impl LeaseStore {
     ///
     /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
     pub fn history(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
-        let state = self.look()?;
+        let state = self.namespace_state()?;
         let read = self.read_histories(node_ids, state.now)?;
         let mut history = state.history();
         for (node_id, leases) in read {
@@ -59,7 +59,7 @@ impl LeaseStore {
     ///
     /// As for [`history`](Self::history).
     pub fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
-        let state = self.look()?;
+        let state = self.namespace_state()?;
         let leases = self.records.history_of(node_id, Some(tick), state.now)?;
         Ok(state.history().explained(&leases, tick))
     }

@@ -20,7 +20,7 @@ impl LeaseStore {
     pub fn upgrade_namespace(&mut self, force: bool) -> Result<Upgrade, StoreError> {
         let version = self.records.knows;
         // A mere look, so that a repetition of the command writes nothing.
-        let before = self.look()?.record.versions.written;
+        let before = self.namespace_state()?.record.versions.written;
         if before >= version {
             return Ok(Upgrade::Done {
                 before,
@@ -66,7 +66,7 @@ impl LeaseStore {
     ///
     /// Those of the engine.
     pub fn version(&mut self) -> Result<u8, StoreError> {
-        Ok(self.look()?.record.versions.written)
+        Ok(self.namespace_state()?.record.versions.written)
     }
 
     /// What tests of fleets of two versions look behind: the engine, and the version that this client knows. `None` from a
@@ -79,7 +79,7 @@ impl LeaseStore {
     /// The leases that live whose holders do not know this program's version.
     fn older_holders(&mut self) -> Result<Vec<Record>, StoreError> {
         // The time first: what is granted in between counts as live.
-        let now = self.look()?.now;
+        let now = self.namespace_state()?.now;
         let records = self.records.list(0..=u32::MAX, usize::MAX)?;
         let version = self.records.knows;
         let older = records.into_iter();

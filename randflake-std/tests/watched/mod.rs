@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use randflake_std::lease::{EngineError, Finding, LeaseStore, StoreError};
 use randflake_std::rules::{Committed, Removal, Write};
-use randflake_std::store::{Ask, Engine, Profile, Reading};
+use randflake_std::store::{Ask, Engine, Look, Profile, Reading};
 
 /// What a test looks at.
 pub(crate) trait Watcher: Debug + Send + 'static {
@@ -94,6 +94,10 @@ impl<W: Watcher> Engine for Watched<W> {
     fn has_disconnected(&mut self) -> bool {
         let is_so = self.engine.has_disconnected();
         self.watcher.has_disconnected(is_so)
+    }
+
+    fn look(&mut self) -> Result<Look, EngineError> {
+        self.engine.look()
     }
 
     fn limit_for(&mut self, ttl: Duration) {

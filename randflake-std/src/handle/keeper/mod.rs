@@ -13,14 +13,14 @@ use super::demand::Demand;
 use super::elastic::NodeIdCount;
 use super::holding::Holding;
 use super::issuer::Issuer;
-use super::look_again::LookAgain;
 use super::phase::Wake;
 use super::scale::Scale;
 use super::shared::SharedHandle;
-use super::store_client::StoreClient;
+use super::store_client::{LookOutcome, StoreClient};
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
 use crate::clock::wall_exact;
-use crate::observability::metrics;
+use crate::look_schedule::LookSchedule;
+use crate::observability::{events, metrics};
 use crate::vocabulary::{Grant, Loss, NodeIds, StoreError};
 
 /// The first pause after a failure; it doubles with each further one.
@@ -35,8 +35,8 @@ pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'stat
     is_chosen: bool,
     /// Scaling of an elastic handle; `None` if the number of node ids is fixed.
     pub(super) scale: Option<Scale>,
-    /// Checks after a broken connection; `None` without a server.
-    look_again: Option<LookAgain>,
+    /// Looks at the store between renewals; `None` if it needs none.
+    looks: Option<LookSchedule>,
     /// Number of failed renewals or replacements since the last success.
     pub(super) failures: u32,
 }
@@ -55,18 +55,20 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let scale = count
             .is_elastic()
             .then(|| Scale::new(count, client.store.namespace().node_ids(), client.ttl, now));
-        // Only what is reached through a connection can go away and come back as another one.
-        let look_again = client
-            .store
-            .is_on_server()
-            .then(|| LookAgain::new(client.ttl, now));
+        let looks = LookSchedule::new(
+            client.store.look_every(),
+            client.store.is_on_server(),
+            client.ttl,
+            now,
+            random_part(),
+        );
         Self {
             shared,
             client,
             holdings,
             is_chosen,
-            look_again,
             scale,
+            looks,
             failures: 0,
         }
     }
@@ -89,13 +91,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             if wake == Wake::Close {
                 break;
             }
-            // Also where the store has forgotten: the renewal finds out which leases, counts them and replaces them.
-            if wake == Wake::Copy || due <= Instant::now() || self.is_forgotten() {
+            if wake == Wake::Copy || due <= Instant::now() || self.looks_lost(due) {
                 // The left operand is evaluated first, so the pause counts from before the request:
                 // an answer that takes long does not move the next renewal towards the lease's end.
                 due = Instant::now() + self.renew_and_replace();
             }
             self.scale(Instant::now());
+            self.note_answer();
             self.shared.tally.report(self.client.namespace());
         }
         let released = self.release_all();
@@ -114,7 +116,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let until_renewal = due.saturating_duration_since(now);
         let periods = [
             self.scale.as_ref().map(|_| Scale::PERIOD),
-            self.look_again.as_ref().map(|rule| rule.pause(now)),
+            self.looks.as_ref().map(|looks| looks.pause(now)),
             metrics::REPORT_EVERY,
         ];
         periods
@@ -123,19 +125,46 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             .fold(until_renewal, Duration::min)
     }
 
-    /// Whether the connection broke and the store behind it does not have the leases any more.
-    fn is_forgotten(&mut self) -> bool {
-        let Some(rule) = &mut self.look_again else {
+    /// Looks at the store if that is due. Returns whether to renew now, and not when a renewal is `due`: it finds out which
+    /// leases are lost, counts them and replaces them.
+    fn looks_lost(&mut self, due: Instant) -> bool {
+        let now = Instant::now();
+        let Some(looks) = &mut self.looks else {
             return false;
         };
         let store = &mut self.client.store;
-        let has_disconnected = || store.has_disconnected();
-        if !rule.step(Instant::now(), has_disconnected, random_part()) {
+        if !looks.is_due(now, || store.has_disconnected(), random_part()) {
             return false;
+        }
+        if looks.is_replaced_by(due, now) {
+            return true;
         }
         let held = self.holdings.iter().filter(|holding| holding.held);
         let grants: Vec<_> = held.map(|holding| holding.grant).collect();
-        !grants.is_empty() && self.client.has_forgotten(&grants)
+        let outcome = self.client.look(&grants);
+        self.note_answer();
+        match outcome {
+            // After an outage leases are renewed as soon as the store is back.
+            LookOutcome::Same => self.failures > 0,
+            LookOutcome::Unknown => false,
+            LookOutcome::Changed => true,
+            LookOutcome::Lost(why) => {
+                events::store_lost(self.client.namespace(), &why);
+                // Others may be granted the node ids.
+                self.lose(Loss::Forgotten, |_| true);
+                true
+            }
+        }
+    }
+
+    /// Notes whether the last call of the store was answered: until one is, the store is looked at.
+    fn note_answer(&mut self) {
+        let now = Instant::now();
+        match (&mut self.looks, self.client.take_answer()) {
+            (Some(looks), Some(true)) => looks.answered(now),
+            (Some(looks), Some(false)) => looks.failed(now, random_part()),
+            (None, _) | (_, None) => {}
+        }
     }
 
     /// Renews and replaces leases. Returns the pause until the next time.
@@ -191,14 +220,19 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     /// them.
     fn drop_copied_leases(&mut self) {
         let generation = self.shared.generation.now();
+        self.lose(Loss::Contested, |issuer| !issuer.is_of(generation));
+    }
+
+    /// Stops issuing from some of the leases that are held, and counts them as lost.
+    fn lose(&mut self, loss: Loss, is_lost: impl Fn(&Issuer<L>) -> bool) {
         let slots = self.shared.slots.read();
         let mut losses = Vec::new();
         for holding in self.holdings.iter_mut().filter(|holding| holding.held) {
             let issuer = slots.value(holding.slot);
-            if let Some(issuer) = issuer.filter(|issuer| !issuer.is_of(generation)) {
+            if let Some(issuer) = issuer.filter(|issuer| is_lost(issuer)) {
                 self.shared.lose(issuer);
-                holding.lost(Loss::Contested, self.client.namespace());
-                losses.push(Loss::Contested);
+                holding.lost(loss, self.client.namespace());
+                losses.push(loss);
             }
         }
         drop(slots);

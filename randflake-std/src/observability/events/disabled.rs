@@ -29,6 +29,8 @@ pub(crate) fn renewed(_: &str, _: usize) {}
 
 pub(crate) fn lost(_: &str, _: u32, _: &str) {}
 
+pub(crate) fn store_lost(_: &str, _: &str) {}
+
 pub(crate) fn scaled(_: &str, _: u32, _: u32) {}
 
 pub(crate) fn short(_: &str, _: u32, _: u32, _: &impl Display) {}

@@ -45,6 +45,10 @@ pub(crate) fn lost(namespace: &str, node_id: u32, reason: &str) {
     warn!(target: TARGET, namespace, node_id, reason, "lease lost");
 }
 
+pub(crate) fn store_lost(namespace: &str, why: &str) {
+    warn!(target: TARGET, namespace, why, "store lost");
+}
+
 pub(crate) fn scaled(namespace: &str, held: u32, wanted: u32) {
     info!(target: TARGET, namespace, held, wanted, "node ids held");
 }

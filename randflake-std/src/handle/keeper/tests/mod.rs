@@ -1,5 +1,6 @@
 //! Keepers that are not at work: each step is taken by the test, on a store whose clock stands still.
 
+mod looks;
 mod refusals;
 #[cfg(feature = "metrics")]
 mod reports;
@@ -11,6 +12,7 @@ use randflake_core::{Clock, Codec, Field, Layout, LayoutFields, ManualClock, Pla
 use super::*;
 use crate::clock;
 use crate::generation::Generation;
+use crate::store::LeaseStore;
 use crate::store::engines::MemoryStore;
 use crate::vocabulary::Namespace;
 
@@ -55,12 +57,13 @@ const NOW_S: u64 = 1_800_000_000;
 
 /// A keeper of two node ids.
 pub(in crate::handle) fn at_rest<L: Layout>(
-    store: MemoryStore,
+    store: impl Into<LeaseStore>,
     codec: Codec<L>,
     range: RangeInclusive<u32>,
 ) -> AtRest<L> {
+    let store: LeaseStore = store.into();
     let ttl = store.namespace().max_ttl();
-    let mut client = StoreClient::new(store.into(), "test/0".to_owned(), ttl);
+    let mut client = StoreClient::new(store, "test/0".to_owned(), ttl);
     let (acquired, sent) = client.acquire(NodeIds::Any(2)).unwrap();
     let generation = Generation::constant();
     let issuers = Issuer::of_all(codec.layout(), &acquired, sent, generation.now()).unwrap();
@@ -78,11 +81,16 @@ pub(in crate::handle) fn slow(range: RangeInclusive<u32>) -> (AtRest<Slow>, Memo
     )
 }
 
-/// Two node ids for a minute.
-fn fixed() -> (AtRest<Seconds>, MemoryStore, Arc<ManualClock>) {
+/// A store of leases for a minute, and its clock.
+fn store_of_a_minute() -> (MemoryStore, Arc<ManualClock>) {
     let clock = Arc::new(ManualClock::at_unix_ms(NOW_S * 1_000));
     let namespace = Namespace::new("test", Seconds).unwrap().with_max_ttl(TTL);
-    let store = MemoryStore::new(namespace, Arc::clone(&clock));
+    (MemoryStore::new(namespace, Arc::clone(&clock)), clock)
+}
+
+/// Two node ids for a minute.
+fn fixed() -> (AtRest<Seconds>, MemoryStore, Arc<ManualClock>) {
+    let (store, clock) = store_of_a_minute();
     let keeper = at_rest(store.clone(), Codec::new(Seconds, Plain), 2..=2);
     (keeper, store, clock)
 }
@@ -117,11 +125,9 @@ fn a_pause_ends_with_whatever_comes_first() {
         Duration::from_millis(7)
     );
     assert_eq!(keeper.pause(now, now + TTL), Duration::ZERO);
-    let rule = LookAgain::new(Duration::from_secs(3), now);
-    let of_rule = rule.pause(now);
-    assert!(of_rule < longest);
-    keeper.look_again = Some(rule);
-    assert_eq!(keeper.pause(now + TTL, now), of_rule);
+    let every = longest / 2;
+    keeper.looks = LookSchedule::new(Some(every), false, TTL, now, 0.0);
+    assert_eq!(keeper.pause(now + TTL, now), every);
     let (keeper, _) = slow(1..=8);
     assert_eq!(keeper.pause(now + TTL, now), Scale::PERIOD);
 }

@@ -73,18 +73,3 @@ fn without_leases_the_store_is_not_asked() {
     keeper.renew().unwrap();
     keeper.client.release(&[]).unwrap();
 }
-
-#[test]
-fn whether_the_store_has_forgotten_is_asked_when_that_is_due() {
-    let (mut keeper, store, _) = fixed();
-    store.forget();
-    let begun = Instant::now();
-    keeper.look_again = Some(LookAgain::new(TTL, begun));
-    assert!(!keeper.is_forgotten(), "its connection has not broken");
-    let broken = |rule: &mut LookAgain, at| rule.step(at, || true, 0.0);
-    let long_ago = begun.checked_sub(TTL).unwrap_or(begun);
-    let mut rule = LookAgain::new(TTL, long_ago);
-    assert!(!broken(&mut rule, long_ago + TTL / 20));
-    keeper.look_again = Some(rule);
-    assert!(keeper.is_forgotten());
-}

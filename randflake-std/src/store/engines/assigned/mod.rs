@@ -168,7 +168,7 @@ impl StaticFile {
     }
 
     /// How often the file was written, and what it says, without the lock.
-    fn look(&self) -> Result<(u64, Content), EngineError> {
+    fn read_unlocked(&self) -> Result<(u64, Content), EngineError> {
         let (writes, text) = locked::look(&self.path, &FILE)?;
         Ok((writes, self.content(&text)?))
     }
@@ -249,7 +249,7 @@ impl Engine for StaticFile {
         let content = if ask.with_state && ask.keys.iter().any(is_more) {
             self.locked()?.1
         } else {
-            self.look()?.1
+            self.read_unlocked()?.1
         };
         let mut texts = BTreeMap::new();
         for (first, last) in ask.keys.iter().map(Keys::bounds) {
@@ -335,7 +335,7 @@ impl Engine for StaticFile {
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        let (writes, _) = self.look()?;
+        let (writes, _) = self.read_unlocked()?;
         let shown = format!("node id {}, {writes} writes", self.node_id);
         let sentence = "no two processes may have this node id on different files: nothing here \
                         can see that";

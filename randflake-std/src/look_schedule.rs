@@ -1,0 +1,246 @@
+//! When a keeper looks at its store between renewals: the rule, without a clock or a store.
+//!
+//! A server that comes back empty, set back, or as another one breaks its connections, or leaves calls unanswered. A
+//! holder that looks as soon as it is back learns that its leases are gone, and stops. Files can be exchanged without a
+//! sign, so they are looked at regularly. Safety does not depend on it: a holder that notices nothing renews as always.
+
+use core::time::Duration;
+use std::time::Instant;
+
+/// Longest random part of a pause, which spreads holders whose connections broke together.
+const LONGEST_SPREAD: Duration = Duration::from_secs(1);
+// At the default TTL of 60 s a look each 3 s: long before the next renewal, some 20 s away, and 333 looks a second of a
+// thousand holders that all wait for their server.
+const PERIODS_PER_TTL: u32 = 20;
+/// Shortest time between two looks: to look at a connection is a system call for each holder, and with a TTL of a
+/// second it would be one in 50 ms.
+const SHORTEST_PERIOD: Duration = Duration::from_millis(250);
+
+#[derive(Debug)]
+pub(crate) struct LookSchedule {
+    /// Least time between two looks at the store, and between two at its connection.
+    period: Duration,
+    /// Longest random part of a pause.
+    spread: Duration,
+    /// Whether to look also where no call failed and no connection broke.
+    is_regular: bool,
+    /// When to look at the store; `None` if there is no reason to.
+    look_at: Option<Instant>,
+    /// When to look at the connection next; `None` without a server.
+    check_at: Option<Instant>,
+}
+
+impl LookSchedule {
+    /// The schedule of a holder of a store. Looks are `every` so often; of a server also after a failure. `None` if the
+    /// store needs no looks. `part`, 0 to 1, is random.
+    pub(crate) fn new(
+        every: Option<Duration>,
+        is_on_server: bool,
+        ttl: Duration,
+        now: Instant,
+        part: f64,
+    ) -> Option<Self> {
+        if every.is_none() && !is_on_server {
+            return None;
+        }
+        let of_ttl = ttl / PERIODS_PER_TTL;
+        let period = every.unwrap_or_else(|| of_ttl.max(SHORTEST_PERIOD));
+        Some(Self {
+            period,
+            spread: if is_on_server {
+                of_ttl.min(LONGEST_SPREAD)
+            } else {
+                // Each file is of one machine: its holders are no crowd.
+                Duration::ZERO
+            },
+            is_regular: every.is_some(),
+            look_at: every.map(|every| now + every),
+            // Holders that were started together do not look together.
+            check_at: is_on_server.then(|| now + period.mul_f64(part)),
+        })
+    }
+
+    /// Time until [`is_due`](LookSchedule::is_due) has something to do.
+    pub(crate) fn pause(&self, now: Instant) -> Duration {
+        let next = [self.look_at, self.check_at].into_iter().flatten().min();
+        next.map_or(Duration::MAX, |next| next.saturating_duration_since(now))
+    }
+
+    /// Whether to look at the store now. The caller then says whether it has [answered](LookSchedule::answered) or
+    /// [failed](LookSchedule::failed). `part`, 0 to 1, is random.
+    pub(crate) fn is_due(
+        &mut self,
+        now: Instant,
+        has_disconnected: impl FnOnce() -> bool,
+        part: f64,
+    ) -> bool {
+        if self.check_at.is_some_and(|check_at| check_at <= now) {
+            // From now, not from when it was due: after a suspend the looks that were missed are not made up for.
+            self.check_at = Some(now + self.period);
+            if has_disconnected() {
+                let look_at = now + self.spread.mul_f64(part);
+                // Never later than it was: a connection may break again before the look.
+                self.look_at = Some(self.look_at.map_or(look_at, |at| at.min(look_at)));
+            }
+        }
+        let is_due = self.look_at.is_some_and(|look_at| look_at <= now);
+        if is_due {
+            self.look_at = None;
+        }
+        is_due
+    }
+
+    /// A call of the store was answered, whatever the answer was.
+    pub(crate) fn answered(&mut self, now: Instant) {
+        self.look_at = self.is_regular.then(|| now + self.period);
+    }
+
+    /// A call of the store failed without an answer, so it is looked at until there is one. `part`, 0 to 1, is random.
+    pub(crate) fn failed(&mut self, now: Instant, part: f64) {
+        self.look_at = Some(now + self.period + self.spread.mul_f64(part));
+    }
+
+    /// Whether a call that is due soon takes the place of a look after a failure: a look that waits for its server must
+    /// not delay it.
+    pub(crate) fn is_replaced_by(&self, due: Instant, now: Instant) -> bool {
+        !self.is_regular && due.saturating_duration_since(now) <= self.period
+    }
+}
+
+// Pure arithmetic, much of it: Miri would take minutes and see nothing.
+#[cfg(test)]
+#[cfg(not(miri))]
+mod tests {
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(60);
+    const MS: Duration = Duration::from_millis(1);
+    const PERIOD: Duration = Duration::from_secs(3);
+
+    fn of_server(now: Instant) -> LookSchedule {
+        LookSchedule::new(None, true, TTL, now, 0.0).unwrap()
+    }
+
+    fn in_file(now: Instant) -> LookSchedule {
+        LookSchedule::new(Some(LONGEST_SPREAD), false, TTL, now, 0.0).unwrap()
+    }
+
+    /// How many looks there are in each tenth of a second of a minute, of 1,000 holders that were started together.
+    /// Connections break, and calls fail, in some tenths.
+    fn looks(is_broken: impl Fn(u32) -> bool, is_away: impl Fn(u32) -> bool) -> Vec<u32> {
+        let begun = Instant::now();
+        let mut looks = vec![0; 600];
+        for holder in 0..1_000_u32 {
+            // No two holders go in step.
+            let part = |number: u32| {
+                let mixed = (holder.wrapping_mul(7_919) ^ number).wrapping_mul(0x9E37_79B9);
+                f64::from(mixed.rotate_left(15).wrapping_mul(0x85EB_CA6B) >> 16) / 65_536.0
+            };
+            let mut rule = LookSchedule::new(None, true, TTL, begun, part(1)).unwrap();
+            for (tenth, count) in (0..).zip(&mut looks) {
+                let at = begun + MS * 100 * tenth;
+                if rule.is_due(at, || is_broken(tenth), part(tenth)) {
+                    *count += 1;
+                    if is_away(tenth) {
+                        rule.failed(at, part(tenth));
+                    } else {
+                        rule.answered(at);
+                    }
+                }
+            }
+        }
+        looks
+    }
+
+    /// 333 looks a second: in no 3 s more than one of each holder, and a tenth for chance.
+    fn is_no_storm(looks: &[u32]) -> bool {
+        let mut periods = looks.windows(30);
+        periods.all(|tenths| tenths.iter().sum::<u32>() <= 1_100)
+    }
+
+    #[test]
+    fn a_break_of_all_connections_is_seen_within_a_period_and_a_second_without_a_storm() {
+        // Each says it once.
+        let looks = looks(|tenth| (100..130).contains(&tenth), |_| false);
+        assert_eq!(looks.iter().sum::<u32>(), 1_000);
+        assert!(looks[..100].iter().all(|count| *count == 0));
+        assert_eq!(looks[100..142].iter().sum::<u32>(), 1_000);
+        assert!(is_no_storm(&looks), "{looks:?}");
+    }
+
+    #[test]
+    fn a_server_that_is_away_is_looked_at_until_it_answers() {
+        // Away for 30 s, ten renewals' first pauses and many periods.
+        let looks = looks(|tenth| (100..130).contains(&tenth), |tenth| tenth < 400);
+        assert!(is_no_storm(&looks), "{looks:?}");
+        // Each has looked within a period and a second of the moment from which there were answers, and no more since.
+        assert_eq!(looks[400..442].iter().sum::<u32>(), 1_000, "{looks:?}");
+        assert_eq!(looks[442..].iter().sum::<u32>(), 0);
+        // And in each such time before that.
+        for from in (142..358).step_by(42) {
+            assert!(looks[from..from + 42].iter().sum::<u32>() >= 1_000);
+        }
+    }
+
+    #[test]
+    fn a_server_that_closes_idle_connections_is_asked_at_most_once_in_a_period() {
+        let looks = looks(|_| true, |_| false);
+        let all = looks.iter().sum::<u32>();
+        assert!((15_000..=20_000).contains(&all), "{all}");
+        assert!(is_no_storm(&looks), "{looks:?}");
+    }
+
+    #[test]
+    fn each_step_is_taken_at_its_moment_and_not_before() {
+        let before = |at: Instant| at.checked_sub(MS).unwrap();
+        let unasked = || -> bool { panic!("it is not due") };
+        let begun = Instant::now();
+        let mut rule = of_server(begun);
+        assert!(!rule.is_due(begun, || false, 0.5));
+        assert_eq!(rule.pause(begun), PERIOD);
+        let due = begun + PERIOD;
+        assert!(!rule.is_due(before(due), unasked, 0.5));
+        assert!(!rule.is_due(due, || true, 0.5));
+        assert_eq!(rule.pause(due), LONGEST_SPREAD / 2);
+        let look = due + LONGEST_SPREAD / 2;
+        assert!(!rule.is_due(before(look), unasked, 0.5));
+        assert!(rule.is_due(look, unasked, 0.5));
+        rule.failed(look, 0.5);
+        let again = look + PERIOD + LONGEST_SPREAD / 2;
+        assert!(!rule.is_due(before(again), || false, 0.5));
+        // A broken connection does not put off a look that is due already.
+        assert!(rule.is_due(again, || true, 1.0));
+        rule.answered(again);
+        assert!(!rule.is_due(again + PERIOD * 2, || false, 0.5));
+        // A call of another kind that fails.
+        let failed = again + PERIOD * 3;
+        rule.failed(failed, 1.0);
+        assert!(rule.is_due(failed + PERIOD + LONGEST_SPREAD, || false, 0.5));
+        assert!(rule.is_replaced_by(failed + PERIOD, failed));
+        assert!(!rule.is_replaced_by(failed + PERIOD + MS, failed));
+    }
+
+    #[test]
+    fn files_are_looked_at_each_second_whatever_calls_have_said() {
+        let unasked = || -> bool { panic!("a file has no connection") };
+        let mut now = Instant::now();
+        let mut rule = in_file(now);
+        for answered in [true, false, true, true] {
+            assert!(!rule.is_due(now + rule.pause(now).saturating_sub(MS), unasked, 0.0));
+            now += LONGEST_SPREAD;
+            assert!(rule.is_due(now, unasked, 0.0));
+            if answered {
+                rule.answered(now);
+            } else {
+                rule.failed(now, 1.0);
+            }
+            assert!(!rule.is_replaced_by(now, now));
+        }
+    }
+
+    #[test]
+    fn nothing_is_asked_of_a_server_that_keeps_connections() {
+        assert_eq!(looks(|_| false, |_| false).iter().sum::<u32>(), 0);
+        assert!(LookSchedule::new(None, false, TTL, Instant::now(), 0.0).is_none());
+    }
+}
