@@ -51,7 +51,7 @@ pub(crate) const APART: &[Apart] = &[
         "inputs found by coverage, compared with plain twins (nightly, cargo-fuzz)\n\nA minute for each target unless said otherwise.",
         &[("each target on its seeds or on made inputs", "unit")], fuzz::main),
     apart("soak", &["[--minutes N] [--record]"], soak::HELP,
-        &[("some seconds on SQLite and Redis, and what is planted", "faults")], soak::main),
+        &[("each fault once on SQLite and Redis, and what is planted", "faults")], soak::main),
     apart("histories", &["[--minutes N]"], "ten minutes of clients that read and write conditionally under faults: each history linearizable\n\n\
         On all engines at once. Then random histories of 10,000 steps on each, and a namespace of 131,072 node ids of which all\n\
         but a few are leased.",

@@ -1,5 +1,5 @@
 //! `soak`: ids of processes and servers under faults, as many as this machine can issue, on every store. The part `faults`
-//! does so for seconds, on one without a server and on the one that takes longest to go on.
+//! runs a round of all faults on SQLite and on Redis, with few processes.
 
 use std::fs;
 
@@ -11,23 +11,24 @@ use crate::matrix::optimised;
 use crate::report::Report;
 use crate::scratch::Scratch;
 
-/// SQLite, static files, and four servers.
-const STORES: u32 = 6;
+// The test program's own: how long a round of all faults takes on all stores.
+#[path = "../../randflake-std/tool/tests/soak/schedule.rs"]
+mod schedule;
+
 const MINUTES: u32 = 60;
+/// Of the test program.
+const TIME: &str = "RANDFLAKE_SOAK_MINUTES";
 /// Written anew by each soak of record.
 const RECORD: &str = "docs/soak.md";
-/// Of the part `faults`; then until all has gone on.
-const SECONDS: u32 = 3;
 
 pub(crate) const HELP: &str = "an hour of ids on every store while processes and servers are killed, suspended, emptied and promoted\n\n\
-    A sixth on each store. All ids are compared. With --record it also copies an emulated machine as `copies` does, and\n\
-    writes what was done to docs/soak.md.";
+    Each fault of a store happens at least once, so a time that is too short for that is refused. All ids are compared.\n\
+    With --record it also copies an emulated machine as `copies` does, and writes what was done to docs/soak.md.";
 
 pub(crate) fn main(mut typed: Arguments) -> ExitResult {
-    let minutes = apart::number(&mut typed, "--minutes", 1..=10_000)?;
+    let minutes = minutes(&mut typed)?;
     let is_of_record = typed.contains("--record");
     apart::nothing_else(typed)?;
-    let minutes = minutes.unwrap_or(MINUTES);
     let mut needs = SOAK.needs();
     if is_of_record {
         needs.extend(COPIED_MACHINES.needs());
@@ -41,10 +42,7 @@ pub(crate) fn main(mut typed: Arguments) -> ExitResult {
         let failed = report.failed();
         SOAK.run_with(report, |command| {
             optimised(2, command)
-                .env(
-                    "RANDFLAKE_SOAK_SECONDS",
-                    (minutes * 60 / STORES).to_string(),
-                )
+                .env(TIME, minutes.to_string())
                 .env("RANDFLAKE_SOAK_RECORD", &tables)
                 // What it takes of the disk is measured there.
                 .env("TMPDIR", scratch.path());
@@ -71,6 +69,18 @@ pub(crate) fn main(mut typed: Arguments) -> ExitResult {
         }
     };
     Ok(apart::run("soak", &needs, Report::new(false), run))
+}
+
+/// At least a round of all faults.
+fn minutes(typed: &mut Arguments) -> Result<u32, String> {
+    let minutes = apart::number(typed, "--minutes", 1..=10_000)?.unwrap_or(MINUTES);
+    let least = schedule::LEAST_MINUTES;
+    if minutes < least {
+        return Err(format!(
+            "--minutes {minutes}: some faults would not happen; a round of all of them on each store takes {least}"
+        ));
+    }
+    Ok(minutes)
 }
 
 /// What was tested, and whether anything differs from it.
@@ -111,9 +121,27 @@ fn text(minutes: u32, commit: &str, soak: &str, copies: &str, tables: &str) -> S
 /// Of the part `faults`.
 pub(crate) fn run(report: &mut Report) {
     SOAK_ON_REDIS.run_with(report, |command| {
-        command.env("RANDFLAKE_SOAK_SECONDS", SECONDS.to_string());
+        command.env(TIME, "0");
         let others = ["static::", "etcd::", "postgres::", "mariadb::"];
         let others = others.iter().flat_map(|store| ["--skip", store]);
         command.arg("--").args(others);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::apart::typed;
+
+    #[test]
+    fn a_time_without_room_for_every_fault_is_refused() {
+        let least = schedule::LEAST_MINUTES;
+        assert_eq!(minutes(&mut typed("")), Ok(MINUTES));
+        assert_eq!(
+            minutes(&mut typed(&format!("--minutes {least}"))),
+            Ok(least)
+        );
+        let refused = minutes(&mut typed(&format!("--minutes {}", least - 1))).unwrap_err();
+        assert!(refused.ends_with(&format!("takes {least}")), "{refused}");
+    }
 }

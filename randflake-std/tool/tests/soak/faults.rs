@@ -1,4 +1,4 @@
-//! What happens to a fleet and the server of its store, beside the process that is killed each second.
+//! Faults of a fleet and of the server of its store, beside the process that is killed each second.
 
 use core::time::Duration;
 use std::collections::BTreeMap;
@@ -10,59 +10,25 @@ use randflake_std::lease::{self, StoreError};
 
 use crate::fleet::Fleet;
 use crate::issuer::{TTL, namespace};
+use crate::schedule::Fault::{
+    self, AnotherPromoted, DataLost, EngineKilled, EngineSuspended, HoldersSuspended, NetworkFails,
+    ServeKilled, ServeSuspended, WallClockJumps,
+};
 use crate::stage::{ServerStage, Stage};
 
 const HOUR_MS: i64 = 3_600_000;
 const PATIENCE: Duration = Duration::from_secs(120);
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Fault {
-    EngineKilled,
-    NetworkFails,
-    HoldersSuspended,
-    AnotherPromoted,
-    ServeKilled,
-    WallClockJumps,
-    EngineSuspended,
-    DataLost,
-    ServeSuspended,
-}
-
-use Fault::{
-    AnotherPromoted, DataLost, EngineKilled, EngineSuspended, HoldersSuspended, NetworkFails,
-    ServeKilled, ServeSuspended, WallClockJumps,
-};
-
-/// In this order, again and again.
-pub(crate) const FAULTS: [(Fault, &str); 9] = [
-    (EngineKilled, "engine killed"),
-    (NetworkFails, "network cut, slow, loses replies"),
-    (HoldersSuspended, "holders suspended"),
-    (AnotherPromoted, "replica promoted, leader killed"),
-    (ServeKilled, "`serve` killed"),
-    (WallClockJumps, "wall clock jumps by an hour"),
-    (EngineSuspended, "engine suspended"),
-    (DataLost, "server emptied"),
-    (ServeSuspended, "`serve` suspended"),
-];
-
 /// How often each happened.
 pub(crate) type Happened = BTreeMap<Fault, u32>;
 
 impl Fault {
-    /// Whether it can happen here.
-    pub(crate) fn concerns(self, fleet: &Fleet, stage: &mut dyn Stage) -> bool {
-        match self {
-            HoldersSuspended => true,
-            WallClockJumps => fleet.clock.is_some(),
-            ServeKilled | ServeSuspended => !fleet.servers.is_empty(),
-            EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => {
-                stage.server().is_some()
-            }
-        }
-    }
-
-    pub(crate) fn happen(self, fleet: &mut Fleet, stage: &mut dyn Stage) {
+    /// Lets it happen.
+    ///
+    /// # Errors
+    ///
+    /// It could not happen here, and why.
+    pub(crate) fn happen(self, fleet: &mut Fleet, stage: &mut dyn Stage) -> Result<(), String> {
         let url = stage.url(0);
         match self {
             HoldersSuspended => {
@@ -78,31 +44,36 @@ impl Fault {
             }
             WallClockJumps => {
                 for hours in [1, -2, 1] {
-                    if let Some(clock) = &fleet.clock {
-                        clock.step_ms(hours * HOUR_MS);
-                    }
+                    let clock = fleet.clock.as_ref();
+                    let clock = clock.ok_or("no process has a wall clock of its own")?;
+                    clock.step_ms(hours * HOUR_MS);
                     fleet.pass(TTL / 2);
                 }
             }
             ServeKilled => {
-                let server = fleet.killed % fleet.servers.len();
+                let server = fleet.chosen_server()?;
                 fleet.servers[server].restart();
             }
             ServeSuspended => {
-                let server = fleet.killed % fleet.servers.len();
+                let server = fleet.chosen_server()?;
                 fleet.servers[server].suspend();
                 fleet.pass(TTL * 2);
                 fleet.servers[server].resume();
             }
             EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => {
-                if let Some(server) = stage.server() {
-                    self.happen_to_server(fleet, server, &url);
-                }
+                let server = stage.server().ok_or("the store has no server")?;
+                self.happen_to_server(fleet, server, &url)?;
             }
         }
+        Ok(())
     }
 
-    fn happen_to_server(self, fleet: &mut Fleet, server: &mut dyn ServerStage, url: &str) {
+    fn happen_to_server(
+        self,
+        fleet: &mut Fleet,
+        server: &mut dyn ServerStage,
+        url: &str,
+    ) -> Result<(), String> {
         match self {
             EngineKilled => server.restart(),
             NetworkFails => {
@@ -123,9 +94,10 @@ impl Fault {
                 fleet.pass(TTL * 3);
                 patiently(|| lease::open(url, &namespace())?.override_quarantine());
             }
-            AnotherPromoted => server.promote(),
+            AnotherPromoted => server.promote()?,
             HoldersSuspended | ServeKilled | WallClockJumps | ServeSuspended => {}
         }
+        Ok(())
     }
 }
 

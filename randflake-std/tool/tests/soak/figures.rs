@@ -4,9 +4,10 @@ use core::fmt::{self, Display, Formatter, Write as _};
 use core::time::Duration;
 use std::sync::{Mutex, PoisonError};
 
-use crate::faults::{FAULTS, Happened};
+use crate::faults::Happened;
 use crate::fleet::{Fleet, get};
 use crate::runs::Repeats;
+use crate::schedule::FAULTS;
 use crate::usage;
 
 static ALL: Mutex<Vec<Figures>> = Mutex::new(Vec::new());
@@ -47,15 +48,19 @@ impl Figures {
         }
     }
 
-    /// With what the comparison found, kept for the record.
-    pub(crate) fn keep(mut self, processes: usize, runs: usize, repeats: &Repeats) -> Self {
+    /// With what the comparison found.
+    pub(crate) fn compared(mut self, processes: usize, runs: usize, repeats: &Repeats) -> Self {
         self.processes = u64::try_from(processes).unwrap();
         self.runs = u64::try_from(runs).unwrap();
         self.repeats = repeats.ids;
+        self
+    }
+
+    /// Keeps it for the record.
+    pub(crate) fn keep(self) {
         ALL.lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .push(self.clone());
-        self
+            .push(self);
     }
 
     fn ids(&self) -> u64 {

@@ -119,6 +119,8 @@ pub(crate) struct Fleet {
     readers: Vec<JoinHandle<()>>,
     collected: Arc<Collected>,
     pub(crate) killed: usize,
+    /// Threads of clients and readers that panicked.
+    pub(crate) failed_threads: usize,
 }
 
 impl Fleet {
@@ -138,6 +140,7 @@ impl Fleet {
             readers: Vec::new(),
             collected: Arc::default(),
             killed: 0,
+            failed_threads: 0,
         };
         for seat in 0..plan.ways.len() {
             let process = fleet.process(seat);
@@ -202,16 +205,26 @@ impl Fleet {
         }
     }
 
-    /// Until more has been issued.
-    pub(crate) fn wait_for_ids(&mut self) {
+    /// Waits until more has been issued.
+    ///
+    /// # Errors
+    ///
+    /// It took too long.
+    pub(crate) fn wait_for_ids(&mut self) -> Result<(), String> {
         let (before, begun) = (self.counts().ids(), Instant::now());
         while self.counts().ids() <= before {
-            assert!(
-                begun.elapsed() < PATIENCE,
-                "nothing was issued for {PATIENCE:?}"
-            );
+            if begun.elapsed() > PATIENCE {
+                return Err(format!("nothing was issued for {PATIENCE:?}"));
+            }
             thread::sleep(PAUSE);
         }
+        Ok(())
+    }
+
+    /// One of the servers, another each time.
+    pub(crate) fn chosen_server(&self) -> Result<usize, String> {
+        let chosen = self.killed.checked_rem(self.servers.len());
+        chosen.ok_or_else(|| "the fleet has no server".to_owned())
     }
 
     /// Ends all, and returns what each has issued.
@@ -219,9 +232,10 @@ impl Fleet {
         self.clients_end.store(true, Ordering::Relaxed);
         self.processes.clear();
         let threads = self.clients.drain(..).chain(self.readers.drain(..));
-        threads.for_each(|thread| thread.join().unwrap());
-        let mut issued = self.collected.issued.lock().unwrap();
-        core::mem::take(&mut *issued)
+        // A thread that panicked has said so, and what the others received is compared all the same.
+        self.failed_threads = threads.filter_map(|thread| thread.join().err()).count();
+        let issued = self.collected.issued.lock();
+        core::mem::take(&mut *issued.unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -16,8 +16,9 @@ use randflake_std::{
 
 use crate::planted;
 use crate::runs::{NODE_BITS, Run, SEQUENCE_BITS, append};
+use crate::schedule;
 
-pub(crate) const TTL: Duration = Duration::from_secs(3);
+pub(crate) const TTL: Duration = Duration::from_secs(schedule::TTL as u64);
 pub(crate) const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
 pub(crate) const NAMESPACE: &str = "soak";
 /// [`Dense`] for `randflake serve`.

@@ -1,5 +1,5 @@
-//! What must be found, in what processes on SQLite have issued: an id twice, runs of two machines that overlap, and leases
-//! without one of the rules.
+//! Planted problems that the soak must find in what processes on SQLite have issued: an id twice, runs of two machines that
+//! overlap, leases without one of the rules, a fault that did not happen, and repeats of a soak that ends in a panic.
 
 use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,21 +9,27 @@ use randflake_std::rules::{Before, Committed, Key, Removal, Write};
 use randflake_std::store::{Ask, Engine, Profile, Reading};
 
 use crate::fleet::{Fleet, Plan};
+use crate::rounds::{Rounds, round};
 use crate::runs::{Issued, Repeats, Run, repeats};
+use crate::schedule::Fault::{self, ServeKilled, WallClockJumps};
+use crate::schedule::{FAULTS, STORES, Store};
 use crate::stage::SqliteStage;
 
 const TIME: Duration = Duration::from_secs(4);
 
-/// What a fleet has issued, each once unless a rule was left out.
-fn issued(without_rule: bool) -> Vec<Issued> {
-    let stage = SqliteStage::new();
-    let plan = Plan {
+fn calm_plan(without_rule: bool) -> Plan {
+    Plan {
         without_rule,
         clocks: false,
         ..Plan::short()
-    };
-    let mut fleet = Fleet::start(&stage, plan);
-    fleet.wait_for_ids();
+    }
+}
+
+/// What a fleet has issued, each once unless a rule was left out.
+fn issued(without_rule: bool) -> Vec<Issued> {
+    let stage = SqliteStage::new();
+    let mut fleet = Fleet::start(&stage, calm_plan(without_rule));
+    fleet.wait_for_ids().unwrap();
     fleet.pass(TIME);
     fleet.end()
 }
@@ -66,6 +72,50 @@ pub(crate) fn a_rule_left_out() {
         "what is leased was granted, and no id has repeated"
     );
     is_found(&found, found.ids);
+}
+
+pub(crate) fn a_round_has_every_fault() {
+    for (store, name) in STORES {
+        let faults = round(store);
+        let all: Vec<Fault> = FAULTS.iter().map(|(fault, _)| *fault).collect();
+        match store {
+            Store::Sqlite | Store::Static => assert!(faults.len() >= 4, "{name}: {faults:?}"),
+            _ => assert_eq!(faults, all, "{name}"),
+        }
+    }
+}
+
+/// No process has a wall clock of its own, so one of two faults cannot happen.
+pub(crate) fn a_fault_that_never_happened() {
+    let mut stage = SqliteStage::new();
+    let fleet = Fleet::start(&stage, calm_plan(false));
+    let rounds = Rounds::short("planted", &[ServeKilled, WallClockJumps]);
+    let verdict = rounds.run(fleet, &mut stage, Fault::happen);
+    assert_eq!(
+        verdict.problems,
+        [
+            "wall clock jumps by an hour: 0 times",
+            "WallClockJumps could not happen: no process has a wall clock of its own"
+        ]
+    );
+}
+
+/// Ids that repeat are reported, although the rounds end in a panic.
+pub(crate) fn repeats_before_a_panic() {
+    let mut stage = SqliteStage::new();
+    let fleet = Fleet::start(&stage, calm_plan(true));
+    let rounds = Rounds::short("planted", &[ServeKilled]);
+    let verdict = rounds.run(fleet, &mut stage, |_, fleet, _| {
+        fleet.pass(TIME);
+        panic!("no server starts here")
+    });
+    assert!(verdict.repeats.ids > 0);
+    let [repeats, panic, missing] = &verdict.problems[..] else {
+        panic!("{:?}", verdict.problems);
+    };
+    assert!(repeats.contains("ids repeat"), "{repeats}");
+    assert!(panic.contains("panic: no server starts here"), "{panic}");
+    assert_eq!(missing, "`serve` killed: 0 times");
 }
 
 #[expect(clippy::print_stdout, reason = "for people")]

@@ -31,8 +31,8 @@ pub(crate) trait ServerStage {
     fn network(&self, network: Network);
     /// It loses its data.
     fn empty(&self);
-    /// Another takes its place, which has missed some writes.
-    fn promote(&mut self);
+    /// Another takes its place, which has missed some writes. The error says why none can.
+    fn promote(&mut self) -> Result<(), String>;
 }
 
 pub(crate) struct SqliteStage(TempDir);
@@ -118,7 +118,7 @@ impl<E: Replicated> ServerStage for Service<E> {
         self.primary.empty();
     }
 
-    fn promote(&mut self) {
+    fn promote(&mut self) -> Result<(), String> {
         let link = Proxy::to(self.primary.port());
         let replica = self.primary.replica(link.port);
         link.set(Network::Cut);
@@ -130,6 +130,7 @@ impl<E: Replicated> ServerStage for Service<E> {
             network.lead_to(replica.port());
         }
         self.primary = replica;
+        Ok(())
     }
 }
 
@@ -263,12 +264,19 @@ impl ServerStage for EtcdStage {
     }
 
     /// The leader is killed.
-    fn promote(&mut self) {
-        let Some(leader) = self.cluster.leader(0) else {
-            return;
-        };
+    fn promote(&mut self) -> Result<(), String> {
+        // There may be none for the moment of an election.
+        let leader = (0..50).find_map(|_| {
+            let leader = self.cluster.leader(0);
+            if leader.is_none() {
+                thread::sleep(TTL / 10);
+            }
+            leader
+        });
+        let leader = leader.ok_or("the first member knows no leader")?;
         self.cluster.members[leader].server.kill();
         thread::sleep(TTL);
         self.cluster.members[leader].server.restart();
+        Ok(())
     }
 }
