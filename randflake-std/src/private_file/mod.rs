@@ -3,8 +3,10 @@
 //! Whoever can put such a file in place, or change it, decides which ids are issued. So on Unix:
 //!
 //! - Files, directories and links belong to the user that this process runs as (its effective uid), or to root.
-//! - Others may not write to them, a group only if this process is in it (Kubernetes gives a volume so to a pod that has an
-//!   `fsGroup`). A directory with the sticky bit, as `/tmp`, may be anybody's to write.
+//! - Others may not write to them. To a directory a group may, if this process is in it; with the sticky bit, as `/tmp` has
+//!   it, anybody may. To a file a group may only in a directory of root's with the setgid bit and the same group, and if this
+//!   process is in it: so Kubernetes gives a volume to a pod that has an `fsGroup`.
+//! - What this process makes is for its owner alone, whatever the umask.
 //! - What this process creates or locks is a file with one name: no link, and not mounted by itself. A file mounted alone
 //!   has its lock and journal on one side of the mount only, and its replacement on the other; so has one with two names.
 //! - Settings that give rights, such as tokens, may be read by all.
@@ -25,7 +27,7 @@ mod other;
 #[cfg(not(unix))]
 use other as os;
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -79,7 +81,8 @@ fn not_opened(path: &Path, found: io::Result<Metadata>, error: io::Error) -> Fil
     })
 }
 
-/// Writes a new file, for its owner alone, and waits until it is on the disk.
+/// Writes a new file, for its owner alone, and waits until it is on the disk. A write that fails, as on a full disk, leaves no
+/// file.
 ///
 /// # Errors
 ///
@@ -90,9 +93,13 @@ pub fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     options.write(true).create_new(true);
     os::private_file(&mut options);
     let mut file = options.open(path)?;
-    file.write_all(bytes)?;
     // A key that ids were issued under and a crash took away could not decrypt them any more.
-    file.sync_all()
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    if written.is_err() {
+        // It is this call's own; what is left of it would refuse the next try as a file that is there.
+        _ = fs::remove_file(path);
+    }
+    written
 }
 
 /// Looks at a file that [`open`] would open; `None` if it is not there.
@@ -117,7 +124,8 @@ fn checked((found, mount): (Found, os::Mount), path: &Path) -> Result<Found, Fil
     } else if !metadata.is_file() {
         Err(RefusalReason::NotAFile)
     } else {
-        os::check_owner(metadata).and_then(|()| os::check_writers(metadata))
+        let directory = directory_of(path);
+        os::check_owner(metadata).and_then(|()| os::check_writers(metadata, directory))
     };
     let checked = checked.and_then(|()| match count {
         2.. => Err(RefusalReason::Names { count }),
@@ -145,7 +153,7 @@ pub enum Readers {
 /// read it, or when it cannot be opened. Root's file may be readable by a group; and a file in a read-only mount by
 /// all.
 pub fn open_key(path: &Path) -> Result<(File, Readers), FileRefusal> {
-    let (file, metadata) = open_owned(path)?;
+    let (file, metadata, _) = open_owned(path)?;
     let readers = os::check_readers(&file, &metadata).map_err(FileRefusal::at(path))?;
     Ok((file, readers))
 }
@@ -156,12 +164,13 @@ pub fn open_key(path: &Path) -> Result<(File, Readers), FileRefusal> {
 ///
 /// [`FileRefusal`] when the file, a link to it or their directories do not fulfil the rule, or when it cannot be opened.
 pub fn open_settings(path: &Path) -> Result<(File, Metadata), FileRefusal> {
-    let (file, metadata) = open_owned(path)?;
-    os::check_writers(&metadata).map_err(FileRefusal::at(path))?;
+    let (file, metadata, place) = open_owned(path)?;
+    os::check_writers(&metadata, directory_of(&place)).map_err(FileRefusal::at(path))?;
     Ok((file, metadata))
 }
 
-fn open_owned(path: &Path) -> Result<(File, Metadata), FileRefusal> {
+/// Opens a file to read it, and returns its path without links too.
+fn open_owned(path: &Path) -> Result<(File, Metadata, PathBuf), FileRefusal> {
     let mut options = OpenOptions::new();
     os::without_wait(options.read(true));
     let file = options.open(path);
@@ -174,7 +183,7 @@ fn open_owned(path: &Path) -> Result<(File, Metadata), FileRefusal> {
         return Err(FileRefusal::at(path)(RefusalReason::NotAFile));
     }
     os::check_owner(&metadata).map_err(FileRefusal::at(path))?;
-    Ok((file, metadata))
+    Ok((file, metadata, place))
 }
 
 /// Checks a directory, which may be reached through links.

@@ -22,6 +22,7 @@ use super::{FileIdentity, Found, Readers};
 
 const ROOT: u32 = 0;
 const STICKY: u32 = 0o1000;
+const SETGID: u32 = 0o2000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
@@ -70,14 +71,10 @@ pub(super) fn check_owner(metadata: &Metadata) -> Result<(), RefusalReason> {
     Err(RefusalReason::Owner { uid, process })
 }
 
-pub(super) fn check_writers(metadata: &Metadata) -> Result<(), RefusalReason> {
-    let mode = metadata.mode();
-    let others = mode & OTHERS_WRITE != 0;
-    if others || mode & GROUP_WRITES != 0 && !is_in_group(metadata.gid()) {
-        let mode = mode & 0o7777;
-        return Err(RefusalReason::Writable { mode });
-    }
-    Ok(())
+/// Refuses a file that others than its owner may write to. A group may in a directory that root has set aside for that
+/// group: Kubernetes gives all files of a volume with an `fsGroup` to it, and a pod cannot take the right away for good.
+pub(super) fn check_writers(metadata: &Metadata, directory: &Path) -> Result<(), RefusalReason> {
+    check_mode(metadata, || is_volume_of(metadata.gid(), directory))
 }
 
 /// In a sticky directory nobody removes or renames another's file.
@@ -86,7 +83,28 @@ pub(super) fn check_directory_writers(metadata: &Metadata) -> Result<(), Refusal
     if metadata.mode() & STICKY != 0 {
         return Ok(());
     }
-    check_writers(metadata)
+    check_mode(metadata, || true)
+}
+
+/// Refuses what others may write to, or a group that this process is not in or that may not by `is_group_trusted`.
+fn check_mode(
+    metadata: &Metadata,
+    is_group_trusted: impl FnOnce() -> bool,
+) -> Result<(), RefusalReason> {
+    let mode = metadata.mode();
+    let is_group_allowed = || is_in_group(metadata.gid()) && is_group_trusted();
+    if mode & OTHERS_WRITE != 0 || mode & GROUP_WRITES != 0 && !is_group_allowed() {
+        let mode = mode & 0o7777;
+        return Err(RefusalReason::Writable { mode });
+    }
+    Ok(())
+}
+
+/// Whether a directory is one that root gave to a group, with all that is made in it, as the kubelet does.
+fn is_volume_of(gid: u32, directory: &Path) -> bool {
+    directory
+        .metadata()
+        .is_ok_and(|found| found.uid() == ROOT && found.gid() == gid && found.mode() & SETGID != 0)
 }
 
 /// Whether only those read a key who may; a read-only mount shows it to all who see the mount, with a caution.

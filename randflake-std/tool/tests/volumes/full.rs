@@ -3,10 +3,11 @@
 use core::time::Duration;
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
+use std::process::Command;
 use std::thread;
 use std::time::Instant;
 
-use harness::disk::Disk;
+use harness::disk::{Disk, enter_private_mounts, succeeds};
 use randflake_std::lease::{Grant, LeaseStore, SqliteStore, StoreError};
 
 use crate::{acquire_for, namespace};
@@ -57,5 +58,42 @@ fn a_full_disk_loses_no_lease() {
         let kept: Vec<_> = listed.into_iter().map(|record| record.grant).collect();
         assert_eq!(kept, granted);
         store = SqliteStore::open(&path, &namespace).unwrap();
+    }
+}
+
+/// An empty file that is left would refuse the next try, since no key is overwritten.
+#[test]
+fn a_key_and_a_token_that_find_no_room_are_made_once_there_is_some() {
+    enter_private_mounts();
+    let folder = tempfile::tempdir().unwrap();
+    let mut mount = Command::new("mount");
+    mount.args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]);
+    succeeds(mount.arg(folder.path()));
+    let make = |words: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
+        command.args(words.split(' ')).current_dir(folder.path());
+        command.output().unwrap()
+    };
+    let ballast = folder.path().join("ballast");
+    for (words, name) in [
+        ("keygen --out key", "key"),
+        (
+            "token new --name a --scopes ids --namespaces a --out token",
+            "token",
+        ),
+    ] {
+        // More than fits: what is written of it fills the volume.
+        fs::write(&ballast, vec![0; 1 << 17]).unwrap_err();
+        let output = make(words);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains(name) && said.contains("No space left"),
+            "{said}"
+        );
+        assert!(!folder.path().join(name).exists());
+        fs::remove_file(&ballast).unwrap();
+        assert!(make(words).status.success());
+        assert!(fs::metadata(folder.path().join(name)).unwrap().len() > 32);
     }
 }

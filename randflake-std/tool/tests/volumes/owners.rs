@@ -247,6 +247,38 @@ fn a_store_of_another_user_is_refused() {
     acquire(&mut open().unwrap()).unwrap();
 }
 
+/// As Kubernetes gives a volume to a pod with an `fsGroup`: root's, with the setgid bit, all files for the group too.
+#[test]
+fn a_file_that_a_group_may_write_to_is_used_on_a_volume_of_that_group_alone() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("leases.db");
+    let open = || SqliteStore::open(&path, &namespace("orders"));
+    acquire(&mut open().unwrap()).unwrap();
+    let files = ["leases.db", "leases.db.lock", "leases.db-journal"];
+    let files = files.map(|name| folder.path().join(name));
+    for file in &files {
+        set_mode(file, 0o660);
+        // This process is in the group, as everybody in it is.
+        let said = unusable(open());
+        let refusal = format!("{} has mode 0660, so that others may write", file.display());
+        assert!(said.starts_with(&refusal), "{said}");
+        set_mode(file, 0o600);
+    }
+    set_mode(folder.path(), 0o2770);
+    files.iter().for_each(|file| set_mode(file, 0o660));
+    acquire(&mut open().unwrap()).unwrap();
+    // Another group's volume, and one that is not root's.
+    chown(folder.path(), None, Some(NOBODY)).unwrap();
+    set_mode(folder.path(), 0o2750);
+    unusable(open());
+    for file in [&path, folder.path()] {
+        chown(file, None, Some(0)).unwrap();
+    }
+    set_mode(folder.path(), 0o2770);
+    set_mode(&path, 0o662);
+    unusable(open());
+}
+
 #[test]
 fn an_assigned_node_ids_file_of_another_user_is_refused() {
     let folder = TempDir::new().unwrap();
