@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
+use std::process::Command;
 use std::thread;
 
 use serde_json::Value;
@@ -286,6 +287,69 @@ fn the_file_is_replaced_and_stays_as_it_is_otherwise() {
     let said = fails(&home, &["token", "revoke", "a", "--file", "tokens"]);
     assert!(said.contains("real/file"), "{said}");
     assert_eq!(fs::read_to_string(&path).unwrap(), told);
+}
+
+/// Whoever may append a line to the file of tokens is an administrator.
+#[test]
+fn what_is_made_is_for_its_owner_alone_whatever_the_umask() {
+    let home = Home::new();
+    let shell = |words: &str| {
+        let program = env!("CARGO_BIN_EXE_randflake");
+        let script = format!("umask 002; exec {program} {words}");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).current_dir(home.path("."));
+        command.output().unwrap()
+    };
+    let mode = |name: &str| fs::metadata(home.path(name)).unwrap().mode() & 0o7777;
+    let rights = "--scopes ids --namespaces '*' --file tokens";
+    let output = shell(&format!("token new --name shop {rights} --out shop.token"));
+    assert!(
+        output.status.success() && output.stdout.is_empty(),
+        "{output:?}"
+    );
+    assert_eq!([mode("tokens"), mode("shop.token")], [0o600; 2]);
+    let token = fs::read_to_string(home.path("shop.token")).unwrap();
+    assert!(token.starts_with("rft_") && token.ends_with('\n'));
+
+    // What is there is not overwritten, and the file of tokens stays as it is.
+    let tokens = fs::read_to_string(home.path("tokens")).unwrap();
+    for words in [
+        format!("token new --name other {rights} --out shop.token"),
+        "token rotate shop --file tokens --out shop.token".to_owned(),
+    ] {
+        let output = shell(&words);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            said.contains("shop.token exists and is not overwritten"),
+            "{said}"
+        );
+    }
+    // A token that is not in the file is in no other.
+    assert_eq!(
+        shell(&format!("token new --name shop {rights} --out again"))
+            .status
+            .code(),
+        Some(1)
+    );
+    assert!(!home.path("again").exists());
+    assert_eq!(fs::read_to_string(home.path("tokens")).unwrap(), tokens);
+    assert_eq!(fs::read_to_string(home.path("shop.token")).unwrap(), token);
+    assert!(
+        shell("token rotate shop --file tokens --out new")
+            .status
+            .success()
+    );
+    assert_eq!([mode("tokens"), mode("new")], [0o600; 2]);
+
+    // Made by hand, it is not used.
+    fs::set_permissions(home.path("tokens"), fs::Permissions::from_mode(0o664)).unwrap();
+    let refusal =
+        "tokens has mode 0664, so that others may write there: remove that right (chmod go-w)";
+    let said = fails(&home, &["token", "list", "--file", "tokens"]);
+    assert!(said.contains(refusal), "{said}");
+    let resp = ["serve", "--resp", "127.0.0.1:0", "--tokens", "tokens"];
+    let said = fails(&home, &resp);
+    assert!(said.contains(refusal), "{said}");
 }
 
 #[test]

@@ -50,12 +50,13 @@ impl TokensFile {
         Err(failed(&place, "other commands change it all the time"))
     }
 
-    /// Opens the file, and creates it if it is missing. Others may read it: it has hashes, no token.
+    /// Opens the file, and creates it, for its owner alone, if it is missing.
     pub(super) fn open_or_create(path: &Path) -> Result<Self, Failure> {
         let place = private_file::follow(path).map_err(Failure::failed)?;
         let place = private_file::resolve(&place).map_err(Failure::failed)?;
         // Never through a link: that was followed, and who may have made it was looked at.
-        let made = File::create_new(&place).and_then(|_| private_file::sync_name(&place));
+        let made =
+            private_file::write_new(&place, b"").and_then(|()| private_file::sync_name(&place));
         match made {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => Err(failed(&place, error)),
             _ => Self::open(&place),

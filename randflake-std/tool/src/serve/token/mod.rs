@@ -2,6 +2,7 @@
 
 mod expiry;
 mod file;
+mod handed;
 mod list;
 mod new;
 mod revoke;

@@ -2,25 +2,25 @@
 
 use core::num::NonZeroU64;
 use core::ops::RangeInclusive;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use super::expiry::{self, Expiry};
 use super::file::TokensFile;
+use super::handed::TokenOutput;
 use crate::failure::Failure;
 use crate::number::within;
-use crate::output::stdout;
+use crate::output::print_line;
 use crate::serve::access::{self, Pattern, Scope, TokenLine, TokenSecret};
 
 /// Make a token
 ///
 /// Prints the token, which is shown this once, and the line for the file of `randflake serve --tokens`, which has only
-/// its SHA-256. With --file the line is added to that file, and only the token is printed. A running server reads the
-/// file again within two seconds.
+/// its SHA-256. With --file the line is added to that file, and only the token is printed; with --out the token goes to a
+/// file of its own. A running server reads the file of tokens again within two seconds.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake token new --name billing --scopes ids --namespaces orders --file tokens > billing.token
+  randflake token new --name billing --scopes ids --namespaces orders --file tokens --out billing.token
   randflake token new --name devices --scopes ids --namespaces 'sensors-*' --ids-per-second 10000")]
 pub(super) struct New {
     /// Whose it is, for the log and the list of leases: a-z, A-Z, 0-9, '-', '_', '.', '@' and '/'
@@ -58,9 +58,11 @@ pub(super) struct New {
     /// [default: all but the servers' own]
     #[arg(long, value_name = "FIRST-LAST", value_parser = access::node_ids)]
     node_ids: Option<RangeInclusive<u32>>,
-    /// Add the line to this file, which is made if it is not there
+    /// Add the line to this file, which is made, for its owner alone, if it is not there
     #[arg(long, value_name = "FILE")]
     file: Option<PathBuf>,
+    #[command(flatten)]
+    output: TokenOutput,
 }
 
 impl New {
@@ -81,16 +83,14 @@ impl New {
             until: self.expires.unix(),
             node_ids: self.node_ids.clone(),
         };
-        // First the file: a token that is shown is in it.
-        if let Some(path) = &self.file {
-            add(path, &line)?;
+        self.output.hand_out(&secret, || match &self.file {
+            Some(path) => add(path, &line),
+            None => Ok(()),
+        })?;
+        match &self.file {
+            Some(_) => Ok(()),
+            None => print_line(line),
         }
-        let mut out = stdout();
-        writeln!(out, "{}", secret.as_str())?;
-        if self.file.is_none() {
-            writeln!(out, "{line}")?;
-        }
-        Ok(out.flush()?)
     }
 }
 

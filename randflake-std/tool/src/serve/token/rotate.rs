@@ -1,16 +1,15 @@
 //! The command `randflake token rotate`.
 
 use core::time::Duration;
-use std::io::Write;
 use std::path::PathBuf;
 
 use randflake_std::date::utc;
 
 use super::expiry::{self, Expiry};
 use super::file::TokensFile;
+use super::handed::TokenOutput;
 use crate::date;
 use crate::failure::Failure;
-use crate::output::stdout;
 use crate::serve::access::{TokenLine, TokenSecret, name};
 
 /// Replace a token by a new one of the same name
@@ -21,8 +20,8 @@ use crate::serve::access::{TokenLine, TokenSecret, name};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake token rotate billing --file tokens > billing.token
-  randflake token rotate billing --keep 7d --expires 90d --file tokens > billing.token")]
+  randflake token rotate billing --file tokens --out new.token
+  randflake token rotate billing --keep 7d --expires 90d --file tokens --out new.token")]
 pub(super) struct Rotate {
     /// Name of the token
     #[arg(value_name = "NAME", value_parser = name)]
@@ -36,6 +35,8 @@ pub(super) struct Rotate {
     /// When the new one expires: a date, a time such as 90d from now, or never [default: never, if the old one does not]
     #[arg(long, value_name = "WHEN", value_parser = expiry::expiry)]
     expires: Option<Expiry>,
+    #[command(flatten)]
+    output: TokenOutput,
 }
 
 impl Rotate {
@@ -83,10 +84,9 @@ impl Rotate {
                 token.to_string()
             }
         };
-        // First the file, as in `new`: if it cannot be replaced, the old token goes on unchanged.
-        file.replace(|token| Some(line(token)), Some(&new))?;
-        let mut out = stdout();
-        writeln!(out, "{}", secret.as_str())?;
-        Ok(out.flush()?)
+        // If the file cannot be replaced, the old token goes on unchanged.
+        self.output.hand_out(&secret, || {
+            file.replace(|token| Some(line(token)), Some(&new))
+        })
     }
 }
