@@ -105,6 +105,9 @@ pub fn renew(
     if let Err(refusal) = state.check_ttl(ttl) {
         return Decision::refused(refusal);
     }
+    if let Some(refusal) = leases.iter().find_map(|lease| false_start(view, lease)) {
+        return Decision::refused(refusal);
+    }
     // Older servers may renew what newer ones have, in turns. But once an upgrade is announced, it may have looked for
     // leases of older holders already: none may become one.
     let is_newer = |lease: &HeldLease| {
@@ -172,6 +175,20 @@ pub fn renew(
         change,
         answer: Ok(outcomes),
     }
+}
+
+/// Refuses a lease that begins elsewhere than its record, as in a document that was edited: ticks before the start were
+/// another holder's.
+fn false_start(view: &View, lease: &HeldLease) -> Option<StoreError> {
+    let grant = &lease.grant;
+    let record = view.record(grant.node_id)?;
+    (record.is_of(grant) && record.start != grant.start).then(|| {
+        StoreError::Invalid(format!(
+            "the lease of node id {} starts at tick {}, and tick {} is presented as its start: nothing was renewed; present \
+             the grant as it was answered",
+            grant.node_id, record.start, grant.start
+        ))
+    })
 }
 
 /// Loses all leases, because another namespace is in the place of theirs, with any terms.

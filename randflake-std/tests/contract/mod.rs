@@ -127,6 +127,7 @@ macro_rules! contract {
             a_copy_of_a_holder_is_noticed,
             a_copied_grant_is_contested,
             a_repeated_request_gets_the_same_answer,
+            a_false_start_is_refused,
             a_request_s_name_is_used_once,
             a_lease_that_is_named_twice_is_refused,
             a_lease_that_vanished_sets_a_quarantine,

@@ -108,6 +108,32 @@ pub(crate) fn a_request_s_name_is_used_once(backend: &impl Backend) {
     }
 }
 
+/// Its holder would issue under ticks that were granted to another one before.
+pub(crate) fn a_false_start_is_refused(backend: &impl Backend) {
+    let (servers, granted) = granted(backend);
+    let false_start = PresentedGrant {
+        grant: Grant {
+            start: granted.grant.start - 1,
+            ..granted.grant
+        },
+        ..granted
+    };
+    for (turn, mut store) in servers.into_iter().enumerate() {
+        let request = request(&format!("false-start-{turn}"));
+        let refused = patiently(|| store.renew_presented(&[false_start], TTL, &request));
+        let is_told = |why: &str| {
+            let starts = format!("starts at tick {}", granted.grant.start);
+            why.contains(&starts) && why.contains("nothing was renewed")
+        };
+        assert!(
+            matches!(&refused, Err(StoreError::Invalid(why)) if is_told(why)),
+            "{refused:?}"
+        );
+        let record = record_of(&mut store, granted.grant.node_id);
+        assert_eq!(record.grant, granted.grant);
+    }
+}
+
 /// It would be written twice at once, which no engine can.
 pub(crate) fn a_lease_that_is_named_twice_is_refused(backend: &impl Backend) {
     let ([mut store, _], granted) = granted(backend);

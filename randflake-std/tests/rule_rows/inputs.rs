@@ -321,7 +321,8 @@ impl Inputs {
         HeldLease {
             grant: Grant {
                 node_id,
-                start: 0,
+                // Another start is refused before anything else is decided.
+                start: number(self.node_start),
                 end: number(self.lease_end),
                 fencing_token: number(self.lease_fencing),
                 token: token(self.lease_token),
