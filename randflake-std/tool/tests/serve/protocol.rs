@@ -45,6 +45,21 @@ const CLOSED: &[(&str, &str)] = &[
         "-ERR Protocol error: too big count string\\r\\n",
     ),
     ("POST / HTTP/1.1\\r\\nHost: a\\r\\n\\r\\n", ""),
+    // The begin of a TLS handshake with a command in its bytes.
+    (
+        "\u{16}\u{3}\u{1}\\r\\nLEASE.ACQUIRE default\\r\\n",
+        "-ERR Protocol error: expected \\'*\\' or a command\\'s name, got \\'\\\\x16\\': this is no TLS, which --tls-cert \
+         brings, and no other protocol\\r\\n",
+    ),
+    // Mail, HTTP by its other methods, and what a mistyped command may be.
+    (
+        "EHLO a\\r\\nINCR default\\r\\n",
+        "-ERR unknown command \\'EHLO\\', with args beginning with: \\'a\\' \\r\\n",
+    ),
+    (
+        "GET / HTTP/1.1\\r\\nX: a\\r\\nINCR default\\r\\n",
+        "-ERR wrong number of arguments for \\'get\\' command\\r\\n-ERR unknown command \\'X:\\', with args beginning with: \\'a\\' \\r\\n",
+    ),
     // What was whole before is answered.
     (
         "PING\\r\\n*1\\r\\n$x\\r\\n",

@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::parse::Parser;
 use super::reply::Replies;
 use super::session::{CommandArgs, RespSession};
+use super::table;
 use crate::serve::listen::{Stopping, Stream, stopped};
 use crate::serve::memory::Share;
 use crate::serve::service::refusal::{Refusal, RefusalKind};
@@ -200,6 +201,9 @@ impl RespConnection {
             }
             if words.len() > 0 {
                 self.session.answer(words).await;
+                // A line of another protocol: commands may be in what follows. Programs send arrays, people know the commands.
+                let is_foreign = self.parser.is_line() && !is_known(words);
+                self.session.is_over |= is_foreign;
             }
             begin += length;
             self.send_if_long().await?;
@@ -282,6 +286,10 @@ async fn send(stream: &mut Stream, replies: &mut Replies) -> io::Result<()> {
         replies.clear();
     }
     Ok(())
+}
+
+fn is_known(words: CommandArgs<'_>) -> bool {
+    table::find(words.get(0).unwrap_or_default()).is_some()
 }
 
 /// Whether it is a line of a request of HTTP, as Redis asks.

@@ -1,4 +1,5 @@
 //! Commands as clients send them: arrays of bulk strings, or words on a line. Nothing nests, so nothing can nest too deep.
+//! A byte that begins neither is another protocol's: a TLS handshake may have whole commands in its bytes.
 //!
 //! Replies are written elsewhere; a server reads nothing else of the protocol, so this is all of its reader. It resumes
 //! where it stopped, so a command costs as much however it is cut into packets.
@@ -23,6 +24,7 @@ const MAX_LENGTH_LINE: usize = 32;
 /// Why the connection has to end: where the next command begins is not known any more. The texts are those of Redis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Violation {
+    NoCommand(u8),
     ArrayLength,
     LengthLine,
     NoBulk(u8),
@@ -36,6 +38,11 @@ impl Display for Violation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("Protocol error: ")?;
         match self {
+            Self::NoCommand(byte) => write!(
+                f,
+                "expected '*' or a command's name, got '{}': this is no TLS, which --tls-cert brings, and no other protocol",
+                byte.escape_ascii()
+            ),
             Self::ArrayLength => f.write_str("invalid multibulk length"),
             Self::LengthLine => f.write_str("too big count string"),
             Self::NoBulk(byte) => write!(f, "expected '$', got '{}'", byte.escape_ascii()),
@@ -56,6 +63,8 @@ pub(crate) struct Parser {
     left: Option<usize>,
     /// How far the command is read.
     at: usize,
+    /// The command that was read last is a line of words.
+    is_line: bool,
 }
 
 impl Parser {
@@ -70,10 +79,14 @@ impl Parser {
         // make the server read each command as often as it has bytes.
         if self.at == 0 {
             self.words.clear();
+            self.is_line = input.first() != Some(&b'*');
             match input.first() {
                 None => return Ok(None),
                 Some(b'*') => {}
-                Some(_) => return self.line(input),
+                Some(byte) if byte.is_ascii_alphabetic() || byte.is_ascii_whitespace() => {
+                    return self.line(input);
+                }
+                Some(&other) => return Err(Violation::NoCommand(other)),
             }
         }
         let left = match self.left {
@@ -107,6 +120,11 @@ impl Parser {
     /// Where the words are in the command that was read last.
     pub(crate) fn words(&self) -> &[Range<usize>] {
         &self.words
+    }
+
+    /// Whether it was a line of words, which other protocols have as well.
+    pub(crate) fn is_line(&self) -> bool {
+        self.is_line
     }
 
     fn end(&mut self) -> usize {
