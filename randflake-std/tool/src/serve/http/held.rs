@@ -39,10 +39,10 @@ impl BodyMemory {
         Self(request.extensions().get().cloned())
     }
 
-    /// Waits a moment for so many bytes. `None` for who has not sent a token: such answers are short, or constants.
+    /// Waits a moment for so many bytes. `None` without a connection, as in tests of the routes.
     pub(super) async fn take(&self, bytes: usize) -> Result<Option<Share>, Refusal> {
         match &self.0 {
-            Some(account) => account.hold(bytes).await,
+            Some(account) => account.hold(bytes).await.map(Some),
             None => Ok(None),
         }
     }

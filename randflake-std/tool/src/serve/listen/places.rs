@@ -61,7 +61,7 @@ impl ConnectionLimits {
 }
 
 impl Places {
-    pub(super) fn new(limits: ConnectionLimits) -> Self {
+    pub(crate) fn new(limits: ConnectionLimits) -> Self {
         Self {
             limits,
             taken: Mutex::default(),

@@ -2,7 +2,7 @@
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -32,6 +32,8 @@ pub(crate) struct Account {
     peer: SocketAddr,
     cost: ConnectionCost,
     state: Mutex<AccountState>,
+    /// Where a guest's long answers come from, once there was one. Kept, since a purse that nobody keeps is made anew.
+    of_guest: OnceLock<Vec<Arc<Purse>>>,
 }
 
 enum AccountState {
@@ -65,6 +67,7 @@ impl MemoryBudget {
             peer,
             cost,
             state: Mutex::new(AccountState::Guest(guest)),
+            of_guest: OnceLock::new(),
         }
     }
 }
@@ -103,7 +106,7 @@ impl Account {
             AccountState::KnownClient(known) => Arc::clone(&known.place),
             AccountState::Guest(_) => Arc::new(self.places.take(self.client())?),
         };
-        let purses = self.memory.purses(self.client(), principal);
+        let purses = self.memory.purses(self.client(), Some(principal));
         let mut base = Share::new(Purse::for_connections(&purses));
         let grown = base.try_grow(self.cost.known);
         grown.inspect_err(|_| self.memory.refused.add(1))?;
@@ -140,12 +143,62 @@ impl Account {
         }
     }
 
-    /// A share of so many bytes, for which a request waits a moment.
-    pub(crate) async fn hold(&self, bytes: usize) -> Result<Option<Share>, Refusal> {
-        let Some(mut share) = self.share() else {
-            return Ok(None);
+    /// A share of so many bytes, for which a request waits a moment. A guest's long answer counts for its address, as those
+    /// of clients with a token do.
+    pub(crate) async fn hold(&self, bytes: usize) -> Result<Share, Refusal> {
+        let of_guest = || {
+            let purses = self
+                .of_guest
+                .get_or_init(|| self.memory.purses(self.client(), None));
+            Share::new(Purse::for_long(purses))
         };
+        let mut share = self.share().unwrap_or_else(of_guest);
         share.grow(bytes, Instant::now() + PATIENCE).await?;
-        Ok(Some(share))
+        Ok(share)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::{Args, Command, FromArgMatches};
+
+    use super::*;
+    use crate::serve::listen::ConnectionLimits;
+    use crate::serve::memory::MemoryLimits;
+
+    /// As without any option.
+    fn defaults<T: Args + FromArgMatches>() -> T {
+        let matches = T::augment_args(Command::new("serve")).get_matches_from(["serve"]);
+        T::from_arg_matches(&matches).unwrap()
+    }
+
+    /// A guest's longest answer is a constant, which it may ask for on every connection and not receive.
+    #[tokio::test]
+    async fn a_guest_s_long_answer_counts_for_its_address() {
+        const LEN: usize = 44 << 10;
+        let memory = Arc::new(MemoryBudget::new(defaults()));
+        let places = Arc::new(Places::new(defaults::<ConnectionLimits>()));
+        let cost = ConnectionCost { guest: 1, known: 1 };
+        let peer = |text: &str| text.parse().unwrap();
+        let guest = memory.open(&places, peer("192.0.2.1:1"), cost);
+        let most = defaults::<MemoryLimits>()
+            .of_address(guest.client())
+            .unwrap()
+            / 2;
+        let mut held = Vec::new();
+        while (held.len() + 1) * LEN <= most {
+            held.push(guest.hold(LEN).await.unwrap());
+        }
+        assert_eq!(memory.all.used(), held.len() * LEN);
+        // On another connection of the same address.
+        let purses = memory.purses(guest.client(), None);
+        let mut share = Share::new(Purse::for_long(&purses));
+        assert_eq!(share.try_grow(LEN).unwrap_err().kind, RefusalKind::Quota);
+        let other = memory.open(&places, peer("192.0.2.2:1"), cost);
+        drop(other.hold(LEN).await.unwrap());
+        held.pop();
+        share.try_grow(LEN).unwrap();
+        drop((held, share));
+        assert_eq!(memory.all.used(), 0);
     }
 }

@@ -60,15 +60,15 @@ impl MemoryBudget {
         }
     }
 
-    /// Where the bytes of a client's connections come from, the narrowest first.
-    fn purses(&self, client: IpAddr, principal: &Principal) -> Vec<Arc<Purse>> {
+    /// Where the bytes of a client's connections come from, the narrowest first; `None` for a guest.
+    fn purses(&self, client: IpAddr, principal: Option<&Principal>) -> Vec<Arc<Purse>> {
         let mut purses = Vec::with_capacity(3);
         if let Some(limit) = self.limits.of_address(client) {
             let new = || Purse::new(&PurseOwner::Address, limit, &self.refused);
             purses.push(get(&self.addresses, client_of(client), new));
         }
         // Where nobody needs a token, all clients are this machine's.
-        if principal.has_token() {
+        if let Some(principal) = principal.filter(|principal| principal.has_token()) {
             let name = principal.name().to_owned();
             let owner = PurseOwner::Token(name.clone());
             let new = || Purse::new(&owner, self.limits.per_token(), &self.refused);

@@ -294,7 +294,7 @@ impl RespSession {
     /// Waits a moment for the memory of a reply that may be longer than usual. It is held until the reply is sent.
     pub(super) async fn hold(&mut self, bytes: usize) -> Result<(), Refusal> {
         if bytes > USUAL_REPLY && self.long_reply.is_none() {
-            self.long_reply = self.account.hold(bytes).await?;
+            self.long_reply = Some(self.account.hold(bytes).await?);
         }
         Ok(())
     }
