@@ -166,6 +166,14 @@ const LOOKS = {
     await context.close();
   },
 
+  async holders() {
+    const { context, page, complaints } = await open("light");
+    // Turned around, it would read as another name; what is not seen would make two names look alike.
+    await shows(page, "#leases", "app\\u{202e}1\\u{200b}/ke\\u{301}ep");
+    assert.deepEqual(complaints, []);
+    await context.close();
+  },
+
   async quarantine() {
     const { context, page, complaints } = await open("light");
     await shows(page, "#quarantine", "nothing is granted until");

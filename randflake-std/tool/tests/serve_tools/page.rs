@@ -49,6 +49,21 @@ fn a_page_has_each_bit_of_tagged_uuids() {
 }
 
 #[test]
+fn a_holder_s_name_shows_what_cannot_be_seen() {
+    let server = Server::start();
+    let mut acquire = server.tool();
+    acquire.args([
+        "lease",
+        "acquire",
+        "--holder",
+        "app\u{202e}1\u{200b}/ke\u{301}ep",
+    ]);
+    let output = acquire.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    look(&server, &["holders"]);
+}
+
+#[test]
 fn a_quarantine_is_shown() {
     let server = Server::start();
     let output = server

@@ -1,7 +1,7 @@
 // The table of leases: who holds what, since when, and until when.
 
 import { get } from "./api.js";
-import { $, count, el, span, state, time } from "./show.js";
+import { $, count, el, say, span, state, time } from "./show.js";
 
 const ROWS = 200;
 const STATES = {
@@ -33,11 +33,11 @@ export async function refresh() {
     if (asked !== namespace) return;
     next = answer.next ?? null;
     rows = answer.leases.map((lease) => row(lease, answer.now_unix_ms));
-    $("leases-note").textContent = "";
+    say($("leases-note"), "");
   } catch (error) {
     next = null;
     rows = [];
-    $("leases-note").textContent = error.message;
+    say($("leases-note"), error.message);
   }
   if (rows.length === 0) {
     rows = [el("tr", {}, el("td", { colspan: "6", class: "empty" }, `No leases from node id ${count(from)} on.`))];

@@ -2,11 +2,16 @@
 
 export const $ = (id) => document.getElementById(id);
 
+const UNSEEN = /(?! )[\p{C}\p{Z}\p{Grapheme_Extend}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Escapes characters that are not seen or turn the direction of writing, as the command line does: names are others' text. */
+const visible = (text) => text.replace(UNSEEN, (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
+
 /** An element: `el("td", { class: "number" }, "text", child)`. */
 export function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  element.append(...children);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, visible(value));
+  element.append(...children.map((child) => (typeof child === "string" ? visible(child) : child)));
   return element;
 }
 
@@ -14,7 +19,8 @@ export const state = (kind, text) => el("span", { class: `state ${kind}` }, text
 
 /** Replaces an element's text, unless it has it: a screen reader speaks what changes. */
 export function say(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const shown = visible(text);
+  if (element.textContent !== shown) element.textContent = shown;
 }
 
 const numbers = new Intl.NumberFormat("en");
