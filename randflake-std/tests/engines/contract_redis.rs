@@ -12,6 +12,8 @@
 mod continuity;
 #[path = "redis/kept_connections.rs"]
 mod kept_connections;
+#[path = "redis/lists.rs"]
+mod lists;
 #[path = "redis/losses.rs"]
 mod losses;
 #[path = "redis/replies.rs"]

@@ -33,18 +33,21 @@ impl Snapshot {
         most: usize,
         all: bool,
     ) -> Result<(Self, Option<u32>), StoreError> {
-        const AT_ONCE: usize = 1_024;
+        const MOST_AT_ONCE: usize = 1_024;
         let mut part = Self {
             now: store.now()?,
             spec: store.namespace().spec(),
             records: Vec::new(),
         };
         let mut next = Some(first);
+        let mut at_once = most.saturating_add(1).min(MOST_AT_ONCE);
         // One more than `most`: its node id is where the next part begins.
         while let Some(first) = next.filter(|_| part.records.len() <= most) {
-            let found = store.list_from(first, AT_ONCE)?;
+            let found = store.list_from(first, at_once)?;
             // A short answer is the last one: asking again would only find nothing.
-            let last = found.last().filter(|_| found.len() == AT_ONCE);
+            let last = found.last().filter(|_| found.len() == at_once);
+            // Behind many that have expired, more at once are fewer requests.
+            at_once = (2 * at_once).min(MOST_AT_ONCE);
             next = last.and_then(|last| last.grant.node_id.checked_add(1));
             let kept = found
                 .into_iter()

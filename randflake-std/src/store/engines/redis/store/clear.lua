@@ -1,7 +1,7 @@
 -- Removes the fields of a namespace's hash but for some, if its record still is what it was read as.
 --
--- ARGV: the record; then the fields that stay, of which the first has the record.
-local HASH = KEYS[1]
+-- KEYS: the hash; and its node ids in their order (write.lua). ARGV: the record; then the fields that stay, of which the first has the record.
+local HASH, INDEX = KEYS[1], KEYS[2]
 
 -- Also where nothing is removed: a right that is missing is told before anything is written (from Redis 7 on).
 if redis.acl_check_cmd and not redis.acl_check_cmd('DEL', HASH) then
@@ -16,5 +16,7 @@ for at, text in ipairs(redis.call('HMGET', HASH, unpack(fields))) do
         kept[#kept + 1], kept[#kept + 2] = fields[at], text
     end
 end
-redis.call('DEL', HASH)
+redis.call('DEL', HASH, INDEX)
 redis.call('HSET', HASH, unpack(kept))
+-- No node id is left that could be missing in it.
+redis.call('ZADD', INDEX, '-1', '')

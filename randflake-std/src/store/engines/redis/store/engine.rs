@@ -26,7 +26,7 @@ const PROMOTED: &str = "promoted";
 /// The script of a write.
 pub(super) const WRITE: &str = include_str!("write.lua");
 /// Fields of one reply of a list.
-const LISTED_AT_ONCE: u32 = 1_000;
+const LISTED_AT_ONCE: usize = 1_000;
 
 /// One namespace on a server.
 pub(in crate::store) struct Redis {
@@ -34,6 +34,8 @@ pub(in crate::store) struct Redis {
     script: Script,
     /// The namespace's hash. What stands in braces places it on a node of a cluster.
     pub(super) hash: String,
+    /// The node ids in it, in their order: see `write.lua`.
+    pub(super) index: String,
     /// Clock in the place of the server's, in tests.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
 }
@@ -49,6 +51,7 @@ impl Redis {
             connection: Connection::new(location)?,
             script: Script::new(WRITE),
             hash: hash_of(namespace.name()),
+            index: format!("{}:nodes", hash_of(namespace.name())),
             clock,
         })
     }
@@ -59,6 +62,66 @@ impl Redis {
             Some(Key::Claim(check)) => format!("randflake:key:{check:08x}"),
             _ => self.hash.clone(),
         }
+    }
+
+    /// The first node ids from one on, and whether all are known to be there that have a field.
+    fn node_ids(&mut self, first: u32, most: usize) -> Result<(Vec<u32>, bool), EngineError> {
+        let index = &self.index;
+        self.connection.run(|open| {
+            let mut asked = redis::pipe();
+            asked.cmd("ZRANGEBYSCORE").arg(index).arg(&["-1", "-1"]);
+            asked.cmd("ZRANGEBYSCORE").arg(index).arg(first).arg("+inf");
+            asked.arg("LIMIT").arg(0).arg(most);
+            let mut answers = open.ask_all(&asked)?.into_iter();
+            let mut next = || answers.next().unwrap_or(Ok(Value::Nil));
+            let marks: Vec<Vec<u8>> = from_redis_value(next()?)?;
+            Ok((from_redis_value(next()?)?, !marks.is_empty()))
+        })
+    }
+
+    /// The first texts of node ids from one on: all of them if their order was lost, as by a `DEL` of it by hand.
+    fn first_nodes(
+        &mut self,
+        ranges: &[Keys],
+        most: usize,
+    ) -> Result<BTreeMap<Key, String>, EngineError> {
+        let mut texts = BTreeMap::new();
+        for range in ranges {
+            let (Key::Node(first), Key::Node(last)) = range.bounds() else {
+                return self.scan(ranges);
+            };
+            let mut next = Some(first).filter(|first| *first <= last);
+            // Members whose fields were removed by hand are passed over, so one answer may have too few.
+            while let Some(first) = next.filter(|_| texts.len() < most) {
+                let at_once = (most - texts.len()).min(LISTED_AT_ONCE);
+                let (node_ids, is_whole) = self.node_ids(first, at_once)?;
+                if !is_whole {
+                    return self.scan(ranges);
+                }
+                let latest = node_ids.last().filter(|_| node_ids.len() == at_once);
+                next = latest.and_then(|latest| latest.checked_add(1));
+                next = next.filter(|next| *next <= last);
+                let asked = node_ids.into_iter().filter(|node_id| *node_id <= last);
+                texts.extend(self.nodes(asked.map(Key::Node).collect())?);
+            }
+        }
+        Ok(texts)
+    }
+
+    /// The texts that are there of some node ids.
+    fn nodes(&mut self, keys: Vec<Key>) -> Result<Vec<(Key, String)>, EngineError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut read = redis::cmd("HMGET");
+        read.arg(&self.hash);
+        read.arg(keys.iter().map(|key| name(*key)).collect::<Vec<_>>());
+        let found: Vec<Option<Vec<u8>>> =
+            self.connection.run(|open| read.query(&mut open.redis))?;
+        let found = keys.into_iter().zip(found);
+        Ok(found
+            .filter_map(|(key, text)| Some((key, shown(text?))))
+            .collect())
     }
 
     /// The texts of ranges of node ids, which may have any length: a hash has no order.
@@ -136,9 +199,8 @@ impl Engine for Redis {
     }
 
     fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
-        if ask.limit.is_some() {
-            // All of them, whatever the limit: the fields have no order.
-            return self.scan(ask.keys).map(Reading::of_texts);
+        if let Some(most) = ask.limit {
+            return self.first_nodes(ask.keys, most).map(Reading::of_texts);
         }
         let keys: Vec<Key> = ask.keys.iter().flat_map(Keys::each).collect();
         let hash = self.hash_with(keys.first());
@@ -202,6 +264,9 @@ impl Engine for Redis {
         let first = write.entries.first().map(|entry| &entry.key);
         let hash = self.hash_with(first);
         let mut script = self.script.key(&hash);
+        if hash == self.hash {
+            script.key(&self.index);
+        }
         script
             .arg(&known.run_id)
             .arg(&known.promoted)
@@ -232,7 +297,7 @@ impl Engine for Redis {
             // A script is refused without the name of the right. The check sends each command by
             // itself, and then the server names it.
             if answer.as_ref().is_err_and(rights::is_unnamed) {
-                rights::check(open, &hash)?;
+                rights::check(open, &self.hash, &self.index)?;
             }
             answer.map(|(is_done, time)| is_done.then_some(time))
         };
@@ -259,7 +324,7 @@ impl Engine for Redis {
             None => self.names()?,
         };
         let mut texts = BTreeMap::new();
-        for part in names.chunks(LISTED_AT_ONCE as usize) {
+        for part in names.chunks(LISTED_AT_ONCE) {
             let mut asked = redis::pipe();
             for namespace in part {
                 let hash = [b"randflake:{", &**namespace, b"}"].concat();
@@ -299,7 +364,7 @@ impl Engine for Redis {
         };
         let script = Script::new(include_str!("clear.lua"));
         let mut call = script.key(&self.hash);
-        call.arg(guard);
+        call.key(&self.index).arg(guard);
         for kept in [name(Key::Namespace), name(Key::Counter), PROMOTED.into()] {
             call.arg(kept);
         }

@@ -29,7 +29,7 @@ use crate::vocabulary::{Namespace, StoreError};
 ///
 /// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
 /// its counter, each node id from its first lease on, and up to seventeen hints, most to free
-/// node ids. Beside them, `randflake:key:CHECK` names the namespace that took the secret of a check value first: two more
+/// node ids. A second key, `randflake:{NAME}:nodes`, has its node ids in their order, for lists. Beside them, `randflake:key:CHECK` names the namespace that took the secret of a check value first: two more
 /// round trips, when a namespace takes a secret. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
 /// more when nearly all node ids are leased and none was released lately. A renewal is one. The cost does not grow with the
 /// number of leases. Times come from the server's clock.
@@ -40,10 +40,10 @@ use crate::vocabulary::{Namespace, StoreError};
 /// # Rights
 ///
 /// From Redis 6 on, a user needs these rights and no others, on all keys of the store, or on those of some namespaces and
-/// of the claims of secrets (`~randflake:{orders} ~randflake:key:*`):
+/// of the claims of secrets (`~randflake:{orders}* ~randflake:key:*`):
 ///
 /// ```text
-/// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +hmget +hscan +hset
+/// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +hmget +hscan +hset +zadd +zrangebyscore
 /// ```
 ///
 /// `+select` is needed if the URL names another database than 0, and `+config|get` lets `randflake doctor` read
@@ -151,10 +151,13 @@ impl RedisStore {
     ) -> Result<LeaseStore, StoreError> {
         let mut redis = Redis::over(location, namespace, clock)?;
         let Redis {
-            connection, hash, ..
+            connection,
+            hash,
+            index,
+            ..
         } = &mut redis;
         // A right that is missing is named now, before anything is written.
-        connection.run(|open| rights::check(open, hash))?;
+        connection.run(|open| rights::check(open, hash, index))?;
         LeaseStore::opened(redis, namespace.clone())
     }
 }

@@ -8,7 +8,7 @@ use crate::vocabulary::EngineError;
 
 /// Finds out whether the user may run each command, by calls that change nothing. All are sent at once: a process that
 /// starts waits once for their replies, not seven times.
-pub(super) fn check(open: &mut RedisSession, hash: &str) -> RedisResult<()> {
+pub(super) fn check(open: &mut RedisSession, hash: &str, index: &str) -> RedisResult<()> {
     let mut calls = redis::pipe();
     calls.cmd("SCRIPT").arg("LOAD").arg(WRITE);
     // The shortest part that every server has.
@@ -16,7 +16,9 @@ pub(super) fn check(open: &mut RedisSession, hash: &str) -> RedisResult<()> {
     calls.cmd("TIME");
     calls.cmd("HMGET").arg(hash).arg("-");
     calls.cmd("HSCAN").arg(hash).arg("0");
-    // The first lacks a value, and the second's script is none: both are refused once the right is there.
+    calls.cmd("ZRANGEBYSCORE").arg(index).arg(&["0", "0"]);
+    // The first two lack a value, and the third's script is none: they are refused once the right is there.
+    calls.cmd("ZADD").arg(index).arg(&["0", "-", "0"]);
     calls.cmd("HSET").arg(hash).arg(&["-", "-", "-"]);
     calls.cmd("EVALSHA").arg("0".repeat(40)).arg("0");
     let mut errors = open.ask_all(&calls)?.into_iter().filter_map(Result::err);
@@ -41,7 +43,7 @@ pub(super) fn refused(error: &RedisError) -> Option<EngineError> {
     if message.contains("permissions to access") {
         return Some(EngineError::unusable(
             "the Redis user has no right to a key of the store: those of a namespace and of its secret are \
-             ~randflake:{NAME} and ~randflake:key:*",
+             ~randflake:{NAME}* and ~randflake:key:*",
         ));
     }
     // "... no permissions to run the 'script|load' command"

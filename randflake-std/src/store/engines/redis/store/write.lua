@@ -1,10 +1,14 @@
 -- Writes to a namespace's hash, if everything still is what it was read as.
 --
+-- KEYS: the hash; and its node ids in their order, which the fields of a hash do not have: a sorted set whose scores are
+-- the node ids. Its first member, with a score of -1, comes with the namespace's record: without it some node ids may be
+-- missing there.
+--
 -- ARGV: the server's process; the master that it took over from; commands that put keys back, and how often they were called, if
 -- that matters; between which times in microseconds, if that matters; the entry by which a repetition is known, or 0;
 -- then for each entry its field, the text before ('*': whatever it is), and the text after. Nothing stands for a text
 -- that is not there, or stays.
-local HASH, FIRST = KEYS[1], 8
+local HASH, INDEX, FIRST = KEYS[1], KEYS[2], 8
 local replacing, least, most = ARGV[3], tonumber(ARGV[5]), tonumber(ARGV[6])
 local proof = FIRST + 3 * (ARGV[7] - 1)
 
@@ -45,7 +49,7 @@ local function batches(take)
     end
 end
 
-local is_written = false
+local is_written, new = false, {}
 batches(function(first, last)
     local fields = {}
     for at = first, last, 3 do
@@ -56,10 +60,22 @@ batches(function(first, last)
         local there, before = texts[(at - first) / 3 + 1] or '', ARGV[at + 1]
         is_written = is_written or (is_same and at == proof and there == ARGV[at + 2])
         is_so = is_so and (before == '*' or there == before)
+        if there == '' and ARGV[at + 2] ~= '' then
+            local name = ARGV[at]
+            if name == 'namespace' then
+                new[#new + 1], new[#new + 2] = '-1', ''
+            elseif string.match(name, '^%d+$') then
+                new[#new + 1], new[#new + 2] = name, name
+            end
+        end
     end
 end)
 if is_written or not is_so then
     return {is_written and 1 or 0, time}
+end
+-- Before the fields: a right that is missing is told before any of them is written, and a member without a field harms nobody.
+for first = 1, #new, 3000 do
+    redis.call('ZADD', INDEX, unpack(new, first, math.min(first + 2999, #new)))
 end
 batches(function(first, last)
     local puts = {}
