@@ -77,7 +77,7 @@ fn minutes(typed: &mut Arguments) -> Result<u32, String> {
     let least = schedule::LEAST_MINUTES;
     if minutes < least {
         return Err(format!(
-            "--minutes {minutes}: some faults would not happen; a round of all of them on each store takes {least}"
+            "--minutes {minutes}: some faults would not happen; a round of all of them on each store takes {least} minutes"
         ));
     }
     Ok(minutes)
@@ -103,14 +103,20 @@ fn text(minutes: u32, commit: &str, soak: &str, copies: &str, tables: &str) -> S
     let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
     let memory = memory.lines().next().unwrap_or_default();
     let memory = memory.trim_start_matches("MemTotal:").trim();
+    let (short, long) = (schedule::SHORT_TTL, schedule::LONG_TTL);
     format!(
         "# Soak of record\n\n\
          Written by `cargo xtask soak --record`. On each store processes and `randflake serve` issue as fast as they can, one\n\
-         process is killed each second, and one fault follows another; all have to go on after each. Each id that was\n\
-         received is decrypted and kept as part of a run (node id, tick, first to last sequence) of the process or client\n\
-         that got it, and all runs of a store are compared exactly. In smaller soaks beside it an id twice, runs of two\n\
-         machines that overlap, and leases without one of the rules are planted, and have to be found.\n\n\
-         - {}\n- memory of the machine: {memory}\n- commit: {commit}\n- {minutes} minutes, leases of 3 s\n\
+         process is killed each second, and one fault follows another. Each fault of a store happens at least once, and every\n\
+         source of ids has to go on after each. Beside them, each store but static files has the default TTL, and a kill each\n\
+         five seconds: those are the columns of {long} s.\n\n\
+         Ids of 64 bits, of 53 bits, of tagged UUIDs and of a counter are decrypted and kept as part of a run (node id, tick,\n\
+         first to last sequence) of the process or client that got it, and all runs of a store are compared exactly, however\n\
+         the soak ends. A process keeps its ids where a kill does not lose them: those that it had been given, and had not yet\n\
+         written as runs, are compared too. In smaller soaks beside it an id twice, runs of two machines that overlap, leases\n\
+         without one of the rules, a fault that does not happen, and a panic after ids that repeat are planted, and have to be\n\
+         found.\n\n\
+         - {}\n- memory of the machine: {memory}\n- commit: {commit}\n- {minutes} minutes, leases of {short} and {long} s\n\
          - the soak and what was planted: {soak}\n\
          - an emulated machine saved once and resumed twice, whose copies issue equal ids until one renews, as the README\n  \
          says, and never after (`cargo xtask copies`): {copies}\n\n{tables}",
@@ -142,6 +148,9 @@ mod tests {
             Ok(least)
         );
         let refused = minutes(&mut typed(&format!("--minutes {}", least - 1))).unwrap_err();
-        assert!(refused.ends_with(&format!("takes {least}")), "{refused}");
+        assert!(
+            refused.ends_with(&format!("takes {least} minutes")),
+            "{refused}"
+        );
     }
 }

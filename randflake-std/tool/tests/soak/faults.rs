@@ -2,22 +2,28 @@
 
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
 
 use harness::proxy::Network;
-use randflake_std::lease::{self, StoreError};
+use randflake_std::lease::{self, MAX_SKEW, Quarantine, StoreError};
+use randflake_std::segment::{self, CounterError};
 
 use crate::fleet::Fleet;
-use crate::issuer::{TTL, namespace};
 use crate::schedule::Fault::{
-    self, AnotherPromoted, DataLost, EngineKilled, EngineSuspended, HoldersSuspended, NetworkFails,
-    ServeKilled, ServeSuspended, WallClockJumps,
+    self, AnotherPromoted, DataLost, EngineKilled, EngineSuspended, FilesRemoved, FolderMoved,
+    HoldersSuspended, NetworkFails, ServeKilled, ServeSuspended, WallClockJumps,
 };
+use crate::spaces::{namespace, namespaces};
 use crate::stage::{ServerStage, Stage};
 
 const HOUR_MS: i64 = 3_600_000;
 const PATIENCE: Duration = Duration::from_secs(120);
+const PAUSE: Duration = Duration::from_millis(200);
+/// More numbers than a fleet gets between two losses of the counter.
+const FAR: u64 = 1_000_000_000_000;
 
 /// How often each happened.
 pub(crate) type Happened = BTreeMap<Fault, u32>;
@@ -39,7 +45,7 @@ impl Fault {
                     |fleet: &Fleet, signal| chosen.map(|seat| fleet.processes[seat].signal(signal));
                 signal(fleet, libc::SIGSTOP);
                 // Their leases end meanwhile, and others get the node ids.
-                thread::sleep(TTL * 2);
+                thread::sleep(fleet.plan.ttl + Duration::from_secs(3));
                 signal(fleet, libc::SIGCONT);
             }
             WallClockJumps => {
@@ -47,7 +53,7 @@ impl Fault {
                     let clock = fleet.clock.as_ref();
                     let clock = clock.ok_or("no process has a wall clock of its own")?;
                     clock.step_ms(hours * HOUR_MS);
-                    fleet.pass(TTL / 2);
+                    fleet.pass(fleet.plan.ttl / 2);
                 }
             }
             ServeKilled => {
@@ -57,8 +63,27 @@ impl Fault {
             ServeSuspended => {
                 let server = fleet.chosen_server()?;
                 fleet.servers[server].suspend();
-                fleet.pass(TTL * 2);
+                fleet.pass_leases();
                 fleet.servers[server].resume();
+            }
+            FilesRemoved => {
+                for file in fs::read_dir(folder(stage)?).unwrap() {
+                    // The processes write and remove beside it.
+                    _ = fs::remove_file(file.unwrap().path());
+                }
+                end_lost(fleet, &url);
+            }
+            FolderMoved => {
+                let folder = folder(stage)?;
+                let [away, other] = ["away", "other"].map(|name| folder.with_extension(name));
+                fs::rename(&folder, &away).unwrap();
+                fs::create_dir(&folder).unwrap();
+                fleet.pass(fleet.plan.ttl);
+                fs::rename(&folder, &other).unwrap();
+                fs::rename(&away, &folder).unwrap();
+                fleet.pass(fleet.plan.ttl);
+                fs::remove_dir_all(&other).unwrap();
+                end_lost(fleet, &url);
             }
             EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => {
                 let server = stage.server().ok_or("the store has no server")?;
@@ -79,26 +104,117 @@ impl Fault {
             NetworkFails => {
                 for network in [Network::LosesReplies, Network::Slow, Network::Cut] {
                     server.network(network);
-                    fleet.pass(TTL / 2);
+                    fleet.pass(fleet.plan.ttl / 2);
                 }
                 server.network(Network::Works);
             }
             EngineSuspended => {
                 server.suspend(false);
-                fleet.pass(TTL);
+                fleet.pass(fleet.plan.ttl);
                 server.suspend(true);
             }
             DataLost => {
                 server.empty();
-                // Nothing is granted, and what was leased before is over.
-                fleet.pass(TTL * 3);
-                patiently(|| lease::open(url, &namespace())?.override_quarantine());
+                // Nothing is granted.
+                end_lost(fleet, url);
             }
-            AnotherPromoted => server.promote()?,
-            HoldersSuspended | ServeKilled | WallClockJumps | ServeSuspended => {}
+            AnotherPromoted => server.promote(fleet.plan.ttl)?,
+            HoldersSuspended | ServeKilled | WallClockJumps | ServeSuspended | FilesRemoved
+            | FolderMoved => {}
         }
         Ok(())
     }
+}
+
+/// Ends the quarantine of a store that has lost its namespaces, once what was leased before is over: it does not know that
+/// the longest TTL is short. A quarantine that knows it is left to end by itself.
+fn end_lost(fleet: &mut Fleet, url: &str) {
+    fleet.pass_leases();
+    fleet.pass(Duration::from_secs(3));
+    let ttl = fleet.plan.ttl;
+    for namespace in namespaces(ttl) {
+        patiently(|| {
+            let mut store = lease::open(url, &namespace)?;
+            let quarantine = store.quarantined()?;
+            let own = ttl + MAX_SKEW * 3;
+            let is_longer = |quarantine: Quarantine| quarantine.until > quarantine.since + own;
+            if quarantine.is_some_and(is_longer) {
+                store.override_quarantine()?;
+            }
+            Ok(())
+        });
+    }
+}
+
+fn folder(stage: &dyn Stage) -> Result<PathBuf, String> {
+    let folder = stage.folder().map(Path::to_owned);
+    folder.ok_or_else(|| "the store has no files".to_owned())
+}
+
+/// A person who looks after the counter: its store may have lost it.
+#[derive(Default)]
+pub(crate) struct Operator {
+    /// Times that it was lost.
+    lost: u64,
+}
+
+impl Operator {
+    /// Declares new what the store does not know yet: a server could have forgotten it.
+    pub(crate) fn begin(stage: &mut dyn Stage, ttl: Duration) {
+        let url = stage.url(0);
+        if stage.server().is_some() {
+            for namespace in namespaces(ttl) {
+                patiently(|| lease::open(&url, &namespace)?.end_quarantine());
+            }
+        }
+        if stage.has_counters() {
+            let mut counter = segment::open(&url, &namespace(ttl)).unwrap();
+            counter.create_counter().unwrap();
+        }
+    }
+
+    /// Goes on with a counter that was lost, far above all numbers that can have been issued.
+    pub(crate) fn look_after(&mut self, stage: &dyn Stage, ttl: Duration) -> Result<(), String> {
+        if !stage.has_counters() {
+            return Ok(());
+        }
+        let url = stage.url(0);
+        let begun = Instant::now();
+        loop {
+            let reserved = segment::open(&url, &namespace(ttl))
+                .map_err(|error| error.to_string())
+                .and_then(|mut counter| {
+                    match counter.reserve(1) {
+                        Err(CounterError::Lost { .. } | CounterError::Rewound { .. }) => {
+                            self.lost += 1;
+                            let number = self.lost * FAR;
+                            counter.resume_counter(number).map(|_| ())
+                        }
+                        answer => answer.map(|_| ()),
+                    }
+                    .map_err(|error| error.to_string())
+                });
+            match reserved {
+                Err(_) if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
+                answer => return answer.map_err(|error| format!("the counter: {error}")),
+            }
+        }
+    }
+}
+
+/// What the store says to a new client, for the message of a fleet that has not gone on.
+pub(crate) fn store_answer(stage: &dyn Stage, ttl: Duration) -> String {
+    let mut answers = namespaces(ttl).map(|namespace| {
+        let store = lease::open(&stage.url(0), &namespace);
+        let leases = store.and_then(|mut store| Ok((store.quarantined()?, store.list()?.len())));
+        match leases {
+            Ok((None, leases)) => format!("{leases} records"),
+            Ok((Some(quarantine), _)) => format!("quarantined: {quarantine:?}"),
+            Err(error) => error.to_string(),
+        }
+    });
+    answers.sort_unstable();
+    answers.join("; ")
 }
 
 /// Asks again where a busy machine is late: the TTL is short, and so is the time for an answer.

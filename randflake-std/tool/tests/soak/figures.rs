@@ -2,12 +2,14 @@
 
 use core::fmt::{self, Display, Formatter, Write as _};
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::faults::Happened;
-use crate::fleet::{Fleet, get};
-use crate::runs::Repeats;
+use crate::fleet::Fleet;
+use crate::runs::{Issued, Repeats};
 use crate::schedule::FAULTS;
+use crate::spaces::{SOURCES, Source};
 use crate::usage;
 
 static ALL: Mutex<Vec<Figures>> = Mutex::new(Vec::new());
@@ -17,13 +19,12 @@ static ALL: Mutex<Vec<Figures>> = Mutex::new(Vec::new());
 pub(crate) struct Figures {
     stage: String,
     time: Duration,
-    bulk: u64,
-    one_by_one: u64,
-    served: u64,
+    ids: BTreeMap<Source, u64>,
     calls: u64,
     refusals: u64,
     runs: u64,
     processes: u64,
+    pending: u64,
     repeats: u64,
     killed: u64,
     forks: u64,
@@ -31,29 +32,35 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    pub(crate) fn of(stage: &str, time: Duration, fleet: &Fleet, happened: Happened) -> Self {
-        let counts = fleet.counts();
-        Self {
+    pub(crate) fn of(
+        stage: &str,
+        time: Duration,
+        fleet: &Fleet,
+        issued: &[Issued],
+        happened: Happened,
+        repeats: &Repeats,
+    ) -> Self {
+        let mut figures = Self {
             stage: stage.to_owned(),
             time,
-            bulk: get(&counts.bulk),
-            one_by_one: get(&counts.one_by_one),
-            served: get(&counts.served),
-            calls: get(&counts.calls),
-            refusals: get(&counts.refusals),
-            killed: u64::try_from(fleet.killed).unwrap(),
-            forks: get(&counts.forks),
+            processes: number(issued.len()),
+            repeats: repeats.ids,
+            killed: number(fleet.killed),
             happened,
             ..Self::default()
+        };
+        for Issued {
+            source, entries, ..
+        } in issued
+        {
+            *figures.ids.entry(*source).or_default() += entries.ids();
+            figures.calls += entries.calls;
+            figures.refusals += entries.refusals;
+            figures.runs += number(entries.runs.len());
+            figures.pending += entries.pending;
+            figures.forks += entries.forks;
         }
-    }
-
-    /// With what the comparison found.
-    pub(crate) fn compared(mut self, processes: usize, runs: usize, repeats: &Repeats) -> Self {
-        self.processes = u64::try_from(processes).unwrap();
-        self.runs = u64::try_from(runs).unwrap();
-        self.repeats = repeats.ids;
-        self
+        figures
     }
 
     /// Keeps it for the record.
@@ -63,25 +70,26 @@ impl Figures {
             .push(self);
     }
 
-    fn ids(&self) -> u64 {
-        self.bulk + self.one_by_one + self.served
+    fn all_ids(&self) -> u64 {
+        self.ids.values().sum()
     }
 
     fn add(&mut self, other: &Self) {
         self.time += other.time;
         for (sum, number) in [
-            (&mut self.bulk, other.bulk),
-            (&mut self.one_by_one, other.one_by_one),
-            (&mut self.served, other.served),
             (&mut self.calls, other.calls),
             (&mut self.refusals, other.refusals),
             (&mut self.runs, other.runs),
             (&mut self.processes, other.processes),
+            (&mut self.pending, other.pending),
             (&mut self.repeats, other.repeats),
             (&mut self.killed, other.killed),
             (&mut self.forks, other.forks),
         ] {
             *sum += number;
+        }
+        for (source, ids) in &other.ids {
+            *self.ids.entry(*source).or_default() += ids;
         }
         for (fault, times) in &other.happened {
             *self.happened.entry(*fault).or_default() += times;
@@ -89,19 +97,23 @@ impl Figures {
     }
 }
 
+fn number(count: usize) -> u64 {
+    u64::try_from(count).unwrap()
+}
+
 impl Display for Figures {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let rate = self.ids() as f64 / self.time.as_secs_f64().max(1.0);
+        let rate = self.all_ids() as f64 / self.time.as_secs_f64().max(1.0);
         write!(
             f,
-            "{}: {} ids in {} s ({rate:.0} a second), {} one by one, {} served, {} runs, {} repeat; {} killed, {} forks, {:?}",
+            "{}: {} ids in {} s ({rate:.0} a second), {:?}, {} runs, {} not yet written at a kill, {} repeat; {} killed, {} forks, {:?}",
             self.stage,
-            grouped(self.ids()),
+            grouped(self.all_ids()),
             self.time.as_secs(),
-            grouped(self.one_by_one),
-            grouped(self.served),
+            self.ids,
             grouped(self.runs),
-            self.repeats,
+            grouped(self.pending),
+            grouped(self.repeats),
             self.killed,
             self.forks,
             self.happened,
@@ -119,44 +131,35 @@ pub(crate) fn tables() -> String {
     for figures in &all {
         sum.add(figures);
     }
-    let rate = sum.ids() / sum.time.as_secs().max(1);
+    let rate = sum.all_ids() / sum.time.as_secs().max(1);
     all.push(sum);
     let mut text = String::from(
-        "| store | seconds | ids | in bulk | by a call each | by `INCR` of `serve` | calls | refused | processes and clients | runs | repeats |\n\
-         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+        "| store | seconds | ids | calls | refused | processes and clients | runs | not yet written at a kill | repeats |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for figures in &all {
         let numbers = [
             figures.time.as_secs(),
-            figures.ids(),
-            figures.bulk,
-            figures.one_by_one,
-            figures.served,
+            figures.all_ids(),
             figures.calls,
             figures.refusals,
             figures.processes,
             figures.runs,
+            figures.pending,
             figures.repeats,
         ];
         row(&mut text, &figures.stage, numbers);
     }
-    text.push_str("\n| what happened |");
-    for figures in &all {
-        _ = write!(text, " {} |", figures.stage);
+    heading(&mut text, "ids", &all);
+    for (source, name) in SOURCES {
+        let ids = |figures: &Figures| figures.ids.get(&source).copied().unwrap_or(0);
+        row(&mut text, name, all.iter().map(ids));
     }
-    text.push_str("\n|---|");
-    text.push_str(&"--:|".repeat(all.len()));
-    text.push('\n');
-    row(
-        &mut text,
-        "holder killed",
-        all.iter().map(|figures| figures.killed),
-    );
-    row(
-        &mut text,
-        "holder forked",
-        all.iter().map(|figures| figures.forks),
-    );
+    heading(&mut text, "what happened", &all);
+    let killed = all.iter().map(|figures| figures.killed);
+    row(&mut text, "holder killed", killed);
+    let forks = all.iter().map(|figures| figures.forks);
+    row(&mut text, "holder forked", forks);
     for (fault, name) in FAULTS {
         let times = |figures: &Figures| figures.happened.get(&fault).copied().unwrap_or(0).into();
         row(&mut text, name, all.iter().map(times));
@@ -171,6 +174,17 @@ pub(crate) fn tables() -> String {
         grouped(megabytes(disk)),
     );
     text
+}
+
+/// Of a table with a column for each store.
+fn heading(text: &mut String, name: &str, all: &[Figures]) {
+    _ = write!(text, "\n| {name} |");
+    for figures in all {
+        _ = write!(text, " {} |", figures.stage);
+    }
+    text.push_str("\n|---|");
+    text.push_str(&"--:|".repeat(all.len()));
+    text.push('\n');
 }
 
 fn row(text: &mut String, name: &str, numbers: impl IntoIterator<Item = u64>) {

@@ -1,11 +1,12 @@
 //! The processes and servers of one store, and what all that ever ran have issued.
 
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::collections::BTreeMap;
+use std::fs;
 use std::net::TcpStream;
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Instant;
@@ -13,113 +14,107 @@ use std::time::Instant;
 use harness::clock::WallClock;
 use harness::free_port;
 use harness::server::{Server, signal_process, spawn};
-use randflake_std::Permutation;
 use tempfile::TempDir;
 
-use crate::issuer::{CALLS, FORKS, KEY, LAYOUT, NAMESPACE, NOTE, Order, REFUSALS, Way, cipher};
-use crate::runs::{Issued, RUN_BYTES, Run, append, append_run};
+use crate::clients::{Client, Received};
+use crate::issuer::{CHILD, Order, Way};
+use crate::ledger;
+use crate::runs::{Entries, Issued};
+use crate::spaces::{KEY, LAYOUT, NAMESPACE, Source, write_tagged_key};
 use crate::stage::Stage;
 
-/// Nobody may be kept waiting for longer, on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(20);
-/// Seats of processes have the first numbers, those of servers the next.
-const SEATS: usize = 10;
+/// Seats of processes have the first numbers, those of servers the last.
+const SEATS: usize = 16;
+/// What every server's clients send.
+const CLIENTS: [Source; 3] = [Source::Incr, Source::Multi, Source::Http];
 
 /// How many there are, and how fast they are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Plan {
     pub(crate) ways: &'static [Way],
     pub(crate) servers: usize,
+    pub(crate) ttl: Duration,
+    /// A process is killed so often.
+    pub(crate) kill_every: Duration,
     /// Ids of a process in a second.
     pub(crate) pace: u64,
     /// Ids that a client of a server asks for at once.
-    pub(crate) pipeline: usize,
+    pub(crate) batch: usize,
     pub(crate) without_rule: bool,
     /// Whether some have wall clocks of their own.
     pub(crate) clocks: bool,
 }
 
+/// Each way once.
+const EACH: &[Way] = {
+    use Way::{Ahead, Bits53, Bulk, Counter, Elastic, Forks, OneByOne, Tagged};
+    &[
+        Bulk, Elastic, Forks, OneByOne, Ahead, Bits53, Tagged, Counter,
+    ]
+};
+
+const MANY: &[Way] = {
+    use Way::{Ahead, Bits53, Bulk, Counter, Elastic, Forks, OneByOne, Tagged};
+    &[
+        Bulk, Bulk, Bulk, Elastic, Forks, OneByOne, OneByOne, Ahead, Bits53, Tagged, Counter,
+        Counter,
+    ]
+};
+
 impl Plan {
     /// All that two processors can do.
-    pub(crate) fn full() -> Self {
-        use Way::{Bulk, Elastic, Forks, OneByOne};
+    pub(crate) fn full(ttl: Duration) -> Self {
         Self {
-            ways: &[Bulk, Bulk, Bulk, Bulk, Elastic, Forks, OneByOne, OneByOne],
+            ways: MANY,
             servers: 2,
             pace: 1 << 40,
-            pipeline: 1_000,
+            batch: 1_000,
+            ..Self::short(ttl)
+        }
+    }
+
+    /// What an unoptimised build does beside others.
+    pub(crate) fn short(ttl: Duration) -> Self {
+        Self {
+            ways: EACH,
+            servers: 1,
+            ttl,
+            kill_every: Duration::from_secs(1),
+            pace: 10_000,
+            batch: 50,
             without_rule: false,
             clocks: true,
         }
     }
 
-    /// What an unoptimised build does beside others.
-    pub(crate) fn short() -> Self {
+    /// What runs beside all others. Fewer are killed, because what they have leased stays taken for the TTL.
+    pub(crate) fn long_leases(ttl: Duration) -> Self {
         Self {
-            ways: &[Way::Bulk, Way::Elastic, Way::Forks, Way::OneByOne],
-            servers: 1,
-            pace: 20_000,
-            pipeline: 50,
-            ..Self::full()
+            kill_every: Duration::from_secs(5),
+            pace: 1_000,
+            ..Self::short(ttl)
         }
     }
 }
 
-/// Counted while they issue.
-#[derive(Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) bulk: AtomicU64,
-    pub(crate) one_by_one: AtomicU64,
-    pub(crate) served: AtomicU64,
-    pub(crate) calls: AtomicU64,
-    pub(crate) refusals: AtomicU64,
-    pub(crate) forks: AtomicU64,
-}
-
-impl Counts {
-    pub(crate) fn ids(&self) -> u64 {
-        let all = [&self.bulk, &self.one_by_one, &self.served];
-        all.iter().map(|count| get(count)).sum()
-    }
-}
-
-pub(crate) fn get(count: &AtomicU64) -> u64 {
-    count.load(Ordering::Relaxed)
-}
-
-fn add(count: &AtomicU64, number: u64) {
-    count.fetch_add(number, Ordering::Relaxed);
-}
-
-/// What is collected.
-#[derive(Debug, Default)]
-struct Collected {
-    counts: Counts,
-    issued: Mutex<Vec<Issued>>,
-}
-
-impl Collected {
-    fn keep(&self, by: String, runs: Vec<Run>) {
-        let mut issued = self.issued.lock().unwrap_or_else(PoisonError::into_inner);
-        issued.push(Issued { by, runs });
-    }
-}
-
 pub(crate) struct Fleet {
-    plan: Plan,
+    pub(crate) plan: Plan,
+    ways: Vec<Way>,
     urls: Vec<String>,
-    _folder: TempDir,
+    folder: TempDir,
     pub(crate) processes: Vec<Process>,
     pub(crate) servers: Vec<Server>,
     /// Of the first seat.
     pub(crate) clock: Option<WallClock>,
     clients: Vec<JoinHandle<()>>,
     clients_end: Arc<AtomicBool>,
-    readers: Vec<JoinHandle<()>>,
-    collected: Arc<Collected>,
+    received: Vec<Received>,
+    /// By processes that have ended.
+    issued: Vec<Issued>,
+    started: usize,
     pub(crate) killed: usize,
-    /// Threads of clients and readers that panicked.
+    /// Threads of clients that panicked.
     pub(crate) failed_threads: usize,
 }
 
@@ -128,40 +123,32 @@ impl Fleet {
     pub(crate) fn start(stage: &dyn Stage, plan: Plan) -> Self {
         let folder = TempDir::new().unwrap();
         let clock = plan.clocks.then(|| WallClock::new(folder.path()));
+        write_tagged_key(&folder.path().join("keys"));
+        let has_counters = stage.has_counters();
+        let ways = plan.ways.iter().copied();
+        let ways = ways.filter(|way| *way != Way::Counter || has_counters);
         let mut fleet = Self {
             plan,
+            ways: ways.collect(),
             urls: (0..SEATS).map(|seat| stage.url(seat)).collect(),
-            _folder: folder,
+            folder,
             processes: Vec::new(),
             servers: Vec::new(),
             clock,
             clients: Vec::new(),
             clients_end: Arc::default(),
-            readers: Vec::new(),
-            collected: Arc::default(),
+            received: Vec::new(),
+            issued: Vec::new(),
+            started: 0,
             killed: 0,
             failed_threads: 0,
         };
-        for seat in 0..plan.ways.len() {
+        for seat in 0..fleet.ways.len() {
             let process = fleet.process(seat);
             fleet.processes.push(process);
         }
         for number in 0..plan.servers {
-            let port = free_port();
-            fleet
-                .servers
-                .push(server(&fleet.urls[SEATS - 1 - number], port));
-            let (collected, end) = (Arc::clone(&fleet.collected), Arc::clone(&fleet.clients_end));
-            fleet.clients.push(thread::spawn(move || {
-                let mut client = Client::new(port, plan.pipeline);
-                while !end.load(Ordering::Relaxed) {
-                    // It connects again.
-                    if client.ask(&collected.counts, &end).is_err() {
-                        thread::sleep(PAUSE);
-                    }
-                }
-                collected.keep(format!("a client of server {number}"), client.runs);
-            }));
+            fleet.serve(number);
         }
         fleet
     }
@@ -169,56 +156,110 @@ impl Fleet {
     fn process(&mut self, seat: usize) -> Process {
         let order = Order {
             store: self.urls[seat].clone(),
-            way: self.plan.ways[seat],
+            way: self.ways[seat],
+            ttl: self.plan.ttl,
             pace: self.plan.pace,
+            ledger: self.folder.path().join(format!("{}.ledger", self.started)),
+            keys: self.folder.path().join("keys"),
             without_rule: self.plan.without_rule,
         };
+        self.started += 1;
         let mut command = order.command();
         if let (0, Some(clock)) = (seat, &self.clock) {
             clock.give_to(&mut command);
         }
-        let mut child = spawn(command).unwrap();
-        let (runs, way) = (child.stdout.take().unwrap(), order.way);
-        let by = format!("process {} ({way:?})", child.id());
-        let collected = Arc::clone(&self.collected);
-        self.readers.push(thread::spawn(move || {
-            let runs = read(runs, way, &collected.counts);
-            collected.keep(by, runs);
-        }));
-        Process(child)
+        Process {
+            child: spawn(command).unwrap(),
+            way: order.way,
+            ledger: order.ledger,
+        }
     }
 
-    pub(crate) fn counts(&self) -> &Counts {
-        &self.collected.counts
+    /// Starts a server and its clients.
+    fn serve(&mut self, number: usize) {
+        let [resp, http] = [free_port(), free_port()];
+        let store = &self.urls[SEATS - 1 - number];
+        self.servers.push(server(store, self.plan.ttl, resp, http));
+        for source in CLIENTS {
+            let received = Arc::new(Mutex::new(Issued {
+                by: format!("a client of server {number} ({source:?})"),
+                source,
+                entries: Entries::default(),
+            }));
+            self.received.push(Arc::clone(&received));
+            let client = Client {
+                port: if source == Source::Http { http } else { resp },
+                source,
+                batch: self.plan.batch,
+                received,
+            };
+            let end = Arc::clone(&self.clients_end);
+            self.clients.push(thread::spawn(move || client.run(&end)));
+        }
     }
 
-    /// Lets time pass, in which a process is killed and replaced each second.
+    /// Lets time pass, in which processes are killed and replaced.
     pub(crate) fn pass(&mut self, time: Duration) {
         let begun = Instant::now();
         while begun.elapsed() < time {
-            thread::sleep(Duration::from_secs(1).min(time));
+            thread::sleep(self.plan.kill_every.min(time));
             let seat = self.killed % self.processes.len();
             // First, because some seats have a node id of their own.
             self.processes[seat].kill();
+            let killed = self.processes[seat].issued();
+            self.issued.extend(killed);
             self.processes[seat] = self.process(seat);
             self.killed += 1;
         }
     }
 
-    /// Waits until more has been issued.
+    /// Lets time pass until no process issues under a lease that it has now, unless it was renewed.
+    pub(crate) fn pass_leases(&mut self) {
+        self.pass(self.plan.ttl + Duration::from_secs(3));
+    }
+
+    /// Ids of each source so far. Those of processes may be a moment late.
+    fn progress(&self) -> BTreeMap<Source, u64> {
+        let mut ids = BTreeMap::new();
+        let mut add = |source, count| *ids.entry(source).or_default() += count;
+        for issued in &self.issued {
+            add(issued.source, issued.entries.ids());
+        }
+        for process in &self.processes {
+            add(process.way.source(), ledger::progress(&process.ledger));
+        }
+        for received in &self.received {
+            let received = received.lock().unwrap_or_else(PoisonError::into_inner);
+            add(received.source, received.entries.ids());
+        }
+        ids
+    }
+
+    /// Ids so far.
+    pub(crate) fn ids(&self) -> u64 {
+        self.progress().values().sum()
+    }
+
+    /// Waits until each source has issued more.
     ///
     /// # Errors
     ///
-    /// It took too long.
+    /// One has issued nothing for longer than a quarantine, and than anything takes on a busy machine.
     pub(crate) fn wait_for_ids(&mut self) -> Result<(), String> {
-        let (before, begun) = (self.counts().ids(), Instant::now());
-        while self.counts().ids() <= before {
-            if begun.elapsed() > PATIENCE {
-                return Err(format!("nothing was issued for {PATIENCE:?}"));
+        let patience = Duration::from_secs(120) + self.plan.ttl;
+        let (before, begun) = (self.progress(), Instant::now());
+        loop {
+            let now = self.progress();
+            let has_none = |source: &&Source| now[source] <= before[source];
+            let waiting: Vec<Source> = before.keys().filter(has_none).copied().collect();
+            if waiting.is_empty() {
+                return Ok(());
             }
-            thread::sleep(PAUSE);
+            if begun.elapsed() > patience {
+                return Err(format!("{waiting:?}: nothing was issued for {patience:?}"));
+            }
+            thread::sleep(PAUSE * 5);
         }
-        Ok(())
     }
 
     /// One of the servers, another each time.
@@ -230,27 +271,68 @@ impl Fleet {
     /// Ends all, and returns what each has issued.
     pub(crate) fn end(&mut self) -> Vec<Issued> {
         self.clients_end.store(true, Ordering::Relaxed);
-        self.processes.clear();
-        let threads = self.clients.drain(..).chain(self.readers.drain(..));
-        // A thread that panicked has said so, and what the others received is compared all the same.
+        for process in &mut self.processes {
+            process.kill();
+        }
+        let processes = self.processes.drain(..);
+        let issued = processes.flat_map(|process| process.issued());
+        self.issued.extend(issued);
+        // A thread that panicked has said so, and what it received is compared all the same.
+        let threads = self.clients.drain(..);
         self.failed_threads = threads.filter_map(|thread| thread.join().err()).count();
-        let issued = self.collected.issued.lock();
-        core::mem::take(&mut *issued.unwrap_or_else(PoisonError::into_inner))
+        for received in self.received.drain(..) {
+            let received = received.lock().unwrap_or_else(PoisonError::into_inner);
+            self.issued.push(received.clone());
+        }
+        core::mem::take(&mut self.issued)
     }
 }
 
-pub(crate) struct Process(Child);
+pub(crate) struct Process {
+    child: Child,
+    way: Way,
+    ledger: PathBuf,
+}
 
 impl Process {
     pub(crate) fn signal(&self, signal: libc::c_int) {
-        signal_process(&self.0, signal);
+        signal_process(&self.child, signal);
     }
 
     /// `kill -9`. It may have ended already.
     fn kill(&mut self) {
-        _ = self.0.kill();
-        _ = self.0.wait();
+        _ = self.child.kill();
+        _ = self.child.wait();
     }
+
+    /// What it and its forked children have issued, after it has ended. Their ledgers are removed.
+    fn issued(&self) -> Vec<Issued> {
+        let ledgers = self
+            .ledger
+            .parent()
+            .and_then(|folder| fs::read_dir(folder).ok());
+        let ledgers = ledgers.into_iter().flatten().flatten();
+        let own = ledgers
+            .map(|entry| entry.path())
+            .filter(|path| path.file_stem() == self.ledger.file_stem());
+        own.map(|path| {
+            let is_child = path.extension().is_some_and(is_of_child);
+            let way = if is_child { Way::OneByOne } else { self.way };
+            let entries = ledger::read(&path, way.source().space()).unwrap();
+            fs::remove_file(&path).unwrap();
+            let name = path.file_name().unwrap_or_default().display();
+            Issued {
+                by: format!("process {} ({way:?}, {name})", self.child.id()),
+                source: way.source(),
+                entries,
+            }
+        })
+        .collect()
+    }
+}
+
+fn is_of_child(extension: &std::ffi::OsStr) -> bool {
+    extension.as_encoded_bytes().starts_with(CHILD.as_bytes())
 }
 
 impl Drop for Process {
@@ -259,32 +341,8 @@ impl Drop for Process {
     }
 }
 
-/// All runs of a process until it ends; what was cut short was not received.
-fn read(output: ChildStdout, way: Way, counts: &Counts) -> Vec<Run> {
-    let ids = if way == Way::OneByOne {
-        &counts.one_by_one
-    } else {
-        &counts.bulk
-    };
-    let mut output = BufReader::with_capacity(1 << 16, output);
-    let (mut runs, mut bytes) = (Vec::new(), [0; RUN_BYTES]);
-    while output.read_exact(&mut bytes).is_ok() {
-        let run = Run::from_bytes(bytes);
-        match (run.place, run.first) {
-            (NOTE, CALLS) => add(&counts.calls, run.last.into()),
-            (NOTE, REFUSALS) => add(&counts.refusals, run.last.into()),
-            (NOTE, FORKS) => add(&counts.forks, run.last.into()),
-            _ => {
-                add(ids, run.ids());
-                append_run(&mut runs, run);
-            }
-        }
-    }
-    runs
-}
-
 /// `randflake serve` on a store.
-fn server(store: &str, port: u16) -> Server {
+fn server(store: &str, ttl: Duration, resp: u16, http: u16) -> Server {
     let store = store.to_owned();
     // A static store has one.
     let node_ids = if store.starts_with("static:") {
@@ -292,82 +350,23 @@ fn server(store: &str, port: u16) -> Server {
     } else {
         "1..=4"
     };
+    let ttl = format!("{}s", ttl.as_secs());
     let command = move |_: &Path| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
         command
-            .args(["serve", "--resp", &format!("127.0.0.1:{port}")])
+            .args(["serve", "--resp", &format!("127.0.0.1:{resp}")])
+            .args(["--http", &format!("127.0.0.1:{http}")])
             .args(["--namespace", NAMESPACE, "--layout", LAYOUT])
-            .args(["--ttl", "3s", "--node-ids", node_ids])
+            .args(["--ttl", &ttl, "--node-ids", node_ids])
             .env("RANDFLAKE_KEY", KEY)
             .env("RANDFLAKE_STORE", &store)
-            .env("RANDFLAKE_MAX_TTL", "3s")
+            .env("RANDFLAKE_MAX_TTL", &ttl)
             .env_remove("RANDFLAKE_NAMESPACE");
         command
     };
-    let answers = move || TcpStream::connect(("127.0.0.1", port)).is_ok();
+    let answers = move || {
+        let mut ports = [resp, http].into_iter();
+        ports.all(|port| TcpStream::connect(("127.0.0.1", port)).is_ok())
+    };
     Server::start(TempDir::new().unwrap(), command, answers)
-}
-
-/// A client of a server, which asks for many ids by a command each.
-struct Client {
-    port: u16,
-    request: Vec<u8>,
-    pipeline: usize,
-    raws: Vec<u64>,
-    runs: Vec<Run>,
-}
-
-impl Client {
-    fn new(port: u16, pipeline: usize) -> Self {
-        let command = format!(
-            "*2\r\n$4\r\nINCR\r\n${}\r\n{NAMESPACE}\r\n",
-            NAMESPACE.len()
-        );
-        Self {
-            port,
-            request: command.repeat(pipeline).into_bytes(),
-            pipeline,
-            raws: Vec::new(),
-            runs: Vec::new(),
-        }
-    }
-
-    /// Until something fails; a refusal is none.
-    fn ask(&mut self, counts: &Counts, end: &AtomicBool) -> std::io::Result<()> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
-        stream.set_read_timeout(Some(Duration::from_secs(10)))?;
-        let mut answers = BufReader::new(stream.try_clone()?);
-        let cipher = cipher();
-        while !end.load(Ordering::Relaxed) {
-            stream.write_all(&self.request)?;
-            self.raws.clear();
-            let answered = self.answers(&mut answers, counts);
-            cipher.invert_all(&mut self.raws);
-            // Threads of the server have blocks of their own; what repeats stays twice.
-            self.raws.sort_unstable();
-            append(&mut self.runs, &self.raws);
-            add(&counts.served, u64::try_from(self.raws.len()).unwrap());
-            answered?;
-            thread::sleep(PAUSE);
-        }
-        Ok(())
-    }
-
-    fn answers(&mut self, answers: &mut impl BufRead, counts: &Counts) -> std::io::Result<()> {
-        let mut line = Vec::new();
-        for _ in 0..self.pipeline {
-            line.clear();
-            answers.read_until(b'\n', &mut line)?;
-            if !line.ends_with(b"\n") {
-                return Err(ErrorKind::UnexpectedEof.into());
-            }
-            add(&counts.calls, 1);
-            let text = str::from_utf8(line.trim_ascii()).unwrap();
-            match text.strip_prefix(':').map(str::parse::<i64>) {
-                Some(id) => self.raws.push(id.unwrap().cast_unsigned()),
-                None => add(&counts.refusals, 1),
-            }
-        }
-        Ok(())
-    }
 }

@@ -2,8 +2,8 @@
 //! each second, some fork, and one fault follows another; all go on after each, and no id of any repeats. Each fault of a
 //! store happens at least once: see [`schedule`].
 //!
-//! Processes take their ids apart again and report them as runs, which are all kept and compared at the end: see [`runs`].
-//! The program starts itself again as the processes that issue, which is why it has its own `main`.
+//! Processes keep ledgers of what they were given, which a kill does not lose. At the end all ids are taken apart into
+//! [`runs`] and compared. The program starts itself again as the processes that issue, which is why it has its own `main`.
 
 #![cfg(target_os = "linux")]
 #![expect(
@@ -14,14 +14,17 @@
     reason = "a test fails by panicking; the figures are for people"
 )]
 
+mod clients;
 mod faults;
 mod figures;
 mod fleet;
 mod issuer;
+mod ledger;
 mod planted;
 mod rounds;
 mod runs;
 mod schedule;
+mod spaces;
 mod stage;
 mod usage;
 
@@ -29,23 +32,32 @@ use core::time::Duration;
 use std::env;
 use std::fs;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
 
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use libtest_mimic::{Arguments, Failed, Trial};
-use randflake_std::lease;
 
-use faults::patiently;
+use faults::Operator;
 use fleet::{Fleet, Plan};
-use issuer::{Order, namespace};
+use issuer::Order;
 use rounds::{Rounds, round};
-use schedule::{Fault, LEAST_MINUTES, STORES, Store, least_seconds, round_seconds};
+use schedule::{
+    Fault, LEAST_MINUTES, LONG_TTL, SHORT_TTL, STORES, Store, WITH_LONG_LEASES, least_seconds,
+    round_seconds,
+};
 use stage::{EtcdStage, Service, SqliteStage, Stage, StaticStage, mariadb};
 
 /// How long all stores take together; 0 is the short form, of one round, for builds that are not optimised.
 const MINUTES: &str = "RANDFLAKE_SOAK_MINUTES";
 /// Where the tables go, if to any file.
 const RECORD: &str = "RANDFLAKE_SOAK_RECORD";
+
+static MACHINE: Mutex<()> = Mutex::new(());
+
+fn trial(name: &str, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
+    Trial::test(format!("{name}::no_id_repeats_whatever_happens"), run)
+}
 
 fn stage(store: Store) -> Box<dyn Stage> {
     match store {
@@ -58,7 +70,7 @@ fn stage(store: Store) -> Box<dyn Stage> {
     }
 }
 
-const PLANTED: [(&str, fn()); 7] = [
+const PLANTED: [(&str, fn()); 8] = [
     (
         "repeats_are_those_of_a_set",
         runs::repeats_are_those_of_a_set,
@@ -71,6 +83,10 @@ const PLANTED: [(&str, fn()); 7] = [
     (
         "planted::a_rule_left_out_is_found",
         planted::a_rule_left_out,
+    ),
+    (
+        "planted::ids_of_the_killed_are_compared",
+        planted::ids_of_the_killed,
     ),
     (
         "planted::a_round_has_every_fault_of_its_store",
@@ -94,26 +110,45 @@ fn main() -> ExitCode {
     let minutes: u32 =
         minutes.unwrap_or_else(|| panic!("{MINUTES} is not set: `cargo xtask soak` sets it"));
     if (1..LEAST_MINUTES).contains(&minutes) {
-        println!("{minutes} minutes are too short: a round of all faults takes {LEAST_MINUTES}");
+        println!(
+            "{minutes} minutes are too short: a round of all faults takes {LEAST_MINUTES} minutes"
+        );
         return ExitCode::from(2);
     }
+    let is_short = minutes == 0;
     let mut trials = Vec::new();
-    for (name, planted) in PLANTED {
-        trials.push(Trial::test(name, move || {
+    if !is_short {
+        // First, because they take all the time, and hardly a processor.
+        trials.extend(WITH_LONG_LEASES.map(|(store, name)| {
+            let plan = Plan::long_leases(seconds(LONG_TTL));
+            trial(name, move || soak(store, name, plan, seconds(minutes * 60)))
+        }));
+    }
+    trials.extend(PLANTED.map(|(name, planted)| {
+        Trial::test(name, move || {
             planted();
             Ok(())
-        }));
-    }
-    for (store, name) in STORES {
-        let trial = format!("{name}::no_id_repeats_whatever_happens");
-        trials.push(Trial::test(trial, move || {
-            soak(store, name, &mut *stage(store), minutes)
-        }));
-    }
+        })
+    }));
+    trials.extend(STORES.map(|(store, name)| {
+        trial(name, move || {
+            let ttl = seconds(SHORT_TTL);
+            if is_short {
+                return soak(store, name, Plan::short(ttl), Duration::ZERO);
+            }
+            // Each wants the machine for itself.
+            let _others = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
+            soak(store, name, Plan::full(ttl), share(store, minutes))
+        })
+    }));
     usage::watch();
     let mut arguments = Arguments::from_args();
-    // Each wants the machine for itself; the short form mostly waits.
-    arguments.test_threads = Some(if minutes == 0 { 4 } else { 1 });
+    // The short form mostly waits.
+    arguments.test_threads = Some(if is_short {
+        4
+    } else {
+        WITH_LONG_LEASES.len() + 1
+    });
     let conclusion = libtest_mimic::run(&arguments, trials);
     if let Some(path) = env::var_os(RECORD) {
         let tables = figures::tables();
@@ -123,16 +158,14 @@ fn main() -> ExitCode {
     conclusion.exit_code()
 }
 
-fn soak(store: Store, name: &str, stage: &mut dyn Stage, minutes: u32) -> Result<(), Failed> {
-    if stage.server().is_some() {
-        // A server that does not know a namespace may have forgotten it: this one is new.
-        let url = stage.url(0);
-        patiently(|| lease::open(&url, &namespace())?.end_quarantine());
-    }
+fn soak(store: Store, name: &str, plan: Plan, time: Duration) -> Result<(), Failed> {
+    let mut stage = stage(store);
+    let stage = &mut *stage;
+    Operator::begin(stage, plan.ttl);
     let faults = round(store);
-    let (plan, rounds) = match share(store, minutes) {
-        None => (Plan::short(), Rounds::short(name, &faults)),
-        Some(time) => (Plan::full(), Rounds::long(name, &faults, time)),
+    let rounds = match time {
+        Duration::ZERO => Rounds::short(name, &faults),
+        time => Rounds::long(name, &faults, time),
     };
     let verdict = rounds.run(Fleet::start(stage, plan), stage, Fault::happen);
     println!("{}", verdict.figures);
@@ -143,10 +176,13 @@ fn soak(store: Store, name: &str, stage: &mut dyn Stage, minutes: u32) -> Result
     Err(verdict.problems.join("\n").into())
 }
 
-/// Time on a store: a round's, and as much of the rest as each other store has. None for the short form.
-fn share(store: Store, minutes: u32) -> Option<Duration> {
-    let rest = (minutes * 60).checked_sub(least_seconds())?;
+/// Time on a store: a round's, and as much of the rest as each other store has.
+fn share(store: Store, minutes: u32) -> Duration {
     let stores = u32::try_from(STORES.len()).unwrap();
-    let seconds = round_seconds(store) + rest / stores;
-    Some(Duration::from_secs(seconds.into()))
+    let rest = (minutes * 60).saturating_sub(least_seconds()) / stores;
+    Duration::from_secs((round_seconds(store, SHORT_TTL) + rest).into())
+}
+
+fn seconds(seconds: u32) -> Duration {
+    Duration::from_secs(seconds.into())
 }

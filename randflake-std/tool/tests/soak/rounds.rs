@@ -6,10 +6,9 @@ use core::time::Duration;
 use std::panic::catch_unwind;
 use std::time::Instant;
 
-use crate::faults::Happened;
+use crate::faults::{Happened, Operator, store_answer};
 use crate::figures::Figures;
 use crate::fleet::Fleet;
-use crate::issuer::TTL;
 use crate::runs::{Repeats, repeats};
 use crate::schedule::{self, FAULTS, Fault, Store};
 use crate::stage::Stage;
@@ -84,17 +83,8 @@ impl<'a> Rounds<'a> {
         if fleet.failed_threads > 0 {
             problems.push(format!("{} threads have panicked", fleet.failed_threads));
         }
-        let runs = issued.iter().flat_map(|issued| &issued.runs);
-        let ids: u64 = runs.clone().map(|run| run.ids()).sum();
-        if ids != fleet.counts().ids() {
-            problems.push(format!(
-                "{} ids were counted, and {ids} kept",
-                fleet.counts().ids()
-            ));
-        }
-        let figures = Figures::of(self.name, time, &fleet, happened);
         Verdict {
-            figures: figures.compared(issued.len(), runs.count(), &repeats),
+            figures: Figures::of(self.name, time, &fleet, &issued, happened, &repeats),
             repeats,
             problems,
         }
@@ -108,6 +98,7 @@ impl<'a> Rounds<'a> {
         happened: &mut Happened,
         refused: &mut Vec<String>,
     ) -> Result<(), String> {
+        let mut operator = Operator::default();
         fleet.wait_for_ids()?;
         let (begun, mut longest) = (Instant::now(), Duration::ZERO);
         loop {
@@ -118,12 +109,14 @@ impl<'a> Rounds<'a> {
                     Ok(()) => *happened.entry(*fault).or_default() += 1,
                     Err(why) => refused.push(format!("{fault:?} could not happen: {why}")),
                 }
-                // Until then processes may issue under leases from before.
-                fleet.pass(TTL * 2);
-                let gone_on = fleet.wait_for_ids();
-                gone_on.map_err(|why| format!("after {fault:?}: {why}"))?;
-                let ids = fleet.counts().ids();
-                let seconds = begun.elapsed().as_secs();
+                fleet.pass_leases();
+                let looked_after = operator.look_after(stage, fleet.plan.ttl);
+                let gone_on = looked_after.and_then(|()| fleet.wait_for_ids());
+                gone_on.map_err(|why| {
+                    let answer = store_answer(stage, fleet.plan.ttl);
+                    format!("after {fault:?}: {why}; the store: {answer}")
+                })?;
+                let (seconds, ids) = (begun.elapsed().as_secs(), fleet.ids());
                 println!("{}: {seconds} s: {fault:?}, {ids} ids", self.name);
             }
             longest = longest.max(round.elapsed());

@@ -1,17 +1,20 @@
-//! Ids as runs: node id and tick, and the first to the last of consecutive sequences. Billions of ids are some hundred
-//! thousand runs, so all can be kept, and compared exactly at the end.
+//! Ids as runs of consecutive raw numbers: mostly a node id and tick, and the first to the last sequence. Billions of ids
+//! are some hundred thousand runs, so all can be kept, and compared exactly at the end.
 
 use core::cmp::Ordering;
 use std::collections::BTreeSet;
 
-/// Bits of the sequence, the lowest of a raw id.
-pub(crate) const SEQUENCE_BITS: u32 = 17;
-pub(crate) const NODE_BITS: u32 = 7;
+use crate::spaces::{SPACES, Source, Space};
 
-/// Consecutive ids of one tick and node id.
+/// The lowest bits of a raw number, which are apart in a run.
+const LOW_BITS: u32 = 17;
+/// The space of a run is above the other bits of its place. No raw number has that many.
+const SPACE_SHIFT: u32 = 56;
+
+/// Consecutive ids of one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Run {
-    /// Tick and node id: a raw id without its sequence.
+    /// Space, and a raw number without its lowest bits: tick and node id.
     pub(crate) place: u64,
     pub(crate) first: u32,
     pub(crate) last: u32,
@@ -20,13 +23,21 @@ pub(crate) struct Run {
 pub(crate) const RUN_BYTES: usize = 16;
 
 impl Run {
-    pub(crate) fn of(raw: u64) -> Self {
-        let sequence = u32::try_from(raw & ((1 << SEQUENCE_BITS) - 1)).unwrap();
+    fn of(space: Space, raw: u64) -> Self {
+        let low = u32::try_from(raw & ((1 << LOW_BITS) - 1)).unwrap();
+        let space = SPACES.iter().position(|other| *other == space).unwrap();
         Self {
-            place: raw >> SEQUENCE_BITS,
-            first: sequence,
-            last: sequence,
+            place: u64::try_from(space).unwrap() << SPACE_SHIFT | raw >> LOW_BITS,
+            first: low,
+            last: low,
         }
+    }
+
+    /// The first id, for people.
+    fn describe(self) -> String {
+        let space = SPACES[usize::try_from(self.place >> SPACE_SHIFT).unwrap()];
+        // The space falls off.
+        space.describe(self.place << LOW_BITS | u64::from(self.first))
     }
 
     pub(crate) fn ids(self) -> u64 {
@@ -51,9 +62,9 @@ impl Run {
 }
 
 /// Appends ids as runs. An id that does not follow the one before begins a run, so one that repeats is kept twice.
-pub(crate) fn append(runs: &mut Vec<Run>, raws: &[u64]) {
+pub(crate) fn append(runs: &mut Vec<Run>, space: Space, raws: &[u64]) {
     for raw in raws {
-        append_run(runs, Run::of(*raw));
+        append_run(runs, Run::of(space, *raw));
     }
 }
 
@@ -67,10 +78,28 @@ pub(crate) fn append_run(runs: &mut Vec<Run>, run: Run) {
 }
 
 /// What a process, or a client of a server, has issued.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Issued {
     pub(crate) by: String,
+    pub(crate) source: Source,
+    pub(crate) entries: Entries,
+}
+
+/// Runs, and counts of what led to them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Entries {
     pub(crate) runs: Vec<Run>,
+    pub(crate) calls: u64,
+    pub(crate) refusals: u64,
+    pub(crate) forks: u64,
+    /// Ids of `runs` that a process had been given, and not yet written as runs, when it was killed.
+    pub(crate) pending: u64,
+}
+
+impl Entries {
+    pub(crate) fn ids(&self) -> u64 {
+        self.runs.iter().map(|run| run.ids()).sum()
+    }
 }
 
 /// Ids that were issued more than once.
@@ -88,7 +117,7 @@ const TOLD: usize = 10;
 /// if it begins before the furthest end so far.
 pub(crate) fn repeats(all: &[Issued]) -> Repeats {
     let of = |(number, issued): (usize, &Issued)| {
-        let runs = issued.runs.iter();
+        let runs = issued.entries.runs.iter();
         runs.map(|run| (*run, number)).collect::<Vec<_>>()
     };
     let mut runs: Vec<(Run, usize)> = all.iter().enumerate().flat_map(of).collect();
@@ -103,10 +132,12 @@ pub(crate) fn repeats(all: &[Issued]) -> Repeats {
             let last = run.last.min(furthest.last);
             found.ids += u64::from(last - run.first) + 1;
             if found.told.len() < TOLD {
-                let (tick, node) = (run.place >> NODE_BITS, run.place & ((1 << NODE_BITS) - 1));
                 found.told.insert(format!(
-                    "node id {node}, tick {tick}, sequences {} to {last}: {} and {}",
-                    run.first, all[whose].by, all[by].by
+                    "{} and {} after it: {} and {}",
+                    run.describe(),
+                    last - run.first,
+                    all[whose].by,
+                    all[by].by
                 ));
             }
         }
@@ -141,7 +172,15 @@ pub(crate) fn repeats_are_those_of_a_set() {
                 }
             }
             let by = format!("machine {machine}");
-            all.push(Issued { by, runs });
+            let entries = Entries {
+                runs,
+                ..Entries::default()
+            };
+            all.push(Issued {
+                by,
+                source: Source::Bulk,
+                entries,
+            });
         }
         let found = repeats(&all);
         assert_eq!(found.ids, expected, "{all:?}");
@@ -149,6 +188,10 @@ pub(crate) fn repeats_are_those_of_a_set() {
         with_repeats += u32::from(expected > 0);
     }
     assert!((500..1_900).contains(&with_repeats), "{with_repeats}");
+    let [numbers, ids] = [Space::Numbers, Space::Ids].map(|space| Run::of(space, 1 << 20 | 7));
+    assert_ne!(numbers.place, ids.place, "each space has its own ids");
+    assert_eq!(numbers.describe(), format!("number {}", 1 << 20 | 7));
+    assert!(ids.describe().ends_with("node id 8, tick 0, sequence 7"));
     let run = Run {
         place: u64::MAX - 1,
         first: 7,

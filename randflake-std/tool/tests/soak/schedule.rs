@@ -1,7 +1,7 @@
 //! Faults of each store, in rounds, and the time that a round takes. `cargo xtask soak` includes this file, so that it
 //! refuses a time that is too short before it builds anything.
 
-/// Stores, each with the trial's name.
+/// Stores one after the other, with short leases, each with the name of its test.
 pub(crate) const STORES: [(Store, &str); 6] = [
     (Sqlite, "sqlite"),
     (Static, "static"),
@@ -11,8 +11,18 @@ pub(crate) const STORES: [(Store, &str); 6] = [
     (Mariadb, "mariadb"),
 ];
 
+/// Stores with leases of the default TTL, beside each other and the others. Static files are not among them: who is
+/// killed waits there for the end of his own lease.
+pub(crate) const WITH_LONG_LEASES: [(Store, &str); 5] = [
+    (Sqlite, "sqlite_60_s"),
+    (Redis, "redis_60_s"),
+    (Etcd, "etcd_60_s"),
+    (Postgres, "postgres_60_s"),
+    (Mariadb, "mariadb_60_s"),
+];
+
 /// Faults in the order of a round, each with its name in the record.
-pub(crate) const FAULTS: [(Fault, &str); 9] = [
+pub(crate) const FAULTS: [(Fault, &str); 11] = [
     (EngineKilled, "engine killed"),
     (NetworkFails, "network cut, slow, loses replies"),
     (HoldersSuspended, "holders suspended"),
@@ -21,17 +31,31 @@ pub(crate) const FAULTS: [(Fault, &str); 9] = [
     (WallClockJumps, "wall clock jumps by an hour"),
     (EngineSuspended, "engine suspended"),
     (DataLost, "server emptied"),
+    (FilesRemoved, "files of the store removed"),
+    (FolderMoved, "its folder moved away and back"),
     (ServeSuspended, "`serve` suspended"),
 ];
 
 /// Seconds without a fault, before each.
 pub(crate) const CALM: u32 = 5;
-/// Seconds of a lease.
-pub(crate) const TTL: u32 = 3;
+/// Seconds of a short lease.
+pub(crate) const SHORT_TTL: u32 = 3;
+/// Seconds of a long one.
+pub(crate) const LONG_TTL: u32 = 60;
 /// Seconds that a quarantine takes beyond the longest TTL.
 const SKEWS: u32 = 20;
-/// Minutes of a round on each store, one after the other.
-pub(crate) const LEAST_MINUTES: u32 = least_seconds().div_ceil(60);
+/// Minutes of a round on each store.
+pub(crate) const LEAST_MINUTES: u32 = {
+    let (mut least, mut at) = (least_seconds(), 0);
+    while at < WITH_LONG_LEASES.len() {
+        let seconds = round_seconds(WITH_LONG_LEASES[at].0, LONG_TTL);
+        if seconds > least {
+            least = seconds;
+        }
+        at += 1;
+    }
+    least.div_ceil(60)
+};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Store {
@@ -55,69 +79,73 @@ pub(crate) enum Fault {
     WallClockJumps,
     EngineSuspended,
     DataLost,
+    FilesRemoved,
+    FolderMoved,
     ServeSuspended,
 }
 
 use Fault::{
-    AnotherPromoted, DataLost, EngineKilled, EngineSuspended, HoldersSuspended, NetworkFails,
-    ServeKilled, ServeSuspended, WallClockJumps,
+    AnotherPromoted, DataLost, EngineKilled, EngineSuspended, FilesRemoved, FolderMoved,
+    HoldersSuspended, NetworkFails, ServeKilled, ServeSuspended, WallClockJumps,
 };
 
 impl Fault {
     /// Whether every round on this store has it.
     pub(crate) const fn belongs_to(self, store: Store) -> bool {
+        let in_files = matches!(store, Sqlite | Static);
         match self {
-            EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => {
-                !matches!(store, Sqlite | Static)
-            }
+            EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => !in_files,
+            FilesRemoved | FolderMoved => in_files,
             HoldersSuspended | ServeKilled | WallClockJumps | ServeSuspended => true,
         }
     }
 
     /// Seconds that it takes, until ids come again under new leases.
     const fn seconds(self, store: Store, ttl: u32) -> u32 {
-        // As they were measured with an optimised build on two processors.
-        let begin_to_end = match self {
-            EngineKilled | ServeKilled => 2,
-            EngineSuspended => ttl,
-            AnotherPromoted => ttl + 3,
-            NetworkFails | HoldersSuspended | WallClockJumps | ServeSuspended => 2 * ttl,
-            DataLost => 3 * ttl,
+        // As they were measured on two processors.
+        let happens = match self {
+            EngineKilled | ServeKilled | FilesRemoved => 2,
+            NetworkFails | WallClockJumps => 3 * ttl / 2 + 2,
+            EngineSuspended => ttl + 1,
+            AnotherPromoted => ttl + 5,
+            HoldersSuspended | ServeSuspended => ttl + 4,
+            DataLost => ttl + 8,
+            FolderMoved => 2 * ttl + 2,
         };
-        let leases_end = 2 * ttl;
-        let quarantined = match self {
+        let leases_end = ttl + 4;
+        let is_quarantined = match self {
             EngineKilled => matches!(store, Redis),
             AnotherPromoted => !matches!(store, Etcd),
+            FilesRemoved | FolderMoved => true,
             _ => false,
         };
-        let quarantine = ttl + SKEWS;
-        let settled = if quarantined && quarantine > leases_end {
-            quarantine
+        let until_ids = if is_quarantined {
+            ttl + SKEWS + 2
         } else {
             leases_end
         };
-        CALM + begin_to_end + settled
+        CALM + happens + until_ids
     }
 }
 
 /// Seconds of a round on a store.
-pub(crate) const fn round_seconds(store: Store) -> u32 {
+pub(crate) const fn round_seconds(store: Store, ttl: u32) -> u32 {
     let (mut sum, mut at) = (0, 0);
     while at < FAULTS.len() {
         let fault = FAULTS[at].0;
         if fault.belongs_to(store) {
-            sum += fault.seconds(store, TTL);
+            sum += fault.seconds(store, ttl);
         }
         at += 1;
     }
     sum
 }
 
-/// Seconds of a round on every store.
+/// Seconds of a round on every store, one after the other.
 pub(crate) const fn least_seconds() -> u32 {
     let (mut sum, mut at) = (0, 0);
     while at < STORES.len() {
-        sum += round_seconds(STORES[at].0);
+        sum += round_seconds(STORES[at].0, SHORT_TTL);
         at += 1;
     }
     sum

@@ -1,6 +1,8 @@
 //! Stores, and what happens to their servers.
 
 use core::time::Duration;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use harness::engine::{ServerEngine, with_database};
@@ -11,8 +13,6 @@ use harness::proxy::{Network, Proxy};
 use harness::redis::RedisServer;
 use tempfile::TempDir;
 
-use crate::issuer::TTL;
-
 /// Where leases are kept.
 pub(crate) trait Stage {
     /// For a seat of the fleet.
@@ -21,6 +21,15 @@ pub(crate) trait Stage {
     /// The server, if there is one.
     fn server(&mut self) -> Option<&mut dyn ServerStage> {
         None
+    }
+
+    /// The directory of the store's files, if it has any.
+    fn folder(&self) -> Option<&Path> {
+        None
+    }
+
+    fn has_counters(&self) -> bool {
+        true
     }
 }
 
@@ -32,36 +41,66 @@ pub(crate) trait ServerStage {
     /// It loses its data.
     fn empty(&self);
     /// Another takes its place, which has missed some writes. The error says why none can.
-    fn promote(&mut self) -> Result<(), String>;
+    fn promote(&mut self, ttl: Duration) -> Result<(), String>;
 }
 
-pub(crate) struct SqliteStage(TempDir);
+/// A directory of its own within another, so that it can be moved away and back.
+struct Files {
+    _parent: TempDir,
+    folder: PathBuf,
+}
+
+impl Files {
+    fn new() -> Self {
+        let parent = TempDir::new().unwrap();
+        let folder = parent.path().join("state");
+        fs::create_dir(&folder).unwrap();
+        Self {
+            _parent: parent,
+            folder,
+        }
+    }
+}
+
+pub(crate) struct SqliteStage(Files);
 
 impl SqliteStage {
     pub(crate) fn new() -> Self {
-        Self(TempDir::new().unwrap())
+        Self(Files::new())
     }
 }
 
 impl Stage for SqliteStage {
     fn url(&self, _: usize) -> String {
-        format!("sqlite:{}", self.0.path().join("leases.db").display())
+        format!("sqlite:{}", self.0.folder.join("leases.db").display())
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        Some(&self.0.folder)
     }
 }
 
 /// A file for each seat, with a node id of its own.
-pub(crate) struct StaticStage(TempDir);
+pub(crate) struct StaticStage(Files);
 
 impl StaticStage {
     pub(crate) fn new() -> Self {
-        Self(TempDir::new().unwrap())
+        Self(Files::new())
     }
 }
 
 impl Stage for StaticStage {
     fn url(&self, seat: usize) -> String {
-        let file = self.0.path().join(format!("seat-{seat}"));
+        let file = self.0.folder.join(format!("seat-{seat}"));
         format!("static:{}?node={seat}", file.display())
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        Some(&self.0.folder)
+    }
+
+    fn has_counters(&self) -> bool {
+        false
     }
 }
 
@@ -118,12 +157,12 @@ impl<E: Replicated> ServerStage for Service<E> {
         self.primary.empty();
     }
 
-    fn promote(&mut self) -> Result<(), String> {
+    fn promote(&mut self, ttl: Duration) -> Result<(), String> {
         let link = Proxy::to(self.primary.port());
         let replica = self.primary.replica(link.port);
         link.set(Network::Cut);
         // What is leased and renewed now, it never hears of.
-        thread::sleep(TTL);
+        thread::sleep(ttl);
         self.primary.server().kill();
         replica.take_over();
         for network in &self.networks {
@@ -264,18 +303,18 @@ impl ServerStage for EtcdStage {
     }
 
     /// The leader is killed.
-    fn promote(&mut self) -> Result<(), String> {
+    fn promote(&mut self, ttl: Duration) -> Result<(), String> {
         // There may be none for the moment of an election.
         let leader = (0..50).find_map(|_| {
             let leader = self.cluster.leader(0);
             if leader.is_none() {
-                thread::sleep(TTL / 10);
+                thread::sleep(Duration::from_millis(300));
             }
             leader
         });
         let leader = leader.ok_or("the first member knows no leader")?;
         self.cluster.members[leader].server.kill();
-        thread::sleep(TTL);
+        thread::sleep(ttl);
         self.cluster.members[leader].server.restart();
         Ok(())
     }
