@@ -3,14 +3,14 @@
 -- can use them.
 
 CREATE FUNCTION {schema}.encrypt(raw bigint) RETURNS bigint
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN {schema}.{encrypting}(raw, {schema}.round_keys());
 END
 $$;
 
 CREATE FUNCTION {schema}.decrypt(id bigint) RETURNS bigint
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
     RETURN {schema}.{decrypting}(id, {schema}.round_keys());
 END
@@ -20,28 +20,28 @@ $$;
 -- constant, and auto_explain writes plans to the log.
 
 CREATE FUNCTION {schema}.encrypt_many(raws bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k CONSTANT bigint[] := {schema}.round_keys();
     raw bigint;
     ids bigint[] := ARRAY[]::bigint[];
 BEGIN
     FOREACH raw IN ARRAY raws LOOP
-        ids := array_append(ids, {schema}.{encrypting}(raw, k));
+        ids := pg_catalog.array_append(ids, {schema}.{encrypting}(raw, k));
     END LOOP;
     RETURN ids;
 END
 $$;
 
 CREATE FUNCTION {schema}.decrypt_many(ids bigint[]) RETURNS bigint[]
-LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
     k CONSTANT bigint[] := {schema}.round_keys();
     id bigint;
     raws bigint[] := ARRAY[]::bigint[];
 BEGIN
     FOREACH id IN ARRAY ids LOOP
-        raws := array_append(raws, {schema}.{decrypting}(id, k));
+        raws := pg_catalog.array_append(raws, {schema}.{decrypting}(id, k));
     END LOOP;
     RETURN raws;
 END

@@ -21,7 +21,8 @@ CREATE FUNCTION {schema}.id_fields_many(ids bigint[])
 RETURNS TABLE (id bigint, at timestamptz, node bigint, sequence bigint)
 LANGUAGE sql STABLE PARALLEL SAFE AS $$
     SELECT given.id, {schema}.raw_time(raw), {schema}.raw_node(raw), {schema}.raw_sequence(raw)
-    FROM unnest(ids, {schema}.decrypt_many(ids)) WITH ORDINALITY AS given (id, raw, place)
+    FROM ROWS FROM (pg_catalog.unnest(ids), pg_catalog.unnest({schema}.decrypt_many(ids)))
+        WITH ORDINALITY AS given (id, raw, place)
     ORDER BY place
 $$;
 

@@ -17,7 +17,7 @@ REVOKE ALL ON TABLE {schema}.key FROM PUBLIC;
 
 -- The check value of the key, eight hex digits; NULL without one. `randflake lease namespaces` shows that of a namespace.
 CREATE FUNCTION {schema}.key_check() RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, {schema}, pg_temp AS $$
+LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
     SELECT check_value FROM {schema}.key
 $$;
 
@@ -28,6 +28,12 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 DECLARE
     found_keys bigint[];
 BEGIN
+    -- As after the restore of a dump without rights, where everybody may call every function.
+    IF pg_catalog.has_function_privilege('public', '{schema}.round_keys()'::pg_catalog.regprocedure, 'EXECUTE') THEN
+        RAISE insufficient_privilege USING
+            MESSAGE = 'everybody has rights to the key: the rights of the schema {schema} were not restored',
+            HINT = 'Run: randflake sql key --namespace {namespace} --schema {schema} --database URL';
+    END IF;
     SELECT k.round_keys INTO found_keys FROM {schema}.key k;
     IF found_keys IS NULL THEN
         RAISE object_not_in_prerequisite_state USING

@@ -21,7 +21,7 @@ CREATE FUNCTION {schema}.id_fields_many(ids bigint[])
 RETURNS TABLE (id bigint, at timestamptz, node bigint, sequence bigint)
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT given.id, {schema}.raw_time(given.id), {schema}.raw_node(given.id), {schema}.raw_sequence(given.id)
-    FROM unnest(ids) WITH ORDINALITY AS given (id, place)
+    FROM pg_catalog.unnest(ids) WITH ORDINALITY AS given (id, place)
     ORDER BY place
 $$;
 

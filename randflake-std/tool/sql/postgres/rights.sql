@@ -2,23 +2,23 @@
 -- Rights that others have by default, by ALTER DEFAULT PRIVILEGES, would be rights to the key.
 DO $$
 DECLARE
-    others text;
+    others pg_catalog.text;
 BEGIN
-    SELECT string_agg(DISTINCT coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC') || ' on ' || what, ', ') INTO others
+    SELECT pg_catalog.string_agg(DISTINCT
+            CASE WHEN grantee {=} 0 THEN 'PUBLIC' ELSE grantee::pg_catalog.regrole::pg_catalog.text END {||} ' on ' {||} what, ', ')
+        INTO others
     FROM (
-        SELECT relname, relowner, (aclexplode(relacl)).grantee FROM pg_catalog.pg_class
-        WHERE relnamespace = '{schema}'::regnamespace AND relkind IN ('r', 'S')
+        SELECT c.relname, c.relowner, (pg_catalog.aclexplode(c.relacl)).grantee FROM pg_catalog.pg_class c
+        WHERE c.relnamespace {=} '{schema}'::pg_catalog.regnamespace AND c.relkind {=} ANY (ARRAY['r', 'S'])
         UNION ALL
-        SELECT proname, proowner, (aclexplode(proacl)).grantee FROM pg_catalog.pg_proc
-        WHERE pronamespace = '{schema}'::regnamespace AND proname IN ('round_keys', 'encrypt_block', 'decrypt_block',
-            'encrypt_number', 'decrypt_number',
-            'encrypt', 'decrypt', 'encrypt_many', 'decrypt_many', 'next_id',
-            'is_tagged', 'tagged_id', 'make_uuid')
+        SELECT p.proname, p.proowner, (pg_catalog.aclexplode(p.proacl)).grantee FROM pg_catalog.pg_proc p
+        WHERE p.pronamespace {=} '{schema}'::pg_catalog.regnamespace
+            AND p.proname {=} ANY (ARRAY[{inner_functions}, {granted_functions}])
     ) AS has (what, owner, grantee)
-    WHERE grantee <> owner;
+    WHERE grantee {<>} owner;
     IF others IS NOT NULL THEN
         RAISE insufficient_privilege USING
-            MESSAGE = 'others would have rights: ' || others,
+            MESSAGE = 'others would have rights: ' {||} others,
             HINT = 'They come from ALTER DEFAULT PRIVILEGES: revoke them there first.';
     END IF;
 END

@@ -120,6 +120,15 @@ fn reference_ids_are_read_and_bad_input_is_refused() {
     python(include_str!("duckdb/orders.py"), &user);
 }
 
+/// Macros with the names of functions that those here call.
+#[test]
+fn macros_of_an_attached_file_are_not_run() {
+    let user = User::new();
+    let arguments = ["--namespace", "orders", "--layout", "randflake"];
+    fs::write(user.path("orders.sql"), printed(&user, &arguments)).unwrap();
+    python(include_str!("duckdb/others.py"), &user);
+}
+
 /// The commands and queries of `docs/data.md`, on tables with repeated and missing ids.
 #[test]
 fn files_are_read_and_written_as_the_guide_says() {

@@ -4,10 +4,16 @@ WITH me AS (
     SELECT oid, nspowner, nspacl FROM pg_namespace WHERE nspname = $1
 ), key AS (
     SELECT c.* FROM pg_class c JOIN made ON made.oid = c.relnamespace WHERE c.relname = 'key'
+), functions AS (
+    SELECT proname AS name, proowner AS owner, coalesce(proacl, acldefault('f', proowner)) AS acl
+    FROM pg_proc JOIN made ON made.oid = pronamespace
 ), owned (what, owner) AS (
     SELECT 'schema', nspowner FROM made
     UNION ALL SELECT 'table key', relowner FROM key
-    UNION ALL SELECT 'function ' || proname, proowner FROM pg_proc JOIN made ON made.oid = pronamespace
+    UNION ALL SELECT 'function ' || name, owner FROM functions
+), open (name) AS (
+    SELECT DISTINCT name FROM functions, aclexplode(acl)
+    WHERE grantee = 0 AND name IN ({inner_functions}, {granted_functions})
 ), wrong (what) AS (
     SELECT format('is not in the database %I: run the output of randflake sql postgres there first, or name the database that has it',
             current_database())
@@ -20,6 +26,12 @@ WITH me AS (
         FROM made, aclexplode(nspacl) WHERE privilege_type = 'CREATE' AND grantee <> (SELECT oid FROM me)
     UNION ALL SELECT format('lets %s use the table of the key', coalesce(nullif(grantee, 0)::regrole::text, 'everybody'))
         FROM key, aclexplode(relacl) WHERE grantee <> (SELECT oid FROM me)
+    UNION ALL SELECT format('lets everybody call %s, as after the restore of a dump without rights (--no-acl). Run, as this role: '
+            'REVOKE ALL ON FUNCTION %s FROM PUBLIC. Then grant roles their rights again, and run this command again',
+            string_agg(name, ', ' ORDER BY name), string_agg(format('%I.%I', $1, name), ', ' ORDER BY name))
+        FROM open HAVING count(*) > 0
+    UNION ALL SELECT format('lets %s call %s, which only its owner may', grantee::regrole, name)
+        FROM functions, aclexplode(acl) WHERE name IN ({inner_functions}) AND grantee NOT IN (0, owner)
     UNION ALL SELECT 'has a table of the key without row-level security' FROM key WHERE NOT relrowsecurity
     UNION ALL SELECT 'has a trigger on the table of the key: ' || tgname FROM pg_trigger JOIN key ON key.oid = tgrelid
     UNION ALL SELECT 'has a rule on the table of the key: ' || rulename FROM pg_rewrite JOIN key ON key.oid = ev_class

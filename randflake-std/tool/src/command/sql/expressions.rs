@@ -1,4 +1,6 @@
 //! A layout in SQL: expressions that take ids apart, and the numbers to check fields by.
+//!
+//! Operators of the expressions, which are PostgreSQL's, are places: see `postgres::OPERATORS`.
 
 use core::fmt::Write as _;
 
@@ -64,7 +66,7 @@ fn extracted(field: Field) -> String {
     match field.bits {
         // It may lie behind the highest bit, by which no shift is allowed.
         0 => "0::bigint".to_owned(),
-        _ => format!("raw >> {} & {}", field.shift, field.max()),
+        _ => format!("raw {{>>}} {} {{&}} {}", field.shift, field.max()),
     }
 }
 
@@ -74,11 +76,13 @@ fn time(spec: LayoutSpec) -> String {
     let ticks = extracted(spec.fields().timestamp);
     if epoch.is_multiple_of(MS_PER_S) && tick.is_multiple_of(MS_PER_S) {
         let (epoch, tick) = (epoch / MS_PER_S, tick / MS_PER_S);
-        return format!("to_timestamp({epoch} + {tick} * ({ticks}))");
+        return format!("pg_catalog.to_timestamp({epoch} {{+}} ({tick} {{*}} ({ticks})))");
     }
     // In two parts: seconds with decimals would be rounded to what a float holds.
-    let ms = format!("({epoch} + {tick} * ({ticks}))");
-    format!("to_timestamp({ms} / {MS_PER_S}) + {ms} % {MS_PER_S} * interval '1 millisecond'")
+    let ms = format!("({epoch} {{+}} ({tick} {{*}} ({ticks})))");
+    format!(
+        "pg_catalog.to_timestamp({ms} {{/}} {MS_PER_S}) {{+}} (({ms} {{%}} {MS_PER_S}) {{*}} interval '1 millisecond')"
+    )
 }
 
 /// The raw id of the numbers `tick`, `node` and `sequence`, which are in range.
@@ -87,8 +91,8 @@ fn packed(spec: LayoutSpec) -> String {
     let fields = names.zip(spec.fields().bit_fields());
     let placed = fields
         .filter(|(_, field)| field.bits > 0)
-        .map(|(name, field)| format!("({name} << {})", field.shift));
-    placed.collect::<Vec<_>>().join(" | ")
+        .map(|(name, field)| format!("({name} {{<<}} {})", field.shift));
+    placed.collect::<Vec<_>>().join(" {|} ")
 }
 
 fn described(spec: LayoutSpec) -> String {

@@ -92,6 +92,34 @@ const TAGGED: &[&str] = &[
     piece!("rights"),
 ];
 
+/// Functions that only the owner calls: they return the key, or take one.
+const INNER_FUNCTIONS: &str =
+    "'round_keys', 'encrypt_block', 'decrypt_block', 'encrypt_number', 'decrypt_number'";
+/// Functions that use the key for their callers: each is a right that the owner grants.
+const GRANTED_FUNCTIONS: &str = "'encrypt', 'decrypt', 'encrypt_many', 'decrypt_many', 'next_id', \
+     'is_tagged', 'tagged_id', 'make_uuid'";
+
+/// Operators by their places, `{+}`: with a schema, because the caller's `search_path` chooses among operators
+/// without one. There an operator for the exact types of its arguments wins over `pg_catalog`'s, which converts
+/// them. So everybody who may create something in `public` could run code as the caller.
+///
+/// All have one precedence in this form, and are evaluated from left to right: the texts have parentheses for the rest.
+const OPERATORS: [&str; 19] = [
+    "&", "|", "#", "<<", ">>", "+", "-", "*", "/", "%", "=", "<>", "<", ">", "<=", ">=", "||", "~",
+    "!~",
+];
+
+/// What the texts have in their places besides the terms of a namespace.
+pub(super) fn common_values() -> impl Iterator<Item = (&'static str, String)> {
+    let operators = OPERATORS.map(|name| (name, format!("OPERATOR(pg_catalog.{name})")));
+    let functions = [
+        ("inner_functions", INNER_FUNCTIONS),
+        ("granted_functions", GRANTED_FUNCTIONS),
+    ];
+    let functions = functions.map(|(name, value)| (name, value.to_owned()));
+    operators.into_iter().chain(functions)
+}
+
 impl SqlPostgresArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let terms = match (self.counter, self.tagged) {
@@ -110,8 +138,12 @@ impl SqlPostgresArgs {
         let mut values = vec![("schema", schema), ("namespace", terms.namespace)];
         values.extend(form.map(|(name, value)| (name, value.to_owned())));
         values.extend(of_layout);
+        // Last: the expressions of a layout have operators.
+        values.extend(common_values());
         let text = fill(&pieces.concat(), &values);
-        print_line(format_args!("BEGIN;\n\n{text}\nCOMMIT;"))
+        // For the types of columns and arguments, which have no schema there.
+        let search_path = "SET LOCAL search_path = pg_catalog, pg_temp;";
+        print_line(format_args!("BEGIN;\n{search_path}\n\n{text}\nCOMMIT;"))
     }
 }
 

@@ -105,6 +105,7 @@ fn mistakes_are_in_the_table(client: &mut Client, chapter: &str) {
     let quoted: Vec<_> = rows.map(|row| row.split('`').next().unwrap()).collect();
     let statements = [
         "DELETE FROM randflake_orders.key; SELECT randflake_orders.decrypt(1)",
+        "GRANT EXECUTE ON FUNCTION randflake_orders.round_keys TO PUBLIC; SELECT randflake_orders.decrypt(1)",
         "REVOKE EXECUTE ON FUNCTION randflake_orders.decrypt FROM shop; SET ROLE shop; SELECT randflake_orders.decrypt(1)",
         "CREATE ROLE nobody; SET ROLE nobody; SELECT randflake_orders.decrypt(1)",
         "SELECT randflake_orders.id_from_text('3VGOE')",

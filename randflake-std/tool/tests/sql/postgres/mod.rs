@@ -1,9 +1,12 @@
 //! PostgreSQL, in the version whose programs the environment names.
 
 mod counter;
+mod dumps;
 mod expected_rights;
 mod fields;
 mod guide;
+mod overloads;
+mod printed_sql;
 mod ranges;
 mod rights;
 mod secrecy;

@@ -8,6 +8,7 @@ use tokio_postgres::binary_copy::BinaryCopyInWriter;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Error};
 
+use super::super::postgres::common_values;
 use super::super::template::fill;
 use super::database_key::{DatabaseKey, DatabaseKeys};
 use super::judge::{KeysThere, State, judged};
@@ -60,7 +61,10 @@ async fn judge<'a>(
         (schema as _, Type::TEXT),
         (&target.may_be_published as _, Type::BOOL),
     ];
-    if let Some(row) = client.query_typed_opt(DISTRUST, &values).await? {
+    if let Some(row) = client
+        .query_typed_opt(&of(DISTRUST, schema), &values)
+        .await?
+    {
         return Ok(Err(Failure::Failed(row.try_get(0)?)));
     }
     let found = state(client, schema).await?;
@@ -147,5 +151,7 @@ async fn copy(
 
 /// The statement for a schema, whose name needs no quotes.
 fn of(statement: &str, schema: &str) -> String {
-    fill(statement, &[("schema", schema.to_owned())])
+    let schema = [("schema", schema.to_owned())];
+    let values: Vec<_> = schema.into_iter().chain(common_values()).collect();
+    fill(statement, &values)
 }
