@@ -14,6 +14,8 @@ use super::unprivileged::Unprivileged;
 
 /// What servers are called. They listen on 127.0.0.1, which no certificate is for.
 pub const HOST: &str = "localhost";
+/// Leads to the same servers, and is no loopback address. Their certificate is for it too.
+pub const REMOTE: &str = "0.0.0.0";
 
 pub struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
@@ -55,7 +57,7 @@ impl Authority {
 
     /// For a server of that name.
     pub fn server(&self) -> Certified {
-        self.certify("server", vec![HOST.to_owned()], &BOTH)
+        self.certify("server", vec![HOST.to_owned(), REMOTE.to_owned()], &BOTH)
     }
 
     pub fn client(&self) -> Certified {

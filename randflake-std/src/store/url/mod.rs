@@ -1,6 +1,8 @@
 //! Stores by URL: parsed here once, for all engines.
 
 mod catalog;
+#[cfg(any(feature = "postgres", feature = "mysql"))]
+mod confined;
 mod location;
 mod longest;
 mod open;
@@ -91,7 +93,15 @@ impl StoreUrl {
         url: &str,
         engine: &'static engines::Registration,
     ) -> Result<Location, StoreError> {
-        let Self { location, max_ttl } = url.parse()?;
+        url.parse::<Self>()?.into_location(engine)
+    }
+
+    /// Where it leads, which must be a store of this engine.
+    pub(super) fn into_location(
+        self,
+        engine: &'static engines::Registration,
+    ) -> Result<Location, StoreError> {
+        let Self { location, max_ttl } = self;
         if max_ttl.is_some() {
             // Here it would not come to the namespace.
             return Err(StoreError::Invalid(

@@ -18,3 +18,4 @@ mod tagged;
 #[expect(dead_code, reason = "other tests do more with the tool")]
 #[path = "../cli/user.rs"]
 mod user;
+mod wiretap;

@@ -25,7 +25,7 @@ use crate::failure::Failure;
 #[command(after_help = "\
 Examples:
   randflake sql postgres --namespace orders | psql -v ON_ERROR_STOP=1
-  randflake sql key --namespace orders --database postgres://owner@db.internal/shop
+  randflake sql key --namespace orders --database 'postgres://owner@db.internal/shop?sslmode=verify-full'
   randflake sql partitions --layout randflake --table orders --from 2026-01-01 --to 2027-01-01 | psql
   randflake sql mysql --namespace orders | mysql")]
 pub(crate) struct SqlArgs {

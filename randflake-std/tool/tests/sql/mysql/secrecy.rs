@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::Path;
 
+use harness::certificates::{Authority, REMOTE};
+use harness::mariadb::MariadbServer;
+
 use super::Database;
-use crate::user::KEY;
+use crate::user::{KEY, User};
+use crate::wiretap::Wiretap;
 
 /// Everything that a server may log.
 pub(super) const LOGS: [&str; 11] = [
@@ -36,6 +40,68 @@ pub(super) fn logged(data: &Path, name: &str) -> Vec<u8> {
 
 pub(super) fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// A connection on which others read, and an encrypted one. A number and the key combined with it cross the same one.
+#[test]
+fn the_key_crosses_no_network_in_clear() {
+    let authority = Authority::new();
+    let database = Database {
+        server: MariadbServer::start_encrypted(&authority),
+        user: User::new(),
+    };
+    let mut client = database.install(&["--namespace", "orders", "--layout", "randflake"]);
+    let wiretap = Wiretap::to(database.server.port);
+    let bring = |options: &str, arguments: &[&str]| {
+        let url = format!(
+            "mysql://root@{REMOTE}:{}/information_schema{options}",
+            wiretap.port
+        );
+        let arguments = [
+            &["sql", "key", "--namespace", "orders", "--database", &url],
+            arguments,
+        ]
+        .concat();
+        database.user.run_keyed(&arguments)
+    };
+    let refused = bring("", &[]).fails(2);
+    assert!(
+        refused.starts_with("--database: the connection to 0.0.0.0 is not encrypted")
+            && refused.contains("--trusted-network"),
+        "{refused}"
+    );
+    assert_eq!(wiretap.take(), [0; 0]);
+    bring(
+        &format!(
+            "?sslmode=verify-full&sslrootcert={}",
+            authority.file().display()
+        ),
+        &[],
+    )
+    .ok();
+    let sent = wiretap.take();
+    assert!(
+        sent.len() > 2_000 && !has(&sent, b"@randflake_1"),
+        "{}",
+        sent.len()
+    );
+    client
+        .query_drop("DELETE FROM randflake_orders.`key`")
+        .unwrap();
+    bring("", &["--trusted-network"]).ok();
+    assert!(has(&wiretap.take(), b"@randflake_1"));
+    // A name of this machine's own.
+    client
+        .query_drop("DELETE FROM randflake_orders.`key`")
+        .unwrap();
+    let url = format!(
+        "mysql://root@localhost:{}/information_schema",
+        database.server.port
+    );
+    database
+        .user
+        .run_keyed(&["sql", "key", "--namespace", "orders", "--database", &url])
+        .ok();
 }
 
 #[test]

@@ -5,11 +5,14 @@ use std::fs;
 use std::thread;
 use std::time::Instant;
 
+use harness::certificates::{Authority, REMOTE};
+use harness::postgres::PostgresServer;
 use postgres::Client;
 use randflake_std::Secret;
 
 use super::{Database, refusal};
-use crate::user::KEY;
+use crate::user::{KEY, User};
+use crate::wiretap::Wiretap;
 
 /// Everything that a server can be made to write down.
 pub(super) const TALKATIVE: [&str; 11] = [
@@ -142,6 +145,74 @@ fn log_files(database: &Database) -> String {
         .collect()
 }
 
+/// A connection on which others read, and an encrypted one.
+#[test]
+fn the_key_crosses_no_network_in_clear() {
+    let authority = Authority::new();
+    let database = Database {
+        server: PostgresServer::start_encrypted(&authority),
+        user: User::new(),
+    };
+    let mut client = database.install(&["--namespace", "orders", "--layout", "randflake"]);
+    let wiretap = Wiretap::to(database.server.port);
+    let bring = |options: &str, arguments: &[&str]| {
+        let url = format!(
+            "postgres://postgres@{REMOTE}:{}/postgres{options}",
+            wiretap.port
+        );
+        let arguments = [
+            &["sql", "key", "--namespace", "orders", "--database", &url],
+            arguments,
+        ]
+        .concat();
+        database.user.run_keyed(&arguments)
+    };
+    // As COPY sends them.
+    let cipher = Secret::from_hex(KEY).unwrap().cipher();
+    let [left, right] = [0, 3].map(|at| cipher.round_keys().nth(at).unwrap()[0]);
+    let first = [[0; 2], right.to_be_bytes(), [0; 2], left.to_be_bytes()].concat();
+    let has_key = |bytes: &[u8]| bytes.windows(first.len()).any(|window| window == first);
+    for mode in ["", "?sslmode=disable"] {
+        assert_eq!(
+            bring(mode, &[]).fails(2),
+            "--database: the connection to 0.0.0.0 is not encrypted, so others on the network could read what is sent: encrypt it \
+             (sslmode=verify-full), or say with --trusted-network that nobody else can read that network"
+        );
+    }
+    assert_eq!(wiretap.take(), [0; 0]);
+    let encrypted = format!(
+        "?sslmode=verify-full&sslrootcert={}",
+        authority.file().display()
+    );
+    bring(&encrypted, &[]).ok();
+    let sent = wiretap.take();
+    assert!(sent.len() > 2_000 && !has_key(&sent), "{}", sent.len());
+    // Nobody's certificate: nothing is sent.
+    let other = Authority::new();
+    client
+        .batch_execute("DELETE FROM randflake_orders.key")
+        .unwrap();
+    bring(
+        &format!("?sslmode=require&sslrootcert={}", other.file().display()),
+        &[],
+    )
+    .fails(1);
+    bring("", &["--trusted-network"]).ok();
+    assert!(has_key(&wiretap.take()));
+    // A name of this machine's own.
+    client
+        .batch_execute("DELETE FROM randflake_orders.key")
+        .unwrap();
+    let url = format!(
+        "postgres://postgres@localhost:{}/postgres",
+        database.server.port
+    );
+    database
+        .user
+        .run_keyed(&["sql", "key", "--namespace", "orders", "--database", &url])
+        .ok();
+}
+
 /// As the guide says it: a dump without the key, and what its restore says.
 #[test]
 fn a_dump_leaves_the_key_out() {
@@ -151,7 +222,7 @@ fn a_dump_leaves_the_key_out() {
         !found(&whole).is_empty(),
         "the owner's dump of everything has it"
     );
-    let dump = database.dump(&["--exclude-table-data=*.key"]);
+    let dump = database.dump(&["--exclude-table-data=randflake_orders.key"]);
     assert_eq!(found(&dump), [""; 0]);
     let mut copy = database.restore(&dump, "copy");
     let refused = refusal(&mut copy, "SELECT randflake_orders.decrypt(1)");

@@ -162,10 +162,10 @@ impl MysqlStore {
     /// the work fails with.
     #[doc(hidden)] // For the tool.
     pub fn with_client<T>(
-        url: &str,
+        url: StoreUrl,
         work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>,
     ) -> Result<T, StoreError> {
-        let location = StoreUrl::location_for(url, &super::ENGINE)?;
+        let location = url.into_location(&super::ENGINE)?;
         let connect = async |mysql: &Mysql| {
             let connection = Conn::new(mysql.options()?).await;
             connection.map_err(|error| of_login(error, mysql.files.is_some()))

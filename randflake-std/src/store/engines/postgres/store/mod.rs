@@ -147,10 +147,10 @@ impl PostgresStore {
     /// the work fails with.
     #[doc(hidden)] // For the tool.
     pub fn with_client<T>(
-        url: &str,
+        url: StoreUrl,
         work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
-        let location = StoreUrl::location_for(url, &super::ENGINE)?;
+        let location = url.into_location(&super::ENGINE)?;
         let connect = async |postgres: &Postgres| Ok(session::connect(postgres).await?.0);
         once(&location, connect, async |mut client: Client| {
             Ok(work(&mut client).await?)

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use database_key::{DatabaseKey, DatabaseKeys};
 use randflake_std::KeyNumber;
-use randflake_std::lease::StoreError;
+use randflake_std::lease::{StoreError, StoreUrl};
 
 use super::schema::SchemaArgs;
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ use crate::secret::{SecretArgs, SecretSource};
 /// Bring the key to a database, for the functions of `sql postgres` and `sql mysql`
 ///
 /// It connects and copies the key into the table of the schema, so that it is in no statement, no log and no shell's
-/// history. Superusers of the database and physical backups have it then. So have PostgreSQL's physical replicas; a replica
+/// history. The connection must be encrypted (?sslmode=verify-full), a Unix socket, or to a loopback address. Superusers of the database and physical backups have it then. So have PostgreSQL's physical replicas; a replica
 /// of MySQL has not, because its binary log is left out: bring the key there too.
 ///
 /// A schema has one key for ever: another one is refused, because ids made under the first could not be read any more. In
@@ -37,7 +37,7 @@ use crate::secret::{SecretArgs, SecretSource};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
-  randflake sql key --namespace orders --database postgres://owner@db.internal/shop --key-file orders.key
+  randflake sql key --namespace orders --database 'postgres://owner@db.internal/shop?sslmode=verify-full' --key-file orders.key
   randflake keygen --derive invoices | RANDFLAKE_KEY=$(cat) randflake sql key --namespace invoices
   randflake sql key --namespace orders --tagged 1 --key-file orders/1.key")]
 pub(crate) struct SqlKeyArgs {
@@ -66,6 +66,12 @@ pub(crate) struct SqlKeyArgs {
     /// A publication FOR ALL TABLES has every table. In MySQL and MariaDB it goes into the binary log then.
     #[arg(long)]
     published: bool,
+    /// Send the key over a connection that is not encrypted: nobody else can read that network
+    ///
+    /// Without it the connection must be encrypted (?sslmode=verify-full), a Unix socket, or to a loopback address: on any other
+    /// one the key would cross the network in clear.
+    #[arg(long)]
+    trusted_network: bool,
     /// Bring the key of tags of this key number, 1 to 63, for the functions of `sql postgres --tagged` and `sql mysql --tagged`
     ///
     /// It is derived from the secret of that number and the name of the namespace. The database then checks and makes tagged
@@ -81,19 +87,15 @@ pub(crate) struct SqlKeyArgs {
 impl SqlKeyArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let target = Target {
-            url: &self.database.0,
+            url: self.url()?,
             namespace: &self.namespace,
             schema: &self.schema.name(&self.namespace)?,
             may_be_published: self.published,
         };
         let keys = &self.keys()?;
-        let outcome = match target.url.split(':').next().unwrap_or_default() {
+        let outcome = match self.database.scheme() {
             "mysql" => mysql::bring(&target, keys),
-            "postgres" | "postgresql" => postgres::bring(&target, keys),
-            // Without the URL, which may have a password.
-            _ => Err(Failure::usage(
-                "--database: postgres://USER@HOST/DATABASE and mysql://USER@HOST/DATABASE are allowed",
-            )),
+            _ => postgres::bring(&target, keys),
         }?;
         let schema = target.schema;
         let of_number = match self.tagged {
@@ -107,6 +109,26 @@ impl SqlKeyArgs {
             Outcome::WasThere(DatabaseKey { check, .. }) => {
                 format!("{schema} had the key {of_number}of check value {check} already")
             }
+        })
+    }
+
+    /// A place that nobody else learns the key from.
+    fn url(&self) -> Result<StoreUrl, Failure> {
+        if !["mysql", "postgres", "postgresql"].contains(&self.database.scheme()) {
+            // Without the URL, which may have a password.
+            return Err(Failure::usage(
+                "--database: postgres://USER@HOST/DATABASE and mysql://USER@HOST/DATABASE are allowed",
+            ));
+        }
+        let url: StoreUrl = self.database.0.parse().map_err(unconnected)?;
+        if self.trusted_network {
+            return Ok(url);
+        }
+        url.confined().map_err(|error| match error {
+            StoreError::Unusable(why) => Failure::usage(format!(
+                "--database: {why}, or say with --trusted-network that nobody else can read that network"
+            )),
+            other => unconnected(other),
         })
     }
 
@@ -135,7 +157,7 @@ fn named(path: &Path) -> Option<KeyNumber> {
 
 /// Where the key is to be.
 struct Target<'a> {
-    url: &'a str,
+    url: StoreUrl,
     namespace: &'a str,
     schema: &'a str,
     may_be_published: bool,
@@ -164,6 +186,12 @@ fn unconnected(error: StoreError) -> Failure {
 /// A URL that may have a password. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
 #[derive(Clone)]
 struct DatabaseUrl(String);
+
+impl DatabaseUrl {
+    fn scheme(&self) -> &str {
+        self.0.split(':').next().unwrap_or_default()
+    }
+}
 
 impl From<String> for DatabaseUrl {
     fn from(url: String) -> Self {

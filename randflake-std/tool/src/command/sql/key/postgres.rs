@@ -35,7 +35,7 @@ pub(super) fn bring<'a>(
     target: &Target<'_>,
     keys: &'a DatabaseKeys,
 ) -> Result<Outcome<'a>, Failure> {
-    PostgresStore::with_client(target.url, async |client: &mut Client| {
+    PostgresStore::with_client(target.url.clone(), async |client: &mut Client| {
         let outcome = judge(client, target, keys).await?;
         if let Ok(Outcome::Brought(key)) = outcome {
             copy(client, target.schema, keys.number(), key).await?;

@@ -83,7 +83,7 @@ fn the_secret_is_not_in_the_database() {
         assert_eq!(found_of(key, &whole).is_empty(), !is_derived, "{index}");
     }
     // As the guide says it: a dump without the keys, and what its restore says.
-    let dump = database.dump(&["--exclude-table-data=*.key"]);
+    let dump = database.dump(&["--exclude-table-data=randflake_orders.key"]);
     assert_eq!(found(&dump), [""; 0]);
     let mut copy = database.restore(&dump, "copy");
     let none = "no key: the schema randflake_orders has none";
