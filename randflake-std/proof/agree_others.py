@@ -13,7 +13,7 @@ from logic import If, Max, Min, floor
 def counters(rows):
     given = rows.part("counter_")
     record = SimpleNamespace(there=given.there == 1, next=given.next, origin=given.origin, vouched=given.vouched)
-    view = SimpleNamespace(record=record, fingerprint=given.fingerprint, certain=given.certain == 1)
+    view = SimpleNamespace(record=record, fingerprint=given.fingerprint)
     seen = SimpleNamespace(next=given.seen_next, origin=given.seen_origin)
     caller = SimpleNamespace(seen=seen, fresh_origin=90, fresh_nonce=91)
     answers = {

@@ -12,11 +12,14 @@ MARKED = -1
 END = 2**63 - 1
 
 
-def status(view):
-    """The next number, and whether it may have gone back."""
-    record = view.record
-    lost = If(record.there, record.vouched != view.fingerprint, Not(view.certain))
-    return If(record.there, record.next, 1), lost
+def reached(view):
+    """`CounterView::reached`: the next number as far as the store knows; 0 if there is no counter."""
+    return If(view.record.there, view.record.next, 0)
+
+
+def kept(view):
+    """`CounterView::kept`: whether it is there, and has not gone back. A counter that is not there is lost."""
+    return And(view.record.there, view.record.vouched == view.fingerprint)
 
 
 def is_range(first, count):
@@ -36,38 +39,34 @@ def contradiction(view, caller):
     seen, record = caller.seen, view.record
     is_replaced = And(record.there, record.origin != seen.origin, record.origin != 0)
     is_behind = Or(Not(record.there), record.next < seen.next)
-    next, lost = status(view)
-    is_rewound = Or(is_replaced, And(record.there, Not(lost)))
+    is_rewound = Or(is_replaced, kept(view))
     is_marked = And(Not(is_behind), record.there, record.vouched == MARKED)
     origin = If(record.there, If(is_rewound, caller.fresh_origin, record.origin), seen.origin)
-    mark = but(written(view, caller, Max(next, seen.next), origin), vouched=MARKED)
+    mark = but(written(view, caller, Max(reached(view), seen.next), origin), vouched=MARKED)
     found = And(seen.next > 1, Or(is_replaced, is_behind))
     return found, outcome(If(is_rewound, REWOUND, LOST), Not(is_marked), mark)
 
 
 def check(view, caller):
     found, refused = contradiction(view, caller)
-    _, lost = status(view)
-    return choose_outcome(found, refused, outcome(If(lost, LOST, OK), False, refused.record))
+    return choose_outcome(found, refused, outcome(If(kept(view), OK, LOST), False, refused.record))
 
 
 def reserve(view, caller, count):
     """The segment is from the next number on."""
-    next, _ = status(view)
-    checked = check(view, caller)
+    checked, next = check(view, caller), view.record.next
     # One more than the highest number may be next, so no sum is above 64 bits.
     end = next + If(is_range(next, count), count, 0)
-    origin = If(view.record.there, view.record.origin, caller.fresh_origin)
-    answer = choose_outcome(checked.code == OK, outcome(OK, True, written(view, caller, end, origin)), checked)
-    return choose_outcome(is_range(next, count), answer, outcome(INVALID, False, answer.record))
+    reserved = written(view, caller, end, view.record.origin)
+    answer = choose_outcome(is_range(next, count), outcome(OK, True, reserved), outcome(INVALID, False, reserved))
+    return choose_outcome(checked.code == OK, answer, checked)
 
 
 def create(view, caller):
     """Declares it new, so that it begins at 1."""
     found, refused = contradiction(view, caller)
-    _, lost = status(view)
     record = view.record
-    known = If(Or(record.next > 1, lost), INVALID, OK)
+    known = If(kept(view), If(record.next > 1, INVALID, OK), LOST)
     made = written(view, caller, 1, caller.fresh_origin)
     answer = outcome(If(record.there, known, OK), Not(record.there), made)
     return choose_outcome(found, refused, answer)
@@ -75,8 +74,7 @@ def create(view, caller):
 
 def resume(view, caller, number):
     """An operator vouches that all below is reserved at most."""
-    next, _ = status(view)
-    record = written(view, caller, Max(number, next, caller.seen.next), 0)
+    record = written(view, caller, Max(number, reached(view), caller.seen.next), 0)
     return choose_outcome(is_range(number, 1), outcome(OK, True, record), outcome(INVALID, False, record))
 
 

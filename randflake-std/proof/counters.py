@@ -1,7 +1,8 @@
 """Counters, from which processes reserve segments of numbers.
 
-Two promises. Where each loss changes the engine's fingerprint, and operators are right, no number is reserved twice, by whomever. Where
-nothing is assumed, of losses, operators and other processes, one process never reserves a number twice.
+Two promises. Where each loss changes the engine's fingerprint or leaves no counter at all, and operators are right, no number is
+reserved twice, by whomever. Where nothing is assumed, of losses, operators and other processes, one process never reserves a number
+twice.
 
 A write is conditional on the whole record and on the fingerprint, so a rule acts as if it were evaluated at the write. Its answer may
 be lost: then the process knows of no segment, and nobody issues those numbers.
@@ -20,7 +21,7 @@ RECORD = {"there": bool, "next": int, "origin": int, "vouched": int}
 
 
 def view_of(state):
-    return SimpleNamespace(record=state.record, fingerprint=state.engine.fingerprint, certain=state.engine.certain)
+    return SimpleNamespace(record=state.record, fingerprint=state.engine.fingerprint)
 
 
 def caller_of(seen, local):
@@ -37,7 +38,7 @@ def writes(before, after, it):
 
 NOTICED = {
     "record": RECORD,
-    "engine": {"fingerprint": int, "certain": bool},
+    "engine": {"fingerprint": int},
     # `reached`: the number after the highest that was ever reserved; `repeated`: one was reserved again.
     "ghost": {"reached": int, "repeated": bool},
 }
@@ -49,11 +50,10 @@ def begin(state):
 
 
 def invariant(state):
-    next, lost = rules.status(view_of(state))
     record, ghost = state.record, state.ghost
     yield z3.And(z3.Not(ghost.repeated), ghost.reached >= 1, state.engine.fingerprint >= 0)
     yield z3.Implies(record.there, record.next >= 1)
-    yield z3.Implies(z3.Not(lost), next >= ghost.reached)
+    yield z3.Implies(rules.kept(view_of(state)), record.next >= ghost.reached)
 
 
 def promise(state):
@@ -65,12 +65,14 @@ def any_seen(local):
     return SimpleNamespace(origin=local("seen_origin"), next=local("seen_next"))
 
 
-def reserves(before, after, local, is_lost=None):
-    view = view_of(before)
+def reserves(before, after, local, goes_on=None):
+    """`goes_on`: where a refused counter goes on all the same; one that is not there begins at 1."""
+    view, record = view_of(before), before.record
     it = rules.reserve(view, caller_of(any_seen(local), local), local("count"))
-    if is_lost is not None:
-        it = rules.choose_outcome(is_lost(it), rules.outcome(OK, True, rules.but(it.record, next=before.record.next + local("count"))), it)
-    first, _ = rules.status(view)
+    first = z3.If(record.there, record.next, 1)
+    if goes_on is not None:
+        went_on = rules.outcome(OK, True, rules.but(it.record, next=first + local("count"), vouched=view.fingerprint))
+        it = rules.choose_outcome(goes_on(it, record), went_on, it)
     is_reserved = it.code == OK
     yield z3.And(local("count") >= 1, writes(before, after, it))
     yield after.ghost.repeated == z3.Or(before.ghost.repeated, z3.And(is_reserved, first < before.ghost.reached))
@@ -79,7 +81,11 @@ def reserves(before, after, local, is_lost=None):
 
 
 def although_lost(before, after, local):
-    yield from reserves(before, after, local, lambda it: z3.And(it.code == LOST, before.record.there))
+    yield from reserves(before, after, local, lambda it, record: z3.And(it.code == LOST, record.there))
+
+
+def although_missing(before, after, local):
+    yield from reserves(before, after, local, lambda it, record: z3.And(it.code == LOST, z3.Not(record.there)))
 
 
 def checks(before, after, local):
@@ -111,11 +117,17 @@ def loses(is_noticed):
     def step(before, after, local):
         record = after.record
         yield z3.And(record.next >= 1, record.next <= before.ghost.reached)
-        changed = z3.And(after.engine.fingerprint >= 0, after.engine.fingerprint != record.vouched, z3.Not(after.engine.certain))
+        changed = z3.And(after.engine.fingerprint >= 0, after.engine.fingerprint != record.vouched)
         yield changed if is_noticed else same(before.engine, after.engine)
         yield rest(before, after, "record", "engine")
 
     return step
+
+
+def is_another(before, after, local):
+    """A store without the counter, which nothing tells from a new one: another path or volume, or all files deleted."""
+    yield z3.And(z3.Not(after.record.there), after.record.next >= 1, after.engine.fingerprint >= 0)
+    yield rest(before, after, "record", "engine")
 
 
 def noticed(**changed):
@@ -125,6 +137,7 @@ def noticed(**changed):
         "an operator declares it new": is_declared_new(True),
         "an operator resumes it": is_resumed(True),
         "the store forgets": loses(True),
+        "the store is another one, without the counter": is_another,
     }
     return System("a counter, losses noticed", NOTICED, begin, invariant, promise, steps | changed)
 
@@ -133,7 +146,7 @@ def noticed(**changed):
 
 ANYTHING = {
     "record": RECORD,
-    "engine": {"fingerprint": int, "certain": bool},
+    "engine": {"fingerprint": int},
     # What the process has seen of the counter, and the number after the last one that it was told of.
     "seen": {"origin": int, "next": int},
     "own": {"reached": int, "repeated": bool},
@@ -164,7 +177,7 @@ def notes(before, after, it):
 def own_reserves(compares=True, is_answered=True):
     def step(before, after, local):
         view = view_of(before)
-        first, _ = rules.status(view)
+        first = before.record.next
         seen = before.seen if compares else SimpleNamespace(origin=z3.IntVal(0), next=z3.IntVal(0))
         it = rules.reserve(view, caller_of(seen, local), local("count"))
         yield z3.And(local("count") >= 1, z3.Implies(before.record.there, before.record.next >= 1), writes(before, after, it))
@@ -214,6 +227,7 @@ def systems():
 def flaws():
     return {
         "a counter that may have gone back goes on": noticed(**{"a process reserves": although_lost}),
+        "a counter that is not there begins at 1": noticed(**{"a process reserves": although_missing}),
         "an operator declares a counter new that is not": noticed(**{"an operator declares it new": is_declared_new(False)}),
         "an operator resumes a counter too low": noticed(**{"an operator resumes it": is_resumed(False)}),
         "a loss of a counter is not noticed": noticed(**{"the store forgets": loses(False)}),

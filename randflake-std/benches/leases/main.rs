@@ -21,7 +21,6 @@ mod figures;
 mod full;
 mod leases;
 mod measure;
-#[expect(dead_code, reason = "tests have counters too")]
 #[path = "../../tests/namespaces/mod.rs"]
 mod namespaces;
 mod starters;

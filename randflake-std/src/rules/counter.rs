@@ -2,9 +2,8 @@
 
 use randflake_core::segment::Segment;
 
+use super::Form;
 use super::text::{self, Fields, Line};
-use super::{Continuity, Form};
-use crate::vocabulary::{CounterError, CounterStatus};
 
 /// Stored record of a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,25 +53,42 @@ impl CounterRecord {
 /// State of a counter as an engine has read it.
 #[derive(Clone, Debug)]
 pub struct CounterView {
-    /// `None` if there is no counter.
+    /// `None` if there is no counter. It is lost then: nothing tells a new counter from one whose store is another one, or
+    /// was emptied.
     pub record: Option<CounterRecord>,
-    /// What the engine says of itself. The absence that may be certain is that of the counter.
-    pub continuity: Continuity,
+    /// Fingerprint of the engine.
+    pub fingerprint: String,
 }
 
-/// A counter that may have gone back never recovers by itself: an operator says where it goes on.
-pub(crate) fn status(view: &CounterView) -> CounterStatus {
-    match &view.record {
-        Some(record) => CounterStatus {
-            next: record.next,
-            // An empty `vouched` is no fingerprint, so only `resume` ends a marked loss.
-            lost: record.vouched != view.continuity.fingerprint,
-        },
-        None => CounterStatus {
-            next: 1,
-            lost: !view.continuity.is_absence_certain,
-        },
+impl CounterView {
+    /// First number that is not reserved as far as the store knows; 0 if there is no counter.
+    pub(crate) fn reached(&self) -> u64 {
+        self.record.as_ref().map_or(0, |record| record.next)
     }
+
+    /// The record, unless the counter may have gone back: that never heals by itself, an operator says where it goes on.
+    pub(crate) fn kept(&self) -> Option<&CounterRecord> {
+        // An empty `vouched` is no fingerprint, so only `resume` ends a marked loss.
+        let record = self.record.as_ref();
+        record.filter(|record| record.vouched == self.fingerprint)
+    }
+}
+
+/// Why a rule refuses an operation on a counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CounterRefusal {
+    /// The counter may have gone back, or is not there.
+    Lost {
+        /// The highest position that is known; 0 if there is no counter.
+        reached: u64,
+    },
+    /// The counter began again below numbers that this process has seen reserved.
+    Rewound {
+        /// The highest position that is known.
+        reached: u64,
+    },
+    /// The request is out of range: a sentence says what is allowed.
+    Invalid(String),
 }
 
 /// What a process has seen of a counter. In a store that forgets nothing this only grows.
@@ -110,11 +126,11 @@ pub struct CounterDecision<T> {
     /// Record to write before the answer is given, also before a refusal; `None` if nothing changes.
     pub after: Option<CounterRecord>,
     /// Answer, once the record is written.
-    pub answer: Result<T, CounterError>,
+    pub answer: Result<T, CounterRefusal>,
 }
 
 impl<T> CounterDecision<T> {
-    fn unchanged(answer: Result<T, CounterError>) -> Self {
+    fn unchanged(answer: Result<T, CounterRefusal>) -> Self {
         let after = None;
         Self { after, answer }
     }
@@ -126,7 +142,7 @@ impl CounterCaller {
         CounterRecord {
             next,
             origin,
-            vouched: view.continuity.fingerprint.clone(),
+            vouched: view.fingerprint.clone(),
             nonce: self.fresh.1,
             form: before.map_or_else(Form::default, |before| before.form.clone()),
         }
@@ -143,12 +159,11 @@ impl CounterCaller {
         if seen.next <= 1 || !(is_replaced || is_behind) {
             return None;
         }
-        let CounterStatus { next, lost } = status(view);
         // The mark keeps the highest number that anyone has seen: `resume` cannot fall below it.
-        let reached = next.max(seen.next);
+        let reached = view.reached().max(seen.next);
         // Numbers may have been reserved again: the record began anew, or nobody was refused although it went back. A backup
         // from before an operator resumed the counter looks the same, and is treated so.
-        let is_rewound = is_replaced || (record.is_some() && !lost);
+        let is_rewound = is_replaced || view.kept().is_some();
         // A second mark would say nothing new, and make the next write of others fail once.
         let is_marked = |record: &CounterRecord| record.vouched.is_empty() && !is_behind;
         let is_marked = record.is_some_and(is_marked);
@@ -165,48 +180,55 @@ impl CounterCaller {
                 ..self.record(view, reached, origin)
             }
         });
-        let error = if is_rewound {
-            CounterError::Rewound { reached }
+        let refusal = if is_rewound {
+            CounterRefusal::Rewound { reached }
         } else {
-            CounterError::Lost { reached }
+            CounterRefusal::Lost { reached }
         };
-        let answer = Err(error);
+        let answer = Err(refusal);
         Some(CounterDecision { after, answer })
     }
+
+    /// The record, unless the counter is not there, may have gone back, or is behind what this process has seen.
+    fn reliable<'a, T>(
+        &self,
+        view: &'a CounterView,
+    ) -> Result<&'a CounterRecord, CounterDecision<T>> {
+        if let Some(refused) = self.contradiction(view) {
+            return Err(refused);
+        }
+        let reached = view.reached();
+        let lost = || CounterDecision::unchanged(Err(CounterRefusal::Lost { reached }));
+        view.kept().ok_or_else(lost)
+    }
+}
+
+fn segment(next: u64, count: u64) -> Result<Segment, CounterRefusal> {
+    Segment::new(next, count).map_err(|error| CounterRefusal::Invalid(error.to_string()))
 }
 
 /// Compares the counter with what this process has seen of it.
 #[must_use]
 pub fn check(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
-    if let Some(refused) = caller.contradiction(view) {
-        return refused;
+    match caller.reliable(view) {
+        Ok(_) => CounterDecision::unchanged(Ok(())),
+        Err(refused) => refused,
     }
-    let CounterStatus { next, lost } = status(view);
-    CounterDecision::unchanged(if lost {
-        Err(CounterError::Lost { reached: next })
-    } else {
-        Ok(())
-    })
 }
 
 /// Reserves the next numbers.
 #[must_use]
 pub fn reserve(view: &CounterView, caller: &CounterCaller, count: u64) -> CounterDecision<Segment> {
-    let segment = match CounterError::segment(status(view).next, count) {
-        Ok(segment) => segment,
-        Err(error) => return CounterDecision::unchanged(Err(error)),
+    let before = match caller.reliable(view) {
+        Ok(before) => before,
+        Err(refused) => return refused,
     };
-    let CounterDecision { after, answer } = check(view, caller);
-    if let Err(error) = answer {
-        let answer = Err(error);
-        return CounterDecision { after, answer };
-    }
-    let before = view.record.as_ref();
-    // A record is made here only if the engine is certain that there was none; else it is lost.
-    let origin = before.map_or(caller.fresh.0, |before| before.origin);
-    CounterDecision {
-        after: Some(caller.record(view, segment.end(), origin)),
-        answer: Ok(segment),
+    match segment(before.next, count) {
+        Ok(segment) => CounterDecision {
+            after: Some(caller.record(view, segment.end(), before.origin)),
+            answer: Ok(segment),
+        },
+        Err(refusal) => CounterDecision::unchanged(Err(refusal)),
     }
 }
 
@@ -221,26 +243,27 @@ pub fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()>
             after: Some(caller.record(view, 1, caller.fresh.0)),
             answer: Ok(()),
         },
-        Some(record) if record.next > 1 || status(view).lost => {
-            let next = record.next;
-            CounterDecision::unchanged(Err(CounterError::Invalid(format!(
-                "the counter is not new: as far as the store knows, {next} is its next number; if the store may have lost \
-                 numbers, resume it above every number ever reserved"
-            ))))
+        Some(record) if view.kept().is_none() => {
+            let reached = record.next;
+            CounterDecision::unchanged(Err(CounterRefusal::Lost { reached }))
         }
         // A counter at 1 was declared new before: then a repetition changes nothing.
-        Some(_) => CounterDecision::unchanged(Ok(())),
+        Some(record) if record.next == 1 => CounterDecision::unchanged(Ok(())),
+        Some(record) => CounterDecision::unchanged(Err(CounterRefusal::Invalid(format!(
+            "the counter is not new: {} is its next number",
+            record.next
+        )))),
     }
 }
 
 /// Goes on at a number that an operator vouches for, or at the highest one that is known.
 #[must_use]
 pub fn resume(view: &CounterView, caller: &CounterCaller, number: u64) -> CounterDecision<u64> {
-    if let Err(error) = CounterError::segment(number, 1) {
-        return CounterDecision::unchanged(Err(error));
+    if let Err(refusal) = segment(number, 1) {
+        return CounterDecision::unchanged(Err(refusal));
     }
     // A number that is too low by mistake repeats none of those that are known.
-    let next = number.max(status(view).next).max(caller.seen.next);
+    let next = number.max(view.reached()).max(caller.seen.next);
     CounterDecision {
         // Origin 0: a person vouches for what is below, so no process takes it for made anew.
         after: Some(caller.record(view, next, 0)),

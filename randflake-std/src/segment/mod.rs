@@ -20,10 +20,13 @@
 //!    counter may have gone back. Leases are safe again once they have expired; a counter never is. So reservations are
 //!    refused as [`CounterError::Lost`] until an operator says, with `resume_counter`, where to continue. Each store's
 //!    documentation lists what it detects.
-//! 5. A missing counter begins at 1 if the store can tell that it never existed, as one in a file can. On a server it may
-//!    have been lost, so it is `Lost` until an operator declares it new ([`create_counter`](LeaseStore::create_counter)) or resumes it.
+//! 5. **Begun by a person.** A counter that is not there is [`CounterError::Lost`], in every store but
+//!    [`MemoryStore`](crate::lease::MemoryStore): a store at another path, on a volume that is not mounted, or without its data
+//!    looks like a new one. An operator begins it at 1 ([`create_counter`](LeaseStore::create_counter), `randflake segment
+//!    init`) or elsewhere ([`resume_counter`](LeaseStore::resume_counter), `randflake segment resume`), once. The error has
+//!    both commands.
 //! 6. A running [`Segments`] compares its counter with what it has seen every 20 s, and marks it as `Lost` if it is gone, so that
-//!    nobody declares it new by mistake. A handle that was cut off meanwhile, and finds numbers issued again, fails as
+//!    nobody begins it again by mistake. A handle that was cut off meanwhile, and finds numbers issued again, fails as
 //!    [`CounterError::Rewound`], and so does every other client of the counter.
 //! 7. No clock is involved, and a reservation costs the same for any length.
 
@@ -39,18 +42,23 @@ use std::time::Instant;
 
 use randflake_core::{Id, Permutation, Plain};
 
-#[cfg(doc)]
+use crate::backoff::renewed_within;
 use crate::store::LeaseStore;
 pub use crate::store::open_counter as open;
-pub use crate::vocabulary::{CounterError, CounterErrorKind, CounterStatus};
+pub use crate::vocabulary::{CounterError, CounterErrorKind, CounterPlace, CounterStatus};
 pub use builder::{DEFAULT_LENGTHS, DEFAULT_SURVIVE, SegmentsBuildError, SegmentsBuilder};
+use keeper::COMPARED_PER;
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
 use shared::SharedSegments;
 
-/// Time within which every [`Segments`] that reaches its store has compared the counter with what it has seen, even if one
-/// try failed: 33 s. An operator who declares a counter new [waits](LeaseStore::create_counter) for it.
-// A literal, since `renewed_within` is not `const`: (20 s + 10 s) * 1.1. A test compares the two.
-pub const COMPARED_WITHIN: Duration = Duration::from_secs(33);
+/// Time within which every [`Segments`] that reaches this store has compared its counter with what it has seen, even if one
+/// try failed: 33 s on a server, 2 s in a file, which is looked at each second. An operator who begins a counter
+/// [waits](LeaseStore::create_counter) for it.
+#[must_use]
+pub fn compared_within(store: &LeaseStore) -> Duration {
+    let looks = store.look_every().map(|every| every * 2);
+    looks.unwrap_or_else(|| renewed_within(COMPARED_PER))
+}
 
 /// Issues sequential numbers, from any thread. Clones are cheap and issue from the same segments.
 ///
@@ -73,7 +81,8 @@ pub const COMPARED_WITHIN: Duration = Duration::from_secs(33);
 ///
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("counters.db");
-/// let store = SqliteStore::open(path, &Namespace::new("invoices", Randflake)?)?;
+/// let mut store = SqliteStore::open(path, &Namespace::new("invoices", Randflake)?)?;
+/// store.create_counter()?; // once, when the counter is new; from a shell: `randflake segment init`
 /// let numbers = Segments::builder(store).build()?;
 /// assert_eq!(numbers.next()?.to_u64(), 1);
 /// assert_eq!(numbers.next()?.to_u64(), 2);

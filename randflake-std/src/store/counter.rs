@@ -3,13 +3,14 @@
 use randflake_core::segment::Segment;
 
 use super::fresh::fresh;
+use super::quoted;
 use super::records::Records;
 use super::{Ask, LeaseStore, Reading};
 use crate::rules::counter::{
-    CounterCaller, CounterDecision, check, create, reserve, resume, status,
+    CounterCaller, CounterDecision, CounterRefusal, check, create, reserve, resume,
 };
 use crate::rules::{Before, CounterRecord, CounterView, Entry, Key, Keys};
-use crate::vocabulary::{CounterError, CounterStatus, EngineError};
+use crate::vocabulary::{CounterError, CounterPlace, CounterStatus, EngineError};
 
 const KEYS: [Keys; 1] = [Keys::One(Key::Counter)];
 
@@ -45,20 +46,26 @@ impl LeaseStore {
         let reading = records.engine().read(&Ask::with_state(&KEYS));
         // Before `?`: an engine may hold a lock since the read, also after an error.
         records.engine().abandon();
-        Ok(status(&records.counter_of(reading?)?))
+        let view = records.counter_of(reading?)?;
+        Ok(CounterStatus {
+            next: view.record.as_ref().map(|record| record.next),
+            lost: view.kept().is_none(),
+        })
     }
 
-    /// Declares that the counter is new, so that it begins at 1. For an operator who knows that no number of it was ever
-    /// reserved. Does nothing if it was declared so and nothing was reserved since.
+    /// Begins a new counter at 1. For an operator who knows that no number of it was ever reserved, once: called at each start
+    /// of a program, it would begin the counter again wherever its store is lost. Does nothing if it was called before and
+    /// nothing was reserved since.
     ///
     /// A [`Segments`](crate::segment::Segments) that runs compares the counter with what it has seen, and marks it as
-    /// lost if it is gone, so that this is refused. So who is not sure waits for
-    /// [`COMPARED_WITHIN`](crate::segment::COMPARED_WITHIN) first, as `randflake segment init` does.
+    /// lost if it is gone, so that this is refused. So whoever is not sure waits for
+    /// [`compared_within`](crate::segment::compared_within) first, as `randflake segment init` does.
     ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when the counter has reserved numbers, was resumed or may have gone back;
-    /// [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has seen numbers of it; and the engine's errors.
+    /// [`CounterError::Invalid`] when the counter has reserved numbers or was resumed; [`CounterError::Lost`] when it may have
+    /// gone back; [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has seen numbers of it; and the engine's
+    /// errors.
     pub fn create_counter(&mut self) -> Result<(), CounterError> {
         self.count(create)
     }
@@ -98,11 +105,45 @@ impl LeaseStore {
             Ok::<_, CounterError>((Vec::from_iter(entry), decided))
         });
         let (answer, record) = decided?;
+        let answer = answer.map_err(|refusal| self.counter_error(refusal));
         // Only what was answered with success: a mark of a loss must not hide what was seen before.
         if let (Ok(_), Some(record)) = (&answer, record) {
             self.counter.note(&record);
         }
         answer
+    }
+
+    pub(crate) fn counter_error(&self, refusal: CounterRefusal) -> CounterError {
+        match refusal {
+            CounterRefusal::Lost { reached } => CounterError::Lost {
+                reached,
+                counter: self.counter_place(),
+            },
+            CounterRefusal::Rewound { reached } => CounterError::Rewound {
+                reached,
+                counter: self.counter_place(),
+            },
+            CounterRefusal::Invalid(sentence) => CounterError::Invalid(sentence),
+        }
+    }
+
+    fn counter_place(&self) -> CounterPlace {
+        let (profile, namespace) = (&self.records.profile, self.namespace.name());
+        let by_url = |url: &String| format!("--store {} --namespace {namespace}", quoted(url));
+        CounterPlace {
+            store: profile.url.as_ref().unwrap_or(&profile.place).clone(),
+            namespace: namespace.to_owned(),
+            arguments: (self.arguments.clone()).or_else(|| profile.url.as_ref().map(by_url)),
+        }
+    }
+
+    /// Sets the arguments by which commands in messages name this store and namespace. By itself it knows the URL without
+    /// user, password and options.
+    #[doc(hidden)] // For the tool.
+    #[must_use]
+    pub fn named_by(mut self, arguments: impl Into<String>) -> Self {
+        self.arguments = Some(arguments.into());
+        self
     }
 }
 
@@ -115,7 +156,7 @@ impl Records {
         });
         Ok(CounterView {
             record: record.transpose()?,
-            continuity: reading.continuity,
+            fingerprint: reading.continuity.fingerprint,
         })
     }
 }

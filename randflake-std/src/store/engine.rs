@@ -127,6 +127,8 @@ pub enum Look {
 pub struct Profile {
     /// What it is and where, for errors: `the Redis server at 10.0.0.1:6379`.
     pub place: String,
+    /// The URL that leads to it, without user, password and options; `None` if none does.
+    pub url: Option<String>,
     /// The first and the last node id that it keeps leases of.
     pub node_ids: (u32, u32),
     /// How many earlier leases of a node id it keeps.
@@ -153,6 +155,7 @@ impl Profile {
     pub fn at(place: impl Into<String>) -> Self {
         Self {
             place: place.into(),
+            url: None,
             node_ids: (0, u32::MAX),
             history: history::KEPT,
             assumed_max_ttl: ASSUMED_MAX_TTL,

@@ -27,6 +27,7 @@ mod operation;
 mod past;
 mod records;
 mod reports;
+mod shell;
 mod ticket;
 mod upgrade;
 mod url;
@@ -46,6 +47,7 @@ pub use self::engine::{Ask, Engine, Look, Profile, Reading};
 pub use self::occupancy::{Occupancy, occupancy};
 use self::operation::Undone;
 use self::records::Records;
+pub use self::shell::quoted;
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;
@@ -77,6 +79,8 @@ pub struct LeaseStore {
     within: Option<(u32, u32)>,
     /// The store's clock, unless nothing is known of it.
     estimate: Option<ClockEstimate>,
+    /// How commands in messages name the store and the namespace, if the URL alone would not do.
+    arguments: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -99,6 +103,7 @@ impl LeaseStore {
             pending: None,
             within: None,
             estimate: None,
+            arguments: None,
         }
     }
 
@@ -120,6 +125,7 @@ impl LeaseStore {
     pub(crate) fn another(&self, engine: impl Engine + 'static) -> Self {
         Self {
             machine: self.machine.clone(),
+            arguments: self.arguments.clone(),
             ..Self::over(engine, self.namespace.clone())
         }
     }
@@ -135,6 +141,7 @@ impl LeaseStore {
             pending: self.pending.clone(),
             within: self.within,
             estimate: self.estimate,
+            arguments: self.arguments.clone(),
         }
     }
 
@@ -158,6 +165,7 @@ impl LeaseStore {
                 opened.act_as_proxy();
             }
             opened.within = self.within.or(opened.within);
+            opened.arguments = self.arguments.take().or(opened.arguments);
             *self = opened;
         }
         Ok(&mut self.records)

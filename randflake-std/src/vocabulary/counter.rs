@@ -3,8 +3,6 @@
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 
-use randflake_core::segment::Segment;
-
 use super::{EngineError, EngineErrorKind, StoreError};
 use crate::backoff::Retry;
 #[cfg(doc)]
@@ -13,11 +11,13 @@ use crate::store::LeaseStore;
 /// Error of an operation on a counter.
 #[non_exhaustive]
 pub enum CounterError {
-    /// The store lost its continuity, so its counter may have gone back or be forgotten: see
-    /// [`LeaseStore::resume_counter`].
+    /// The store has no such counter, or one that may have gone back since the store lost its continuity. Refused until an
+    /// operator says where it begins: [`LeaseStore::create_counter`] at 1, [`LeaseStore::resume_counter`] elsewhere.
     Lost {
-        /// The highest known position of the counter; 1 if the store knows nothing about it.
+        /// The highest known position of the counter; 0 if the store has no such counter.
         reached: u64,
+        /// The counter.
+        counter: CounterPlace,
     },
     /// The counter began again below numbers that this process has seen reserved, because it was declared new or resumed too
     /// low, or its store went back unnoticed: numbers may have been issued twice. Refused until an operator
@@ -25,6 +25,8 @@ pub enum CounterError {
     Rewound {
         /// The highest known position of the counter.
         reached: u64,
+        /// The counter.
+        counter: CounterPlace,
     },
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
@@ -42,13 +44,6 @@ error_kinds! {
         Invalid,
         Unusable,
         Unavailable,
-    }
-}
-
-impl CounterError {
-    /// The next numbers of a counter that stands at `next`.
-    pub(crate) fn segment(next: u64, count: u64) -> Result<Segment, Self> {
-        Segment::new(next, count).map_err(|error| Self::Invalid(error.to_string()))
     }
 }
 
@@ -76,20 +71,28 @@ impl From<StoreError> for CounterError {
 impl Display for CounterError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            // At 1 the store knows of no number, and cannot tell a new counter from a lost one.
-            Self::Lost { reached: 1 } => f.write_str(
-                "the store has no such counter, or has forgotten it: if it is new, declare it so (`randflake segment init`); \
-                 else resume it with a number above every number ever reserved",
-            ),
-            Self::Lost { reached } => write!(
+            Self::Lost {
+                reached: 0,
+                counter,
+            } => write!(
                 f,
-                "the store was restarted, restored or replaced, so its counter may have gone back: resume it with a \
-                 number above every number ever reserved, at least {reached}"
+                "{counter} is not there, so no number is issued: it is new, or this is not the store that it was in. If no \
+                 number of it was ever issued, begin it at 1: {}. Else use the store that it was in, or, if that is lost, \
+                 resume it with a NUMBER above every number ever issued: {}",
+                counter.remedy("segment init", "LeaseStore::create_counter()"),
+                counter.resume(),
             ),
-            Self::Rewound { reached } => write!(
+            Self::Lost { reached, counter } => write!(
                 f,
-                "the counter began again below numbers that were reserved before, so numbers may have been issued twice: \
-                 resume it with a number above every number ever reserved, at least {reached}"
+                "{counter} may have gone back, because its store was restarted, restored or replaced: resume it with a NUMBER \
+                 above every number ever issued, at least {reached}: {}",
+                counter.resume()
+            ),
+            Self::Rewound { reached, counter } => write!(
+                f,
+                "{counter} began again below numbers that were reserved before, so numbers may have been issued twice: \
+                 resume it with a NUMBER above every number ever issued, at least {reached}: {}",
+                counter.resume()
             ),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),
@@ -121,11 +124,49 @@ impl From<&CounterError> for Retry {
     }
 }
 
+/// Where a counter is, as errors name it: its store, its namespace, and the commands that repair it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CounterPlace {
+    /// The URL of the store without user, password and options, or what it is.
+    pub store: String,
+    /// Name of the namespace.
+    pub namespace: String,
+    /// Arguments that name both to a command, quoted for a shell; `None` if no command reaches the store, as in memory.
+    pub arguments: Option<String>,
+}
+
+impl CounterPlace {
+    /// The command that does something about the counter, or the call where no command reaches it.
+    fn remedy(&self, command: &str, call: &str) -> String {
+        match &self.arguments {
+            Some(arguments) => format!("`randflake {command} {arguments}`"),
+            None => format!("`{call}`"),
+        }
+    }
+
+    fn resume(&self) -> String {
+        self.remedy(
+            "segment resume NUMBER",
+            "LeaseStore::resume_counter(NUMBER)",
+        )
+    }
+}
+
+impl Display for CounterPlace {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self {
+            store, namespace, ..
+        } = self;
+        write!(f, "the counter {namespace:?} in {store}")
+    }
+}
+
 /// A counter as its store knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterStatus {
-    /// The first number not reserved yet, as far as the store knows.
-    pub next: u64,
-    /// The store may have forgotten reservations, and refuses until an operator [resumes](LeaseStore::resume_counter) it.
+    /// The first number not reserved yet, as far as the store knows; `None` if it has no such counter.
+    pub next: Option<u64>,
+    /// The counter is not there, or reservations may have been forgotten: refused until an operator
+    /// [begins](LeaseStore::create_counter) or [resumes](LeaseStore::resume_counter) it.
     pub lost: bool,
 }

@@ -25,7 +25,7 @@ mod upgrade;
 
 use core::time::Duration;
 
-pub use self::counter::{CounterError, CounterErrorKind, CounterStatus};
+pub use self::counter::{CounterError, CounterErrorKind, CounterPlace, CounterStatus};
 pub use self::device::{Device, DeviceError, DeviceRequest, MAX_COUNTER_STEP};
 pub use self::engine_error::{EngineError, EngineErrorKind};
 pub use self::error::{StoreError, StoreErrorKind};

@@ -26,8 +26,8 @@ use randflake_std::rules::{NamespaceRecord, VERSION};
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use crate::length;
-use crate::namespaces::{NewCounters, declared_new};
-use crate::segment_contract::{Counters, segment_contract};
+use crate::namespaces::declared_new;
+use crate::segment_contract::{Counters, NewCounters, segment_contract};
 
 struct Etcd {
     cluster: EtcdCluster,

@@ -22,8 +22,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreErr
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use crate::length;
-use crate::namespaces::{NewCounters, declared_new};
-use crate::segment_contract::{Counters, segment_contract};
+use crate::namespaces::declared_new;
+use crate::segment_contract::{Counters, NewCounters, segment_contract};
 
 /// An empty one on the server that most tests share.
 fn new_database() -> (Arc<MariadbServer>, String) {

@@ -30,8 +30,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreErr
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use crate::length;
-use crate::namespaces::{NewCounters, declared_new};
-use crate::segment_contract::{Counters, segment_contract};
+use crate::namespaces::declared_new;
+use crate::segment_contract::{Counters, NewCounters, segment_contract};
 
 struct Redis {
     server: RedisServer,

@@ -47,10 +47,12 @@ struct Sqlite {
 
 impl Sqlite {
     fn new() -> Self {
-        Self {
+        let sqlite = Self {
             folder: TempDir::new().unwrap(),
             held: None,
-        }
+        };
+        sqlite.open().create_counter().unwrap();
+        sqlite
     }
 
     fn path(&self) -> PathBuf {

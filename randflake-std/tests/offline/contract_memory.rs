@@ -55,6 +55,8 @@ impl Backend for Memory {
 }
 
 impl Counters for Memory {
+    const BEGINS_BY_ITSELF: bool = true;
+
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         self.store.open(namespace.clone()).unwrap().into()
     }

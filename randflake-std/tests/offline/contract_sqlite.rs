@@ -14,11 +14,12 @@ use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
 use tempfile::TempDir;
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use crate::segment_contract::{Counters, segment_contract};
+use crate::segment_contract::{Counters, NewCounters, segment_contract};
 
 struct Sqlite {
     folder: TempDir,
     clocks: Mutex<Clocks>,
+    counters: NewCounters,
 }
 
 struct Clocks {
@@ -35,6 +36,7 @@ impl Sqlite {
         Self {
             folder: TempDir::new().unwrap(),
             clocks: Mutex::new(clocks),
+            counters: NewCounters::default(),
         }
     }
 
@@ -81,7 +83,13 @@ impl Backend for Sqlite {
 
 impl Counters for Sqlite {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
-        patiently(|| SqliteStore::open(self.path(), namespace)).unwrap()
+        let store = patiently(|| SqliteStore::open(self.path(), namespace)).unwrap();
+        self.counters.declared(namespace.name(), store).unwrap()
+    }
+
+    fn lose_counters(&self) {
+        self.counters.lose();
+        self.lose_memory();
     }
 }
 
@@ -137,6 +145,11 @@ impl Backend for Restored {
 impl Counters for Restored {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {
         self.sqlite.open_counter(namespace)
+    }
+
+    fn lose_counters(&self) {
+        self.sqlite.counters.lose();
+        self.lose_memory();
     }
 }
 

@@ -1,20 +1,18 @@
 //! Counters.
 
 use randflake_std::rules::counter::{
-    CounterCaller, CounterDecision, SeenCounter, check, create, reserve, resume,
+    CounterCaller, CounterDecision, CounterRefusal, SeenCounter, check, create, reserve, resume,
 };
-use randflake_std::rules::{Continuity, CounterRecord, CounterView, Form};
-use randflake_std::segment::CounterError;
+use randflake_std::rules::{CounterRecord, CounterView, Form};
 
 use crate::inputs::number;
 
-const INPUTS: [&str; 10] = [
+const INPUTS: [&str; 9] = [
     "counter_there",
     "counter_next",
     "counter_origin",
     "counter_vouched",
     "counter_fingerprint",
-    "counter_certain",
     "counter_seen_next",
     "counter_seen_origin",
     "counter_count",
@@ -44,7 +42,6 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
         random.i64(0..3),
         random.i64(-1..2),
         random.i64(0..2),
-        random.i64(0..2),
         position(random),
         random.i64(0..3),
         position(random),
@@ -56,7 +53,6 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
         origin,
         vouched,
         fingerprint,
-        certain,
         seen_next,
         seen_origin,
         count,
@@ -76,11 +72,7 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
     };
     let view = CounterView {
         record: (there == 1).then(|| record(next, origin, vouched)),
-        continuity: Continuity {
-            fingerprint: fingerprint.to_string(),
-            is_absence_certain: certain == 1,
-            ..Continuity::default()
-        },
+        fingerprint: fingerprint.to_string(),
     };
     let mut seen = SeenCounter::default();
     seen.note(&record(seen_next, seen_origin, 0));
@@ -96,10 +88,9 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
 fn values<T>(decision: &CounterDecision<T>) -> [i64; 6] {
     let code = match &decision.answer {
         Ok(_) => 0,
-        Err(CounterError::Lost { .. }) => 1,
-        Err(CounterError::Rewound { .. }) => 2,
-        Err(CounterError::Invalid(_)) => 3,
-        Err(other) => panic!("{other}"),
+        Err(CounterRefusal::Lost { .. }) => 1,
+        Err(CounterRefusal::Rewound { .. }) => 2,
+        Err(CounterRefusal::Invalid(_)) => 3,
     };
     let signed = |value: u64| i64::try_from(value).unwrap();
     let Some(after) = &decision.after else {

@@ -5,6 +5,7 @@
 
 mod history;
 mod loss;
+mod new_counters;
 mod reserve;
 
 use core::fmt::Debug;
@@ -18,11 +19,15 @@ use crate::contract::Backend;
 pub(crate) use crate::contract::eight as namespace;
 pub(crate) use history::*;
 pub(crate) use loss::*;
+pub(crate) use new_counters::NewCounters;
 pub(crate) use reserve::*;
 
 /// A store that starts empty, and its clients.
 pub(crate) trait Counters: Backend + Sync {
-    /// Another client, for the counter of any namespace.
+    /// Whether a counter that is not there begins at 1: nowhere but in memory, which is as new as its process.
+    const BEGINS_BY_ITSELF: bool = false;
+
+    /// Another client, for the counter of any namespace, which is declared new at first.
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore;
 
     /// Lets the store lose all its records, in a way that it should notice.
@@ -45,6 +50,7 @@ macro_rules! segment_contract {
             the_last_numbers_are_reserved,
             what_was_reserved_is_kept,
             a_counter_goes_on_where_it_is_told,
+            a_counter_that_is_not_there_is_lost,
             a_counter_is_declared_new_once,
             a_counter_is_never_told_to_go_back,
             many_clients_at_once_reserve_each_number_once,
@@ -80,7 +86,7 @@ pub(crate) fn invalid<T: Debug>(outcome: Result<T, CounterError>) -> String {
 /// How far the counter is known to have come, by a reservation that must be refused.
 pub(crate) fn lost<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
     match outcome {
-        Err(CounterError::Lost { reached }) => reached,
+        Err(CounterError::Lost { reached, .. }) => reached,
         other => panic!("{other:?}"),
     }
 }
@@ -88,7 +94,7 @@ pub(crate) fn lost<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
 /// How far a counter that began again is known to have come.
 pub(crate) fn rewound<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
     match outcome {
-        Err(CounterError::Rewound { reached }) => reached,
+        Err(CounterError::Rewound { reached, .. }) => reached,
         other => panic!("{other:?}"),
     }
 }

@@ -138,11 +138,6 @@ impl From<CounterError> for Failure {
     fn from(error: CounterError) -> Self {
         match error {
             CounterError::Invalid(message) => Self::Usage(message),
-            // No wait helps: only a person knows which numbers were issued, so the message names
-            // the command.
-            CounterError::Lost { .. } | CounterError::Rewound { .. } => {
-                Self::failed(format!("{error} (`randflake segment resume NUMBER`)"))
-            }
             error => Self::failed(error),
         }
     }

@@ -7,7 +7,8 @@ use std::path::{self, Path, PathBuf};
 
 use randflake_std::lease::{self, LeaseStore, Namespace, NamespaceList, StoreError, StoreUrl};
 use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::segment;
+use randflake_std::segment::{self, CounterError, CounterPlace};
+use randflake_std::store::quoted;
 use randflake_std::{Randflake, private_file};
 
 use crate::failure::{Failure, say};
@@ -371,13 +372,80 @@ impl StoreArgs {
         Ok(self.counter_opener()?()?)
     }
 
+    /// Whether the counter cannot be there, as there is no store: only what begins a counter makes one, so that nothing is left
+    /// at a mistyped path.
+    pub(crate) fn has_no_store(&self) -> Result<bool, Failure> {
+        // The default directory is made, so that the command of the message finds it, whoever types it.
+        let url = self.given_url()?.map_or_else(made_default_url, Ok)?;
+        let url = shown(&url)?;
+        let Some(path) = url.strip_prefix("sqlite:").map(Path::new) else {
+            return Ok(false);
+        };
+        // Another directory that is missing is what an unmounted volume looks like, and opening says so.
+        let directory = path.parent().filter(|it| !it.as_os_str().is_empty());
+        Ok(directory.is_none_or(Path::exists) && !path.exists())
+    }
+
+    /// The error of a counter that is not there.
+    pub(crate) fn missing_counter(&self) -> Result<CounterError, Failure> {
+        let counter = CounterPlace {
+            store: without_login(&self.url()?)?,
+            namespace: self.counter_namespace()?.name().to_owned(),
+            arguments: Some(self.counter_arguments()?),
+        };
+        let reached = 0;
+        Ok(CounterError::Lost { reached, counter })
+    }
+
     /// What opens the counter, for a command that may have to try more than once.
     pub(crate) fn counter_opener(
         &self,
     ) -> Result<impl Fn() -> Result<LeaseStore, StoreError> + use<>, Failure> {
         let (open, namespace) = (self.opening(segment::open)?, self.counter_namespace()?);
-        Ok(move || open(&namespace))
+        let arguments = self.counter_arguments()?;
+        Ok(move || Ok(open(&namespace)?.named_by(arguments.clone())))
     }
+
+    /// The arguments that name this store and namespace to another command, also in another directory, by another user and
+    /// without this one's environment. A user and a password stand for themselves.
+    pub(crate) fn counter_arguments(&self) -> Result<String, Failure> {
+        let store = match &self.store_file {
+            Some(path) => {
+                let path = path::absolute(path).unwrap_or_else(|_| path.clone());
+                format!("--store-file {}", quoted(&path.to_string_lossy()))
+            }
+            None => format!("--store {}", quoted(&without_login(&self.url()?)?)),
+        };
+        Ok(match &self.namespace {
+            Some(name) => format!("{store} --namespace {}", quoted(name)),
+            None => store,
+        })
+    }
+}
+
+/// A URL with words in the place of user and password, and of a file with its absolute path.
+fn without_login(url: &str) -> Result<String, Failure> {
+    let shown = shown(url)?;
+    if let Some(path) = shown.strip_prefix("sqlite:") {
+        let path = path::absolute(path).unwrap_or_else(|_| path.into());
+        return Ok(format!("sqlite:{}", path.display()));
+    }
+    // The last one ends the login: behind it, a URL that was parsed has none.
+    let login = url.rsplit_once('@').and_then(|(before, rest)| {
+        let (scheme, login) = before.split_once("://")?;
+        Some((scheme, login, rest))
+    });
+    Ok(match login {
+        None => url.to_owned(),
+        Some((scheme, login, rest)) => {
+            let login = match login.split_once(':') {
+                None => "USER",
+                Some(("", _)) => ":PASSWORD",
+                Some(_) => "USER:PASSWORD",
+            };
+            format!("{scheme}://{login}@{rest}")
+        }
+    })
 }
 
 /// A URL as it was given. Clap's errors would show it, so it is parsed later; and `Debug` does not show it.
@@ -393,5 +461,24 @@ impl From<String> for GivenUrl {
 impl Debug for GivenUrl {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("GivenUrl(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_login;
+
+    #[test]
+    fn a_shown_url_has_all_but_user_and_password() {
+        for (url, shown) in [
+            ("redis://h:1/2", "redis://h:1/2"),
+            ("redis://:secret@h", "redis://:PASSWORD@h"),
+            ("postgres://me@h/d?owner=o", "postgres://USER@h/d?owner=o"),
+            ("postgres://me:a@b@g,h/d", "postgres://USER:PASSWORD@g,h/d"),
+            ("sqlite:/srv/a@b/ids.db", "sqlite:/srv/a@b/ids.db"),
+            ("sqlite:///srv/ids.db?max_ttl=2m", "sqlite:/srv/ids.db"),
+        ] {
+            assert_eq!(without_login(url).unwrap(), shown);
+        }
     }
 }

@@ -2,10 +2,9 @@
 
 use super::*;
 use crate::rules::counter::{
-    CounterCaller, CounterDecision, SeenCounter, check, create, reserve, resume,
+    CounterCaller, CounterDecision, CounterRefusal, SeenCounter, check, create, reserve, resume,
 };
 use crate::rules::{CounterRecord, CounterView};
-use crate::vocabulary::CounterError;
 
 const FINGERPRINT: &str = "run:42";
 const SEEN: u64 = 8;
@@ -25,13 +24,12 @@ fn kept(next: u64, origin: u64) -> CounterRecord {
     record(next, origin, FINGERPRINT)
 }
 
-fn view(record: Option<CounterRecord>, is_absence_certain: bool) -> CounterView {
-    let continuity = Continuity {
-        fingerprint: FINGERPRINT.to_owned(),
-        is_absence_certain,
-        ..Continuity::default()
-    };
-    CounterView { record, continuity }
+fn view(record: Option<CounterRecord>) -> CounterView {
+    let fingerprint = FINGERPRINT.to_owned();
+    CounterView {
+        record,
+        fingerprint,
+    }
 }
 
 /// A process that has seen a counter of an origin at a number; 0 is nothing.
@@ -56,10 +54,9 @@ enum Answer<T> {
 fn parts<T>(decision: CounterDecision<T>) -> (Answer<T>, Option<(u64, u64, String)>) {
     let answer = match decision.answer {
         Ok(done) => Answer::Done(done),
-        Err(CounterError::Lost { reached }) => Answer::Lost(reached),
-        Err(CounterError::Rewound { reached }) => Answer::Rewound(reached),
-        Err(CounterError::Invalid(_)) => Answer::Invalid,
-        Err(other) => panic!("{other}"),
+        Err(CounterRefusal::Lost { reached }) => Answer::Lost(reached),
+        Err(CounterRefusal::Rewound { reached }) => Answer::Rewound(reached),
+        Err(CounterRefusal::Invalid(_)) => Answer::Invalid,
     };
     let after = decision.after.map(|after| {
         assert_eq!(after.nonce, NONCE);
@@ -75,37 +72,35 @@ fn a_process_notices_that_a_counter_went_back() {
     let another = |next, origin| Some(record(next, origin, "another"));
     let marked = |next, origin| Some(record(next, origin, ""));
     let mark = |next, origin| Some((next, origin, String::new()));
-    for (seen, there, is_certain, answer, after) in [
-        (5, Some(kept(5, SEEN)), false, Done(()), None),
-        (5, Some(kept(6, SEEN)), false, Done(()), None),
+    for (seen, there, answer, after) in [
+        (5, Some(kept(5, SEEN)), Done(()), None),
+        (5, Some(kept(6, SEEN)), Done(()), None),
         // An operator vouches for what is below it.
-        (5, Some(kept(5, 0)), false, Done(()), None),
+        (5, Some(kept(5, 0)), Done(()), None),
         // It went back, and nobody was refused.
-        (5, Some(kept(4, SEEN)), false, Rewound(5), mark(5, ORIGIN)),
-        (5, Some(kept(4, 0)), false, Rewound(5), mark(5, ORIGIN)),
+        (5, Some(kept(4, SEEN)), Rewound(5), mark(5, ORIGIN)),
+        (5, Some(kept(4, 0)), Rewound(5), mark(5, ORIGIN)),
         // It was made anew.
-        (5, Some(kept(6, 9)), false, Rewound(6), mark(6, ORIGIN)),
-        (5, Some(kept(4, 9)), false, Rewound(5), mark(5, ORIGIN)),
-        (5, another(6, 9), false, Rewound(6), mark(6, ORIGIN)),
-        (5, marked(6, 9), false, Rewound(6), None),
-        (5, marked(4, 9), false, Rewound(5), mark(5, ORIGIN)),
+        (5, Some(kept(6, 9)), Rewound(6), mark(6, ORIGIN)),
+        (5, Some(kept(4, 9)), Rewound(5), mark(5, ORIGIN)),
+        (5, another(6, 9), Rewound(6), mark(6, ORIGIN)),
+        (5, marked(6, 9), Rewound(6), None),
+        (5, marked(4, 9), Rewound(5), mark(5, ORIGIN)),
         // Its engine is another one: nobody was answered since.
-        (5, another(4, SEEN), false, Lost(5), mark(5, SEEN)),
-        (5, another(6, SEEN), false, Lost(6), None),
-        (5, marked(4, SEEN), false, Lost(5), mark(5, SEEN)),
-        (5, marked(5, SEEN), false, Lost(5), None),
+        (5, another(4, SEEN), Lost(5), mark(5, SEEN)),
+        (5, another(6, SEEN), Lost(6), None),
+        (5, marked(4, SEEN), Lost(5), mark(5, SEEN)),
+        (5, marked(5, SEEN), Lost(5), None),
         // It is gone.
-        (5, None, false, Lost(5), mark(5, SEEN)),
-        (5, None, true, Lost(5), mark(5, SEEN)),
-        (2, None, true, Lost(2), mark(2, SEEN)),
-        // Nothing was reserved.
-        (1, None, true, Done(()), None),
-        (1, None, false, Lost(1), None),
-        (1, Some(kept(6, 9)), false, Done(()), None),
-        (0, None, true, Done(()), None),
-        (0, another(6, 9), false, Lost(6), None),
+        (5, None, Lost(5), mark(5, SEEN)),
+        (2, None, Lost(2), mark(2, SEEN)),
+        // Nothing was reserved, and nobody is answered before somebody says where it begins.
+        (1, None, Lost(0), None),
+        (0, None, Lost(0), None),
+        (1, Some(kept(6, 9)), Done(()), None),
+        (0, another(6, 9), Lost(6), None),
     ] {
-        let view = view(there, is_certain);
+        let view = view(there);
         let decided = parts(check(&view, &caller(seen)));
         assert_eq!(decided, (answer, after), "{seen}, {view:?}");
     }
@@ -113,8 +108,8 @@ fn a_process_notices_that_a_counter_went_back() {
 
 #[test]
 fn numbers_are_reserved_from_the_next_one_on() {
-    let reserved = |seen, there, is_certain, count| {
-        let (answer, after) = parts(reserve(&view(there, is_certain), &caller(seen), count));
+    let reserved = |seen, there, count| {
+        let (answer, after) = parts(reserve(&view(there), &caller(seen), count));
         let answer = match answer {
             Answer::Done(segment) => Some((segment.first(), segment.end())),
             _ => None,
@@ -122,51 +117,54 @@ fn numbers_are_reserved_from_the_next_one_on() {
         (answer, after.map(|(next, origin, _)| (next, origin)))
     };
     assert_eq!(
-        reserved(5, Some(kept(6, SEEN)), false, 10),
+        reserved(5, Some(kept(6, SEEN)), 10),
         (Some((6, 16)), Some((16, SEEN)))
     );
     assert_eq!(
-        reserved(0, None, true, 10),
-        (Some((1, 11)), Some((11, ORIGIN)))
+        reserved(0, Some(kept(1, 9)), 10),
+        (Some((1, 11)), Some((11, 9)))
     );
-    assert_eq!(reserved(0, None, false, 10), (None, None));
+    assert_eq!(reserved(0, None, 10), (None, None));
     assert_eq!(
-        reserved(5, Some(kept(4, SEEN)), false, 10),
+        reserved(5, Some(kept(4, SEEN)), 10),
         (None, Some((5, ORIGIN)))
     );
-    assert_eq!(reserved(5, Some(kept(6, SEEN)), false, 0), (None, None));
+    assert_eq!(reserved(5, Some(kept(6, SEEN)), 0), (None, None));
 }
 
 /// Its tail is kept.
 #[test]
 fn a_counter_is_declared_new_once() {
-    let created = |seen, there, is_certain| parts(create(&view(there, is_certain), &caller(seen)));
+    let created = |seen, there| parts(create(&view(there), &caller(seen)));
     let vouched = FINGERPRINT.to_owned();
     let begun = (Answer::Done(()), Some((1, ORIGIN, vouched)));
-    assert_eq!(created(0, None, true), begun);
-    assert_eq!(created(0, None, false), begun);
-    assert_eq!(created(1, None, false), begun);
-    assert_eq!(
-        created(0, Some(kept(1, 9)), false),
-        (Answer::Done(()), None)
-    );
-    assert_eq!(created(0, Some(kept(2, 9)), false), (Answer::Invalid, None));
-    let another = Some(record(1, 9, "another"));
-    assert_eq!(created(0, another, false), (Answer::Invalid, None));
-    assert_eq!(created(5, None, true).0, Answer::Lost(5));
+    assert_eq!(created(0, None), begun);
+    assert_eq!(created(1, None), begun);
+    assert_eq!(created(0, Some(kept(1, 9))), (Answer::Done(()), None));
+    assert_eq!(created(0, Some(kept(2, 9))), (Answer::Invalid, None));
+    for next in [1, 2] {
+        let another = Some(record(next, 9, "another"));
+        assert_eq!(created(0, another), (Answer::Lost(next), None));
+    }
+    assert_eq!(created(5, None).0, Answer::Lost(5));
 }
 
 #[test]
 fn a_counter_goes_on_at_the_highest_number_that_is_known() {
     for (number, there, seen, next) in [(9, 8, 7, 9), (7, 9, 8, 9), (8, 7, 9, 9)] {
         let (answer, after) = parts(resume(
-            &view(Some(kept(there, SEEN)), false),
+            &view(Some(kept(there, SEEN))),
             &caller(seen),
             number,
         ));
         assert_eq!(answer, Answer::Done(next));
         assert_eq!(after, Some((next, 0, FINGERPRINT.to_owned())));
     }
-    let refused = parts(resume(&view(None, true), &caller(0), 0));
+    let begun = parts(resume(&view(None), &caller(0), 7));
+    assert_eq!(
+        begun,
+        (Answer::Done(7), Some((7, 0, FINGERPRINT.to_owned())))
+    );
+    let refused = parts(resume(&view(None), &caller(0), 0));
     assert_eq!(refused, (Answer::Invalid, None));
 }

@@ -87,7 +87,7 @@ fn w14_a_counter_that_is_put_back_is_noticed() {
     for (mut store, known) in [(open_again(&redis), 1), (store, reserved.end())] {
         let lost = store.reserve(1);
         assert!(
-            matches!(lost, Err(CounterError::Lost { reached }) if reached == known),
+            matches!(lost, Err(CounterError::Lost { reached, .. }) if reached == known),
             "{lost:?}"
         );
     }

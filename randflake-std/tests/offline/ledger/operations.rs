@@ -20,7 +20,7 @@ const TTL: u64 = 60;
 type Held = (Grant, LastWrite);
 type Operation = fn(&mut LeaseStore, &Held) -> Result<(), Box<dyn Error>>;
 
-/// By a name that says which. Each succeeds where one node id is leased.
+/// By a name that says which. Each succeeds where one node id is leased, and a counter has begun.
 const OPERATIONS: &[(&str, Operation)] = &[
     ("check", |store, _| Ok(store.check()?)),
     ("still_has", |store, held| {
@@ -133,11 +133,13 @@ fn namespace() -> Namespace {
     Namespace::new("orders", Randflake).unwrap()
 }
 
-/// With one lease.
+/// With one lease and a counter.
 fn map() -> (Map, Held) {
     let map = Map::default();
     map.state().now = Duration::from_secs(1_800_000_000);
-    let held = acquire(&mut map.open(&namespace()), 1).unwrap();
+    let mut store = map.open(&namespace());
+    let held = acquire(&mut store, 1).unwrap();
+    store.create_counter().unwrap();
     (map, held)
 }
 

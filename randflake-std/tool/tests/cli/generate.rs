@@ -57,6 +57,7 @@ fn formats_mean_the_same_everywhere() {
     ];
     let compose = words("compose --time 1733706297 --node 42 --sequence 1");
     let id = user.run_keyed(&compose).ok();
+    user.begin_counter(&[]);
     for form in forms {
         let composed = user.run_keyed(&[&compose[..], &["--format", form]].concat());
         let converted = user.run_keyed(&["convert", "--to", form, id.trim()]);

@@ -143,6 +143,7 @@ fn a_namespace_with_live_leases_is_dropped_only_by_force() {
 fn a_counter_outlives_its_namespace() {
     let user = User::new();
     user.run_keyed(&["generate"]).ok();
+    user.begin_counter(&[]);
     assert_eq!(user.run(&["segment", "-n", "2"]).ok(), "1\n2\n");
     user.run(&["lease", "drop", "default", "--yes", "--force"])
         .ok();

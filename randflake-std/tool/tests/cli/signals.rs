@@ -107,6 +107,7 @@ fn a_signal_ends_a_run_whose_reader_has_stalled() {
         &["segment", "-n", "1000000000", "--encrypt"],
     ] {
         let user = User::new();
+        user.begin_counter(&[]);
         let mut child = start(&user, arguments, Stdio::piped());
         let mut output = child.stdout.take().unwrap();
         let mut text = String::new();
@@ -129,6 +130,7 @@ fn a_signal_ends_what_is_written_to_a_file() {
     for (signal, status) in BOTH {
         for command in ["generate", "segment"] {
             let user = User::new();
+            user.begin_counter(&[]);
             let path = user.path("ids");
             let file = File::create(&path).unwrap();
             let child = start(&user, &[command, "-n", "1000000000"], file.into());

@@ -84,6 +84,17 @@ impl User {
         Answer::of(self.command(arguments).output().unwrap())
     }
 
+    /// Begins a new counter, which no process has numbers of.
+    pub(crate) fn begin_counter(&self, options: &[&str]) {
+        let init = ["segment", "init", "--no-wait"];
+        let answer = self.run(&[&init[..], options].concat());
+        assert_eq!(
+            (answer.status, &*answer.stdout),
+            (Some(0), "the counter begins at 1\n"),
+            "{answer:?}"
+        );
+    }
+
     /// Runs it with the key of the published example.
     pub(crate) fn run_keyed(&self, arguments: &[impl AsRef<OsStr>]) -> Answer {
         self.run_in(&[("RANDFLAKE_KEY", KEY)], arguments)

@@ -2,13 +2,14 @@
 //! themselves.
 
 use core::time::Duration;
-use std::thread;
 use std::time::Instant;
+use std::{fs, thread};
 
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
+use randflake_std::date::span;
 use randflake_std::lease::{Namespace, open};
 use randflake_std::segment::{self, Segments};
 use randflake_std::{Handle, Randflake, Secret};
@@ -157,7 +158,7 @@ fn a_live_handle_of_a_counter_is_noticed() {
         let command = ["segment", "init", "--store", &url];
         User::new().run(&[&command[..], options].concat())
     };
-    assert_eq!(declare(&["--no-wait"]).ok(), "the counter begins at 1\n");
+    User::new().begin_counter(&["--store", &url]);
     let namespace = Namespace::new("default", Randflake).unwrap();
     let store = segment::open(&url, &namespace).unwrap();
     let numbers = Segments::builder(store).build().unwrap();
@@ -168,9 +169,10 @@ fn a_live_handle_of_a_counter_is_noticed() {
     assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
     let answer = declare(&[]);
     let said = &answer.stderr;
-    assert_eq!(answer.status, Some(2), "{answer:?}");
+    assert_eq!(answer.status, Some(1), "{answer:?}");
+    let resume = format!("at least 2001: `randflake segment resume NUMBER --store {url}`");
     assert!(
-        said.contains("waiting for 33s") && said.contains("the counter is not new"),
+        said.contains("waiting for 33s") && said.contains(&resume),
         "{said}"
     );
     // What it has is its own. Somebody says where the counter goes on.
@@ -179,5 +181,49 @@ fn a_live_handle_of_a_counter_is_noticed() {
     assert_eq!(
         User::new().run(&resume).ok(),
         "the counter goes on at 2001\n"
+    );
+}
+
+/// Also where all files of the store were removed under the process, as `rm leases.db*` does.
+#[test]
+fn a_live_handle_of_a_counter_in_a_file_is_noticed() {
+    let user = User::new();
+    let path = user.argument("ids.db");
+    let url = format!("sqlite:{path}");
+    user.begin_counter(&["--store", &url]);
+    let namespace = Namespace::new("default", Randflake).unwrap();
+    let store = segment::open(&url, &namespace).unwrap();
+    let within = span(segment::compared_within(&store));
+    let numbers = Segments::builder(store).build().unwrap();
+    while numbers.status().remaining < 2_000 {
+        thread::sleep(Duration::from_millis(10));
+    }
+    fs::remove_file(&path).unwrap();
+    fs::remove_file(format!("{path}.lock")).unwrap();
+    let answer = user.run(&["segment", "init", "--store", &url]);
+    let resume = format!("at least 2001: `randflake segment resume NUMBER --store {url}`");
+    for said in [&format!("waiting for {within}: "), &resume] {
+        assert!(answer.stderr.contains(said), "{said}: {answer:?}");
+    }
+    assert_eq!(answer.status, Some(1), "{answer:?}");
+    assert_eq!(
+        user.run(&["segment", "resume", "1", "--store", &url]).ok(),
+        "the counter goes on at 2001\n"
+    );
+}
+
+/// A message of a service is kept in a log, where others read it.
+#[test]
+fn a_missing_counter_is_named_without_the_password() {
+    let redis = RedisServer::start();
+    let url = redis.url();
+    assert_eq!(redis.ask("CONFIG SET requirepass hunter2"), "+OK\r\n");
+    let given = url.replace("redis://", "redis://:hunter2@");
+    let said = User::new().run(&["segment", "--store", &given]).fails(1);
+    let shown = url.replace("redis://", "redis://:PASSWORD@");
+    let command = format!("`randflake segment init --store {shown}`");
+    assert!(
+        said.contains(&command) && !said.contains("hunter2"),
+        "{said}"
     );
 }

@@ -31,6 +31,7 @@ impl<D: Driver> Engine for Database<D> {
             has_own_clock: self.has_own_clock,
             // The statements of a write compare fingerprint, window and settings themselves.
             blind_renewal: true,
+            url: Some(self.url.clone()),
             ..Profile::at(self.place.clone())
         }
     }

@@ -42,6 +42,7 @@ pub(in crate::store) struct Database<D: Driver> {
     client: Option<DatabaseClient<D>>,
     runtime: StoreRuntime,
     place: String,
+    pub(super) url: String,
     namespace: String,
     has_own_clock: bool,
     /// How long an operation on few node ids may take.
@@ -72,6 +73,7 @@ impl<D: Driver> Database<D> {
             client: Some(client),
             runtime: StoreRuntime::new()?,
             place: place::<D>(location),
+            url: location.to_string(),
             namespace: namespace.name().to_owned(),
             has_own_clock,
             limit: ANSWER_LIMIT,

@@ -8,13 +8,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use randflake_core::Clock;
 
 use crate::clock::ExactSystemClock;
-use crate::rules::{Committed, Continuity, Key, Keys, Removal, Write, read_clock};
+use crate::rules::{
+    Committed, Continuity, CounterRecord, Form, Key, Keys, Removal, Write, read_clock,
+};
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 /// A store of leases and counters in memory, for tests and simulations.
 ///
-/// It is a [`LeaseStore`], and can do what a test needs beside that. It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
+/// It is a [`LeaseStore`], and can do what a test needs beside that. Its counters begin at 1 by themselves. It keeps the whole contract of a store while the process lives; everything is lost when the process ends. A clone is
 /// another client of the same store. It fails on demand: see [`fail_next`](MemoryStore::fail_next),
 /// [`lose_replies`](MemoryStore::lose_replies) and [`forget`](MemoryStore::forget).
 ///
@@ -102,6 +104,7 @@ impl MemoryStore {
             begins_anywhere,
             state: Arc::default(),
         };
+        memory.begin_counter();
         let store = LeaseStore::over(memory.clone(), namespace);
         Self { store, memory }
     }
@@ -117,6 +120,7 @@ impl MemoryStore {
             ..self.memory.clone()
         };
         let store = LeaseStore::opened(memory.clone(), namespace)?;
+        memory.begin_counter();
         Ok(Self { store, memory })
     }
 
@@ -162,7 +166,7 @@ impl MemoryStore {
     /// Deletes all records, like a server that restarts empty. The store detects that, and is quarantined until every
     /// forgotten lease has expired.
     ///
-    /// Counters are refused until they are [resumed](LeaseStore::resume_counter).
+    /// Counters are refused until they are [begun](LeaseStore::create_counter) or [resumed](LeaseStore::resume_counter).
     pub fn forget(&self) {
         let mut state = self.memory.state();
         // The ends stay, as a mark beside a database does: they say how long the quarantine must
@@ -184,6 +188,24 @@ impl Memory {
             return Err(EngineError::unavailable("it was told to fail"));
         }
         Ok(state)
+    }
+
+    /// Begins the namespace's counter at 1, as an operator does in other stores: that nobody has used it before is certain
+    /// here, and only here, unless the store was told to forget.
+    fn begin_counter(&self) {
+        let mut state = self.state();
+        if state.breaks > 0 {
+            return;
+        }
+        let begun = CounterRecord {
+            next: 1,
+            origin: 1,
+            vouched: state.breaks.to_string(),
+            nonce: 0,
+            form: Form::default(),
+        };
+        let key = self.key(Key::Counter);
+        state.texts.entry(key).or_insert_with(|| begun.to_text());
     }
 
     fn key(&self, key: Key) -> (String, Key) {

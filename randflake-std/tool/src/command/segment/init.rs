@@ -1,25 +1,25 @@
 //! The command `randflake segment init`.
 
 use randflake_std::date::span;
-use randflake_std::lease::LeaseStore;
-use randflake_std::segment::COMPARED_WITHIN;
+use randflake_std::segment::{CounterStatus, compared_within};
 
 use crate::failure::{Failure, say};
 use crate::output::print_line;
 use crate::store::StoreArgs;
 use crate::wait::wait_for_sign;
 
-/// Declare that the counter is new, so that it begins at 1
+/// Begin a new counter at 1
 ///
-/// A server that has lost its data looks like a new one, and a counter that begins again repeats its numbers. So on a
-/// server nothing is issued before you say that none was. A counter that has issued numbers, was resumed or may have gone
-/// back is refused: see resume.
+/// A store that has lost its data looks like a new one, and so does one at a mistyped path or on a volume that is not mounted. A
+/// counter that begins again there repeats its numbers. So nothing is issued before you say that no number ever was. A counter
+/// that is there goes on as it is; one that may have gone back is refused: see resume.
 ///
-/// It waits 33 s for processes that have numbers from before. One that reaches the store compares its counter in that time,
-/// notices the loss, and says so in the store; then this is refused. One that is cut off from the store is not seen: it stops
-/// when it reaches the store again, with all others, but numbers may have been issued twice by then.
+/// It waits for processes that have numbers from before: 33 s on a server, 2 s in a file. One that reaches the store compares its
+/// counter in that time, notices the loss, and says so in the store; then this is refused. One that is cut off from the store is
+/// not seen: it stops when it reaches the store again, with all others, but numbers may have been issued twice by then.
 ///
-/// Run it once, by hand or by the job that sets up the server; never at each start of a service.
+/// Run it once, by hand or by the job that sets up the store; never at each start of a service: where the store is lost, it
+/// would begin the counter at 1 again.
 #[derive(Debug, clap::Args)]
 pub(crate) struct SegmentInitArgs {
     /// Do not wait for processes from before: only where none can be, as on a server that was just installed
@@ -34,22 +34,40 @@ impl SegmentInitArgs {
         let mut store = self.store.open_counter()?;
         // A counter that is there, or was found to have gone back, is judged at once: no holder can
         // add to that.
-        if !self.no_wait && is_unknown(&mut store)? {
+        let is_there = store.counter()?.next.is_some();
+        let within = compared_within(&store);
+        if !is_there && !self.no_wait {
             say(&format!(
                 "waiting for {}: processes that have numbers from before compare their counter in that time, and show \
                  themselves; those that are cut off from the store do not",
-                span(COMPARED_WITHIN)
+                span(within)
             ));
-            wait_for_sign(COMPARED_WITHIN, || Ok(!is_unknown(&mut store)?))?;
+            wait_for_sign(within, || Ok(store.counter()?.next.is_some()))?;
+        }
+        if let CounterStatus {
+            next: Some(next @ 2..),
+            lost: false,
+        } = store.counter()?
+        {
+            say(
+                "run `segment init` once, not at each start: where the store is lost, it would begin the counter at 1 again, \
+                 and its numbers would repeat",
+            );
+            return print_line(format_args!(
+                "the counter is there: it goes on at {next}, and nothing was changed"
+            ));
         }
         // Which refuses a counter that somebody has shown to be an old one.
         store.create_counter()?;
+        if !is_there {
+            say(&format!(
+                "made the counter {:?} in {}. If it has issued numbers before, they repeat from now on: stop what takes \
+                 them, and run `randflake segment resume NUMBER {}` with a NUMBER above every number ever issued",
+                self.store.namespace_name(),
+                self.store.shown_url()?,
+                self.store.counter_arguments()?,
+            ));
+        }
         print_line("the counter begins at 1")
     }
-}
-
-/// Whether the store knows no number of the counter, and cannot tell that there was none.
-fn is_unknown(store: &mut LeaseStore) -> Result<bool, Failure> {
-    let counter = store.counter()?;
-    Ok(counter.lost && counter.next == 1)
 }

@@ -59,6 +59,9 @@ impl SegmentIssueArgs {
         let format = self.issue.format.or(default);
         let interrupt = Interrupt::watch()?;
         let pause = |time| interrupt.pause(time);
+        if self.store.has_no_store()? {
+            return Err(self.store.missing_counter()?.into());
+        }
         let open = self.store.counter_opener()?;
         // A run that is ended leaves a gap of at most one segment, so there is nothing to release at a signal.
         let mut store = self.wait.until(pause, open)?;

@@ -12,8 +12,8 @@ use crate::failure::Failure;
 /// Issue sequential numbers: 1, 2, 3 and so on
 ///
 /// The numbers are unique within a namespace, over restarts and all processes at once, and no clock is
-/// needed. The store counts them; a run that is killed leaves a gap of at most 65536. In a store on a server a new
-/// counter is declared so once, with init: there, one that is not there may have been lost.
+/// needed. The store counts them; a run that is killed leaves a gap of at most 65536. A new counter is begun
+/// once, with init: one that is not there may have been lost.
 ///
 /// Unlike ids they tell how many there are and in which order they were made, unless --encrypt.
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,9 @@ use crate::failure::Failure;
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
+  randflake segment init                       once, for a new counter
   randflake segment -n 3
+  randflake segment init --namespace invoices
   randflake segment --namespace invoices
   randflake segment --encrypt -n 1000 > ids.txt
   randflake segment init --store redis://ids.example

@@ -20,19 +20,27 @@ pub(crate) struct SegmentStatusArgs {
 struct CounterPosition {
     namespace: String,
     store: String,
-    next: u64,
+    next: Option<u64>,
     lost: bool,
+    /// Arguments that name the counter to another command.
+    #[serde(skip)]
+    arguments: String,
 }
 
 impl SegmentStatusArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         // A counter that is `lost` is shown as well: its number helps to find the one to resume with.
-        let counter = self.store.open_counter()?.counter()?;
+        let counter = if self.store.has_no_store()? {
+            None
+        } else {
+            Some(self.store.open_counter()?.counter()?)
+        };
         let status = CounterPosition {
             namespace: self.store.counter_namespace()?.name().to_owned(),
             store: self.store.shown_url()?,
-            next: counter.next,
-            lost: counter.lost,
+            next: counter.and_then(|counter| counter.next),
+            lost: counter.is_none_or(|counter| counter.lost),
+            arguments: self.store.counter_arguments()?,
         };
         print(&status, self.json)
     }
@@ -42,10 +50,21 @@ impl Display for CounterPosition {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "store      {}", visible(&self.store))?;
         writeln!(f, "namespace  {}", self.namespace)?;
-        write!(f, "next       {}", self.next)?;
-        if self.lost {
-            f.write_str("  lost: randflake segment resume NUMBER")?;
+        f.write_str("next       ")?;
+        let arguments = &self.arguments;
+        match self.next {
+            Some(next) if self.lost => {
+                write!(
+                    f,
+                    "{next}  lost: randflake segment resume NUMBER {arguments}"
+                )
+            }
+            Some(next) => write!(f, "{next}"),
+            None => write!(
+                f,
+                "none  not there: randflake segment init {arguments}, or, if it ever issued numbers, randflake segment \
+                 resume NUMBER {arguments}"
+            ),
         }
-        Ok(())
     }
 }

@@ -40,6 +40,7 @@ fn ids_are_those_of_an_encrypted_segment() {
         .map(|number| cipher.encrypt_u64(number).cast_signed())
         .collect();
     assert_eq!(ids, expected);
+    database.user.begin_counter(&[]);
     let arguments = ["segment", "--encrypt", "--format", "int", "-n", "100"];
     let issued = database.user.run_keyed(&arguments).ok();
     let issued: Vec<i64> = issued.lines().map(|line| line.parse().unwrap()).collect();

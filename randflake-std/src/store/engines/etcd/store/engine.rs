@@ -28,6 +28,7 @@ const TRIES: usize = 100;
 /// One namespace of a cluster.
 pub(in crate::store) struct Etcd {
     client: EtcdClient,
+    url: String,
     prefix: Prefix,
     /// Clock in the place of the member's, in tests.
     clock: Option<Arc<dyn Clock + Send + Sync>>,
@@ -44,6 +45,7 @@ impl Etcd {
     ) -> Result<Self, StoreError> {
         Ok(Self {
             client: EtcdClient::new(location)?,
+            url: location.to_string(),
             prefix: Prefix::of(namespace.name()),
             clock,
             revision: SeenRevision::default(),
@@ -126,6 +128,7 @@ impl Engine for Etcd {
         Profile {
             has_own_clock: self.clock.is_none(),
             max_batch: MAX_BATCH,
+            url: Some(self.url.clone()),
             ..Profile::at(self.place())
         }
     }

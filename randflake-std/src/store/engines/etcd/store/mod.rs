@@ -61,8 +61,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// 320 s, because its longest TTL is unknown.
 ///
 /// A [counter](crate::segment) is one more key. A counter that may have gone back cannot be repaired by waiting, and nothing
-/// tells a new cluster from one whose keys were deleted. So an operator declares each counter new with
-/// [`create_counter`](LeaseStore::create_counter) (`randflake segment init`). In a cluster of another id, or one that was set back while a process ran, it fails as
+/// tells a new cluster from one whose keys were deleted. So an operator begins each counter, with
+/// [`create_counter`](LeaseStore::create_counter) (`randflake segment init`) or
+/// [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). In a cluster of another id, or one that was set back while a process ran, it fails as
 /// [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice

@@ -70,8 +70,10 @@ use crate::vocabulary::{Namespace, StoreError};
 /// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
 /// counters too: use autovacuum only.
 ///
-/// A [counter](crate::segment) that may have gone back cannot be repaired by waiting. Counters, also those that the store
-/// does not know, then fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume_counter`](LeaseStore::resume_counter).
+/// A [counter](crate::segment) that may have gone back cannot be repaired by waiting, and nothing tells a new server from one
+/// without its data. So an operator begins each counter, with [`create_counter`](LeaseStore::create_counter) (`randflake segment
+/// init`) or [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). What starts a quarantine also makes counters
+/// fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes each one.
 ///
 /// # What it cannot notice
 ///

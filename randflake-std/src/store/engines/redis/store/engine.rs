@@ -31,6 +31,7 @@ const LISTED_AT_ONCE: usize = 1_000;
 /// One namespace on a server.
 pub(in crate::store) struct Redis {
     pub(super) connection: Connection,
+    url: String,
     script: Script,
     /// The namespace's hash. What stands in braces places it on a node of a cluster.
     pub(super) hash: String,
@@ -49,6 +50,7 @@ impl Redis {
     ) -> Result<Self, StoreError> {
         Ok(Self {
             connection: Connection::new(location)?,
+            url: location.to_string(),
             script: Script::new(WRITE),
             hash: hash_of(namespace.name()),
             index: format!("{}:nodes", hash_of(namespace.name())),
@@ -194,6 +196,7 @@ impl Engine for Redis {
             has_own_clock: self.clock.is_none(),
             // The script compares the process, the window and the texts in one step of the server.
             blind_renewal: true,
+            url: Some(self.url.clone()),
             ..Profile::at(self.connection.place())
         }
     }

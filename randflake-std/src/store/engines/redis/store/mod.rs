@@ -84,8 +84,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// Without `appendonly`, or with another `appendfsync` than `always`, a crash loses leases. That is noticed as a restart.
 ///
 /// A [counter](crate::segment) is one more field. A counter that may have gone back cannot be repaired by waiting, and
-/// nothing tells a new server from one that has forgotten everything. So an operator starts each counter with
-/// [`resume_counter`](LeaseStore::resume_counter). After each restart and failover of the server, and when keys may have been put back,
+/// nothing tells a new server from one that has forgotten everything. So an operator begins each counter, with
+/// [`create_counter`](LeaseStore::create_counter) (`randflake segment init`) or
+/// [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). After each restart and failover of the server, and when keys may have been put back,
 /// it fails as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice

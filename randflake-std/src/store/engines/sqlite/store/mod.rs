@@ -78,8 +78,11 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// knows of has expired, which is long if a clock was far ahead once. If a namespace's record is lost, its longest TTL is
 /// taken to be at least 300 s. A lease from before that the store still knows can be renewed.
 ///
-/// A counter that may have gone back cannot be repaired by waiting. Whatever starts a quarantine also makes counters, also
-/// those that the store does not know, fail as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator sets each one with [`resume_counter`](LeaseStore::resume_counter).
+/// A [counter](crate::segment) that may have gone back cannot be repaired by waiting, and nothing tells a new store from one at
+/// another path or one whose files were deleted. So an operator begins each counter, with
+/// [`create_counter`](LeaseStore::create_counter) (`randflake segment init`) or
+/// [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). Whatever starts a quarantine also makes counters fail
+/// as [`CounterError::Lost`](crate::segment::CounterError::Lost) until an operator resumes each one.
 ///
 /// # What it cannot notice
 ///
@@ -233,9 +236,11 @@ impl Debug for Sqlite {
 impl Engine for Sqlite {
     /// Under the lock nobody else looks: so those leased before are leased again, and the file does not grow.
     fn profile(&self) -> Profile {
+        let path = self.place.database.display().to_string();
         Profile {
+            url: Some(format!("sqlite:{path}")),
             is_shared: false,
-            ..Profile::at(self.place.database.display().to_string())
+            ..Profile::at(path)
         }
     }
 
