@@ -92,12 +92,19 @@ impl LookSchedule {
 
     /// A call of the store was answered, whatever the answer was.
     pub(crate) fn answered(&mut self, now: Instant) {
-        self.look_at = self.is_regular.then(|| now + self.period);
+        // A regular look is not put off: calls that fail each second would do so for ever.
+        self.look_at = self
+            .is_regular
+            .then(|| self.look_at.unwrap_or(now + self.period));
     }
 
     /// A call of the store failed without an answer, so it is looked at until there is one. `part`, 0 to 1, is random.
     pub(crate) fn failed(&mut self, now: Instant, part: f64) {
-        self.look_at = Some(now + self.period + self.spread.mul_f64(part));
+        let look_at = now + self.period + self.spread.mul_f64(part);
+        self.look_at = Some(match self.look_at {
+            Some(regular) if self.is_regular => regular,
+            _ => look_at,
+        });
     }
 
     /// Whether a call that is due soon takes the place of a look after a failure: a look that waits for its server must
@@ -188,6 +195,22 @@ mod tests {
         let all = looks.iter().sum::<u32>();
         assert!((15_000..=20_000).contains(&all), "{all}");
         assert!(is_no_storm(&looks), "{looks:?}");
+    }
+
+    #[test]
+    fn calls_between_regular_looks_put_none_off() {
+        let begun = Instant::now();
+        let mut rule = in_file(begun);
+        let due = begun + LONGEST_SPREAD;
+        for at in [begun + MS, due.checked_sub(MS).unwrap()] {
+            rule.answered(at);
+            rule.failed(at, 0.5);
+            assert!(!rule.is_due(at, || false, 0.5));
+        }
+        assert_eq!(rule.pause(begun), LONGEST_SPREAD);
+        assert!(rule.is_due(due, || false, 0.5));
+        rule.failed(due, 0.5);
+        assert_eq!(rule.pause(due), LONGEST_SPREAD);
     }
 
     #[test]

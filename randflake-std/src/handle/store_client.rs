@@ -73,7 +73,7 @@ impl StoreClient {
             Look::Same if !self.store.is_on_server() || self.store.still_has(grants)? => {
                 Ok(LookOutcome::Same)
             }
-            Look::Same => Ok(LookOutcome::Changed),
+            Look::Same | Look::Changed => Ok(LookOutcome::Changed),
         });
         self.note_answer(outcome.as_ref().err());
         match outcome {

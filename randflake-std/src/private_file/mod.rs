@@ -46,7 +46,7 @@ pub struct FileIdentity {
 }
 
 /// A file that fulfils the rule, as it was found.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Found {
     /// Owner, mode and length, from the operating system.
     pub metadata: Metadata,

@@ -68,11 +68,15 @@ impl<P> SegmentKeeper<P> {
             // A park that was ended for no reason only looks once more.
             let now = Instant::now();
             let pause = self.compare_at.saturating_duration_since(now);
+            // First: a refill that fails again and again must not keep it from a look.
+            if self.look(now) {
+                continue;
+            }
             if self.shared.is_low() {
                 self.refill_or_pause();
             } else if pause.is_zero() {
                 self.compare();
-            } else if !self.look(now) {
+            } else {
                 let until_look = self.looks.as_ref().map(|looks| looks.pause(now));
                 thread::park_timeout(until_look.map_or(pause, |until| until.min(pause)));
             }
@@ -125,6 +129,8 @@ impl<P> SegmentKeeper<P> {
         }
         match store.look() {
             Ok(Look::Same) if !store.is_on_server() => self.note_answer(true),
+            // It was said when the numbers were lost.
+            Ok(Look::Lost(_)) if self.shared.remaining() == 0 => self.note_answer(true),
             Ok(Look::Lost(why)) => {
                 events::store_lost(self.store.namespace().name(), &why);
                 // Another handle may be given them by the store that is there now.
@@ -132,7 +138,7 @@ impl<P> SegmentKeeper<P> {
                 self.compare();
             }
             // A call or the connection failed, or the look did: the comparison tells what that means.
-            Ok(Look::Same) | Err(_) => self.compare(),
+            Ok(Look::Same | Look::Changed) | Err(_) => self.compare(),
         }
         true
     }

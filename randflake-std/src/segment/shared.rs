@@ -172,6 +172,10 @@ impl<P> SharedSegments<P> {
         self.buffer.remaining() <= self.refill_at.load(Ordering::Relaxed)
     }
 
+    pub(super) fn remaining(&self) -> u64 {
+        self.buffer.remaining()
+    }
+
     /// Makes the next caller that finds few numbers wake the keeper again.
     pub(super) fn clear_woken(&self) {
         // Before the look, not after it: whoever sets it again after this makes the keeper look once more.

@@ -117,10 +117,15 @@ pub trait Engine: Send + Debug {
 pub enum Look {
     /// It has everything that this process has seen there, as far as is known.
     Same,
+    /// It may have lost something since: a renewal tells which leases.
+    Changed,
     /// It is gone, another one, or older than this process has seen it, and why that is clear. Others may be granted the
     /// same node ids, so the holder stops at once.
     Lost(String),
 }
+
+/// How often holders look at a store in files, which others can exchange without a sign. A look is a few system calls.
+pub(super) const LOOK_AT_FILES_EVERY: Duration = Duration::from_secs(1);
 
 /// What an engine is, and what it can do.
 #[derive(Clone, Debug)]

@@ -43,6 +43,7 @@ use randflake_core::Clock;
 pub use self::catalog::NAMES_LISTED;
 use self::clock_estimate::{ClockEstimate, Machine};
 pub use self::deferred::deferred;
+use self::engine::LOOK_AT_FILES_EVERY;
 pub use self::engine::{Ask, Engine, Look, Profile, Reading};
 pub use self::occupancy::{Occupancy, occupancy};
 use self::operation::Undone;

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use randflake_core::ManualClock;
+use randflake_core::{ManualClock, Randflake};
 use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
 use tempfile::TempDir;
 
@@ -76,8 +76,12 @@ impl Backend for Sqlite {
     fn lose_memory(&self) {
         let path = self.path();
         if path.exists() {
-            fs::remove_file(path).unwrap();
+            fs::remove_file(&path).unwrap();
         }
+        // By another process: those that have it open make no new one.
+        let clock = ManualClock::at_unix_ms(self.clocks.lock().unwrap().begin_unix_ms);
+        let namespace = Namespace::new("another", Randflake).unwrap();
+        SqliteStore::open_with_clock(path, &namespace, Arc::new(clock)).unwrap();
     }
 }
 
@@ -132,7 +136,9 @@ impl Backend for Restored {
         let path = self.sqlite.path();
         let now = fs::read(&path).unwrap();
         let before = mem::replace(&mut *self.backup.lock().unwrap(), now);
-        if before.len().is_multiple_of(8_192) {
+        if before.is_empty() {
+            self.sqlite.lose_memory();
+        } else if before.len().is_multiple_of(8_192) {
             fs::write(&path, before).unwrap();
         } else {
             let new = path.with_extension("new");

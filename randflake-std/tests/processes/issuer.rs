@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{self, Namespace};
-use randflake_std::{Builder, Layout, Plain};
+use randflake_std::{Builder, Health, Layout, Plain};
 
 pub(crate) const TTL: Duration = Duration::from_secs(3);
 
@@ -36,7 +36,11 @@ impl Layout for Few {
 
 /// Leases of at most `TTL`, so that what a store may have forgotten is soon over.
 pub(crate) fn namespace(name: &str) -> Namespace {
-    Namespace::new(name, Few).unwrap().with_max_ttl(TTL)
+    namespace_of(name, TTL)
+}
+
+fn namespace_of(name: &str, max_ttl: Duration) -> Namespace {
+    Namespace::new(name, Few).unwrap().with_max_ttl(max_ttl)
 }
 
 const STORE: &str = "PROCESSES_TEST_STORE";
@@ -48,6 +52,7 @@ const PATIENCE_MILLIS: &str = "PROCESSES_TEST_PATIENCE_MILLIS";
 /// How late a patient process may have its first id: a busy machine may be slow, but not for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MOST: &str = "PROCESSES_TEST_MOST";
+const TTL_MILLIS: &str = "PROCESSES_TEST_TTL_MILLIS";
 
 /// How long an elastic process is busy, and then quiet: so long that it gives node ids back.
 const TURN: Duration = Duration::from_secs(8);
@@ -63,6 +68,7 @@ pub(crate) struct Order {
     patience: Option<Duration>,
     /// The most node ids that it takes.
     most: u32,
+    ttl: Duration,
 }
 
 impl Order {
@@ -75,6 +81,7 @@ impl Order {
             time,
             patience: None,
             most: 1,
+            ttl: TTL,
         }
     }
 
@@ -92,6 +99,11 @@ impl Order {
         self
     }
 
+    /// To lease for longer than usual.
+    pub(crate) fn with_ttl(self, ttl: Duration) -> Self {
+        Self { ttl, ..self }
+    }
+
     /// The order of this process, if it is one that issues.
     pub(crate) fn from_env() -> Option<Self> {
         let millis = |name| {
@@ -106,6 +118,7 @@ impl Order {
             time: millis(MILLIS)?,
             patience: millis(PATIENCE_MILLIS),
             most: std::env::var(MOST).ok()?.parse().ok()?,
+            ttl: millis(TTL_MILLIS)?,
         })
     }
 
@@ -117,6 +130,7 @@ impl Order {
             .env(OUTPUT, &self.output)
             .env(MILLIS, self.time.as_millis().to_string())
             .env(MOST, self.most.to_string())
+            .env(TTL_MILLIS, self.ttl.as_millis().to_string())
             .stdin(Stdio::null());
         if let Some(patience) = self.patience {
             command.env(PATIENCE_MILLIS, patience.as_millis().to_string());
@@ -126,6 +140,11 @@ impl Order {
 
     pub(crate) fn start(&self) -> Issuer {
         Issuer(self.command().spawn().unwrap())
+    }
+
+    /// Writes what the store said last beside the ids.
+    fn note(&self, error: &impl ToString) {
+        fs::write(self.output.with_extension("error"), error.to_string()).unwrap();
     }
 
     fn end(&self, issued: u64, refusal: &impl Debug) -> ExitCode {
@@ -170,15 +189,18 @@ pub(crate) fn run(order: &Order) -> ExitCode {
     };
     // Until the store answers and has a node id to grant.
     let handle = loop {
-        let store = lease::open(&order.store, &namespace(&order.namespace));
+        let store = lease::open(&order.store, &namespace_of(&order.namespace, order.ttl));
         let builder = store.map(|store| {
-            let builder = Builder::new(Few, Plain, store).ttl(TTL);
+            let builder = Builder::new(Few, Plain, store).ttl(order.ttl);
             builder.node_ids(1..=order.most)
         });
         match builder.map_err(Into::into).and_then(Builder::build) {
             Ok(handle) => break handle,
             Err(_) if goes_on(issued) => thread::sleep(Duration::from_millis(100)),
-            Err(error) => return order.end(issued, &error),
+            Err(error) => {
+                order.note(&error);
+                return order.end(issued, &error);
+            }
         }
     };
     let mut refusal = None;
@@ -197,6 +219,12 @@ pub(crate) fn run(order: &Order) -> ExitCode {
         }
     }
     output.flush().unwrap();
+    match handle.health() {
+        Health::Degraded { error, .. } | Health::NotReady { error: Some(error) } => {
+            order.note(&error);
+        }
+        _ => {}
+    }
     // The store may be away.
     let _ends_by_itself = handle.close();
     order.end(issued, &refusal)

@@ -9,6 +9,8 @@
 mod assigned;
 mod clocks;
 mod elastic;
+#[cfg(target_os = "linux")]
+mod exchanged;
 mod issuer;
 mod suspension;
 
@@ -23,7 +25,7 @@ fn main() -> ExitCode {
     if let Some(order) = issuer::Order::from_env() {
         return issuer::run(&order);
     }
-    let scenarios = vec![
+    let mut scenarios = vec![
         Trial::test(
             "an_assigned_node_id_killed_and_restarted",
             assigned::killed_and_restarted,
@@ -44,6 +46,8 @@ fn main() -> ExitCode {
             clocks::an_hour_apart,
         ),
     ];
+    #[cfg(target_os = "linux")]
+    scenarios.extend(exchanged::scenarios());
     let mut arguments = Arguments::from_args();
     arguments.test_threads.get_or_insert(AT_ONCE);
     libtest_mimic::run(&arguments, scenarios).exit_code()

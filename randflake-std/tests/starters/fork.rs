@@ -3,18 +3,54 @@
 
 use core::mem::MaybeUninit;
 use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read};
 
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
-use randflake_std::lease::{AcquireRequest, NodeIds, Token, open};
+use randflake_std::lease::{AcquireRequest, NodeIds, StoreError, Token, open};
 
 use crate::{declare_new, namespace};
 
 pub(crate) fn redis() {
     let server = RedisServer::start();
     a_child_has_a_connection_of_its_own(&server.url());
+}
+
+/// A child that ends, or drops its parent's store, does not end its parent's lock on the directory, and one that goes on
+/// does not keep it.
+pub(crate) fn sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("leases.db").display());
+    let delete_all = || {
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+    };
+    let granted = || {
+        let mut store = open(&url, &namespace()).unwrap();
+        let request = AcquireRequest {
+            token: Token::random().unwrap(),
+            holder: "holder",
+            nodes: NodeIds::Any(1),
+            ttl: 60,
+        };
+        store.acquire(&request).map(|_| store)
+    };
+    let mut store = Some(granted().unwrap());
+    assert!(in_child(|| store.take().is_some()));
+    assert!(in_child(|| store.as_mut().unwrap().list().is_ok()));
+    delete_all();
+    let is_quarantined = || matches!(granted(), Err(StoreError::Quarantined { .. }));
+    assert!(in_child(is_quarantined));
+
+    beside_a_child(|| {
+        drop(store);
+        delete_all();
+        assert!(granted().is_ok());
+    });
 }
 
 pub(crate) fn etcd() {
@@ -77,6 +113,26 @@ fn sockets() -> BTreeSet<libc::ino_t> {
         (status.st_mode & libc::S_IFMT == libc::S_IFSOCK).then_some(status.st_ino)
     };
     (0..1_024).filter_map(of).collect()
+}
+
+/// Does something while a child is there, which has all that its parent had open.
+#[expect(unsafe_code, reason = "forking is a system call")]
+fn beside_a_child(work: impl FnOnce()) {
+    let (mut reader, writer) = io::pipe().unwrap();
+    // SAFETY: no other thread of this process does anything, and the child leaves by `_exit`.
+    let child = unsafe { libc::fork() };
+    assert!(child >= 0);
+    if child == 0 {
+        drop(writer);
+        let read = reader.read_to_end(&mut Vec::new());
+        // SAFETY: it ends the child at once.
+        unsafe { libc::_exit(i32::from(read.is_err())) };
+    }
+    work();
+    drop(writer);
+    // SAFETY: the child was just made, and no status is asked for.
+    let ended = unsafe { libc::waitpid(child, core::ptr::null_mut(), 0) };
+    assert_eq!(ended, child);
 }
 
 /// What a child finds.

@@ -75,11 +75,15 @@ impl Drop for Starter {
 }
 
 fn a_hundred_begin_at_once(url: &str) {
+    all_are_granted(url, || declare_new(url));
+}
+
+fn all_are_granted(url: &str, declare: impl FnOnce()) {
     let mut starters: Vec<_> = (0..STARTERS).map(|_| Starter::new(url)).collect();
     all_have(&mut starters, "ready");
     all_go(&mut starters);
     all_have(&mut starters, "open");
-    declare_new(url);
+    declare();
     all_go(&mut starters);
     let granted: Vec<_> = starters.into_iter().flat_map(Starter::node_ids).collect();
     assert_eq!(granted.len(), STARTERS * NODE_IDS_EACH);
@@ -107,6 +111,13 @@ pub(crate) fn redis() {
     a_hundred_begin_at_once(&server.url());
     let namespaces = server.ask("KEYS randflake:*");
     assert!(namespaces.starts_with("*1\r\n"), "{namespaces}");
+}
+
+/// Nobody declares it new: the first one makes it, beside others that are about to, and it grants at once.
+pub(crate) fn sqlite() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("sqlite:{}", folder.path().join("leases.db").display());
+    all_are_granted(&url, || {});
 }
 
 pub(crate) fn etcd() {

@@ -1,4 +1,4 @@
-//! Processes that begin on real servers: a hundred at once where nothing is made yet, and forked ones.
+//! Processes that begin on real servers, and on a file: a hundred at once where nothing is made yet, and forked ones.
 //!
 //! The program starts itself again as these processes, which is why it has its own `main`.
 
@@ -27,6 +27,8 @@ const TRIALS: &[(&str, fn())] = &[
         "mariadb::a_hundred_processes_begin_at_once",
         hundred::mariadb,
     ),
+    ("sqlite::a_hundred_processes_begin_at_once", hundred::sqlite),
+    ("sqlite::a_forked_child_has_a_lock_of_its_own", fork::sqlite),
     (
         "redis::a_forked_child_has_a_connection_of_its_own",
         fork::redis,

@@ -144,10 +144,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let outcome = self.client.look(&grants);
         self.note_answer();
         match outcome {
-            // After an outage leases are renewed as soon as the store is back.
-            LookOutcome::Same => self.failures > 0,
+            // After an outage leases are renewed as soon as the server is back. A file that refuses is there all the time.
+            LookOutcome::Same => self.failures > 0 && self.client.store.is_on_server(),
             LookOutcome::Unknown => false,
             LookOutcome::Changed => true,
+            // It was said when the leases were lost, and a new try has its pause.
+            LookOutcome::Lost(_) if grants.is_empty() => false,
             LookOutcome::Lost(why) => {
                 events::store_lost(self.client.namespace(), &why);
                 // Others may be granted the node ids.

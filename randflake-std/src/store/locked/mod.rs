@@ -16,7 +16,7 @@ pub(super) use self::version::MOST;
 use self::version::{LEN, Version};
 use crate::fork_guard::ForkGuard;
 use crate::private_file::{self, FileRefusal, RefusalReason};
-use crate::vocabulary::EngineError;
+use crate::vocabulary::{EngineError, EngineErrorKind};
 
 /// What a file is, by its first bytes and for people.
 #[derive(Debug)]
@@ -89,6 +89,20 @@ impl LockedFile {
     pub(super) fn is_in_place(&self) -> bool {
         let (there, ours) = (self.path.symlink_metadata(), self.file.metadata());
         there.is_ok_and(|there| ours.is_ok_and(|ours| private_file::is_same(&there, &ours)))
+    }
+
+    /// Whether it has something else than this process has read and written there. Nobody else writes while it has the
+    /// lock, unless they know nothing of that.
+    pub(super) fn is_overwritten(&self) -> Result<bool, EngineError> {
+        let mut file = &self.file;
+        let begin = file.seek(SeekFrom::Start(0));
+        begin.map_err(|error| FileRefusal::io(&self.path, error))?;
+        match read(file, &self.path, self.kind) {
+            Ok(there) => Ok(there.writes != self.version.writes || there.text != self.version.text),
+            Err(error) if error.kind() == EngineErrorKind::Unavailable => Err(error),
+            // It is no such file any more.
+            Err(_) => Ok(true),
+        }
     }
 
     /// How often it was written, and its text: empty in a new one.

@@ -7,10 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore};
+use randflake_std::store::Look;
 use rusqlite::Connection;
 
 use randflake_std::lease::Loss;
 
+use super::looks::is_lost;
 use super::{Place, TTL, acquire, namespace, processes, quarantined, unusable};
 
 /// Puts a file's earlier content back, into the same file.
@@ -71,11 +73,35 @@ fn a_deleted_database_is_noticed_by_who_has_it_open() {
     let mut store = place.open();
     let grant = acquire(&mut store).unwrap();
     fs::remove_file(place.database()).unwrap();
+    is_lost(&mut store, "the lease store that this process uses is gone");
+    let said = unusable(store.renew(&[grant], TTL));
+    assert!(said.contains("makes no new one"), "{said}");
+    // Not even the lock file.
+    fs::remove_file(place.lock()).unwrap();
+    assert_eq!(unusable(acquire(&mut store)), said);
+    assert_eq!(place.files(), ["leases.db-journal"]);
+
+    // Who opens it makes it.
+    let mut new = place.open();
     assert_eq!(
         store.renew(&[grant], TTL).unwrap().ends,
         [Err(Loss::Forgotten)]
     );
-    recovers_after(&place, &mut store, UNKNOWN);
+    recovers_after(&place, &mut new, UNKNOWN);
+}
+
+#[test]
+fn a_store_that_is_put_back_is_used_again() {
+    let place = Place::new();
+    let mut store = place.open();
+    let grant = acquire(&mut store).unwrap();
+    fs::rename(place.database(), place.path("away")).unwrap();
+    is_lost(&mut store, "is gone");
+    unusable(store.renew(&[grant], TTL));
+    fs::rename(place.path("away"), place.database()).unwrap();
+    assert_eq!(store.look().unwrap(), Look::Same);
+    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+    acquire(&mut store).unwrap();
 }
 
 #[test]
@@ -94,12 +120,13 @@ fn a_store_deleted_as_a_whole_is_quarantined_by_a_process_that_remembers() {
     fs::remove_file(place.database()).unwrap();
     fs::remove_file(place.lock()).unwrap();
     let mut new = place.open();
-    for _ in 0..10 {
+    // Where the system has locks of open directories, who makes it finds that of the other one.
+    if cfg!(not(target_os = "linux")) {
         acquire(&mut new).unwrap();
     }
-    assert!(remembers.list().unwrap().len() == 10);
+    remembers.list().unwrap();
     quarantined(&mut new);
-    recovers(&place, &mut remembers);
+    recovers_after(&place, &mut remembers, UNKNOWN);
 }
 
 #[test]
@@ -248,6 +275,7 @@ fn a_store_moved_to_another_disk_is_quarantined() {
 /// Another program: reads the database, says so, and keeps it open until told to end.
 pub(crate) fn reader(path: &Path) {
     let connection = Connection::open(path).unwrap();
+    connection.busy_timeout(Duration::from_millis(100)).unwrap();
     let leases: i64 = connection
         .query_row("SELECT count(*) FROM record WHERE kind = 2", [], |row| {
             row.get(0)

@@ -13,6 +13,7 @@ mod engine;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 mod faults;
 mod files;
+mod looks;
 mod processes;
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub(crate) mod system_calls;

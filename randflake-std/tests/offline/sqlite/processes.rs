@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use super::{Place, continuity, crowd};
+use super::{Place, continuity, crowd, looks};
 
 const ROLE: &str = "SQLITE_TEST_ROLE";
 const STORE: &str = "SQLITE_TEST_STORE";
@@ -19,6 +19,7 @@ fn role() {
     let (store, detail) = (env::var(STORE).unwrap(), env::var(DETAIL).unwrap());
     match &*role {
         "acquirer" => crowd::acquirer(Path::new(&store), &detail),
+        "holder" => looks::holder(Path::new(&store)),
         "reader" => continuity::reader(Path::new(&store)),
         _ => panic!("{role}"),
     }

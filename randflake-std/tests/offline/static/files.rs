@@ -1,10 +1,15 @@
 //! What the file of an assigned node id brings with it: other files in its place, writes cut short, links and volumes.
 
+use core::time::Duration;
 use std::fs;
+use std::time::Instant;
 
 use randflake_std::lease::{
-    Loss, Namespace, NodeIdSource, QuarantineCause, StaticStore, StoreErrorKind, Verdict,
+    LeaseStore, Loss, Namespace, NodeIdSource, QuarantineCause, StaticStore, StoreErrorKind,
+    Verdict,
 };
+use randflake_std::store::Look;
+use randflake_std::{Builder, Plain};
 
 use super::{NODE, Place, WAIT, begins_in, unusable};
 use crate::contract::{Backend, TTL, acquire, acquire_one, eight, ticks};
@@ -147,6 +152,56 @@ fn a_second_name_is_refused() {
     assert!(sentence.contains("node has 2 names"), "{sentence}");
 }
 
+fn is_lost(store: &mut LeaseStore, why: &str) {
+    let found = store.look().unwrap();
+    assert!(
+        matches!(&found, Look::Lost(said) if said.contains(why)),
+        "{found:?}"
+    );
+}
+
+/// What the process has seen is written again by its next renewal; until then it would be forgotten if it were killed.
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_overwritten_under_its_holder_is_noticed() {
+    let place = Place::declared();
+    let mut store = place.store();
+    let backup = fs::read(place.path()).unwrap();
+    let grant = acquire_one(&mut store, 1);
+    let now = fs::read(place.path()).unwrap();
+    for content in [&backup[..], b"dear diary", b""] {
+        fs::write(place.path(), content).unwrap();
+        is_lost(&mut store, "overwritten");
+    }
+    fs::write(place.path(), now).unwrap();
+    assert_eq!(store.look().unwrap(), Look::Same);
+    fs::write(place.path(), backup).unwrap();
+    place.pass(ticks(20));
+    let end = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
+    assert_eq!(store.look().unwrap(), Look::Same);
+    drop(store);
+    assert_eq!(place.store().list().unwrap()[0].grant.end, end);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_handle_stops_when_its_file_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("node");
+    let source = NodeIdSource::Given(NODE);
+    let mut store = StaticStore::open(&path, source, &eight("orders")).unwrap();
+    store.end_quarantine().unwrap();
+    let spec = store.namespace().spec();
+    let handle = Builder::new(spec, Plain, store).build().unwrap();
+    fs::remove_file(&path).unwrap();
+    let begun = Instant::now();
+    // A look each second sees to it: with the usual TTL the next renewal is too late.
+    while handle.generate_wait(Duration::from_secs(2)).is_ok() {
+        assert!(begun.elapsed() < Duration::from_secs(15), "it issues on");
+    }
+    assert!(!handle.health().is_ready());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
@@ -155,17 +210,21 @@ fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
     let grant = acquire_one(&mut store, 1);
     place.pass(ticks(20));
     store.renew(&[grant], TTL).unwrap();
+    assert_eq!(store.look().unwrap(), Look::Same);
     place.lose_memory();
+    is_lost(&mut store, "deleted or replaced");
     let sentence = unusable(store.renew(&[grant], TTL));
     assert!(sentence.contains("deleted or replaced"), "{sentence}");
-    // It, or another process, goes on with a new file, and waits as for any.
+    let sentence = unusable(store.renew(&[grant], TTL));
+    assert!(sentence.contains("makes no new one"), "{sentence}");
+    assert!(!place.path().exists());
+    // Who begins makes a file, and waits as for any.
+    let (wait, _) = begins_in(&place, &mut place.store(), 2);
+    assert_eq!(wait, ticks(WAIT));
     assert_eq!(
         store.renew(&[grant], TTL).unwrap().ends,
         [Err(Loss::Forgotten)]
     );
-    drop(store);
-    let (wait, _) = begins_in(&place, &mut place.store(), 2);
-    assert_eq!(wait, ticks(WAIT));
 }
 
 /// A copy in its place, which was made when less was leased; or the file itself, on another disk.

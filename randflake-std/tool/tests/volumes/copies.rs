@@ -133,6 +133,8 @@ fn two_containers_of_one_image_are_quarantined() {
         .find(|finding| finding.name == "volume")
         .unwrap();
     assert_eq!(volume.value, "a container's own layer");
+    // It has the directory open.
+    drop(builder);
     unmount_when_free(&built);
     let image = format!("{}:{}", disk.path().join("layer").display(), base.display());
     for name in ["first", "second"] {

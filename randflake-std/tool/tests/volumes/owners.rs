@@ -265,7 +265,9 @@ fn a_file_that_a_group_may_write_to_is_used_on_a_volume_of_that_group_alone() {
         set_mode(file, 0o600);
     }
     set_mode(folder.path(), 0o2770);
-    files.iter().for_each(|file| set_mode(file, 0o660));
+    for file in &files {
+        set_mode(file, 0o660);
+    }
     acquire(&mut open().unwrap()).unwrap();
     // Another group's volume, and one that is not root's.
     chown(folder.path(), None, Some(NOBODY)).unwrap();

@@ -43,10 +43,14 @@ fn on_server() -> Looking {
     (keeper, store, sight)
 }
 
-/// Makes a look due that a failed call has asked for.
+/// Makes a look due that a failed call has asked for, or the time since the last one.
 fn make_due(keeper: &mut AtRest<Seconds>) {
     let long_ago = Instant::now().checked_sub(LATER).unwrap();
-    keeper.looks.as_mut().unwrap().failed(long_ago, 0.0);
+    let store = &keeper.client.store;
+    let (every, is_on_server) = (store.look_every(), store.is_on_server());
+    let mut looks = LookSchedule::new(every, is_on_server, TTL, long_ago, 0.0).unwrap();
+    looks.failed(long_ago, 0.0);
+    keeper.looks = Some(looks);
 }
 
 fn looks_lost(keeper: &mut AtRest<Seconds>) -> bool {
@@ -76,6 +80,11 @@ fn a_store_that_is_lost_ends_all_leases_at_once_and_they_are_replaced() {
         assert_eq!(remaining(&keeper, slot), Duration::ZERO);
         assert!(keeper.holdings[slot].ending && !keeper.holdings[slot].held);
     }
+    make_due(&mut keeper);
+    assert!(
+        !looks_lost(&mut keeper),
+        "nothing is held that it could end"
+    );
     keeper.renew_and_replace();
     assert!(keeper.holdings.iter().all(|holding| holding.held));
     assert_eq!(forgotten(&keeper), 2, "each is counted once");

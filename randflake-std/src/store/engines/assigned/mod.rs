@@ -24,7 +24,7 @@ use crate::private_file;
 use crate::rules::{Committed, Continuity, Key, Keys, Removal, VERSION, Write, read_clock};
 use crate::store::locked::{self, FileKind, LockedFile};
 use crate::store::volume;
-use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
+use crate::store::{Ask, Engine, LOOK_AT_FILES_EVERY, LeaseStore, Look, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
@@ -54,7 +54,10 @@ const GRACE: Duration = Duration::from_millis(200);
 /// | the file was deleted, or is new           | quarantine: the longest TTL and 20 s                  |
 /// | it was restored from a copy, or moved to  | quarantine, where the file system tells when a file   |
 /// | another disk                              | was made                                              |
-/// | it was deleted or replaced under a holder | the holder cannot renew                               |
+/// | it was deleted or replaced under a holder | the holder stops within a second; it makes no new     |
+/// |                                           | file, and uses none before it is there again          |
+/// | it was overwritten under a holder         | the holder stops within a second; with its next lease |
+/// |                                           | it writes what it knows                               |
 /// | another process holds the file            | refused                                               |
 /// | the directory is missing                  | refused: its volume may not be mounted                |
 /// | it is another node id's or namespace's    | refused                                               |
@@ -111,6 +114,8 @@ pub(in crate::store) struct StaticFile {
     clock: Arc<dyn Clock + Send + Sync>,
     /// From the first look at the node id on: whoever looks at it is about to lease it.
     file: Option<LockedFile>,
+    /// It has had the lock: from then on it makes no file, since only who begins does.
+    has_begun: bool,
     fork_guard: ForkGuard,
 }
 
@@ -163,6 +168,7 @@ impl StaticFile {
             namespace: namespace.name().to_owned(),
             clock,
             file: None,
+            has_begun: false,
             fork_guard: ForkGuard::new(),
         })
     }
@@ -195,6 +201,11 @@ impl StaticFile {
             return Err(EngineError::unusable(why));
         }
         let kept = self.file.take();
+        if kept.is_none() && self.has_begun && private_file::look(&self.path)?.is_none() {
+            let why = "the file is gone, and this process makes no new one in its place: put it back (is its volume \
+                       mounted?), or restart this process if a new file is meant, which waits as any new one does";
+            return Err(self.refused(why));
+        }
         let file = kept.map_or_else(
             || LockedFile::wait(&self.path, &FILE, GRACE),
             |file| Ok(Some(file)),
@@ -202,6 +213,7 @@ impl StaticFile {
         let why = match file {
             Some(file) if file.is_in_place() => {
                 let content = self.content(file.text().1)?;
+                self.has_begun = true;
                 return Ok((self.file.insert(file), content));
             }
             // Not kept: the next call locks the file that is there then.
@@ -236,6 +248,7 @@ impl Engine for StaticFile {
             // Whoever uses the file comes with the same settings, so the longest TTL of a lost file
             // is known.
             assumed_max_ttl: Duration::ZERO,
+            look_every: Some(LOOK_AT_FILES_EVERY),
             ..Profile::at(self.path.display().to_string())
         }
     }
@@ -300,6 +313,29 @@ impl Engine for StaticFile {
         Ok(Committed::Done {
             now: read_clock(&*clock)?,
         })
+    }
+
+    fn look(&mut self) -> Result<Look, EngineError> {
+        // Without the lock nothing was leased.
+        let Some(file) = self
+            .file
+            .as_ref()
+            .filter(|_| !self.fork_guard.is_in_child())
+        else {
+            return Ok(Look::Same);
+        };
+        let what = if !file.is_in_place() {
+            "deleted or replaced"
+        } else if file.is_overwritten()? {
+            "overwritten"
+        } else {
+            return Ok(Look::Same);
+        };
+        let why = format!(
+            "{}: the file was {what} while this process held it",
+            self.path.display()
+        );
+        Ok(Look::Lost(why))
     }
 
     fn namespaces(

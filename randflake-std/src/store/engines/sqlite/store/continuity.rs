@@ -35,6 +35,11 @@ impl Mark {
         })
     }
 
+    /// How many transactions it knows of.
+    pub(super) fn writes(self) -> u64 {
+        self.writes
+    }
+
     /// Mark of a later write: the leases of this one still count.
     pub(super) fn followed_by(self, mark: Self) -> Self {
         // A counter has no end (0), and a release an early one: neither hides that of a lease
@@ -44,7 +49,7 @@ impl Mark {
     }
 
     /// Whether a database is not the one that was marked, or has gone back.
-    fn contradicts(self, stored: &Stored) -> bool {
+    pub(super) fn contradicts(self, stored: &Stored) -> bool {
         // A lower mark is that of a process which ended between its commit and its mark. No writes:
         // the lock file is new, and says nothing.
         self.writes > 0 && (self.store != stored.id || self.writes > stored.writes)
@@ -58,6 +63,8 @@ pub(super) struct Evidence<'a> {
     pub(super) identity: FileIdentity,
     /// From the lock file, and from this process's last operation.
     pub(super) marks: [Mark; 2],
+    /// How many writes a running process has seen, if that is more than the database has.
+    pub(super) ahead: Option<u64>,
 }
 
 /// What the database knows of itself: its only row.
@@ -138,6 +145,7 @@ impl Stored {
             path,
             identity,
             marks,
+            ahead,
         } = evidence;
         let name = path.to_string_lossy();
         // Copies first: below, the path and the identity become those of this file, and then
@@ -151,8 +159,9 @@ impl Stored {
             );
             return Err(EngineError::unusable(why));
         }
-        let is_broken =
-            self.identity != *identity || marks.iter().any(|mark| mark.contradicts(self));
+        let is_broken = self.identity != *identity
+            || ahead.is_some()
+            || marks.iter().any(|mark| mark.contradicts(self));
         if is_broken {
             self.breaks = self.breaks.saturating_add(1);
             // The marks know of leases that a clock ahead of ours has granted.
@@ -160,7 +169,8 @@ impl Stored {
             let known = marks.iter().map(|mark| mark.until_ms.min(i64::MAX as u64));
             self.known_end_ms = known.fold(self.known_end_ms, u64::max);
         }
-        // From now on this is the file that is known, so that one loss counts once.
+        // From now on this is the file that is known, and nobody has seen more writes, so that one loss counts once.
+        self.writes = self.writes.max(ahead.unwrap_or(0));
         self.identity = *identity;
         self.path = name.into_owned();
         Ok(is_broken || is_renamed)
@@ -177,6 +187,25 @@ impl Stored {
             .is_ok_and(|here| private_file::is_same(&here, &original.metadata));
         // Where the system tells no inode, no two files can be told apart.
         self.identity.inode.is_some() && original.identity == self.identity && !is_here
+    }
+
+    /// How many transactions have changed it.
+    pub(super) fn writes(&self) -> u64 {
+        self.writes
+    }
+
+    /// Mark of its last write, of which no end of a lease is known.
+    pub(super) fn mark(&self) -> Mark {
+        Mark {
+            store: self.id,
+            writes: self.writes,
+            until_ms: 0,
+        }
+    }
+
+    /// How often it may have forgotten something.
+    pub(super) fn breaks(&self) -> u64 {
+        self.breaks
     }
 
     /// What namespaces and counters are told of the database.

@@ -2,10 +2,13 @@
 
 mod continuity;
 mod diagnosis;
+mod directory_lock;
 mod failure;
+mod glance;
 mod place;
 mod records;
 mod schema;
+mod seen;
 mod session;
 
 use core::fmt::{self, Debug, Formatter};
@@ -17,14 +20,14 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
-use self::continuity::Mark;
 use self::place::SqlitePath;
+use self::seen::Seen;
 use self::session::{PATIENCE, SqliteSession};
 use crate::clock::ExactSystemClock;
 use crate::rules::{Committed, Removal, Write, read_clock};
 use crate::store::engines::Opening;
 use crate::store::volume;
-use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
+use crate::store::{Ask, Engine, LOOK_AT_FILES_EVERY, LeaseStore, Look, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 const VANISHES: &str = "the leases vanish with it, and each container of an image has its own: then two grant the same \
@@ -40,7 +43,12 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// lease of the [history](LeaseStore::history).
 ///
 /// Each operation opens the database, works in one transaction that is on disk when it returns, and closes the database.
-/// Between operations nothing is held, so any number of threads, processes and their forks can use it.
+/// Between operations nothing is held but a lock on the directory, so any number of threads, processes and their forks can use
+/// it. The lock tells others that this process runs, and how many writes of the store it has seen. It keeps a volume from being
+/// unmounted while the store is open.
+///
+/// Opening makes a store that is not there. A store that was opened does not: if its files are gone, every operation is
+/// refused as [`StoreError::Unusable`] until they are back, or somebody else has made new ones.
 ///
 /// A process that is stopped (`SIGSTOP`, a debugger, a frozen container) in the middle of an operation keeps the lock, and
 /// all others wait for it: each operation for a sixth of the TTL, at least 2 s and at most 10 s, then it fails as
@@ -56,11 +64,14 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// # What it notices
 ///
 /// The database stores the inode number, the time of birth and the path of its file, a random number and a count of its
-/// writes. The lock file stores the last two as well, and each process remembers them.
+/// writes. The lock file stores the last two as well, and each process remembers them. A [`Handle`](crate::Handle), and
+/// [`Segments`](crate::segment::Segments), look at the file each second, and stop when it is gone, another one, or older
+/// than they have seen it.
 ///
 /// | what happened                                       | what it does                           |
 /// |-----------------------------------------------------|----------------------------------------|
 /// | neither file is there: a new store                  | grants at once                         |
+/// | the same, beside a process that has it open         | a new store, in quarantine             |
 /// | the database was deleted, the lock file was not     | a new store, in quarantine             |
 /// | a backup of the database was restored in place      | quarantine                             |
 /// | the file is another: its folder was restored,       | quarantine                             |
@@ -70,8 +81,10 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// | it is a container's own copy of a file of its image | quarantine                             |
 /// | the file is mounted alone, as by                    | refused: its lock and journal would be |
 /// | `docker -v leases.db:/srv/leases.db`                | elsewhere; mount the directory         |
-/// | both files were deleted, or overwritten with        | quarantine, by that process's next     |
-/// | earlier ones, while a process runs                  | operation                              |
+/// | both files were deleted, moved away, or hidden by a | the process stops within a second, and |
+/// | mount, while a process runs                         | makes no new store                     |
+/// | both files were overwritten with earlier ones       | quarantine, by the next operation of   |
+/// | (`cp -a backup/. state/`) while a process runs      | any process; those that run stop       |
 /// | the power failed, a disk was full or broke          | nothing: answered writes are kept      |
 ///
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s, and until the last lease that the lock file
@@ -93,10 +106,15 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// - A copy whose original is not at its path as seen from here: on another machine, or in another container. It is
 ///   quarantined once, then both grant the same node ids. [`diagnose`](LeaseStore::diagnose) reports a container's own
 ///   layer.
-/// - Both files deleted, or both overwritten in place with those of a backup, as `rsync` and `cp` do, while no process runs,
-///   or before one that still runs has used the store again. Rows changed or deleted by hand. Stop all processes first, then
-///   do as after a disk that was set back.
-/// - A path that is on another disk by mistake, because its own was not mounted: this is a new store.
+/// - Both files deleted, or both overwritten in place with those of a backup, as `rsync` and `cp` do, while no process runs.
+///   Rows changed or deleted by hand. Stop all processes first, then do as after a disk that was set back.
+/// - A path that is on another disk by mistake, because its own was not mounted, or was moved away with its directory: this is
+///   a new store. A process that had the former one open stops within a second, unless it is suspended.
+/// - Other systems than 64-bit Linux, and sandboxes without locks of open file descriptions, do not tell who else has the store
+///   open. There a new store grants at once beside a process that has a second to stop, and overwritten files are noticed
+///   by the processes that run alone.
+/// - A lock on the directory that is not of a store. Whoever may read the directory can hold one, and keep the store in
+///   quarantine by it: where users are not trusted, give the store a directory of its own with mode 0700.
 /// - Disks that report writes which they have not made.
 /// - File systems without a time of birth (ext3, ext4 with inodes of 128 bytes) reuse inode numbers: there a restored folder
 ///   may go unnoticed. Where inode numbers are not stable, the store quarantines itself without need. Do not use SQLite on a
@@ -135,8 +153,8 @@ pub(in crate::store) struct Sqlite {
     place: SqlitePath,
     namespace: String,
     clock: Arc<dyn Clock + Send + Sync>,
-    /// The database as this process left it: it tells of a store that lost its lock file too.
-    seen: Mark,
+    /// The database as this process saw it: it tells of a store that lost its lock file too.
+    seen: Seen,
     /// Open transaction, from a read to its write.
     session: Option<SqliteSession>,
     /// How long to wait for others.
@@ -175,7 +193,7 @@ impl SqliteStore {
             place: SqlitePath::resolve(path.as_ref())?,
             namespace: namespace.name().to_owned(),
             clock,
-            seen: Mark::default(),
+            seen: Seen::default(),
             session: None,
             patience: PATIENCE,
         };
@@ -197,7 +215,7 @@ impl Sqlite {
             place: SqlitePath::resolve(path)?,
             namespace: namespace.name().to_owned(),
             clock: Arc::new(ExactSystemClock),
-            seen: Mark::default(),
+            seen: Seen::default(),
             session: None,
             patience: PATIENCE,
         }))
@@ -240,6 +258,7 @@ impl Engine for Sqlite {
         Profile {
             url: Some(format!("sqlite:{path}")),
             is_shared: false,
+            look_every: Some(LOOK_AT_FILES_EVERY),
             ..Profile::at(path)
         }
     }
@@ -274,13 +293,21 @@ impl Engine for Sqlite {
         {
             return Ok(Committed::Stale);
         }
-        let committed = session.commit(write.latest_end_unix_ms, &mut self.seen);
+        let committed = session.commit(write.latest_end_unix_ms, &self.place, &mut self.seen);
         self.at(committed)?;
         Ok(Committed::Done { now })
     }
 
     fn abandon(&mut self) {
         self.session = None;
+    }
+
+    fn look(&mut self) -> Result<Look, EngineError> {
+        // In the middle of an operation it is what was read.
+        if self.session.is_some() {
+            return Ok(Look::Same);
+        }
+        self.seen.look(&self.place)
     }
 
     fn limit_for(&mut self, ttl: Duration) {
@@ -302,7 +329,7 @@ impl Engine for Sqlite {
         let session = self.session()?;
         self.at(session.remove(&self.namespace, removal))?;
         // No lease is granted: the latest end stays as it was.
-        let committed = session.commit(0, &mut self.seen);
+        let committed = session.commit(0, &self.place, &mut self.seen);
         self.at(committed)
     }
 

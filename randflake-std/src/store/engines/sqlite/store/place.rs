@@ -1,15 +1,13 @@
 //! The database file and those beside it.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use crate::private_file::{self, FileIdentity, FileRefusal};
+use super::glance;
+use crate::private_file::{self, Found};
 use crate::store::locked::resolve;
 use crate::vocabulary::EngineError;
 
-const MAGIC: &[u8; 16] = b"SQLite format 3\0";
 /// What SQLite reads into a database when it opens it.
 const LOGS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
@@ -33,7 +31,7 @@ impl SqlitePath {
         private_file::look(&database)?;
         let lock = beside(&database, ".lock");
         // With a lock file beside it, it was a store: SQLite says later what is wrong with it.
-        if !lock.exists() && is_another_program_s(&database) {
+        if !lock.exists() && !glance::is_database(&database) {
             return Err(EngineError::of_file(
                 &database,
                 "this is not an SQLite database",
@@ -42,34 +40,30 @@ impl SqlitePath {
         Ok(Self { database, lock })
     }
 
-    /// Sees to it that there is a file for SQLite to open, and says which.
-    pub(super) fn prepare(&self) -> Result<FileIdentity, EngineError> {
+    /// Sees to it that there is a file for SQLite to open, and says which. Only who opens a store makes it.
+    pub(super) fn prepare(&self, is_opening: bool) -> Result<Found, EngineError> {
         // A link in the place of a journal would let SQLite write elsewhere.
         for suffix in LOGS {
             private_file::look(&beside(&self.database, suffix))?;
         }
-        if let Some(found) = private_file::look(&self.database)? {
-            return Ok(found.identity);
+        if is_opening && private_file::look(&self.database)?.is_none() {
+            // It is empty, so SQLite does not read into it what is left of a deleted one.
+            private_file::open(&self.database)?;
         }
-        // It is empty, so SQLite does not read into it what is left of a deleted one.
-        private_file::open(&self.database)?;
-        self.identity()
+        self.found()
     }
 
-    /// What the file that is there now is known by.
-    pub(super) fn identity(&self) -> Result<FileIdentity, EngineError> {
-        let path = &self.database;
-        let found = private_file::look(path)?;
-        let found = found.ok_or_else(|| FileRefusal::io(path, ErrorKind::NotFound.into()))?;
-        Ok(found.identity)
+    /// The file that is there now.
+    pub(super) fn found(&self) -> Result<Found, EngineError> {
+        private_file::look(&self.database)?.ok_or_else(|| self.gone())
     }
-}
 
-/// Whether a file is another program's, which gets no lock file beside it.
-fn is_another_program_s(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(path).map(|file| file.take(MAGIC.len() as u64).read_to_end(&mut head));
-    matches!(read, Ok(Ok(_))) && !head.is_empty() && head != MAGIC
+    /// Refusal of a process whose store is not there any more.
+    pub(super) fn gone(&self) -> EngineError {
+        let why = "the lease store that this process uses is gone, and it makes no new one in its place: put it back (is its \
+                   volume mounted?), or restart this process if a new store is meant";
+        EngineError::of_file(&self.database, why)
+    }
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

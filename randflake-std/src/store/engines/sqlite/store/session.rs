@@ -2,14 +2,18 @@
 
 use core::time::Duration;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Instant;
 
 use rusqlite::{Connection, OpenFlags};
 
 use super::continuity::{Evidence, Mark, Stored};
+use super::directory_lock::DirectoryLock;
 use super::place::SqlitePath;
 use super::schema;
+use super::seen::Seen;
 use crate::date::span;
+use crate::private_file::Found;
 use crate::store::locked::{FileKind, LockedFile};
 use crate::vocabulary::EngineError;
 
@@ -39,71 +43,112 @@ pub(super) struct SqliteSession {
     pub(super) connection: Connection,
     lock: Lock,
     pub(super) stored: Stored,
+    found: Found,
+    directory: Arc<DirectoryLock>,
 }
 
 impl SqliteSession {
-    /// Opens the database, creates what is missing, and checks what is there. What it finds is kept even if the
-    /// operation that follows is refused.
+    /// Opens the database, and checks what is there. Who has not seen the store before creates what is missing. What it
+    /// finds is kept even if the operation that follows is refused.
     pub(super) fn begin(
         place: &SqlitePath,
-        seen: &mut Mark,
+        seen: &mut Seen,
         patience: Duration,
     ) -> Result<Self, EngineError> {
         let path = &*place.database;
+        let is_opening = seen.file.is_none();
+        if !is_opening {
+            // Before the lock, whose file would be made.
+            place.found()?;
+        }
         let begun = Instant::now();
-        let mut lock = Lock::wait(&place.lock, patience)?;
+        let lock = Lock::wait(&place.lock, patience)?;
         // Under the lock: of two processes that find no file, one makes it.
-        let before = place.prepare()?;
+        let before = place.prepare(is_opening)?;
         // What is left of the patience, which is for both waits together.
         let connection = connect(path, patience.saturating_sub(begun.elapsed()))?;
         // Only now: a container makes a file of its image its own when it is opened to be written.
-        let identity = place.identity()?;
-        if identity.inode != before.inode {
+        let found = place.found()?;
+        if found.identity.inode != before.identity.inode {
             return Err(EngineError::unavailable(
                 "the database was replaced meanwhile",
             ));
         }
-        let evidence = Evidence {
-            path,
-            identity,
-            marks: [lock.mark, *seen],
-        };
         // Other programs, such as the `sqlite3` tool, know nothing of the lock file; this keeps them out.
         begin_transaction(&connection)?;
         let is_new = !schema::are_there(&connection)?;
+        if is_new && !is_opening {
+            return Err(place.gone());
+        }
         // After the look at the tables: it may change a file's journal mode, and must not change
         // one of another program.
         set_durable(&connection)?;
+        let stored = (!is_new).then(|| Stored::read(&connection)).transpose()?;
+        let directory = seen.directory_lock(path)?;
+        let evidence = Evidence {
+            path,
+            identity: found.identity,
+            marks: [lock.mark, seen.mark],
+            ahead: directory.ahead_of(path, stored.as_ref().map(Stored::writes))?,
+        };
         // A new database beside an old lock file is a loss: the mark names another store, so the
         // check below counts a break.
-        let mut stored = if is_new {
+        let mut stored = if let Some(stored) = stored {
+            stored
+        } else {
             schema::create(&connection)?;
             Stored::new(&evidence)?
-        } else {
-            Stored::read(&connection)?
         };
         // A break is on the disk before anything is decided from it, or a crash would forget it.
-        if stored.check(&evidence)? || is_new {
-            let mark = stored.write(&connection, 0)?;
-            connection.execute_batch("COMMIT")?;
-            lock.remember(mark, seen)?;
-            begin_transaction(&connection)?;
-        }
-        Ok(Self {
+        let is_changed = stored.check(&evidence)? || is_new;
+        let mut session = Self {
             connection,
             lock,
             stored,
-        })
+            found,
+            directory,
+        };
+        if is_changed {
+            let mark = session.stored.write(&session.connection, 0)?;
+            session.committed(mark, place, seen)?;
+            begin_transaction(&session.connection)?;
+        } else {
+            session.note(session.stored.mark(), place, seen)?;
+        }
+        Ok(session)
     }
 
     /// Makes the transaction's changes last, and notes them outside of the database; a lease among them ends at
     /// `until_ms`.
-    pub(super) fn commit(mut self, until_ms: u64, seen: &mut Mark) -> Result<(), EngineError> {
+    pub(super) fn commit(
+        mut self,
+        until_ms: u64,
+        place: &SqlitePath,
+        seen: &mut Seen,
+    ) -> Result<(), EngineError> {
         let mark = self.stored.write(&self.connection, until_ms)?;
+        self.committed(mark, place, seen)
+    }
+
+    fn committed(
+        &mut self,
+        mark: Mark,
+        place: &SqlitePath,
+        seen: &mut Seen,
+    ) -> Result<(), EngineError> {
         self.connection.execute_batch("COMMIT")?;
         // After the commit: a mark ahead of the database would look like a database that went back.
-        self.lock.remember(mark, seen)?;
-        Ok(())
+        // In memory first: it counts even if the disk refuses the mark.
+        self.note(self.lock.mark.followed_by(mark), place, seen)?;
+        self.lock.remember(mark)
+    }
+
+    /// Remembers the database, and shows other processes how far this one has seen it.
+    fn note(&self, mark: Mark, place: &SqlitePath, seen: &mut Seen) -> Result<(), EngineError> {
+        seen.mark = seen.mark.followed_by(mark);
+        seen.breaks = self.stored.breaks();
+        seen.file = Some(self.found.clone());
+        Ok(self.directory.note(&place.database, mark.writes())?)
     }
 }
 
@@ -130,11 +175,9 @@ impl Lock {
         Ok(Self { file, mark })
     }
 
-    /// Notes a commit in the lock file and in this process.
-    fn remember(&mut self, mark: Mark, seen: &mut Mark) -> Result<(), EngineError> {
+    /// Notes a commit in the lock file.
+    fn remember(&mut self, mark: Mark) -> Result<(), EngineError> {
         self.mark = self.mark.followed_by(mark);
-        // In memory first: it counts even if the disk refuses the mark.
-        *seen = self.mark;
         // Without a wait for the disk: a cut of the power then leaves an older mark, which
         // contradicts nothing.
         self.file.write(self.mark.to_text(), false)

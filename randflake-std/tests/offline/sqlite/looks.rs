@@ -1,0 +1,229 @@
+//! What a process that runs learns of its files, and what others learn of it.
+
+use core::time::Duration;
+use std::fs;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::process::Child;
+use std::thread;
+use std::time::Instant;
+
+use randflake_std::lease::{LeaseStore, SqliteStore};
+use randflake_std::segment::{CounterErrorKind, Segments};
+use randflake_std::store::Look;
+use randflake_std::{Builder, Health, Plain, Randflake};
+use rusqlite::Connection;
+
+use super::{Place, TTL, acquire, namespace, processes, quarantined, unusable};
+
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What a look finds that tells a holder to stop.
+pub(super) fn is_lost(store: &mut LeaseStore, why: &str) {
+    let found = store.look().unwrap();
+    assert!(
+        matches!(&found, Look::Lost(said) if said.contains(why) && said.contains("leases.db")),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn what_others_do_with_a_store_is_no_loss() {
+    let place = Place::new();
+    let mut store = place.open();
+    assert_eq!(store.look().unwrap(), Look::Same);
+    acquire(&mut store).unwrap();
+    acquire(&mut place.open()).unwrap();
+    fs::remove_file(place.lock()).unwrap();
+    assert_eq!(store.look().unwrap(), Look::Same);
+    let other = Connection::open(place.database()).unwrap();
+    for sql in [
+        "BEGIN IMMEDIATE",
+        "COMMIT; BEGIN EXCLUSIVE",
+        "COMMIT; VACUUM",
+    ] {
+        other.execute_batch(sql).unwrap();
+        assert_eq!(store.look().unwrap(), Look::Same, "{sql}");
+    }
+    acquire(&mut store).unwrap();
+}
+
+#[test]
+fn a_file_that_is_another_or_older_or_damaged_is_lost() {
+    let place = Place::new();
+    let path = place.database();
+    let mut store = place.open();
+    acquire(&mut store).unwrap();
+    let backup = fs::read(&path).unwrap();
+    let grant = acquire(&mut store).unwrap();
+    let now = fs::read(&path).unwrap();
+
+    fs::write(&path, &backup).unwrap();
+    is_lost(&mut store, "went back");
+    fs::write(&path, "dear diary").unwrap();
+    is_lost(&mut store, "no lease store any more");
+    fs::write(&path, "").unwrap();
+    is_lost(&mut store, "no lease store any more");
+    // Nothing was decided from any of these.
+    fs::write(&path, &now).unwrap();
+    assert_eq!(store.look().unwrap(), Look::Same);
+    assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+
+    fs::rename(&path, place.path("away")).unwrap();
+    is_lost(&mut store, "is gone");
+    fs::copy(place.path("away"), &path).unwrap();
+    is_lost(&mut store, "another file");
+}
+
+/// By the first operation of anybody, after which there are more writes than before.
+#[test]
+fn a_loss_that_another_process_has_noticed_is_looked_into() {
+    let place = Place::new();
+    let mut store = place.open();
+    let before = acquire(&mut store).unwrap();
+    let backup = fs::read(place.database()).unwrap();
+    let after = acquire(&mut store).unwrap();
+    fs::write(place.database(), backup).unwrap();
+    quarantined(&mut place.open());
+    assert_eq!(store.look().unwrap(), Look::Changed);
+    let ends = store.renew(&[before, after], TTL).unwrap().ends;
+    assert!(ends[0].is_ok() && ends[1].is_err(), "{ends:?}");
+    assert_eq!(store.look().unwrap(), Look::Same);
+}
+
+/// SQLite's locks are the process's, and closing any other descriptor of the file would end them.
+#[cfg(unix)]
+#[test]
+fn no_look_and_no_opening_ends_a_transaction_of_this_process() {
+    let place = Place::new();
+    let mut store = place.open();
+    acquire(&mut store).unwrap();
+    let connection = Connection::open(place.database()).unwrap();
+    connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    assert_eq!(store.look().unwrap(), Look::Same);
+    // Without a lock file an opening looks whether the file is another program's; the link ends it before it waits.
+    fs::remove_file(place.lock()).unwrap();
+    std::os::unix::fs::symlink("nothing", place.path("leases.db-wal")).unwrap();
+    assert!(unusable(place.try_open(&place.database())).contains("-wal"));
+    let mut other = processes::spawn("reader", &place, "");
+    assert!(!other.wait().unwrap().success(), "it could read");
+}
+
+/// Has a lease until it is told to end.
+pub(crate) fn holder(path: &Path) {
+    let mut store = SqliteStore::open(path, &namespace("orders")).unwrap();
+    acquire(&mut store).unwrap();
+    eprintln!("granted");
+    io::stdin().read_line(&mut String::new()).unwrap();
+}
+
+fn start_holder(place: &Place) -> Child {
+    let mut child = processes::spawn("holder", place, "");
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert_eq!(lines.next().unwrap().unwrap(), "granted");
+    child
+}
+
+fn delete_all(place: &Place) {
+    for name in place.files() {
+        fs::remove_file(place.path(&name)).unwrap();
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_new_store_waits_beside_a_process_that_runs_and_not_after_it() {
+    let place = Place::new();
+    let mut child = start_holder(&place);
+    // Another store in the directory is not concerned.
+    let other = place.path("other.db");
+    acquire(&mut place.try_open(&other).unwrap()).unwrap();
+    delete_all(&place);
+    quarantined(&mut place.open());
+    // Once: the new one knows of it from now on.
+    let fingerprint = |place: &Place| {
+        let findings = place.open().diagnose().unwrap();
+        findings
+            .into_iter()
+            .find(|it| it.name == "quarantine")
+            .unwrap()
+    };
+    assert_eq!(fingerprint(&place), fingerprint(&place));
+
+    delete_all(&place);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    acquire(&mut place.open()).unwrap();
+}
+
+/// With the lock file, as `cp -a backup/. state/` does. Each has the count of writes that the other one lacks.
+#[cfg(target_os = "linux")]
+#[test]
+fn files_overwritten_under_a_process_that_runs_are_noticed_by_who_starts_next() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    let backup = [place.database(), place.lock()].map(|path| (fs::read(&path).unwrap(), path));
+    let mut child = start_holder(&place);
+    for (content, path) in backup {
+        fs::write(path, content).unwrap();
+    }
+    quarantined(&mut place.open());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    quarantined(&mut place.open());
+}
+
+/// Issues until it is refused, which a look each second sees to: with the usual TTL the next renewal is too late.
+fn ends<T>(mut issue: impl FnMut() -> Option<T>) {
+    let begun = Instant::now();
+    while issue().is_some() {
+        assert!(begun.elapsed() < PATIENCE, "it issues on");
+    }
+}
+
+#[test]
+fn a_handle_stops_when_its_store_is_gone() {
+    let place = Place::new();
+    let store = SqliteStore::open(place.database(), &namespace("orders")).unwrap();
+    let handle = Builder::new(Randflake, Plain, store).build().unwrap();
+    delete_all(&place);
+    ends(|| handle.generate_wait(Duration::from_secs(2)).ok());
+    let Health::NotReady { error: Some(error) } = handle.health() else {
+        panic!("{:?}", handle.health());
+    };
+    assert!(error.to_string().contains("is gone"), "{error}");
+    assert_eq!(place.files(), [""; 0]);
+}
+
+#[test]
+fn segments_stop_when_their_store_is_gone() {
+    let place = Place::new();
+    let mut store = SqliteStore::open(place.database(), &namespace("orders")).unwrap();
+    store.create_counter().unwrap();
+    let segments = Segments::builder(store).build().unwrap();
+    assert!(segments.status().remaining >= 1_000);
+    delete_all(&place);
+    ends(|| (segments.status().remaining > 0).then(|| thread::sleep(Duration::from_millis(10))));
+    assert!(segments.next().is_err());
+    let status = segments.status();
+    let error = status.last_error.unwrap().to_string();
+    assert!(error.contains("is gone"), "{error}");
+    assert_eq!(place.files(), [""; 0]);
+}
+
+#[test]
+fn numbers_of_an_overwritten_counter_are_reserved_by_nobody() {
+    let place = Place::new();
+    let mut first = place.open();
+    first.create_counter().unwrap();
+    let backup = [place.database(), place.lock()].map(|path| (fs::read(&path).unwrap(), path));
+    assert_eq!(first.reserve(1_000).unwrap().first(), 1);
+    for (content, path) in backup {
+        fs::write(path, content).unwrap();
+    }
+    is_lost(&mut first, "went back");
+    for store in [&mut place.open(), &mut first] {
+        let refused = store.reserve(1_000).unwrap_err();
+        assert_eq!(refused.kind(), CounterErrorKind::Lost, "{refused}");
+    }
+}
