@@ -12,13 +12,14 @@ use harness::clock::WallClock;
 use harness::mariadb::MariadbServer;
 use randflake_std::lease::Loss;
 use randflake_std::lease::StoreError;
+use randflake_std::segment::CounterError;
 
 use super::{Database, TTL, acquire, assert_quarantined, assert_unusable};
 
 const TABLES: [&str; 2] = ["store", "record"];
 
 /// Longer than what a file's time can tell apart.
-const A_SECOND: Duration = Duration::from_millis(1_100);
+pub(super) const A_SECOND: Duration = Duration::from_millis(1_100);
 
 /// A server, and its wall clock.
 fn by_a_clock(folder: &Path) -> (Database, Arc<WallClock>) {
@@ -145,6 +146,113 @@ fn w10_a_dump_restored_in_place_begins_in_quarantine() {
     assert!(ends[0].is_ok(), "{ends:?}");
     assert_eq!(ends[1], Err(Loss::Forgotten));
     assert_quarantined(&mut store);
+}
+
+/// How `randflake_record` alone goes back to its copy `kept`.
+const ALONE: [(&str, &[&str]); 5] = [
+    (
+        "emptied and filled",
+        &[
+            "TRUNCATE randflake_record",
+            "INSERT INTO randflake_record SELECT * FROM kept",
+        ],
+    ),
+    (
+        "the same by a program for dumps",
+        &[
+            "TRUNCATE randflake_record",
+            "SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'",
+            "INSERT INTO randflake_record SELECT * FROM kept",
+        ],
+    ),
+    (
+        "the copy put in its place",
+        &[
+            "CREATE TABLE other LIKE randflake_record",
+            "INSERT INTO other SELECT * FROM kept",
+            "DROP TABLE randflake_record",
+            "RENAME TABLE other TO randflake_record",
+        ],
+    ),
+    (
+        "a dump of it restored",
+        &[
+            "DROP TABLE randflake_record",
+            DUMPED,
+            "SET sql_mode = 'NO_AUTO_VALUE_ON_ZERO'",
+            "INSERT INTO randflake_record SELECT * FROM kept",
+        ],
+    ),
+    (
+        "its rows exchanged",
+        &[
+            "DELETE FROM randflake_record",
+            "INSERT INTO randflake_record SELECT * FROM kept",
+        ],
+    ),
+];
+
+/// What `SHOW CREATE TABLE` answered, as it stands in a dump.
+const DUMPED: &str = "SHOW CREATE TABLE randflake_record";
+
+/// The other table stays as it is. Twice: what is noticed once must be noticed again.
+#[test]
+fn w10_a_table_of_records_that_goes_back_alone_begins_in_quarantine() {
+    for (way, statements) in ALONE {
+        let server = Database::new();
+        let (mut store, mut grant) = server.holder();
+        store.create_counter().unwrap();
+        for _ in 0..2 {
+            let before = store.reserve(1_000).unwrap();
+            let mut client = server.client();
+            client
+                .query_drop("CREATE TABLE kept AS SELECT * FROM randflake_record")
+                .unwrap();
+            let dumped: Option<(String, String)> = client.query_first(DUMPED).unwrap();
+            let dumped = dumped.unwrap().1;
+            let after = store.reserve(1_000).unwrap();
+            assert_eq!(after.first(), before.end());
+            let later = acquire(&mut store, 1).unwrap()[0];
+            thread::sleep(A_SECOND);
+            for &statement in statements {
+                let is_dumped = statement == DUMPED;
+                let statement = if is_dumped { &*dumped } else { statement };
+                client.query_drop(statement).unwrap();
+            }
+            client.query_drop("DROP TABLE kept").unwrap();
+
+            let mut other = server.open();
+            let reserved = other.reserve(1_000);
+            assert!(
+                matches!(reserved, Err(CounterError::Lost { .. })),
+                "{way}: {reserved:?}"
+            );
+            assert_quarantined(&mut other);
+            let ends = store.renew(&[grant, later], TTL).unwrap().ends;
+            assert_eq!(ends[1], Err(Loss::Forgotten), "{way}");
+            grant.end = ends[0].unwrap();
+            store.override_quarantine().unwrap();
+            store.resume_counter(after.end()).unwrap();
+            acquire(&mut other, 1).unwrap();
+        }
+    }
+}
+
+/// A server computes the next automatic number anew when it has started, by settings that may be others than before.
+#[test]
+fn a_server_that_was_restarted_is_the_same() {
+    let settings = ["--auto-increment-increment=10", "--auto-increment-offset=3"];
+    let mut server = Database::of(MariadbServer::start_with(&settings));
+    let (mut store, grant) = server.holder();
+    store.create_counter().unwrap();
+    for _ in 0..2 {
+        server.server().kill();
+        server.server().restart();
+        let mut store = server.open();
+        acquire(&mut store, 1).unwrap();
+        assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
+        store.reserve(10).unwrap();
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod continuity;
 mod pooler;
+mod replicas;
 mod rights;
 mod server;
 

@@ -119,11 +119,11 @@ fn a_row_in_mariadb_gives_nobody_a_right() {
         .ok();
     let mut app = server.client_as("ids_app", "ids");
     for name in MARIADB {
-        let plant = "INSERT INTO randflake_record VALUES (?, 0, 0, 'x')";
+        let plant = "INSERT INTO randflake_record VALUES (?, 0, 0, 'x', 0)";
         app.exec_drop(plant, (name,)).unwrap();
     }
     // No text at all.
-    let plant = "INSERT INTO randflake_record VALUES (x'62ff27', 0, 0, x'ff')";
+    let plant = "INSERT INTO randflake_record VALUES (x'62ff27', 0, 0, x'ff', 0)";
     app.query_drop(plant).unwrap();
     look(&admin, &MARIADB);
     let grants: Option<String> = client.query_first("SHOW GRANTS FOR ids_app").unwrap();

@@ -57,16 +57,21 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// The table `randflake_record` has one row of text for each namespace, each counter, and each node id from its first
 /// lease on. A namespace of 256 node ids or more also has up to sixteen rows of hints to free ones, and any may have one more. A row without a namespace names
 /// the one that took a secret first, by the secret's check value. The table `randflake_store` has one row, with a random number made with the tables.
+/// The next automatic number (`AUTO_INCREMENT`) of `randflake_record`, which no row uses, is the table's mark.
 ///
 /// # What it notices
 ///
 /// Each operation reads that random number, the server's own number (`server_uuid`; in `MariaDB`, which has none, its
-/// `server_id`), and the time at which the table's definition was written to this disk. One of them is different on a
-/// replica, in a restored dump, and after the tables were created anew or optimized. Then every namespace is quarantined:
+/// `server_id`), the time at which the definition of `randflake_record` was written to this disk, and its mark. One of them
+/// is different on a replica, in a restored dump, in a copy of one table, and after the tables were created anew, emptied or
+/// optimized. Then every namespace is quarantined:
 /// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
-/// replica. A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
+/// replica, also with the `server_id` of its primary. A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
 /// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one.
 /// Also noticed, by its holder: a lease that vanished.
+///
+/// The mark is set by an insert that is rolled back: `InnoDB` keeps the number that it took, and no replica repeats it.
+/// The first operation that finds server or table changed sets another one.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting, and nothing tells a new server from one
 /// without its data. So an operator begins each counter, with [`create_counter`](LeaseStore::create_counter) (`randflake segment
@@ -76,7 +81,9 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// # What it cannot notice
 ///
 /// - A disk or a data directory set back as a whole; a table's files exchanged (`DISCARD TABLESPACE`, `IMPORT TABLESPACE`);
-///   binary logs undone (`--flashback`); rows of leases and counters changed or deleted by hand. A holder whose row is gone
+///   binary logs undone (`--flashback`); a replica made from a snapshot of its primary's disk and promoted with its `server_id`;
+///   rows of leases and counters changed or deleted by hand (rows inserted again are noticed where
+///   the insert takes automatic numbers, as `INSERT ... SELECT` does unless `sql_mode` says otherwise). A holder whose row is gone
 ///   learns it at its next renewal; until then its node id may be granted again. Stop all processes first.
 ///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each counter at a higher number.
 /// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former

@@ -7,8 +7,8 @@ use crate::vocabulary::EngineError;
 /// What does not change while a server runs.
 #[derive(Debug)]
 pub(super) struct FixedSettings {
-    /// As SQL, what the server is known by: its own number, or that by which replication tells servers apart; and the
-    /// time at which a table's definition came onto its disk, another one on a replica and after a restore.
+    /// As SQL, what server and table are known by: the server's own number, or that by which replication tells servers apart;
+    /// the time at which the table's definition came onto its disk; and the table's mark.
     pub(super) known: &'static str,
     /// The `innodb_flush_method` by which the server's files are not synced.
     pub(super) unsynced: Option<String>,
@@ -36,16 +36,18 @@ impl FixedSettings {
         settings
     }
 
-    /// The state of a server in the columns of a look, of which the last says whether the server is read-only.
+    /// The state of a server in the columns of a look, of which the last two are of MySQL alone: what was marked last, and
+    /// whether the server is read-only.
     pub(super) fn state(
         &self,
         columns: Option<Vec<String>>,
-    ) -> Result<Option<ServerState>, DatabaseFailure> {
+    ) -> Result<Option<MarkedState>, DatabaseFailure> {
         let Some(mut columns) = columns else {
             return Ok(None);
         };
-        // The last column is of MySQL alone.
         let read_only = columns.pop();
+        let marked = columns.pop();
+        let is_marked = marked.as_ref() == columns.get(KNOWN);
         // A statement that only reads would succeed on a replica, with old leases.
         if read_only.is_some_and(|value| value != "0" && value != "OFF") {
             // Of the connection: after a failover, the server's name may lead a new one to the new primary.
@@ -62,8 +64,19 @@ impl FixedSettings {
                 "innodb_flush_method={method}: set it to fsync or O_DIRECT, and restart the server"
             ));
         }
-        Ok(state)
+        Ok(state.map(|state| MarkedState { state, is_marked }))
     }
+}
+
+/// Place of what is known among the columns of a look.
+const KNOWN: usize = 2;
+
+/// State of a server.
+#[derive(Debug)]
+pub(super) struct MarkedState {
+    pub(super) state: ServerState,
+    /// Whether the table of records is the one that was marked last, on the server where it was.
+    pub(super) is_marked: bool,
 }
 
 /// Whether an `innodb_flush_method` leaves out the waits for the disk that an answered write needs.
@@ -102,18 +115,28 @@ mod tests {
             ("fsync", false),
         ] {
             let settings = settings(&[["innodb_flush_method", method], UUID]);
-            let columns = row(&["1", "1", "server", "tables", "sync_binlog=0", "OFF"]);
-            let state = settings.state(Some(columns)).unwrap().unwrap();
-            let fault = state.fault.unwrap();
+            let columns = row(&["1", "1", "server", "tables", "sync_binlog=0", "", "OFF"]);
+            let found = settings.state(Some(columns)).unwrap().unwrap();
+            let fault = found.state.fault.unwrap();
             assert_eq!(fault.contains(method), is_fault, "{fault}");
             assert_eq!(fault.contains("sync_binlog"), !is_fault, "{fault}");
         }
     }
 
     #[test]
+    fn a_table_is_marked_while_it_is_the_one_that_was() {
+        let settings = settings(&[UUID]);
+        for (marked, is_marked) in [("server", true), ("another", false), ("", false)] {
+            let columns = row(&["1", "1", "server", "tables", "", marked, "OFF"]);
+            let found = settings.state(Some(columns)).unwrap().unwrap();
+            assert_eq!(found.is_marked, is_marked, "{marked}");
+        }
+    }
+
+    #[test]
     fn a_server_that_is_read_only_grants_nothing() {
         let settings = settings(&[UUID]);
-        let look = |read_only| row(&["1", "1", "server", "tables", "", read_only]);
+        let look = |read_only| row(&["1", "1", "server", "tables", "", "", read_only]);
         for read_only in ["0", "OFF"] {
             assert!(settings.state(Some(look(read_only))).unwrap().is_some());
         }

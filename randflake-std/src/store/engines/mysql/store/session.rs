@@ -10,7 +10,7 @@ use mysql_async::{Conn, Error, Row, from_row_opt};
 use randflake_core::Clock;
 
 use super::failure::of_login;
-use super::server::FixedSettings;
+use super::server::{FixedSettings, MarkedState};
 use super::sql::Sql;
 use super::statements::{self, CHECK, CLOCK, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK};
 use super::{Mysql, diagnosis};
@@ -64,10 +64,13 @@ impl database::DatabaseSession for MysqlSession {
     async fn prepare(&mut self, _: &Mysql) -> Result<(), DatabaseFailure> {
         // `autocommit` and `completion_type` make each statement end its transaction; the time zone is that of
         // `TIMESTAMPDIFF`; a strict mode refuses what it would cut; a wait for a lock ends before the client's;
-        // limits that are set for people (`sql_safe_updates`, `sql_select_limit`) would change what statements mean.
+        // limits that are set for people (`sql_safe_updates`, `sql_select_limit`) would change what statements mean. The
+        // number 0 is no automatic one, and the next one is by 1 higher than the last, also after a restart; `MySQL` would
+        // show the one of the day before (`information_schema_stats_expiry`, in a comment that only it reads).
         let settings = Sql::new(
             "SET SESSION autocommit = 1, completion_type = 0, time_zone = '+00:00',
-            sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
+            sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO,NO_AUTO_VALUE_ON_ZERO',
+            auto_increment_increment = 1, auto_increment_offset = 1, /*!80000 information_schema_stats_expiry = 0, */
             innodb_lock_wait_timeout = 2, sql_safe_updates = 0, sql_select_limit = 18446744073709551615,
             @randflake_session = ?",
             &[SqlValue::Number(self.number)],
@@ -97,7 +100,7 @@ impl database::DatabaseSession for MysqlSession {
         }
         // Of two that make the tables, the second keeps the number of the first.
         let begin = Sql::new(
-            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18)) ON DUPLICATE KEY UPDATE only_row = 1",
+            "INSERT INTO randflake_store VALUES (1, ?, FLOOR(RAND() * 9e18), '') ON DUPLICATE KEY UPDATE only_row = 1",
             &[SqlValue::Number(TABLES)],
         );
         let tables = include_str!("schema.sql").split("\n;\n");
@@ -126,14 +129,17 @@ impl database::DatabaseSession for MysqlSession {
         &mut self,
         keys: &[Keys],
     ) -> Result<(Option<ServerState>, TextsByKey), DatabaseFailure> {
-        let state = statements::state(&self.clock()?, self.number, self.fixed.known);
-        let mut statements = statements::read(self.scope(keys), keys, None);
-        // One after the other, not at one moment: a write compares state and texts once more.
-        statements.insert(0, state);
-        let mut answers = self.send(&statements).await?.into_iter();
-        let columns = answers.next().and_then(|answer| answer.first());
-        let state = self.fixed.state(columns)?;
-        Ok((state, texts(answers)?))
+        let (found, texts) = self.look_once(keys).await?;
+        if found.as_ref().is_none_or(|found| found.is_marked) {
+            return Ok((found.map(|found| found.state), texts));
+        }
+        if let Err(error) = self.mark().await {
+            // Its transaction may still be open.
+            _ = self.roll_back().await;
+            return Err(error);
+        }
+        let (found, texts) = self.look_once(keys).await?;
+        Ok((found.map(|found| found.state), texts))
     }
 
     async fn texts(
@@ -218,6 +224,29 @@ impl MysqlSession {
             rest = later;
         }
         Ok(answers)
+    }
+
+    /// Reads the texts of some keys and the state of the server.
+    async fn look_once(
+        &mut self,
+        keys: &[Keys],
+    ) -> Result<(Option<MarkedState>, TextsByKey), DatabaseFailure> {
+        let state = statements::state(&self.clock()?, self.number, self.fixed.known);
+        let mut statements = statements::read(self.scope(keys), keys, None);
+        // One after the other, not at one moment: a write compares state and texts once more.
+        statements.insert(0, state);
+        let mut answers = self.send(&statements).await?.into_iter();
+        let columns = answers.next().and_then(|answer| answer.first());
+        let found = self.fixed.state(columns)?;
+        Ok((found, texts(answers)?))
+    }
+
+    /// Marks the table of records, after it or the server has become another one.
+    async fn mark(&mut self) -> Result<(), DatabaseFailure> {
+        let random = getrandom::u64().map_err(EngineError::unavailable)?;
+        self.send(&statements::mark(self.fixed.known, random))
+            .await?;
+        Ok(())
     }
 
     /// The namespace of the rows of some keys, by the first.

@@ -21,15 +21,15 @@ const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
 pub(super) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
 pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
 
-/// What a server is known by, where it has a number of its own.
+/// What a server and the table of records are known by, where the server has a number of its own.
 pub(super) const KNOWN_BY_UUID: &str = "(
-    SELECT CONCAT(@@server_uuid, '/', UNIX_TIMESTAMP(create_time)) FROM information_schema.tables
-    WHERE table_schema = DATABASE() AND table_name = 'randflake_store'
+    SELECT CONCAT(@@server_uuid, '/', UNIX_TIMESTAMP(create_time), '/', COALESCE(auto_increment, 0))
+    FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'randflake_record'
 )";
 /// The same with the number by which replication tells servers apart: `MariaDB` has no other.
 pub(super) const KNOWN_BY_ID: &str = "(
-    SELECT CONCAT(@@server_id, '/', UNIX_TIMESTAMP(create_time)) FROM information_schema.tables
-    WHERE table_schema = DATABASE() AND table_name = 'randflake_store'
+    SELECT CONCAT(@@server_id, '/', UNIX_TIMESTAMP(create_time), '/', COALESCE(auto_increment, 0))
+    FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = 'randflake_record'
 )";
 
 /// Finds tables of another engine, views and triggers in the place of the store's own tables.
@@ -61,7 +61,7 @@ pub(super) const REMOVE: &str = "
         ) AS checked
     ))";
 
-/// How server and session stand, and whether the server is read-only. In a recovery, what the engine has prepared and the
+/// How server and session stand, what was marked last, and whether the server is read-only. In a recovery, what the engine has prepared and the
 /// binary log does not have is rolled back.
 pub(super) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
     Sql::new("SELECT ", &[])
@@ -75,10 +75,38 @@ pub(super) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
             WHEN @@GLOBAL.innodb_flush_log_at_trx_commit <> 1 THEN CONCAT('innodb_flush_log_at_trx_commit=',
                 @@GLOBAL.innodb_flush_log_at_trx_commit, ': set innodb_flush_log_at_trx_commit to 1')
             ELSE CONCAT('log_bin and sync_binlog=', @@GLOBAL.sync_binlog, ': set sync_binlog to 1') END,
-            @@GLOBAL.read_only
+            marked, @@GLOBAL.read_only
             FROM randflake_store",
             &[],
         )
+}
+
+/// Marks the table of records, so that neither a copy of it nor a replica's passes for it, and notes as what it is known
+/// then. Of several that would mark it, one does.
+pub(super) fn mark(known: &'static str, random: u64) -> [Sql; 8] {
+    /// More than the rows of any copy count up to, and room for millions of marks below 2^64.
+    const STEPS: u64 = 1 << 40;
+    let values = [random, STEPS + random % STEPS].map(SqlValue::Number);
+    [
+        Sql::new("START TRANSACTION", &[]),
+        // The others wait here, and find it marked.
+        Sql::new("SELECT marked FROM randflake_store FOR UPDATE", &[]),
+        Sql::new("SAVEPOINT unmarked", &[]),
+        Sql::new(
+            "INSERT INTO randflake_record SELECT '', 255, ?, '', ? + (
+                SELECT auto_increment FROM information_schema.tables
+                WHERE table_schema = DATABASE() AND table_name = 'randflake_record'
+            ) FROM randflake_store WHERE marked <> ",
+            &values,
+        )
+        .with(known, &[]),
+        // What is undone does not come into the binary log, and leaves the table's next number where it is.
+        Sql::new("ROLLBACK TO unmarked", &[]),
+        // As a value: a replica that repeats statements would find its own.
+        Sql::new("SET @randflake_known = ", &[]).with(known, &[]),
+        Sql::new("UPDATE randflake_store SET marked = @randflake_known", &[]),
+        Sql::new("COMMIT", &[]),
+    ]
 }
 
 /// As SQL, whether this session and the server are those that a write was decided for, at a time.
@@ -239,7 +267,7 @@ fn insert<'a>(
                 SqlValue::Number(number),
                 SqlValue::Text(after),
             ];
-            Sql::new("(?, ?, ?, ?)", &values)
+            Sql::new("(?, ?, ?, ?, 0)", &values)
         });
         Sql::new("INSERT INTO randflake_record VALUES ", &[])
             .then(&Sql::joined(rows, ","))
