@@ -11,7 +11,7 @@ use postgres::Client;
 use randflake_std::Secret;
 
 use super::{Database, refusal};
-use crate::user::{KEY, User};
+use crate::user::{Answer, KEY, User};
 use crate::wiretap::Wiretap;
 
 /// Everything that a server can be made to write down.
@@ -145,72 +145,77 @@ fn log_files(database: &Database) -> String {
         .collect()
 }
 
-/// A connection on which others read, and an encrypted one.
-#[test]
-fn the_key_crosses_no_network_in_clear() {
-    let authority = Authority::new();
-    let database = Database {
-        server: PostgresServer::start_encrypted(&authority),
-        user: User::new(),
-    };
-    let mut client = database.install(&["--namespace", "orders", "--layout", "randflake"]);
-    let wiretap = Wiretap::to(database.server.port);
-    let bring = |options: &str, arguments: &[&str]| {
-        let url = format!(
-            "postgres://postgres@{REMOTE}:{}/postgres{options}",
-            wiretap.port
-        );
-        let arguments = [
-            &["sql", "key", "--namespace", "orders", "--database", &url],
-            arguments,
-        ]
-        .concat();
-        database.user.run_keyed(&arguments)
-    };
-    // As COPY sends them.
+/// Brings the key of the published example over a network that is read.
+fn bring_over(wiretap: &Wiretap, user: &User, options: &str, arguments: &[&str]) -> Answer {
+    let port = wiretap.port;
+    let url = format!("postgres://postgres@{REMOTE}:{port}/postgres{options}");
+    let key = ["sql", "key", "--namespace", "orders", "--database", &url];
+    user.run_keyed(&[&key, arguments].concat())
+}
+
+/// Whether a round key is among the bytes, as COPY sends it.
+fn has_key(bytes: &[u8]) -> bool {
     let cipher = Secret::from_hex(KEY).unwrap().cipher();
     let [left, right] = [0, 3].map(|at| cipher.round_keys().nth(at).unwrap()[0]);
     let first = [[0; 2], right.to_be_bytes(), [0; 2], left.to_be_bytes()].concat();
-    let has_key = |bytes: &[u8]| bytes.windows(first.len()).any(|window| window == first);
+    bytes.windows(first.len()).any(|window| window == first)
+}
+
+#[test]
+fn the_key_crosses_no_network_in_clear() {
+    let (database, mut client) = Database::with_orders(&[]);
+    let mut forget = || {
+        client
+            .batch_execute("DELETE FROM randflake_orders.key")
+            .unwrap();
+    };
+    forget();
+    let wiretap = Wiretap::to(database.server.port);
     for mode in ["", "?sslmode=disable"] {
         assert_eq!(
-            bring(mode, &[]).fails(2),
+            bring_over(&wiretap, &database.user, mode, &[]).fails(2),
             "--database: the connection to 0.0.0.0 is not encrypted, so others on the network could read what is sent: encrypt it \
              (sslmode=verify-full), or say with --trusted-network that nobody else can read that network"
         );
     }
     assert_eq!(wiretap.take(), [0; 0]);
-    let encrypted = format!(
-        "?sslmode=verify-full&sslrootcert={}",
-        authority.file().display()
-    );
-    bring(&encrypted, &[]).ok();
-    let sent = wiretap.take();
-    assert!(sent.len() > 2_000 && !has_key(&sent), "{}", sent.len());
-    // Nobody's certificate: nothing is sent.
-    let other = Authority::new();
-    client
-        .batch_execute("DELETE FROM randflake_orders.key")
-        .unwrap();
-    bring(
-        &format!("?sslmode=require&sslrootcert={}", other.file().display()),
-        &[],
-    )
-    .fails(1);
-    bring("", &["--trusted-network"]).ok();
+    bring_over(&wiretap, &database.user, "", &["--trusted-network"]).ok();
     assert!(has_key(&wiretap.take()));
     // A name of this machine's own.
-    client
-        .batch_execute("DELETE FROM randflake_orders.key")
-        .unwrap();
-    let url = format!(
-        "postgres://postgres@localhost:{}/postgres",
-        database.server.port
-    );
-    database
-        .user
-        .run_keyed(&["sql", "key", "--namespace", "orders", "--database", &url])
-        .ok();
+    forget();
+    let url = database
+        .url_of("postgres")
+        .replace("127.0.0.1", "localhost");
+    let key = ["sql", "key", "--namespace", "orders", "--database", &url];
+    database.user.run_keyed(&key).ok();
+}
+
+/// `xtask` leaves it out where a server was built without TLS.
+#[test]
+fn an_encrypted_connection_brings_the_key() {
+    let authority = Authority::new();
+    let database = Database {
+        server: PostgresServer::start_encrypted(&authority),
+        user: User::new(),
+    };
+    database.install(&["--namespace", "orders", "--layout", "randflake"]);
+    let wiretap = Wiretap::to(database.server.port);
+    let trusting = |mode: &str, authority: &Authority| {
+        let file = authority.file();
+        let options = format!("?sslmode={mode}&sslrootcert={}", file.display());
+        bring_over(&wiretap, &database.user, &options, &[])
+    };
+    // Whose certificate comes from nobody who is trusted gets nothing.
+    for mode in ["require", "verify-full"] {
+        let refused = trusting(mode, &Authority::new()).fails(1);
+        assert!(
+            refused.contains("comes from nobody who is trusted here"),
+            "{refused}"
+        );
+    }
+    trusting("verify-full", &authority).ok();
+    let sent = wiretap.take();
+    assert!(sent.len() > 2_000 && !has_key(&sent), "{}", sent.len());
 }
 
 /// As the guide says it: a dump without the key, and what its restore says.
