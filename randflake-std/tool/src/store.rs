@@ -173,6 +173,15 @@ impl StoreArgs {
         shown(&self.url()?)
     }
 
+    /// Why others on the network can read what is sent to the store; `None` if they cannot.
+    pub(crate) fn exposure(&self) -> Result<Option<String>, Failure> {
+        match self.url()?.parse::<StoreUrl>()?.confined() {
+            Err(StoreError::Unusable(why)) => Ok(Some(why.to_string())),
+            // If a name leads nowhere, opening the store says so.
+            _ => Ok(None),
+        }
+    }
+
     fn url(&self) -> Result<String, Failure> {
         match self.given_url()? {
             Some(url) => Ok(url),

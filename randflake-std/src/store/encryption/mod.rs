@@ -31,10 +31,7 @@ impl Files {
     /// some stores, its `sslmode` for the others.
     pub(super) fn asked_by(location: &Location) -> Result<Option<Self>, StoreError> {
         let is_encrypted = match location.option("sslmode") {
-            None => location.scheme.is_encrypted,
-            // Whatever is encrypted is verified too.
-            Some("require" | "verify-full") => true,
-            Some("disable") => false,
+            None | Some("require" | "verify-full" | "disable") => location.is_encrypted(),
             Some(known @ ("allow" | "prefer" | "verify-ca")) => {
                 let why = match known {
                     "verify-ca" => "takes a certificate of another host for the server's",

@@ -6,7 +6,6 @@ use std::net::ToSocketAddrs as _;
 
 use super::location::{Address, Host};
 use super::{AddressKind, Location, StoreUrl};
-use crate::store::encryption::Files;
 use crate::vocabulary::{EngineError, StoreError};
 
 impl StoreUrl {
@@ -36,7 +35,7 @@ impl StoreUrl {
         let Address::Hosts(hosts) = &location.address else {
             return Ok(self);
         };
-        if Files::asked_by(location)?.is_some() {
+        if location.is_encrypted() {
             return Ok(self);
         }
         let mut confined = Vec::new();

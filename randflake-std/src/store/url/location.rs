@@ -159,6 +159,15 @@ impl Location {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// Whether its connection is encrypted, and the server's certificate verified.
+    pub(in crate::store) fn is_encrypted(&self) -> bool {
+        match self.option("sslmode") {
+            None => self.scheme.is_encrypted,
+            // Whatever is encrypted is verified too.
+            Some(mode) => ["require", "verify-full"].contains(&mode),
+        }
+    }
+
     /// The file; the empty path if it leads to none.
     pub(in crate::store) fn path(&self) -> &Path {
         match &self.address {

@@ -1,7 +1,6 @@
 //! Stores by URL: parsed here once, for all engines.
 
 mod catalog;
-#[cfg(any(feature = "postgres", feature = "mysql"))]
 mod confined;
 mod location;
 mod longest;

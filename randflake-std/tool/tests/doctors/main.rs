@@ -113,6 +113,20 @@ fn redis() {
     complains(&redis.url(), "store", &said);
 }
 
+/// Passwords, records and check values cross the network.
+#[test]
+fn plain_connection_to_another_machine_is_a_caution() {
+    let postgres = PostgresServer::start();
+    let url = postgres.url("postgres");
+    is_content(&url, &["failover"]);
+    // Not a loopback address, though it leads to this machine.
+    let url = url.replace("127.0.0.1", "0.0.0.0");
+    let told = is_content(&url, &["connection", "failover"]);
+    let said = "plain: the connection to 0.0.0.0 is not encrypted, so others on the network could read what is sent: encrypt \
+                it (sslmode=verify-full)";
+    warns(&told, "connection", said);
+}
+
 #[test]
 fn postgres() {
     let postgres = PostgresServer::start();

@@ -40,6 +40,7 @@ pub(super) fn all(secret: &SecretArgs, keys: Option<&Path>, store: &LeaseArgs) -
     match opened {
         Ok(Some((opened, is_there))) => {
             findings.push(CheckResult::new("store", url));
+            findings.extend(exposure(store));
             findings.extend(opened_store(opened, is_there, secret, keys, store));
         }
         Ok(None) => {
@@ -98,6 +99,16 @@ fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Failu
         SecretSource::Default(path) if is_there => file(path),
         SecretSource::Default(path) => format!("{}, made by the first generate", path.display()),
     })
+}
+
+/// A caution where others on the network can read the connection.
+fn exposure(store: &LeaseArgs) -> Option<CheckResult> {
+    const CHECK: &str = "connection";
+    let caution = |why| CheckResult::of_store(Finding::caution(CHECK, "plain".to_owned(), why));
+    match store.store().exposure() {
+        Ok(why) => why.map(caution),
+        Err(failure) => Some(CheckResult::new(CHECK, Err(failure))),
+    }
 }
 
 /// Runs the checks that need an open store.
