@@ -1,6 +1,7 @@
 //! The options that choose a store and a namespace, and what opens them.
 
 use core::fmt::{self, Debug, Formatter};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use std::io::Read;
 use std::path::{self, Path, PathBuf};
@@ -200,10 +201,19 @@ impl StoreArgs {
         let given = self.given_url()?;
         let shown = given.as_deref().map(shown).transpose()?;
         let url = given.map_or_else(made_default_url, Ok)?;
+        let has_opened = AtomicBool::new(false);
         Ok(move |namespace: &Namespace| {
             let path = shown.as_deref().and_then(|url| url.strip_prefix("sqlite:"));
             let made = path.filter(|path| !Path::new(path).exists());
+            // A server that runs makes no store in the place of the one that its clients have leases from.
+            if let Some(path) = made.filter(|_| has_opened.load(Ordering::Relaxed)) {
+                return Err(StoreError::unusable(format!(
+                    "{path}: the lease store that this process uses is gone: put it back (is its volume mounted?), or restart \
+                     this process if a new store is meant"
+                )));
+            }
             let store = open(&url, namespace)?;
+            has_opened.store(true, Ordering::Relaxed);
             if let Some(path) = made {
                 let path = path::absolute(path).unwrap_or_else(|_| path.into());
                 say(&format!("made a new lease store in {}", path.display()));

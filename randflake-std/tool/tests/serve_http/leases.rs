@@ -68,6 +68,31 @@ fn leases_are_acquired_renewed_and_released() {
     assert_eq!(after["lost"].as_array().unwrap().len(), 3, "{after}");
 }
 
+/// As where its volume was unmounted: what it made there would be another store than that of its clients' leases.
+#[test]
+fn a_server_whose_store_is_gone_makes_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = format!("sqlite:{}", folder.path().join("leases.db").display());
+    let server = Server::start_with(&["--store", &store]);
+    let granted = server.post("/v1/leases", "{}").json(201);
+    let away = folder.path().with_extension("away");
+    fs::rename(folder.path(), &away).unwrap();
+    fs::create_dir(folder.path()).unwrap();
+    // Each kind of request has sessions of its own: that of the list is opened now.
+    for answer in [
+        server.get("/v1/leases"),
+        server.post("/v1/leases", "{}"),
+        server.post("/v1/leases/renew?request=renewal-1", &granted.to_string()),
+    ] {
+        assert_eq!(answer.status, 503, "{answer:?}");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    fs::remove_dir(folder.path()).unwrap();
+    fs::rename(away, folder.path()).unwrap();
+    let renewed = server.post("/v1/leases/renew?request=renewal-2", &granted.to_string());
+    assert_eq!(nodes(&renewed.json(200)), nodes(&granted));
+}
+
 #[test]
 fn the_command_line_renews_what_the_server_has_granted() {
     let server = Server::start();
@@ -219,7 +244,7 @@ fn a_request_has_a_name_of_its_own() {
     let server = Server::start();
     let granted = server.post("/v1/leases", "{}");
     for path in ["/v1/leases/renew", "/v1/leases/release"] {
-        for path in [path.to_owned(), format!("{path}?request=1")] {
+        for path in [path.to_owned(), format!("{path}?request=renewal-1")] {
             let detail = server.post(&path, granted.text()).problem(400, "invalid");
             assert!(detail.contains("new for each renewal"), "{path}: {detail}");
         }
