@@ -55,6 +55,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// [`StoreError::Unavailable`]. Ids go on until the leases expire. To end or resume that process is the remedy. A release
 /// that fails so leaves its node id leased until the TTL is over.
 ///
+/// The process must be able to read the directory, to lock it.
 /// The directory and the files must belong to this process's user or to root, and others must not be able to write to them;
 /// anything else is refused, because whoever can change them decides which ids are issued. A directory may be writable by a
 /// group that this process is in (as Kubernetes does with an `fsGroup`), or by all if it is sticky. The path may be a link.
