@@ -93,6 +93,14 @@ fn tables_that_were_changed_are_refused() {
         server.open_as("root"),
         "a newer randflake made it (version 2",
     );
+    server.do_all(&[
+        "UPDATE randflake_store SET version = 1",
+        "ALTER TABLE randflake_store DROP COLUMN marked",
+    ]);
+    let acquired = server
+        .open_as("root")
+        .and_then(|mut store| acquire(&mut store, 1));
+    assert_unusable(acquired, "Unknown column 'marked'");
 }
 
 #[test]

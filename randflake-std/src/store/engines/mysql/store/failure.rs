@@ -7,10 +7,11 @@ use crate::store::engines::database::{DatabaseFailure, Sort};
 const ACCESS_DENIED: u16 = 1045;
 
 /// What errors of the server mean that do not pass, by their numbers in its manual.
-const SORTS: [(u16, Sort); 11] = [
+const SORTS: [(u16, Sort); 12] = [
     (1044, Sort::Lasting), // access to the database denied
     (ACCESS_DENIED, Sort::Lasting),
     (1049, Sort::Lasting),   // no such database
+    (1054, Sort::Lasting),   // no such column: tables from before the first release
     (1064, Sort::Lasting),   // syntax
     (1142, Sort::Lasting),   // command denied for a table
     (1143, Sort::Lasting),   // command denied for a column
