@@ -161,6 +161,8 @@ fn keys_in_redis_hide_no_namespace() {
         r#"HSET "randflake:{\xff}" namespace x"#,
         r#"SET "randflake:{no hash}" x"#,
         r#"HSET "randflake:{default}" "\xff" x 7 "\xff" 007 x"#,
+        // A node id is listed from its first lease on.
+        r#"ZADD "randflake:{default}:nodes" 7 7"#,
     ] {
         let answer = server.ask(plant);
         assert!(!answer.starts_with('-'), "{answer}");
