@@ -58,6 +58,15 @@ use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observ
 use crate::vocabulary::MAX_SKEW;
 use crate::vocabulary::{Namespace, StoreError, Token};
 
+/// The longest reply of a server that is read, in bytes: a list of 4,096 leases takes some 2 MB.
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+const LARGEST_REPLY: usize = 64 << 20;
+
 /// The leases and the counter of one namespace.
 ///
 /// There is one store type for all engines: [`open`] makes one from a URL, each engine has constructors of its own, and

@@ -15,6 +15,7 @@ mod contract_mysql;
 mod contract_postgres;
 mod contract_redis;
 mod encryption;
+mod hostile;
 mod length;
 #[path = "../namespaces/mod.rs"]
 mod namespaces;

@@ -1,5 +1,6 @@
 //! What the stores in databases have in common: one session after the other, each operation within a time limit.
 
+mod bounded;
 mod catalog;
 mod driver;
 mod engine;
@@ -17,6 +18,9 @@ use std::panic;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
+#[cfg(feature = "postgres")]
+pub(super) use self::bounded::BoundedStream;
+pub(super) use self::bounded::too_long;
 pub(super) use self::driver::{DatabaseSession, Driver, TextsByKey, whole_pages};
 #[cfg(feature = "postgres")]
 pub(super) use self::failure::pooled;

@@ -16,6 +16,7 @@ use super::tls;
 use super::transaction::{
     Header, Kv, Range, Transaction, TransactionOutcome, read_answer, read_request,
 };
+use crate::store::LARGEST_REPLY;
 use crate::store::encryption::Files;
 use crate::store::engines::shown;
 use crate::store::url::Location;
@@ -27,8 +28,6 @@ const TRIES_PER_TTL: u32 = 12;
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 /// A token that lasts for a second may have expired once it is there.
 const LOGINS: usize = 3;
-/// A list of 4,096 leases takes some 2 MB.
-const LARGEST_REPLY: u64 = 64 << 20;
 /// gRPC's code for a token that is not valid any more, or missing.
 const UNAUTHENTICATED: u64 = 16;
 /// Message about a signed token that was made before the last change of users and roles.
@@ -180,7 +179,7 @@ impl EtcdClient {
         let text = response
             .body_mut()
             .with_config()
-            .limit(LARGEST_REPLY)
+            .limit(LARGEST_REPLY as u64)
             .read_to_string();
         let answer: Value = serde_json::from_str(&text.map_err(member)?)
             .map_err(|_| MemberRefusal::Member(not_understood()))?;

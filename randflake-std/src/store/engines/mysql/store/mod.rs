@@ -21,11 +21,11 @@ use randflake_core::Clock;
 
 use self::failure::of_login;
 use self::session::MysqlSession;
-use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
 use crate::store::engines::database::{Database, Driver, once};
 use crate::store::url::{Location, StoreUrl};
+use crate::store::{LARGEST_REPLY, LeaseStore};
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
@@ -215,6 +215,7 @@ impl Driver for Mysql {
             .db_name(location.database.as_deref())
             // An update counts what it has found, also where it changed nothing.
             .client_found_rows(true)
+            .max_allowed_packet(Some(LARGEST_REPLY))
             // The client would leave the encrypted connection for a socket that it is told of.
             .prefer_socket(false);
         Ok(Self {

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use mysql_async::prelude::Queryable;
-use mysql_async::{Conn, Error, Row, from_row_opt};
+use mysql_async::{Conn, Error, IoError, QueryResult, Row, TextProtocol, Value, from_row_opt};
 use randflake_core::Clock;
 
 use super::failure::of_login;
@@ -15,8 +15,10 @@ use super::sql::Sql;
 use super::statements::{self, CHECK, CLOCK, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK};
 use super::{Mysql, diagnosis};
 use crate::rules::{Keys, Write, read_clock};
+use crate::store::LARGEST_REPLY;
 use crate::store::engines::database::{
-    self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TABLES, TextsByKey, key, window,
+    self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TABLES, TextsByKey, key, too_long,
+    window,
 };
 use crate::vocabulary::{EngineError, Finding};
 
@@ -218,7 +220,7 @@ impl MysqlSession {
                 answers.push(StatementAnswer {
                     affected: if has_rows { 0 } else { result.affected_rows() },
                     last_insert_id: last_insert_id.unwrap_or(0),
-                    rows: result.collect().await?,
+                    rows: rows(&mut result).await?,
                 });
             }
             rest = later;
@@ -281,6 +283,23 @@ impl MysqlSession {
             &write.fingerprint,
         )
     }
+}
+
+/// The rows of an answer. The client limits each packet, not how many there are.
+async fn rows(answer: &mut QueryResult<'_, '_, TextProtocol>) -> Result<Vec<Row>, Error> {
+    let (mut rows, mut len) = (Vec::new(), 0);
+    while let Some(row) = answer.next().await? {
+        let values = (0..row.len()).map(|column| match row.as_ref(column) {
+            Some(Value::Bytes(bytes)) => bytes.len(),
+            _ => size_of::<Value>(),
+        });
+        len += size_of::<Row>() + values.sum::<usize>();
+        if len > LARGEST_REPLY {
+            return Err(Error::Io(IoError::Io(too_long())));
+        }
+        rows.push(row);
+    }
+    Ok(rows)
 }
 
 fn texts(answers: impl IntoIterator<Item = StatementAnswer>) -> Result<TextsByKey, EngineError> {

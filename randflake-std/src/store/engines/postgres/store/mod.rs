@@ -1,5 +1,6 @@
 //! Leases and counters in a PostgreSQL database.
 
+mod connect;
 mod diagnosis;
 mod failure;
 mod rights;
@@ -12,7 +13,7 @@ mod tls;
 #[path = "tls/disabled.rs"]
 mod tls;
 
-use tokio_postgres::config::{SslMode, TargetSessionAttrs};
+use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config};
 
 use self::session::PostgresSession;
@@ -153,7 +154,7 @@ impl PostgresStore {
         work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         let location = url.into_location(&super::ENGINE)?;
-        let connect = async |postgres: &Postgres| Ok(session::connect(postgres).await?.0);
+        let connect = async |postgres: &Postgres| Ok(connect::connect(postgres).await?.0);
         once(&location, connect, async |mut client: Client| {
             Ok(work(&mut client).await?)
         })
@@ -200,8 +201,6 @@ impl Driver for Postgres {
             Some(_) => SslMode::Require,
             None => SslMode::Disable,
         });
-        // Of several hosts the primary is taken: a standby cannot grant.
-        config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         let name = location.option("application_name");
         // So that an administrator sees in `pg_stat_activity` whose connection it is.
         config.application_name(name.unwrap_or("randflake"));

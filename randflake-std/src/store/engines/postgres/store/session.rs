@@ -4,14 +4,15 @@ use std::collections::BTreeMap;
 
 use tokio::task::{JoinHandle, yield_now};
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Statement};
+use tokio_postgres::{Client, Error, Row, SimpleQueryMessage, Statement};
 
+use super::connect::connect;
 use super::rights::CHECK;
 use super::statements::{
     CHANGE, CHANGE_AND_PUT, ENTER, LOOK, NAMESPACE, NEXT_NAMESPACE, PARTS, PUT, REMOVE, SETTINGS,
     TEXTS,
 };
-use super::{Postgres, diagnosis, tls};
+use super::{Postgres, diagnosis};
 use crate::rules::{Before, Entry, Key, Keys, Write};
 use crate::store::engines::database::{
     self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TextsByKey, emptied, expected, key,
@@ -270,21 +271,6 @@ impl Drop for PostgresSession {
         // Else the task would keep the socket open until the server closes it.
         self.driver.abort();
     }
-}
-
-/// A connection, and the task that moves its bytes.
-pub(super) async fn connect(
-    postgres: &Postgres,
-) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
-    match &postgres.files {
-        Some(files) => tls::connect(&postgres.config, files).await,
-        None => Ok(connect_plainly(&postgres.config).await?),
-    }
-}
-
-async fn connect_plainly(config: &Config) -> Result<(Client, JoinHandle<()>), Error> {
-    let (client, connection) = config.connect(NoTls).await?;
-    Ok((client, tokio::spawn(async move { _ = connection.await })))
 }
 
 /// Puts in the parts that a statement names, all of which stand in this program.

@@ -1,18 +1,10 @@
 //! A build without encryption.
 
-use tokio::task::JoinHandle;
-use tokio_postgres::{Client, Config};
+use tokio_postgres::NoTls;
 
 use crate::store::encryption::{Files, without_tls};
-use crate::store::engines::database::DatabaseFailure;
+use crate::vocabulary::EngineError;
 
-#[expect(
-    clippy::unused_async,
-    reason = "the encrypted twin waits for a handshake"
-)]
-pub(in super::super) async fn connect(
-    _: &Config,
-    _: &Files,
-) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
-    Err(without_tls().into())
+pub(in super::super) fn connector(_: &Files) -> Result<NoTls, EngineError> {
+    Err(without_tls())
 }

@@ -4,19 +4,13 @@ use std::sync::Arc;
 
 use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::task::JoinHandle;
-use tokio_postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::store::encryption::Files;
-use crate::store::engines::database::DatabaseFailure;
 use crate::vocabulary::EngineError;
 
 /// The files are read for each connection: certificates are replaced before they expire.
-pub(in super::super) async fn connect(
-    config: &Config,
-    files: &Files,
-) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
+pub(in super::super) fn connector(files: &Files) -> Result<MakeRustlsConnect, EngineError> {
     let mut roots = RootCertStore::empty();
     // An operating system may trust a certificate that rustls cannot read: the others count.
     roots.add_parsable_certificates(files.trusted()?);
@@ -31,6 +25,5 @@ pub(in super::super) async fn connect(
             .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?,
         None => tls.with_no_client_auth(),
     };
-    let (client, connection) = config.connect(MakeRustlsConnect::new(tls)).await?;
-    Ok((client, tokio::spawn(async move { _ = connection.await })))
+    Ok(MakeRustlsConnect::new(tls))
 }

@@ -1,0 +1,73 @@
+//! A limit on what a server may answer to one request.
+
+use core::pin::Pin;
+use core::task::{Context, Poll, ready};
+use std::io;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::store::LARGEST_REPLY;
+
+/// A connection that fails once the server has sent more than [`LARGEST_REPLY`] since the last request: clients keep a reply in
+/// memory until it is whole, and a server that is not what it seems could send one without end.
+#[derive(Debug)]
+pub(in crate::store) struct BoundedStream<S> {
+    inner: S,
+    /// Bytes that may still be read before the next request.
+    left: usize,
+}
+
+impl<S> BoundedStream<S> {
+    pub(in crate::store) fn new(inner: S) -> Self {
+        Self {
+            inner,
+            left: LARGEST_REPLY,
+        }
+    }
+}
+
+/// The error of a reply that is longer.
+pub(in crate::store) fn too_long() -> io::Error {
+    let most = LARGEST_REPLY >> 20;
+    io::Error::other(format!(
+        "its reply is longer than {most} MiB: is it the server that the URL means?"
+    ))
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut this.inner).poll_read(context, buffer))?;
+        let read = buffer.filled().len() - before;
+        match this.left.checked_sub(read) {
+            Some(left) => this.left = left,
+            None => return Poll::Ready(Err(too_long())),
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for BoundedStream<S> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        this.left = LARGEST_REPLY;
+        Pin::new(&mut this.inner).poll_write(context, bytes)
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().inner).poll_shutdown(context)
+    }
+}
