@@ -247,12 +247,14 @@ pub fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()>
             let reached = record.next;
             CounterDecision::unchanged(Err(CounterRefusal::Lost { reached }))
         }
+        Some(record) if record.next > 1 => {
+            let next = record.next;
+            CounterDecision::unchanged(Err(CounterRefusal::Invalid(format!(
+                "the counter is not new: {next} is its next number"
+            ))))
+        }
         // A counter at 1 was declared new before: then a repetition changes nothing.
-        Some(record) if record.next == 1 => CounterDecision::unchanged(Ok(())),
-        Some(record) => CounterDecision::unchanged(Err(CounterRefusal::Invalid(format!(
-            "the counter is not new: {} is its next number",
-            record.next
-        )))),
+        Some(_) => CounterDecision::unchanged(Ok(())),
     }
 }
 

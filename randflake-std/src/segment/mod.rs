@@ -25,7 +25,7 @@
 //!    looks like a new one. An operator begins it at 1 ([`create_counter`](LeaseStore::create_counter), `randflake segment
 //!    init`) or elsewhere ([`resume_counter`](LeaseStore::resume_counter), `randflake segment resume`), once. The error has
 //!    both commands.
-//! 6. A running [`Segments`] compares its counter with what it has seen every 20 s, and marks it as `Lost` if it is gone, so that
+//! 6. A running [`Segments`] compares its counter with what it has seen every 20 s (it looks at a file each second), and marks it as `Lost` if it is gone, so that
 //!    nobody begins it again by mistake. A handle that was cut off meanwhile, and finds numbers issued again, fails as
 //!    [`CounterError::Rewound`], and so does every other client of the counter.
 //! 7. No clock is involved, and a reservation costs the same for any length.
