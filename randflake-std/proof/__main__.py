@@ -25,10 +25,11 @@ import terms
 import threads
 import tickets
 import upgrade
+import young
 from system import prove
 
 
-MODULES = [memory, copies, grants, shown, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade, keys]
+MODULES = [memory, copies, grants, shown, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade, keys, young]
 
 
 def prove_all(place):

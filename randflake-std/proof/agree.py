@@ -16,7 +16,7 @@ from logic import And, Max, Not, Or, ceil
 
 TRUTHS = {
     "certain", "has_window", "there", "dropped", "has_leased", "is_proxy", "held", "contested", "written",
-    "namespace_written", "node_written", "has_leases",
+    "namespace_written", "node_written", "has_leases", "is_chosen",
 }
 NAMESPACE = [
     "origin", "writes", "quarantine", "since", "cause", "dropped", "fingerprint", "max_ttl_ms", "seal", "holder_version",
@@ -24,6 +24,7 @@ NAMESPACE = [
 ]
 NODE = ["start", "end", "fencing", "serial", "nonce", "held", "contested", "knows"]
 CHUNK = 30_000
+EPOCH_UNIX_MS = 1_700_000_000_000
 
 
 class Rows:
@@ -51,7 +52,9 @@ def predictions(rows):
     view.node = node
     leases = [with_tries(rows.part("lease_"), node), with_tries(rows.part("other_lease_"), other)]
     tries = [every.acquire_tried == node.nonce, every.acquire_tried == other.nonce]
-    request = SimpleNamespace(ttl=every.ttl, token=every.acquire_token, is_tried=tries[0])
+    request = SimpleNamespace(
+        ttl=every.ttl, token=every.acquire_token, is_tried=tries[0], node_ids=every.node_ids, is_chosen=every.is_chosen
+    )
     found = {
         "acquire": operations.acquire(view, caller, request),
         "renew": operations.renew(view, caller, leases[0], every.ttl),
@@ -70,6 +73,8 @@ def predictions(rows):
     }
     view.has_nodes = node.there | other.there
     nodes = [(node, tries[0], caller.seen.end), (other, tries[1], 0)]
+    # Any two.
+    request.is_chosen = every.is_chosen & False
     code, *written = operations.acquire_several(view, caller, nodes, request, every.wanted)
     found |= both("acquire_both", [code, code], *written)
     several = operations.renew_several(view, caller, [(node, leases[0]), (other, leases[1])], every.ttl)
@@ -105,6 +110,7 @@ def given(rows, has_nodes):
         # 0 is the Unix epoch, long before that of the layout.
         has_nodes=has_nodes,
         known_end_ms=numpy.where(every.known_end_ms == 0, -1, every.known_end_ms),
+        made_ms=numpy.where(every.made_ms == 0, -EPOCH_UNIX_MS, every.made_ms),
         assumed_ms=every.assumed_ms,
         last=every.last,
         namespace=rows.part("namespace_"),
@@ -181,6 +187,12 @@ def changed_rules():
     def by_token_alone(record, now, token, is_tried):
         return And(record.there, record.held, record.token == token, now < record.end)
 
+    def whoever_chooses(tick_ms, node_ids, count, is_chosen):
+        return youth(tick_ms, node_ids, count, is_chosen & False)
+
+    def with_this_tick(made_ms, now_ms, wait_ms, tick_ms):
+        return Max(grants_from(made_ms, now_ms, wait_ms, tick_ms) - 1, 0)
+
     def by_writes_alone(seen, record):
         return And(seen.there, Or(Not(record.there), record.writes < seen.writes))
 
@@ -208,6 +220,7 @@ def changed_rules():
     def skips(stored, asked):
         return And(key_rules.are_tagged(stored, asked), asked.number > stored.number, asked.check != stored.check)
 
+    youth, grants_from = rules.youth, rules.grants_from
     agrees, may_lease = key_rules.agrees, key_rules.may_lease
     keys = {"agrees": any_secret, "may_lease": keyless_too, "is_next": skips}
     upgrades = {"announced": lower, "withdrawn": to_the_first, "raised": only_written, "is_overtaken": gone_alone}
@@ -221,6 +234,8 @@ def changed_rules():
         "released_end": also_later,
         "is_claimed": by_token_alone,
         "contradicts": by_writes_alone,
+        "youth": whoever_chooses,
+        "grants_from": with_this_tick,
         "has_followed": never,
     }
     found = {(rules, name): changed for name, changed in changes.items()}

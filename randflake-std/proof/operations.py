@@ -51,6 +51,8 @@ def acquire_several(view, caller, nodes, request, wanted):
     key = key_refusal(state, caller)
     most = rules.ticks(state.max_ttl_ms, view.tick_ms)
     waits = now < state.quarantine
+    wait_ms = rules.youth(view.tick_ms, request.node_ids, wanted, request.is_chosen)
+    is_young = now < rules.grants_from(view.made_ms, view.now_ms, wait_ms, view.tick_ms)
     claimed = [rules.is_claimed(node, now, request.token, is_tried) for node, is_tried, _ in nodes]
     claims = count(claimed) >= wanted
     free = [rules.is_free(node, now) for node, _, _ in nodes]
@@ -65,7 +67,7 @@ def acquire_several(view, caller, nodes, request, wanted):
         (state.holder_version > caller.knows, UNUSABLE),
         (key != OK, key),
         (Or(request.ttl < 1, request.ttl > most), INVALID),
-        (waits, QUARANTINED),
+        (Or(waits, is_young), QUARANTINED),
         (claims, OK),
         *refused,
         (count(free) < wanted, EXHAUSTED),
@@ -73,7 +75,7 @@ def acquire_several(view, caller, nodes, request, wanted):
     )
     reached = And(refusal == OK, state.holder_version <= caller.knows, key == OK, request.ttl >= 1, request.ttl <= most)
     state = choose(
-        And(reached, Not(waits), code == QUARANTINED), rules.quarantined(state, now, longest, view, caller.seen, LOST), state
+        And(reached, Not(waits), Not(is_young), code == QUARANTINED), rules.quarantined(state, now, longest, view, caller.seen, LOST), state
     )
     after, is_written = [], []
     for (node, _, _), is_claimed, is_free in zip(nodes, claimed, free):

@@ -11,6 +11,9 @@ from logic import And, If, Max, Min, Not, Or, but, ceil, choose, floor
 
 MAX_SKEW_MS = 10_000
 DEFAULT_MAX_TTL_MS = 60_000
+LOOKED_WITHIN_MS = 3_000
+LONG_TICK_MS = 1_000
+ENOUGH = 1 << 14
 LEAP_MS = 1_000
 DRIFT_PART = 2_000
 
@@ -66,6 +69,19 @@ def blind_window(estimate, near):
         least=Max(estimate - LEAP_MS, near.least, 0),
         most=Min(estimate + 2 * LEAP_MS, near.most),
     )
+
+
+# --- a store that was made a moment ago
+
+def youth(tick_ms, node_ids, count, is_chosen):
+    """`youth`: what it waits before the next tick, for so many node ids of so many, or for chosen ones."""
+    is_spread = And(Not(is_chosen), count * ENOUGH <= node_ids)
+    return If(is_spread, LONG_TICK_MS * (tick_ms < LONG_TICK_MS), LOOKED_WITHIN_MS)
+
+
+def grants_from(made_ms, now_ms, wait_ms, tick_ms):
+    """`NamespaceState::check_youth`: the first tick at which it grants; 0 if it was made by a wrong clock."""
+    return If(made_ms > now_ms + 2 * MAX_SKEW_MS, 0, tick_after(made_ms + wait_ms, tick_ms))
 
 
 # --- one node id

@@ -27,6 +27,8 @@ pub enum Retry {
     Soon,
     /// After at most this time, if it is known.
     Later(Option<Duration>),
+    /// After exactly this short time, for which everybody waits: a store in a file that was made a moment ago.
+    Due(Duration),
     /// Never, until a setting is changed.
     Never,
 }
@@ -53,7 +55,8 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Starts a limit now. With zero, only calls whose outcome is unknown are retried, twice.
+    /// Starts a limit now. With zero, only calls whose outcome is unknown, and those that are due soon, are retried,
+    /// twice.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self {
@@ -84,12 +87,14 @@ impl Backoff {
         self.tries = self.tries.saturating_add(1);
         let left = self.left();
         let (latest, most) = match retry {
+            // No jitter: it succeeds then, and everybody waits for the same tick.
+            Retry::Due(due) if self.tries < TRIES || due <= left => return Some(due),
             // Whatever the limit: an answer that was lost is worth a second request even to those
             // who do not wait.
             Retry::Soon if self.tries < TRIES => (None, Duration::MAX),
             Retry::Soon | Retry::Later(None) => (None, left),
             Retry::Later(Some(latest)) => (Some(latest.max(FIRST_PAUSE)), left),
-            Retry::Never => return None,
+            Retry::Due(_) | Retry::Never => return None,
         };
         let pause = doubled
             .min(LONGEST_PAUSE)
@@ -143,6 +148,14 @@ mod tests {
         for retry in [later, Retry::Later(None), Retry::Never] {
             assert_eq!(pauses(Duration::ZERO, retry), [None; 20]);
         }
+    }
+
+    #[test]
+    fn what_is_due_soon_is_waited_for_exactly() {
+        let due = Duration::from_millis(700);
+        let expected = [Some(due), Some(due), None];
+        assert_eq!(pauses(Duration::ZERO, Retry::Due(due))[..3], expected);
+        assert_eq!(pauses(HOUR, Retry::Due(due)), [Some(due); 20]);
     }
 
     #[test]

@@ -3,13 +3,16 @@
 use core::time::Duration;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use harness::etcd::EtcdCluster;
 use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
-use randflake_std::lease::{LeaseStore, Namespace, open};
-use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, Plain};
+use randflake_std::Randflake;
+use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, open};
+use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, ManualClock, Plain};
 use tempfile::TempDir;
 
 use super::namespaces::declared_new;
@@ -161,11 +164,23 @@ pub(crate) struct Engine {
     server: Server,
 }
 
+/// An SQLite store that was made a minute ago: a new one waits before it grants.
+fn aged_store() -> TempDir {
+    let folder = TempDir::new().unwrap();
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let then = now.saturating_sub(Duration::from_secs(60));
+    let clock = ManualClock::at_unix_ms(then.as_millis().try_into().unwrap());
+    let namespace = Namespace::new("default", Randflake).unwrap();
+    SqliteStore::open_with_clock(folder.path().join("leases.db"), &namespace, Arc::new(clock))
+        .unwrap();
+    folder
+}
+
 impl Engine {
     /// As it answers durably, and else with its own settings; the databases have memory for their tables.
     pub(crate) fn start(kind: Kind, size: Size) -> Self {
         let server = match kind {
-            Kind::Sqlite => Server::Sqlite(TempDir::new().unwrap()),
+            Kind::Sqlite => Server::Sqlite(aged_store()),
             Kind::Redis => Server::Redis(RedisServer::start()),
             Kind::Postgres => Server::Postgres(PostgresServer::start()),
             Kind::Mariadb => {

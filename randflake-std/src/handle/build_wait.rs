@@ -44,8 +44,12 @@ impl BuildWait {
             let Some(pause) = backoff.pause(retry) else {
                 return Err(self.failed(retry, error, backoff.spent()));
             };
-            // Reported once per reason: a store may come back and be full.
-            if !self.limit.is_zero() && last_message.replace(error.kind()) != Some(error.kind()) {
+            // Reported once per reason: a store may come back and be full. What is due soon is worth no word.
+            let is_due = matches!(retry, Retry::Due(_));
+            if !is_due
+                && !self.limit.is_zero()
+                && last_message.replace(error.kind()) != Some(error.kind())
+            {
                 self.tell(client.namespace(), &error, backoff.left());
             }
             // A pause that ends early when the caller goes away. Nobody ever sends.

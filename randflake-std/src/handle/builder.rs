@@ -238,7 +238,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// How long [`build`](Builder::build) waits for a store that grants nothing, instead of failing. Default: zero.
+    /// How long [`build`](Builder::build) waits for a store that grants nothing, instead of failing. Default: zero, but for a
+    /// store in a file that was [made a moment ago](crate::lease::QuarantineCause::Young).
     ///
     /// It waits for conditions that can pass without a change of settings: too few node ids are free, the store is
     /// [quarantined](StoreError::Quarantined) or does not answer, or its clock and this machine's differ, as they may
@@ -284,7 +285,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// # Blocking
     ///
     /// It waits for the store: [as long as an acquire takes](crate::lease#how-long-calls-block); if the store does not
-    /// answer, for three acquires and 0.3 s. With [`wait`](Builder::wait) it waits for that time plus one acquire. In a
+    /// answer, for three acquires and 0.3 s; and in an SQLite file that was just made, for the rest of a tick or 3 s. With [`wait`](Builder::wait) it waits for that time plus one acquire. In a
     /// task call `build_async` (feature `tokio`).
     ///
     /// # Errors

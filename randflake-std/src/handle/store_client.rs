@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 
+use crate::backoff::Retry;
 use crate::clock::{self, MonotonicTime, wall_exact};
 use crate::date::utc;
 use crate::observability::{events, metrics};
@@ -139,7 +140,12 @@ impl StoreClient {
         // Any other answer is certain, so the next acquire is a new one.
         self.pending = matches!(outcome, Err(StoreError::Unavailable(_))).then_some(token);
         self.note_answer(outcome.as_ref().err());
-        let acquired = outcome.inspect_err(|error| self.failed("acquire", error))?;
+        // A store that was made a moment ago has not failed: whoever asks goes on in a moment.
+        let is_failure = |error: &&StoreError| !matches!(Retry::from(*error), Retry::Due(_));
+        if let Some(error) = outcome.as_ref().err().filter(is_failure) {
+            self.failed("acquire", error);
+        }
+        let acquired = outcome?;
         if acquired.now >= clock::END {
             self.release_unused(&acquired.grants);
             let (now, end) = (utc(acquired.now), utc(clock::END));

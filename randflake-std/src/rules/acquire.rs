@@ -79,6 +79,7 @@ fn grants(
     nodes.retain(|node| known.insert(node.node_id));
     // Also for what an earlier try was granted: the store may have forgotten that a copy of this process claimed it.
     state.check_quarantine()?;
+    state.check_youth(view, acquisition.within, acquisition.request.nodes)?;
     // First what an earlier try of this acquire was granted: its answer may have been lost.
     let mut changes: Vec<_> = nodes
         .iter()

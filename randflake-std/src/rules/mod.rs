@@ -32,6 +32,7 @@ mod tests;
 mod text;
 mod upgrade;
 mod view;
+mod young;
 
 pub use acquire::{Acquire, acquire};
 pub use caller::{Caller, ClockWindow};
@@ -55,5 +56,6 @@ pub(crate) use store_time::read as read_clock;
 pub use text::{Form, VERSION, newer};
 pub use upgrade::{announce, raise, withdraw};
 pub use view::{Continuity, Node, View, Wanted};
+pub use young::youth;
 
 pub use crate::vocabulary::{KeyCheck, Loss, Terms};

@@ -29,6 +29,8 @@ pub(crate) struct Search {
     within: (u32, u32),
     /// Node id that is looked at first.
     start: u32,
+    /// Node id from which on free ones are chosen, around the end of the range.
+    chosen_from: u32,
     /// Number of node ids that were looked at, counted from the first one on and around to it.
     looked_at: u64,
     /// Number of reads of them.
@@ -50,7 +52,7 @@ pub(crate) struct Search {
 
 impl Search {
     /// Searches for so many node ids within the first and the last one given, not counting those that are known already;
-    /// two random numbers say where it begins.
+    /// two random numbers say where it begins, and how many it skips of those that are free.
     pub(crate) fn new(
         max_node_id: u32,
         within: (u32, u32),
@@ -65,6 +67,7 @@ impl Search {
             max_node_id,
             within,
             start: within.0,
+            chosen_from: within.0,
             looked_at: 0,
             reads: 0,
             wanted,
@@ -76,9 +79,10 @@ impl Search {
             hinted: BTreeSet::new(),
             ends: Vec::new(),
         };
+        search.chosen_from = search.at(random[0].into());
         // A small namespace is one read, wherever that begins.
         if !search.is_small() {
-            search.start = search.at(random[0].into());
+            search.start = search.chosen_from;
         }
         search
     }
@@ -216,13 +220,15 @@ impl Search {
         chosen.filter(|node_id| self.hinted.contains(node_id))
     }
 
-    /// As many as are wanted of those found, from a random one on: clients that see the same free node ids should not all
-    /// take the first.
+    /// As many as are wanted of those found, from where the search began on, or later: clients that see the same free node
+    /// ids should not all take the first.
     pub(crate) fn chosen(&self) -> impl Iterator<Item = (u32, Option<&str>)> {
         let spare = self.free.len().saturating_sub(self.wanted);
         // No more are skipped than can be spared, so enough are left.
         let skipped = self.skipped % (spare + 1);
-        let chosen = self.free.iter().skip(skipped).take(self.wanted);
+        let (from, before) = (self.chosen_from.., ..self.chosen_from);
+        let free = self.free.range(from).chain(self.free.range(before));
+        let chosen = free.skip(skipped).take(self.wanted);
         chosen.map(|(node_id, text)| (*node_id, text.as_deref()))
     }
 

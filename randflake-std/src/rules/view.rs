@@ -65,6 +65,12 @@ pub struct Continuity {
     pub is_absence_certain: bool,
     /// The latest end of a lease that is known from elsewhere than the records, in Unix milliseconds; 0 if none.
     pub known_end_unix_ms: u64,
+    /// When a store in a file was made, in Unix milliseconds; 0 of other engines. Until then another store may have been
+    /// in its place, and nothing in this one shows it.
+    pub made_unix_ms: u64,
+    /// A random number of the store, from which all clients search for free node ids: drawn when it was made, and after
+    /// each loss. 0 if the engine has none.
+    pub search_from: u32,
     /// A setting by which answered writes are lost: what it is, and what to change.
     pub fault: Option<String>,
 }

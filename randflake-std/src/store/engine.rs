@@ -143,7 +143,8 @@ pub struct Profile {
     pub assumed_max_ttl: Duration,
     /// Its clock is another machine's, as a server's is.
     pub has_own_clock: bool,
-    /// Clients look for free node ids at the same time, so that each should begin elsewhere.
+    /// Clients look for free node ids at the same time, so that each should begin elsewhere. Otherwise all begin at
+    /// [`search_from`](Continuity::search_from).
     pub is_shared: bool,
     /// A renewal is written without a read before.
     pub blind_renewal: bool,

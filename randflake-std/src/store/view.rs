@@ -69,12 +69,18 @@ impl Records {
         })
     }
 
-    fn begin_search(&self, wanted: &Wanted<'_>, node_ids: &[u32]) -> Result<Search, EngineError> {
-        // Where each client has the store to itself, nobody competes for the first free node id.
+    fn begin_search(
+        &mut self,
+        wanted: &Wanted<'_>,
+        node_ids: &[u32],
+    ) -> Result<Search, EngineError> {
         let random = if self.profile.is_shared {
             [random()?, random()?]
         } else {
-            [0, 0]
+            // Where each client has the store to itself, nobody competes for the first free node id. It is elsewhere in a
+            // store that is made in the place of this one.
+            let state = self.engine().read(&Ask::with_state(&[]))?;
+            [state.continuity.search_from, 0]
         };
         let max_node_id = self.namespace.spec().max_node_id();
         let within = wanted.within.unwrap_or((0, max_node_id));

@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use randflake_core::KeyNumber;
 
-use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine};
+use super::{EngineError, EngineErrorKind, MAX_SKEW, Quarantine, QuarantineCause};
 use crate::backoff::Retry;
 use crate::date::{span, utc};
 
@@ -216,6 +216,10 @@ impl From<&StoreError> for Retry {
         match error {
             // Exhaustive, so that a new error cannot be retried for ever by mistake.
             StoreError::Unavailable(_) => Self::Soon,
+            StoreError::Quarantined {
+                retry_in,
+                quarantine,
+            } if quarantine.cause == QuarantineCause::Young => Self::Due(*retry_in),
             // At most so long: a release, or an operator, may end it earlier.
             StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => {
                 Self::Later(Some(*retry_in))

@@ -29,6 +29,9 @@ pub enum QuarantineCause {
     Asked,
     /// The namespace was dropped, and leases of then may still be in use.
     Dropped,
+    /// The store in a file was made a moment ago, and a holder in a store that was there before may not have noticed yet:
+    /// it waits for the next tick, or for 3 s. Builds of handles wait for that without being asked to.
+    Young,
 }
 
 impl Quarantine {
@@ -65,6 +68,11 @@ impl Display for Quarantine {
                 f,
                 "the namespace was dropped, and opened again at {since}: nothing is granted until {until}, when every \
                  lease from before has expired"
+            ),
+            QuarantineCause::Young => write!(
+                f,
+                "the store was made a moment ago ({since}), perhaps in the place of another one: nothing is granted until \
+                 {until}, when holders of that one have noticed"
             ),
         }
     }

@@ -35,6 +35,7 @@ pub(crate) fn before(view: &mut View, asked: Asked, process: &Process, mine: &Te
                 record.held = true;
             }
         }
+        Some(Flaw::GrantsWhenMade) => view.continuity.made_unix_ms = 0,
         Some(Flaw::FlushWithoutQuarantine) => view.continuity.is_absence_certain = true,
         Some(Flaw::PromotionWithoutQuarantine) => {
             if let Some(record) = &view.namespace {

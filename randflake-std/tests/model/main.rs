@@ -26,6 +26,7 @@
 //! - `made again`, `opened again`: the namespace's record is in the place of an earlier one, which a restored store has
 //!   again; processes remember which one they saw, and when;
 //! - `dropped`, `declared new`: what an operator does arrives at any time, and is true when it is decided;
+//! - `replaced`: another store is made in the place of one in a file. Holders look at the file before a tick ends;
 //! - `copies`: what two copies of a holder issue until the second one has asked is theirs both, which no rule can
 //!   prevent; all else must not repeat. `lost copies`: and the store forgets which of them was the first, with the same
 //!   allowance;
@@ -178,6 +179,16 @@ const SEARCHES: &[Search] = &[
         rules: Rules {
             begin: Begin::Dropped,
             ..MADE_AGAIN
+        },
+    },
+    Search {
+        name: "replaced",
+        events: 9,
+        flaws: &[Flaw::GrantsWhenMade, Flaw::NeverLooks],
+        rules: Rules {
+            clocks: Clocks::OneMachine(5),
+            losses: &[Loss::Replace],
+            ..USUAL
         },
     },
     Search {

@@ -231,6 +231,8 @@ pub(crate) struct Store {
     fingerprint: u8,
     /// The latest end ever, kept where no loss reaches it.
     latest_end: u8,
+    /// When it was made in the place of another one; 0 if it was not.
+    pub(crate) made: u8,
 }
 
 /// What a process asked to write.
@@ -306,7 +308,11 @@ impl Store {
                 fingerprint: fingerprint(self.fingerprint),
                 is_absence_certain: self.fingerprint == 0,
                 known_end_unix_ms,
-                fault: None,
+                made_unix_ms: match self.made {
+                    0 => 0,
+                    tick => u64::try_from(time(tick).as_millis()).unwrap(),
+                },
+                ..Continuity::default()
             },
             namespace: self.records.name.map(Name::record),
             nodes: node_ids.iter().map(node).collect(),
@@ -337,6 +343,12 @@ impl Store {
     /// Whether no lease was ever written.
     pub(crate) fn has_granted_nothing(&self) -> bool {
         self.latest_end == 0
+    }
+
+    /// Whether it has a lease, last written as its holder knows it or later.
+    pub(crate) fn has(&self, node_id: u8, token: u8) -> bool {
+        let record = self.records.leases[usize::from(node_id)];
+        record.is_some_and(|record| record.token == token)
     }
 
     pub(crate) fn lose(&mut self, records: Records, is_noticed: bool) {

@@ -41,6 +41,10 @@ pub(crate) enum Flaw {
     FirstIsFreeForAll,
     /// Leases that are renewed together are renewed or lost as the first one is.
     RenewedAsOne,
+    /// A store that is made in the place of another grants at once.
+    GrantsWhenMade,
+    /// A holder does not look whether its store is still there.
+    NeverLooks,
 }
 
 /// What was there before a world begins.
@@ -83,6 +87,9 @@ pub(crate) enum Clocks {
     /// Machines' clocks show the time, from 2 to this tick. The store's may show any, and nothing is known of forgotten
     /// leases.
     MachinesAgree(u8),
+    /// The store is in a file: all read one clock, from 2 to this tick, and nothing is known of forgotten leases. Each
+    /// holder looks at the file before a tick ends.
+    OneMachine(u8),
 }
 
 /// How a store loses leases.
@@ -94,6 +101,8 @@ pub(crate) enum Loss {
     Promote,
     /// The same, and the engine does not notice.
     Restore,
+    /// Another one is made in its place, which knows nothing of it.
+    Replace,
 }
 
 /// A world that the model explores.

@@ -33,11 +33,16 @@ impl Sqlite {
             of_clients: Vec::new(),
             begin_unix_ms: BEGIN_UNIX_MS,
         };
-        Self {
+        let sqlite = Self {
             folder: TempDir::new().unwrap(),
             clocks: Mutex::new(clocks),
             counters: NewCounters::default(),
-        }
+        };
+        // The contract is that of a store which was not made a moment ago.
+        let before = ManualClock::at_unix_ms(BEGIN_UNIX_MS - 60_000);
+        let namespace = Namespace::new("orders", Randflake).unwrap();
+        SqliteStore::open_with_clock(sqlite.path(), &namespace, Arc::new(before)).unwrap();
+        sqlite
     }
 
     fn path(&self) -> PathBuf {

@@ -33,8 +33,16 @@ struct Files {
 impl Files {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
+        let path = folder.path().join("leases.db");
+        // Made a minute ago: a new one waits by itself.
+        let before = ExactSystemClock
+            .now()
+            .unwrap()
+            .saturating_sub(Duration::from_secs(60));
+        let before = ManualClock::at_unix_ms(before.as_millis().try_into().unwrap());
+        SqliteStore::open_with_clock(&path, &namespace(), Arc::new(before)).unwrap();
         Self {
-            path: folder.path().join("leases.db"),
+            path,
             _folder: folder,
         }
     }

@@ -73,11 +73,15 @@ pub(crate) fn of(inputs: &Inputs) -> Vec<i64> {
         request: AcquireRequest {
             token: token(inputs.acquire_token),
             holder: "a",
-            nodes: NodeIds::Any(1),
+            nodes: if inputs.is_chosen == 1 {
+                NodeIds::These(&[NODE_ID])
+            } else {
+                NodeIds::Any(1)
+            },
             ttl: number(inputs.ttl),
         },
         tried: &tried,
-        within: (0, u32::MAX),
+        within: inputs.within(),
     };
     let leases = [inputs.lease(NODE_ID)];
     let (ttl, latest_end) = (number(inputs.ttl), number(inputs.latest_end));

@@ -37,7 +37,7 @@ macro_rules! columns {
 }
 
 columns! {
-    tick_ms now_ms fingerprint certain known_end_ms assumed_ms last
+    tick_ms now_ms fingerprint certain known_end_ms made_ms assumed_ms last node_ids is_chosen
     has_window least most knows asked_ttl_ms seal fresh_origin fresh_nonce
     namespace_there namespace_dropped namespace_tick_ms namespace_origin namespace_writes namespace_quarantine
     namespace_since namespace_cause namespace_fingerprint namespace_max_ttl_ms namespace_seal namespace_holder_version
@@ -113,8 +113,19 @@ impl Inputs {
             fingerprint: i64::from(random.u8(..10) == 0),
             certain: chance(random, 50),
             known_end_ms: if random.bool() { 0 } else { near_ms(random) },
+            made_ms: match random.u8(..4) {
+                0 => 0,
+                // Around the spans of the rule before now, or further ahead than clocks may differ.
+                1 => {
+                    let span = [0, 1_000, 3_000, -20_000][random.usize(..4)];
+                    (now_ms - span - random.i64(-2..3) * random.i64(0..=tick_ms)).max(1)
+                }
+                _ => (now_ms - random.i64(0..5_000 + 2 * tick_ms)).max(1),
+            },
             assumed_ms: [0, longest_ms, 300_000][random.usize(..3)],
             last,
+            node_ids: [8, (1 << 14) - 1, 1 << 14, 1 << 15, 1 << 16][random.usize(..5)],
+            is_chosen: chance(random, 20),
             has_window: chance(random, 50),
             least: (now_ms - window_ms + chance(random, 5)).max(0),
             most: (now_ms + window_ms - i64::from(random.u8(..20) == 0) * (window_ms + 1)).max(0),
@@ -195,8 +206,8 @@ impl Inputs {
         let field = |bits, shift| Field { bits, shift };
         LayoutSpec::new(LayoutFields {
             timestamp: field(TICK_BITS, 20),
-            node_id: field(10, 10),
-            sequence: field(10, 0),
+            node_id: field(16, 4),
+            sequence: field(4, 0),
             epoch_unix_ms: EPOCH_UNIX_MS,
             tick_ms: number(tick_ms),
         })
@@ -223,7 +234,12 @@ impl Inputs {
                 } else {
                     EPOCH_UNIX_MS + number(self.known_end_ms)
                 },
-                fault: None,
+                made_unix_ms: if self.made_ms == 0 {
+                    0
+                } else {
+                    EPOCH_UNIX_MS + number(self.made_ms)
+                },
+                ..Continuity::default()
             },
             namespace: (self.namespace_there == 1).then(|| NamespaceRecord {
                 versions: Versions {
@@ -250,6 +266,11 @@ impl Inputs {
             assumed_max_ttl: Duration::from_millis(number(self.assumed_ms)),
             free_from: None,
         }
+    }
+
+    /// First and last node id that may be granted.
+    pub(crate) fn within(&self) -> (u32, u32) {
+        (0, u32::try_from(self.node_ids - 1).unwrap())
     }
 
     pub(crate) fn listed(&self, node_id: u32) -> Node {

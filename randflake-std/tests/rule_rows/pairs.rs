@@ -113,7 +113,7 @@ fn answers(inputs: &Inputs, other: &Inputs, wanted: i64) -> Vec<i64> {
             ttl: number(inputs.ttl),
         },
         tried: tried.as_slice(),
-        within: (0, u32::MAX),
+        within: inputs.within(),
     };
     let leases = [inputs.lease(NODE_ID), other.lease(OTHER_ID)];
     let acquired = rules::acquire(&view, &acquisition, &caller);

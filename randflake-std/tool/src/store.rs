@@ -190,8 +190,8 @@ impl StoreArgs {
         }
     }
 
-    /// What opens the store, as often as it is called. It says when that makes the file of a path that was given: at a mistyped
-    /// one, or where a volume was forgotten, the store knows nothing of the leases of another.
+    /// What opens the store, as often as it is called. It says when that makes a file: at a mistyped path, or where a volume was
+    /// forgotten, the store knows nothing of the leases of another.
     fn opening(
         &self,
         open: fn(&str, &Namespace) -> Result<LeaseStore, StoreError>,
@@ -199,11 +199,11 @@ impl StoreArgs {
     {
         // Read once: a file of the URL that is replaced while a command waits does not move it to another store.
         let given = self.given_url()?;
-        let shown = given.as_deref().map(shown).transpose()?;
         let url = given.map_or_else(made_default_url, Ok)?;
+        let shown = shown(&url)?;
         let has_opened = AtomicBool::new(false);
         Ok(move |namespace: &Namespace| {
-            let path = shown.as_deref().and_then(|url| url.strip_prefix("sqlite:"));
+            let path = shown.strip_prefix("sqlite:");
             let made = path.filter(|path| !Path::new(path).exists());
             // A server that runs makes no store in the place of the one that its clients have leases from.
             if let Some(path) = made.filter(|_| has_opened.load(Ordering::Relaxed)) {
@@ -216,7 +216,11 @@ impl StoreArgs {
             has_opened.store(true, Ordering::Relaxed);
             if let Some(path) = made {
                 let path = path::absolute(path).unwrap_or_else(|_| path.into());
-                say(&format!("made a new lease store in {}", path.display()));
+                say(&format!(
+                    "made a new lease store in {}; if there was one before, end this and put that back: is its volume mounted, \
+                     and the path right?",
+                    path.display()
+                ));
             }
             Ok(store)
         })

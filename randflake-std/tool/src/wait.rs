@@ -7,6 +7,7 @@ use std::thread;
 
 use randflake_std::backoff::{Backoff, Retry};
 use randflake_std::date::span;
+use randflake_std::lease::StoreError;
 
 use crate::date;
 use crate::failure::{Failure, say};
@@ -28,7 +29,7 @@ impl WaitArgs {
 
     /// Tries until `attempt` succeeds, waiting does not help, the time is up, or `pause` fails.
     ///
-    /// Without `--wait` there is one attempt.
+    /// Without `--wait` there is one attempt, unless the store was made a moment ago.
     pub(crate) fn until<T, E>(
         &self,
         pause: impl Fn(Duration) -> Result<(), Failure>,
@@ -38,11 +39,8 @@ impl WaitArgs {
         E: Display + Into<Failure>,
         for<'a> Retry: From<&'a E>,
     {
-        let Some(limit) = self.wait else {
-            return attempt().map_err(Into::into);
-        };
         // The library's own pauses, so that a fleet of commands does not ask in step either.
-        let mut backoff = Backoff::new(limit);
+        let mut backoff = Backoff::new(self.limit());
         let mut said = None;
         loop {
             let error = match attempt() {
@@ -52,16 +50,18 @@ impl WaitArgs {
             // The library says which errors pass by themselves, so the tool waits where a handle
             // would.
             let retry = Retry::from(&error);
-            let Some(time) = backoff.pause(retry) else {
+            let is_due = matches!(retry, Retry::Due(_));
+            let pauses = is_due || self.wait.is_some();
+            let Some(time) = pauses.then(|| backoff.pause(retry)).flatten() else {
                 // "Gave up after" would suggest that more time helps.
-                if retry == Retry::Never {
+                if self.wait.is_none() || retry == Retry::Never {
                     return Err(error.into());
                 }
                 return Err(error.into().after(backoff.spent()));
             };
             // Once for each reason: a store may come back, and be full.
             let reason = discriminant(&retry);
-            if said.replace(reason) != Some(reason) {
+            if !is_due && said.replace(reason) != Some(reason) {
                 say(&format!(
                     "waiting for at most {}: {error}",
                     span(backoff.left())
@@ -69,6 +69,24 @@ impl WaitArgs {
             }
             pause(time)?;
         }
+    }
+}
+
+/// Tries again what a store refuses because it was made a moment ago, and only for that reason.
+pub(crate) fn past_youth<T>(
+    mut attempt: impl FnMut() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    let mut backoff = Backoff::new(Duration::ZERO);
+    loop {
+        let error = match attempt() {
+            Ok(success) => return Ok(success),
+            Err(error) => error,
+        };
+        let due = Some(Retry::from(&error)).filter(|retry| matches!(retry, Retry::Due(_)));
+        let Some(pause) = due.and_then(|due| backoff.pause(due)) else {
+            return Err(error);
+        };
+        thread::sleep(pause);
     }
 }
 

@@ -16,6 +16,7 @@ mod reopened;
 mod search;
 mod state;
 mod versions;
+mod young;
 
 use core::time::Duration;
 

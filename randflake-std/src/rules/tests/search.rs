@@ -318,3 +318,42 @@ fn a_lease_that_ends_early_leaves_a_hint() {
     assert_eq!(keys(256), [Key::Hint(5)]);
     assert_eq!(keys(255), []);
 }
+
+/// Where all clients search from one place, they lease the node ids from there on, around the end, in a namespace of any size.
+#[test]
+fn a_search_chooses_from_where_it_begins() {
+    for last in [255, 1_023] {
+        let chosen = |from, free: &[u32], wanted| {
+            let mut search = Search::new(last, (0, LAST), wanted, &[], [from, 0]);
+            finish(&mut search, &texts(free, &[]));
+            let chosen: Vec<_> = search.chosen().map(|(node_id, _)| node_id).collect();
+            chosen
+        };
+        assert_eq!(chosen(200, &[5, 199, 200, 203], 1), [200]);
+        assert_eq!(chosen(200, &[5, 199, 203], 1), [203]);
+        assert_eq!(chosen(last - 1, &[3, last], 2), [last, 3]);
+        assert_eq!(chosen(last + 1 + 200, &[5, 203], 1), [203]);
+    }
+}
+
+/// The chance that the documents state: of all places where one store may begin beside another, so many lead to a node id that
+/// both lease.
+#[test]
+fn two_stores_share_a_node_id_from_as_many_places_as_both_lease_less_one() {
+    let last = 255;
+    let leased = |from, count| {
+        let mut search = Search::new(last, (0, LAST), count, &[], [from, 0]);
+        first(&mut search, &Texts::new());
+        found(&search)
+    };
+    for (one, other) in [(1, 1), (1, 5), (5, 1), (20, 30)] {
+        let there = leased(77, one);
+        let is_shared = |from| {
+            leased(from, other)
+                .iter()
+                .any(|node_id| there.contains(node_id))
+        };
+        let shared = (0..=last).filter(|from| is_shared(*from)).count();
+        assert_eq!(shared, one + other - 1, "{one} and {other}");
+    }
+}

@@ -66,7 +66,8 @@ impl QuarantineReason {
     fn to_text(self, quarantine: u64) -> String {
         let cause = match (self.is_dropped, self.cause) {
             (true, _) => DROPPED,
-            (_, QuarantineCause::New) => NEW,
+            // Of the store, not of a namespace: no record has the cause `Young`.
+            (_, QuarantineCause::New | QuarantineCause::Young) => NEW,
             (_, QuarantineCause::Lost) => LOST,
             (_, QuarantineCause::Asked) => ASKED,
             (_, QuarantineCause::Dropped) => REOPENED,

@@ -2,7 +2,7 @@
 
 use super::operator::Operation;
 use super::{Action, World};
-use crate::holder::Holding;
+use crate::holder::{Held, Holding};
 use crate::operation::{Asked, Pending, Place};
 use crate::records::{Change, Lease, LeaseVersion, Name, NameVersion, Records};
 use crate::rules::{Flaw, Loss, Rules};
@@ -67,7 +67,12 @@ impl World {
             Action::Operate => self.operate(rules),
             Action::Lose(loss) => self.lose(loss),
             Action::Replicate => self.store.replica = self.store.records,
-            Action::PassTime => self.time += 1,
+            Action::PassTime => {
+                self.time += 1;
+                if self.store.made > 0 && !rules.has(Flaw::NeverLooks) {
+                    self.look();
+                }
+            }
         }
     }
 
@@ -199,7 +204,7 @@ impl World {
 
     fn lose(&mut self, loss: Loss) {
         let records = match loss {
-            Loss::Flush => Records::default(),
+            Loss::Flush | Loss::Replace => Records::default(),
             Loss::Promote | Loss::Restore => self.store.replica,
         };
         // The store may have forgotten which of two copies was the first.
@@ -210,7 +215,26 @@ impl World {
             }
         }
         self.unnoticed = loss == Loss::Restore;
-        self.store.lose(records, !self.unnoticed);
+        self.store
+            .lose(records, matches!(loss, Loss::Flush | Loss::Promote));
+        if loss == Loss::Replace {
+            self.store.made = self.time;
+        }
+    }
+
+    /// Whoever holds a lease of a store that is not there any more, or has asked it, stops.
+    fn look(&mut self) {
+        for process in &mut self.processes {
+            let sent = process.flight.as_ref();
+            let has_asked = sent.is_some_and(|sent| sent.change.losses != self.store.losses);
+            let is_gone = |held: Held| {
+                let grant = held.grant;
+                !self.store.has(grant.node_id, grant.token)
+            };
+            if has_asked || process.held().any(is_gone) {
+                process.crash();
+            }
+        }
     }
 
     fn take(&mut self, holder: usize, slot: usize, now: u8) {

@@ -130,11 +130,12 @@ impl Model for Rules {
         world.actions_of_the_operator(*self, actions);
         if world.store.losses < MAX_LOSSES {
             actions.extend(self.losses.iter().map(|loss| Action::Lose(*loss)));
-            if self.losses != [Loss::Flush] && !self.losses.is_empty() {
+            let has_replica = |loss: &Loss| matches!(loss, Loss::Promote | Loss::Restore);
+            if self.losses.iter().any(has_replica) {
                 actions.push(Action::Replicate);
             }
         }
-        if let Clocks::MachinesAgree(last) = self.clocks
+        if let Clocks::MachinesAgree(last) | Clocks::OneMachine(last) = self.clocks
             && world.time < last
         {
             actions.push(Action::PassTime);
@@ -148,8 +149,8 @@ impl Model for Rules {
     }
 
     fn properties(&self) -> Vec<Property<Self>> {
-        vec![Property::always(NO_ID_REPEATS, |_, world: &World| {
-            !world.repeats_an_id()
+        vec![Property::always(NO_ID_REPEATS, |rules, world: &World| {
+            !world.repeats_an_id(*rules)
         })]
     }
 }
@@ -192,7 +193,8 @@ impl World {
                 let at = |now| Action::Take { holder, slot, now };
                 let grant = holding.map(|holding| holding.held.grant);
                 let ticks = grant.map_or(0..0, |grant| grant.start..grant.end);
-                actions.extend(ticks.map(at));
+                let shown = ticks.filter(|now| self.may_show(*now, rules));
+                actions.extend(shown.map(at));
             }
         }
         if state.is_idle() {
@@ -210,7 +212,7 @@ impl World {
     }
 
     /// Whether a process could issue now what was issued already.
-    fn repeats_an_id(&self) -> bool {
+    fn repeats_an_id(&self, rules: Rules) -> bool {
         let Some(id) = self.issued.filter(|_| !self.is_shared) else {
             return false;
         };
@@ -219,7 +221,7 @@ impl World {
         let mut holdings = holdings.flatten().filter(|holding| !holding.copied);
         holdings.any(|holding| {
             let mut ticks = holding.held.grant.start..holding.held.grant.end;
-            ticks.any(|now| { holding }.take(now) == Some(id))
+            ticks.any(|now| self.may_show(now, rules) && { holding }.take(now) == Some(id))
         })
     }
 
@@ -259,12 +261,18 @@ impl World {
         }
     }
 
+    /// Whether a holder's clock may show a tick.
+    fn may_show(&self, now: u8, rules: Rules) -> bool {
+        !matches!(rules.clocks, Clocks::OneMachine(_)) || now == self.time
+    }
+
     /// What the store's clock may show.
     fn readings(&self, rules: Rules) -> impl Iterator<Item = u8> + use<> {
         let (any, near) = match rules.clocks {
             Clocks::Any(readings) => (readings, 0..0),
             // What is further off is refused alike.
             Clocks::MachinesAgree(_) => (&[][..], self.time.saturating_sub(2)..self.time + 2),
+            Clocks::OneMachine(_) => (&[][..], self.time..self.time + 1),
         };
         any.iter().copied().chain(near)
     }

@@ -1,19 +1,23 @@
 //! Whether the store notices that it has forgotten leases, or is one of two.
 
 use core::time::Duration;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::sync::Arc;
 
-use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore};
+use randflake_std::Snowflake;
+use randflake_std::lease::{
+    AcquireRequest, LeaseStore, Loss, MAX_SKEW, Namespace, NodeIds, QuarantineCause, SqliteStore,
+    StoreError, Token,
+};
 use randflake_std::store::Look;
 use rusqlite::Connection;
-
-use randflake_std::lease::Loss;
+use tempfile::TempDir;
 
 use super::looks::is_lost;
-use super::{Place, TTL, acquire, namespace, processes, quarantined, unusable};
+use super::{Place, TTL, acquire, grants_soon, namespace, processes, quarantined, unusable};
 
 /// Puts a file's earlier content back, into the same file.
 fn restore_in_place(path: &Path, backup: &[u8]) {
@@ -49,8 +53,9 @@ fn recovers_after(place: &Place, store: &mut LeaseStore, longest: Duration) {
 }
 
 #[test]
-fn a_new_store_grants_at_once() {
-    let place = Place::new();
+fn a_new_store_grants_from_the_next_tick_on() {
+    let place = Place::empty();
+    grants_soon(&place);
     let mut store = place.open();
     let first = acquire(&mut store).unwrap();
     let second = acquire(&mut place.open()).unwrap();
@@ -112,14 +117,142 @@ fn an_emptied_database_is_a_deleted_one() {
     recovers_after(&place, &mut place.open(), UNKNOWN);
 }
 
+/// Its holder does not know yet, and nothing in the new store tells of it: another node id, of a later tick.
+#[test]
+fn a_store_in_the_place_of_another_leases_from_another_place_and_a_later_tick() {
+    let place = Place::new();
+    let mut holder = place.open();
+    let before = acquire(&mut holder).unwrap();
+    let mut node_ids = BTreeSet::from([before.node_id]);
+    let away = TempDir::new().unwrap();
+    for n in 0..4 {
+        // With the directory, whose lock the holder has.
+        fs::rename(place.folder.path(), away.path().join(n.to_string())).unwrap();
+        fs::create_dir(place.folder.path()).unwrap();
+        let tick = place.tick();
+        grants_soon(&place);
+        let grant = place.open().list().unwrap()[0].grant;
+        assert!(grant.start > tick, "{grant:?}");
+        node_ids.insert(grant.node_id);
+        place.pass(Duration::from_secs(1));
+    }
+    // Two of five that are equal are one chance in 13,000.
+    assert_eq!(node_ids.len(), 5, "{node_ids:?}");
+}
+
+/// A chosen one, and one of few, is probably that of a holder from before.
+#[test]
+fn a_node_id_that_was_probably_leased_before_waits_until_its_holder_has_looked() {
+    let few = Namespace::new("few", Snowflake).unwrap();
+    for (namespace, nodes) in [
+        (namespace("orders"), NodeIds::These(&[7])),
+        (few, NodeIds::Any(1)),
+    ] {
+        let place = Place::empty();
+        let clock = Arc::clone(&place.clock);
+        let mut store = SqliteStore::open_with_clock(place.database(), &namespace, clock).unwrap();
+        let mut acquire = || {
+            let token = Token::random().unwrap();
+            store.acquire(&AcquireRequest {
+                token,
+                holder: "holder",
+                nodes,
+                ttl: namespace.ticks(Duration::from_secs(60)),
+            })
+        };
+        let Err(StoreError::Quarantined {
+            retry_in,
+            quarantine,
+        }) = acquire()
+        else {
+            panic!("it grants");
+        };
+        assert_eq!(quarantine.cause, QuarantineCause::Young);
+        let (least, most) = (Duration::from_secs(3), Duration::from_secs(4));
+        assert!((least..=most).contains(&retry_in), "{retry_in:?}");
+        place.pass(retry_in.saturating_sub(Duration::from_millis(1)));
+        acquire().unwrap_err();
+        place.pass(Duration::from_millis(1));
+        acquire().unwrap();
+    }
+}
+
+/// Two copies of a store are each noticed once, and then lease from places of their own.
+#[test]
+fn copies_of_a_store_lease_from_places_of_their_own() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    let mut node_ids = BTreeSet::new();
+    let content = fs::read(place.database()).unwrap();
+    fs::remove_file(place.database()).unwrap();
+    for name in ["one.db", "two.db"] {
+        let path = place.path(name);
+        fs::write(&path, &content).unwrap();
+        let mut copy = place.try_open(&path).unwrap();
+        place.pass(quarantined(&mut copy));
+        node_ids.insert(acquire(&mut copy).unwrap().node_id);
+    }
+    assert_eq!(node_ids.len(), 2);
+}
+
+/// SQLite keeps a journal beside a database: it was there, though its lock file was deleted too.
+#[test]
+fn a_journal_without_a_database_is_what_is_left_of_a_store() {
+    for left in ["leases.db-journal", "leases.db-wal"] {
+        let place = Place::new();
+        acquire(&mut place.open()).unwrap();
+        fs::rename(place.path("leases.db-journal"), place.path(left)).unwrap();
+        fs::remove_file(place.database()).unwrap();
+        fs::remove_file(place.lock()).unwrap();
+        recovers_after(&place, &mut place.open(), UNKNOWN);
+    }
+}
+
+/// Where the next run is interrupted too, after it has made the database's file.
+#[test]
+fn what_is_left_of_a_store_counts_until_another_one_is_there() {
+    let place = Place::new();
+    acquire(&mut place.open()).unwrap();
+    fs::remove_file(place.database()).unwrap();
+    fs::remove_file(place.lock()).unwrap();
+    // A directory in the place of the database, so that the run is refused.
+    fs::create_dir(place.path("leases.db-shm")).unwrap();
+    place.try_open(&place.database()).unwrap_err();
+    fs::remove_dir(place.path("leases.db-shm")).unwrap();
+    fs::write(place.database(), "").unwrap();
+    recovers_after(&place, &mut place.open(), UNKNOWN);
+}
+
+#[test]
+fn what_an_interrupted_first_run_leaves_means_nothing() {
+    let place = Place::empty();
+    drop(place.open());
+    let lock = fs::read(place.lock()).unwrap();
+    for file in place.files() {
+        fs::remove_file(place.path(&file)).unwrap();
+    }
+    // A lock file that says nothing, and one whose first write was lost.
+    for content in [vec![], vec![0; lock.len()]] {
+        fs::write(place.lock(), content).unwrap();
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+        fs::set_permissions(place.lock(), permissions).unwrap();
+        grants_soon(&place);
+        for file in place.files() {
+            fs::remove_file(place.path(&file)).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_store_deleted_as_a_whole_is_quarantined_by_a_process_that_remembers() {
     let place = Place::new();
     let mut remembers = place.open();
     acquire(&mut remembers).unwrap();
-    fs::remove_file(place.database()).unwrap();
-    fs::remove_file(place.lock()).unwrap();
+    for file in place.files() {
+        fs::remove_file(place.path(&file)).unwrap();
+    }
     let mut new = place.open();
+    place.pass(Duration::from_secs(1));
     // Where the system has locks of open directories, who makes it finds that of the other one.
     if cfg!(not(target_os = "linux")) {
         acquire(&mut new).unwrap();

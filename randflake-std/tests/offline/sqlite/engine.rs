@@ -59,11 +59,11 @@ fn the_first_free_node_ids_are_leased() {
     let place = Place::new();
     let mut store = place.open();
     let first = acquire(&mut store).unwrap();
-    assert_eq!(first.node_id, 0);
-    assert_eq!(acquire(&mut store).unwrap().node_id, 1);
+    let second = acquire(&mut store).unwrap();
+    assert_eq!(second.node_id, (first.node_id + 1) % (1 << 17));
     store.release(&[first]).unwrap();
     place.pass(Duration::from_secs(100));
-    assert_eq!(acquire(&mut place.open()).unwrap().node_id, 0);
+    assert_eq!(acquire(&mut place.open()).unwrap().node_id, first.node_id);
 }
 
 #[test]
@@ -95,7 +95,7 @@ fn a_diagnosis_tells_of_the_volume() {
 /// A look makes nothing, and where nothing is, nothing is found.
 #[test]
 fn what_is_not_there_has_no_namespaces() {
-    let place = Place::new();
+    let place = Place::empty();
     for path in [place.database(), place.path("missing/leases.db")] {
         let url = format!("sqlite:{}", path.display());
         assert!(namespaces(&url).unwrap().is_none());
@@ -167,8 +167,11 @@ fn a_renamed_store_is_no_copy_of_what_came_in_its_place() {
     let grant = acquire(&mut place.open()).unwrap();
     let renamed = place.path("renamed.db");
     fs::rename(place.database(), &renamed).unwrap();
-    fs::rename(place.lock(), place.path("renamed.db.lock")).unwrap();
-    acquire(&mut place.open()).unwrap();
+    for suffix in ["-journal", ".lock"] {
+        let path = |name: &str| place.path(&format!("{name}{suffix}"));
+        fs::rename(path("leases.db"), path("renamed.db")).unwrap();
+    }
+    super::grants_soon(&place);
     let mut store = place.try_open(&renamed).unwrap();
     assert_eq!(store.list().unwrap()[0].grant, grant);
     acquire(&mut store).unwrap();

@@ -9,11 +9,11 @@ use std::thread;
 use randflake_std::lease::namespaces;
 use rusqlite::Connection;
 
-use super::{Place, TTL, acquire, unusable};
+use super::{Place, TTL, acquire, grants_soon, unusable};
 
 #[test]
 fn another_kind_of_file_is_refused_and_left_alone() {
-    let place = Place::new();
+    let place = Place::empty();
     let text = "dear diary, ".repeat(1_000);
     fs::write(place.database(), &text).unwrap();
     let sentence = unusable(place.try_open(&place.database()));
@@ -32,7 +32,7 @@ fn another_program_s_database_is_refused_and_left_alone() {
         "PRAGMA application_id = 7; CREATE TABLE record (name TEXT)",
         "PRAGMA user_version = 1",
     ] {
-        let place = Place::new();
+        let place = Place::empty();
         let connection = Connection::open(place.database()).unwrap();
         connection.execute_batch(setup).unwrap();
         drop(connection);
@@ -48,7 +48,7 @@ fn another_program_s_database_is_refused_and_left_alone() {
 
 #[test]
 fn a_newer_version_s_store_is_refused() {
-    let place = Place::new();
+    let place = Place::empty();
     drop(place.open());
     let connection = Connection::open(place.database()).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
@@ -79,15 +79,15 @@ fn a_list_of_namespaces_ends() {
 
 #[test]
 fn a_database_without_tables_becomes_a_store() {
-    let place = Place::new();
+    let place = Place::empty();
     fs::write(place.database(), "").unwrap();
-    acquire(&mut place.open()).unwrap();
+    grants_soon(&place);
 
-    let place = Place::new();
+    let place = Place::empty();
     let connection = Connection::open(place.database()).unwrap();
     connection.execute_batch("VACUUM").unwrap();
     drop(connection);
-    acquire(&mut place.open()).unwrap();
+    grants_soon(&place);
 }
 
 /// As the `sqlite3` tool can: what is in the log is kept, and then there is none.
@@ -113,7 +113,7 @@ fn a_write_ahead_log_that_somebody_has_set_is_ended() {
 
 #[test]
 fn a_path_that_is_no_file_is_refused() {
-    let place = Place::new();
+    let place = Place::empty();
     fs::create_dir(place.database()).unwrap();
     unusable(place.try_open(&place.database()));
     assert!(!place.lock().exists());
@@ -127,7 +127,7 @@ fn a_path_that_is_no_file_is_refused() {
 
 #[test]
 fn a_file_with_the_lock_file_s_name_is_left_alone() {
-    let place = Place::new();
+    let place = Place::empty();
     fs::write(place.lock(), "mine").unwrap();
     let sentence = unusable(place.try_open(&place.database()));
     assert!(sentence.contains("leases.db.lock: "), "{sentence}");
@@ -140,7 +140,7 @@ mod unix {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
 
-    use super::super::{Place, acquire, unusable};
+    use super::super::{Place, acquire, grants_soon, unusable};
 
     fn mode(path: &Path) -> u32 {
         path.metadata().unwrap().permissions().mode() & 0o777
@@ -148,17 +148,16 @@ mod unix {
 
     #[test]
     fn only_the_owner_can_read_it() {
-        let place = Place::new();
+        let place = Place::empty();
         let path = place.path("leases.db");
-        let mut store = place.try_open(&path).unwrap();
-        acquire(&mut store).unwrap();
+        grants_soon(&place);
         assert_eq!(mode(&path), 0o600);
         assert_eq!(mode(&path.with_extension("db.lock")), 0o600);
     }
 
     #[test]
     fn a_missing_folder_is_refused_and_not_made() {
-        let place = Place::new();
+        let place = Place::empty();
         for path in ["new/leases.db", "new/folder/leases.db"] {
             let path = place.path(path);
             let sentence = unusable(place.try_open(&path));
@@ -174,7 +173,7 @@ mod unix {
     /// There is no volume to mount and no directory to create.
     #[test]
     fn a_path_below_a_file_is_told_as_that() {
-        let place = Place::new();
+        let place = Place::empty();
         fs::write(place.path("notes"), "no directory").unwrap();
         let sentence = unusable(place.try_open(&place.path("notes/leases.db")));
         assert!(sentence.contains("Not a directory"), "{sentence}");
@@ -213,7 +212,7 @@ mod unix {
     fn a_link_beside_the_database_is_refused() {
         for name in ["leases.db.lock", "leases.db-journal", "leases.db-wal"] {
             for target in ["victim", "nothing"] {
-                let place = Place::new();
+                let place = Place::empty();
                 let victim = place.path("victim");
                 fs::write(&victim, "").unwrap();
                 symlink(place.path(target), place.path(name)).unwrap();
@@ -244,7 +243,7 @@ mod unix {
 
     #[test]
     fn a_folder_that_others_may_change_is_refused() {
-        let place = Place::new();
+        let place = Place::empty();
         drop(place.open());
         for (mode, is_refused) in [
             (0o777, true),

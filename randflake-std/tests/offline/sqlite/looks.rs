@@ -14,7 +14,7 @@ use randflake_std::store::Look;
 use randflake_std::{Builder, Health, Plain, Randflake};
 use rusqlite::Connection;
 
-use super::{Place, TTL, acquire, namespace, processes, quarantined, unusable};
+use super::{Place, TTL, acquire, grants_soon, namespace, processes, quarantined, unusable};
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -137,7 +137,9 @@ fn a_new_store_waits_beside_a_process_that_runs_and_not_after_it() {
     let mut child = start_holder(&place);
     // Another store in the directory is not concerned.
     let other = place.path("other.db");
-    acquire(&mut place.try_open(&other).unwrap()).unwrap();
+    let mut other = place.try_open(&other).unwrap();
+    place.pass(Duration::from_secs(1));
+    acquire(&mut other).unwrap();
     delete_all(&place);
     quarantined(&mut place.open());
     // Once: the new one knows of it from now on.
@@ -153,7 +155,7 @@ fn a_new_store_waits_beside_a_process_that_runs_and_not_after_it() {
     delete_all(&place);
     child.kill().unwrap();
     child.wait().unwrap();
-    acquire(&mut place.open()).unwrap();
+    grants_soon(&place);
 }
 
 /// With the lock file, as `cp -a backup/. state/` does. Each has the count of writes that the other one lacks.

@@ -23,10 +23,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use randflake_core::ManualClock;
+use randflake_core::{Clock, Layout, ManualClock};
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, SqliteStore, StoreError, Token,
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause, SqliteStore,
+    StoreError, Token,
 };
 use tempfile::TempDir;
 
@@ -39,19 +40,36 @@ struct Place {
 }
 
 impl Place {
+    /// Of a store that was made a minute ago.
     fn new() -> Self {
+        let place = Self::empty();
+        place.make();
+        place
+    }
+
+    /// Where no store is yet.
+    fn empty() -> Self {
         Self {
             folder: TempDir::new().unwrap(),
             clock: Arc::new(ManualClock::at_unix_ms(1_800_000_000_000)),
         }
     }
 
-    /// In memory, where nothing waits for a disk.
+    /// Makes the store as of a minute ago.
+    fn make(&self) {
+        let now = self.clock.now().unwrap();
+        let before = now.saturating_sub(Duration::from_secs(60));
+        let before = u64::try_from(before.as_millis()).unwrap();
+        let clock = Arc::new(ManualClock::at_unix_ms(before));
+        SqliteStore::open_with_clock(self.database(), &namespace("orders"), clock).unwrap();
+    }
+
+    /// No store yet, in memory, where nothing waits for a disk.
     #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
     fn in_memory() -> Self {
         Self {
             folder: TempDir::new_in("/dev/shm").unwrap(),
-            ..Self::new()
+            ..Self::empty()
         }
     }
 
@@ -80,6 +98,12 @@ impl Place {
         self.clock.advance_ms(ms);
     }
 
+    /// The present tick of the usual layout.
+    fn tick(&self) -> u64 {
+        let now = self.clock.now().unwrap();
+        Randflake::SPEC.tick_at(now).unwrap()
+    }
+
     fn files(&self) -> Vec<String> {
         let entries = fs::read_dir(&self.folder).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -103,10 +127,29 @@ fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
     Ok(acquired.grants[0])
 }
 
+/// A new store waits for the next tick, and no longer.
+fn grants_soon(place: &Place) {
+    let mut store = place.open();
+    let (wait, cause) = refused(&mut store);
+    assert_eq!(cause, QuarantineCause::Young);
+    assert!(wait <= Duration::from_secs(1), "{wait:?}");
+    place.pass(wait);
+    acquire(&mut store).unwrap();
+}
+
 /// How long an acquire is refused for, which it must be.
 fn quarantined(store: &mut LeaseStore) -> Duration {
+    let (wait, cause) = refused(store);
+    assert_ne!(cause, QuarantineCause::Young);
+    wait
+}
+
+fn refused(store: &mut LeaseStore) -> (Duration, QuarantineCause) {
     match acquire(store) {
-        Err(StoreError::Quarantined { retry_in, .. }) => retry_in,
+        Err(StoreError::Quarantined {
+            retry_in,
+            quarantine,
+        }) => (retry_in, quarantine.cause),
         other => panic!("{other:?}"),
     }
 }

@@ -6,7 +6,7 @@ use crate::user::{KEY, User, objects, tells_of_a_quarantine};
 
 #[test]
 fn a_fresh_home_is_well() {
-    let user = User::new();
+    let user = User::without_store();
     let told = user.run(&["doctor"]).ok();
     assert!(
         told.contains("/randflake/leases.db, not made yet: the first generate makes it"),
@@ -19,7 +19,7 @@ fn a_fresh_home_is_well() {
     // It makes nothing.
     assert_eq!(fs::read_dir(user.path("")).unwrap().count(), 0);
 
-    user.run(&["lease", "init"]).ok();
+    user.run(&["lease", "init"]).in_new_store().ok();
     let told = user.run(&["doctor"]).ok();
     // The folder for temporary files may be in memory.
     let is_well = |line: &str| line.starts_with("ok       ") || line.starts_with("caution  volume");
@@ -119,7 +119,8 @@ fn problems_are_told_and_counted() {
     assert_eq!(answer.fails(1), "1 problem");
 
     set_mode("key", 0o600);
-    user.run(&["lease", "init", "--yes", "--no-wait"]).ok();
+    let init = user.run(&["lease", "init", "--yes", "--no-wait"]);
+    init.in_new_store().ok();
     user.run(&["lease", "quarantine"]).ok();
     let answer = user.run(&["doctor"]);
     let wait = answer.stdout.lines();

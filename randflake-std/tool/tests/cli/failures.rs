@@ -7,7 +7,7 @@ use crate::user::{KEY, User, words};
 
 #[track_caller]
 fn assert_said(lines: &[(&str, &str)]) {
-    let user = User::new();
+    let user = User::without_store();
     for (line, said) in lines {
         assert_eq!(user.run_keyed(&words(line)).fails(2), *said, "{line}");
     }

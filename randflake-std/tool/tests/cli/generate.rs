@@ -106,7 +106,7 @@ fn formats_mean_the_same_everywhere() {
 
 #[test]
 fn none_asked_for_is_none() {
-    let user = User::new();
+    let user = User::without_store();
     assert_eq!(user.run(&["generate", "-n", "0"]).ok(), "");
     assert!(!user.path("state").exists());
 }
@@ -198,17 +198,18 @@ fn a_full_disk_is_an_error() {
 
 #[test]
 fn stores_and_namespaces_are_taken_from_options_and_variables() {
-    let user = User::new();
+    let user = User::without_store();
     let store = |name: &str| format!("sqlite:{}", user.argument(name));
     let (a, b) = (store("a.db"), store("b.db"));
     user.run_keyed(&["generate", "--store", &a, "--namespace", "orders"])
-        .ok_in_new_store();
+        .in_new_store()
+        .ok();
     let variables = [
         ("RANDFLAKE_KEY", KEY),
         ("RANDFLAKE_STORE", b.as_str()),
         ("RANDFLAKE_NAMESPACE", "bills"),
     ];
-    user.run_in(&variables, &["generate"]).ok_in_new_store();
+    user.run_in(&variables, &["generate"]).in_new_store().ok();
     assert!(
         user.path("a.db").exists() && user.path("b.db").exists() && !user.path("state").exists()
     );
@@ -282,7 +283,7 @@ fn a_store_that_was_deleted_says_how_long_it_waits() {
     let user = User::new();
     user.run_keyed(&["generate"]).ok();
     fs::remove_file(user.state("leases.db")).unwrap();
-    let said = user.run_keyed(&["generate"]).fails(3);
+    let said = user.run_keyed(&["generate"]).in_new_store().fails(3);
     assert!(
         said.contains("may have been forgotten") && tells_of_a_quarantine(&said),
         "{said}"

@@ -10,7 +10,7 @@ const IS_EVEN: core::ops::Range<f64> = 0.000_000_001..0.999_999_999;
 
 #[test]
 fn encrypted_ids_are_even_and_plain_ones_are_not() {
-    let user = User::new();
+    let user = User::without_store();
     for (layout, is_even) in [
         ("randflake", true),
         ("encrypted:snowflake", true),

@@ -24,7 +24,7 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[test]
 fn keygen_makes_new_secrets() {
-    let user = User::new();
+    let user = User::without_store();
     let secrets = [(); 2].map(|()| user.run(&["keygen"]).ok());
     assert_ne!(secrets[0], secrets[1]);
     for secret in secrets {
@@ -78,13 +78,19 @@ fn keygen_writes_a_private_file_and_overwrites_none() {
 #[cfg(unix)]
 #[test]
 fn the_first_run_makes_a_private_secret_and_says_so_once() {
-    let user = User::new();
+    let user = User::without_store();
     let first = user.run(&["generate"]);
-    let key = user.state("key");
-    assert_eq!(
-        first.stderr,
-        format!("randflake: made a new secret in {}\n", key.display())
+    let (key, store) = (user.state("key"), user.state("leases.db"));
+    let said: Vec<_> = first.stderr.lines().collect();
+    assert_eq!(said.len(), 2, "{said:?}");
+    let made = format!("randflake: made a new secret in {}", key.display());
+    assert_eq!(said[0], made);
+    let made = format!(
+        "randflake: made a new lease store in {}; if there was one before, end this and put that back: is its volume \
+         mounted, and the path right?",
+        store.display()
     );
+    assert_eq!(said[1], made);
     assert_eq!((mode(&key), mode(&user.state(""))), (0o600, 0o700));
     let id = user.run(&["generate"]).ok();
     // What was made on the first run inspects what was made on the second.
@@ -109,7 +115,7 @@ fn assert_recent(lines: &str) {
 
 #[test]
 fn ten_first_runs_at_once_agree_on_one_secret() {
-    let user = User::new();
+    let user = User::without_store();
     let children = [(); 10].map(|()| {
         let mut command = user.command(&["generate", "-n", "100"]);
         command
@@ -126,7 +132,9 @@ fn ten_first_runs_at_once_agree_on_one_secret() {
     let made = |line: &&&str| line.contains("made a new secret");
     assert_eq!(said.iter().filter(made).count(), 1, "{said:?}");
     assert!(
-        said.iter().all(|line| line.is_empty() || made(&line)),
+        said.iter()
+            .flat_map(|said| said.lines())
+            .all(|line| made(&&line) || line.contains("made a new lease store")),
         "{said:?}"
     );
     let ids: String = answers
@@ -148,7 +156,7 @@ fn ten_first_runs_at_once_agree_on_one_secret() {
 #[test]
 fn a_state_home_that_is_not_absolute_is_ignored() {
     for state_home in ["", "state", "./state"] {
-        let user = User::new();
+        let user = User::without_store();
         let answer = user.run_in(&[("XDG_STATE_HOME", state_home)], &["generate"]);
         assert_eq!(answer.status, Some(0), "{answer:?}");
         assert!(user.path(".local/state/randflake/key").exists());
@@ -170,7 +178,9 @@ fn without_a_home_it_says_what_to_give() {
         said.starts_with("there is no home directory: set XDG_STATE_HOME"),
         "{said}"
     );
-    run(&["generate", "--store", "sqlite:leases.db"]).ok_in_new_store();
+    run(&["generate", "--store", "sqlite:leases.db"])
+        .in_new_store()
+        .ok();
     run(&["inspect", "3vgoe12ccb8gh"]).ok();
 }
 
@@ -192,7 +202,7 @@ fn a_key_file_goes_before_the_variable_and_this_before_the_default() {
 
 #[test]
 fn what_reads_ids_makes_no_secret() {
-    let user = User::new();
+    let user = User::without_store();
     for line in ["inspect 3vgoe12ccb8gh", COMPOSE] {
         let said = user.run(&words(line)).fails(1);
         assert!(

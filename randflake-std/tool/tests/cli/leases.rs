@@ -313,14 +313,15 @@ fn the_url_of_the_store_is_read_from_a_file() {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt as _;
 
-    let user = User::new();
+    let user = User::without_store();
     let file = user.path("store");
     let file = file.to_str().unwrap();
     let place = user.path("other.db");
     fs::write(file, format!("\nsqlite:{}\n", place.display())).unwrap();
     fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
     user.run_keyed(&["generate", "--store-file", file])
-        .ok_in_new_store();
+        .in_new_store()
+        .ok();
     assert!(place.exists() && !user.state("leases.db").exists());
     let listed = user.run_in(
         &[("RANDFLAKE_STORE_FILE", file)],

@@ -6,6 +6,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../aged_store/mod.rs"]
+mod aged_store;
 mod check;
 mod device;
 mod docs;

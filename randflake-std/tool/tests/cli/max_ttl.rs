@@ -4,7 +4,7 @@ use crate::user::{User, objects};
 
 #[test]
 fn it_is_fixed_when_the_namespace_is_created() {
-    let user = User::new();
+    let user = User::without_store();
     let long = ["generate", "--ttl", "15m"];
     let said = user.run(&long).fails(2);
     assert!(
@@ -13,6 +13,7 @@ fn it_is_fixed_when_the_namespace_is_created() {
     );
     assert!(!user.path("state").exists(), "no secret is left behind");
     user.run_keyed(&[&long[..], &["--max-ttl", "15m"]].concat())
+        .in_new_store()
         .ok();
     let status = objects(&user.run(&["lease", "namespaces", "--json"]).ok());
     assert_eq!(status[0]["longest_ttl_ms"], 900_000);
@@ -60,7 +61,8 @@ fn it_is_40_years_at_most_wherever_it_is_said() {
         assert!(said.contains("up to 14610 days"), "{said}");
     }
     user.run(&["lease", "init", "--yes", "--store", &most])
-        .ok_in_new_store();
+        .in_new_store()
+        .ok();
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::user::{KEY, User, words};
 /// Commands, and what must be said: the whole line, or a part of it after an ellipsis.
 #[track_caller]
 fn assert_helped(lines: &[(&[&str], &str)]) {
-    let user = User::new();
+    let user = User::without_store();
     for (line, said) in lines {
         let told = user.run_keyed(line).fails(2);
         match said.strip_prefix("...") {
@@ -81,7 +81,7 @@ fn an_id_with_something_around_it_says_what_to_remove() {
             "\"3vgoÃ\": character 5 is 'Ã' (U+00C3): ids are written in ASCII",
         ),
     ]);
-    let user = User::new();
+    let user = User::without_store();
     fs::write(user.path("ids.txt"), "3vgoe12ccb8gh\n").unwrap();
     let said = user.run_keyed(&["inspect", "ids.txt"]).fails(2);
     assert!(
@@ -233,7 +233,7 @@ fn a_secret_in_place_of_a_file_s_name_is_not_shown() {
 
 #[test]
 fn what_is_refused_at_once_makes_no_secret() {
-    let user = User::new();
+    let user = User::without_store();
     for mistake in ["--namespace Orders", "--ttl 5m", "--node-id -1"] {
         user.run(&words(&format!("generate {mistake}"))).fails(2);
         assert!(!user.path("state").exists(), "{mistake}");
@@ -271,7 +271,7 @@ fn what_is_no_regular_file_is_no_secret() {
 
 #[test]
 fn a_layout_whose_time_is_up_is_read_and_not_issued() {
-    let user = User::new();
+    let user = User::without_store();
     for command in [
         "generate --layout baidu",
         "generate --layout encrypted:baidu",
@@ -287,7 +287,8 @@ fn a_layout_whose_time_is_up_is_read_and_not_issued() {
         assert!(advised.starts_with(&format!("{layout}@")) && rest.ends_with("can still be read"));
         assert!(!user.path("state").exists());
         // The advice helps.
-        user.run_keyed(&["generate", "--layout", advised]).ok();
+        let advised = user.run_keyed(&["generate", "--layout", advised]);
+        advised.in_new_store().ok();
         fs::remove_dir_all(user.path("state")).unwrap();
     }
     let compose =

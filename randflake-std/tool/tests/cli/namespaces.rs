@@ -15,7 +15,7 @@ const READS: [&[&str]; 5] = [
 
 #[test]
 fn what_reads_makes_nothing() {
-    let user = User::new();
+    let user = User::without_store();
     for reads in READS {
         let answer = user.run(reads);
         assert!(answer.stderr.contains("leases.db"), "{reads:?}: {answer:?}");

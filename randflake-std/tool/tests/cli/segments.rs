@@ -195,7 +195,7 @@ fn a_deleted_store_issues_nothing_until_it_is_told_where_to_go_on() {
         let said = user.run(&["segment"]).fails(1);
         assert_missing(&said, &store, &format!("--store sqlite:{store}"));
     }
-    user.run(&["segment", "resume", "11"]).ok();
+    user.run(&["segment", "resume", "11"]).in_new_store().ok();
     assert_eq!(user.run(&["segment"]).ok(), "11\n");
 }
 

@@ -189,7 +189,7 @@ fn a_device_gives_back_what_it_has_not_used() {
 
 #[test]
 fn what_is_wrong_is_said_and_nothing_is_leased() {
-    let user = User::new();
+    let user = User::without_store();
     let without_key = user.run(&["lease", "ticket", "--device", "d0e5"]);
     assert_eq!(
         without_key.stderr,

@@ -8,6 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use tempfile::TempDir;
 
+use crate::aged_store;
+
 pub(crate) const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
 
 /// Unix time in seconds.
@@ -21,13 +23,21 @@ pub(crate) fn year() -> u64 {
     1970 + now_s() / 31_556_952
 }
 
-/// A user with an empty home.
+/// A user with a home of its own.
 pub(crate) struct User {
     home: TempDir,
 }
 
 impl User {
+    /// Whose home has the default store, and nothing else.
     pub(crate) fn new() -> Self {
+        let user = Self::without_store();
+        aged_store::in_state(&user.path("state"));
+        user
+    }
+
+    /// Whose home is empty.
+    pub(crate) fn without_store() -> Self {
         Self {
             home: TempDir::new().unwrap(),
         }
@@ -208,13 +218,18 @@ impl Answer {
         self.stdout
     }
 
-    /// What it printed; it succeeded, and said only that it made a store where none was.
+    /// The same without its first line, which says that it made a store.
     #[track_caller]
-    pub(crate) fn ok_in_new_store(mut self) -> String {
-        let said = core::mem::take(&mut self.stderr);
-        let path = said.strip_prefix("randflake: made a new lease store in /");
-        assert!(path.is_some(), "{said}");
-        self.ok()
+    pub(crate) fn in_new_store(mut self) -> Self {
+        let (made, rest) = self.stderr.split_once('\n').unwrap();
+        let (path, advice) = made.split_once("; if there was one before, ").unwrap();
+        assert!(
+            path.starts_with("randflake: made a new lease store in /"),
+            "{made}"
+        );
+        assert!(advice.starts_with("end this and put that back"), "{made}");
+        self.stderr = rest.to_owned();
+        self
     }
 
     /// What it said in its one line; it failed with this status.

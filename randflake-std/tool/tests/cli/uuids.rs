@@ -17,7 +17,10 @@ const GENERATE: &[&str] = &[
 
 /// A user with a directory of keys.
 fn user(keys: &[u8]) -> User {
-    let user = User::new();
+    with_keys(User::new(), keys)
+}
+
+fn with_keys(user: User, keys: &[u8]) -> User {
     fs::create_dir(user.path("keys")).unwrap();
     for key in keys {
         make_key(&user, *key);
@@ -193,7 +196,7 @@ fn a_key_is_rotated_once_however_often_it_is_asked_for() {
 
 #[test]
 fn mistakes_are_named_before_anything_is_made() {
-    let user = user(&[]);
+    let user = with_keys(User::without_store(), &[]);
     for (arguments, said) in [
         (GENERATE, "there is no key in keys"),
         (
@@ -249,7 +252,8 @@ fn mistakes_are_named_before_anything_is_made() {
     fs::remove_file(user.path("keys/02.key")).unwrap();
 
     // Another program's namespace.
-    user.run_keyed(&["generate", "--namespace", "orders"]).ok();
+    let other = user.run_keyed(&["generate", "--namespace", "orders"]);
+    other.in_new_store().ok();
     for command in [GENERATE.to_vec(), next_key("1")] {
         let said = user.run(&command).fails(1);
         assert!(said.contains("stored with ids of 64 bits"), "{said}");

@@ -8,6 +8,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../aged_store/mod.rs"]
+mod aged_store;
 mod declared;
 mod line;
 mod planted;

@@ -1,10 +1,13 @@
 //! What the guides say of layouts and ids is computed: dates, numbers, and what the tool prints of an id.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
+use randflake_std::lease::NodeIds;
 use randflake_std::randflake_core::LAYOUTS;
+use randflake_std::rules::youth;
 use randflake_std::{Id, Layout, Mastodon, Randflake, date};
 use tempfile::TempDir;
 
@@ -58,6 +61,43 @@ fn last_dates_and_rates_of_layouts_are_computed() {
         }
     }
     assert!(utc(Mastodon::SPEC.unix_ms(Mastodon::SPEC.max_tick())).contains("9999"));
+}
+
+/// What is left to chance where a store is made in the place of another, by the rule that ships.
+#[test]
+fn chances_of_two_stores_are_computed() {
+    let faults = fs::read_to_string(root().join("randflake-std/src/lease/faults.md")).unwrap();
+    let (_, section) = faults.split_once("\n# What is left to chance\n").unwrap();
+    let (section, _) = section.split_once("\n# ").unwrap();
+    let one_in = |node_ids: u64| match node_ids {
+        1 => "certain".to_owned(),
+        _ => format!("1 in {}", grouped(node_ids)),
+    };
+    let mut chances = BTreeMap::new();
+    for (name, spec) in LAYOUTS {
+        let begin = format!("| `{name}`");
+        let is_row = |line: &&str| line.to_lowercase().starts_with(&begin);
+        let row = section.lines().find(is_row);
+        let row = row.unwrap_or_else(|| panic!("faults.md has no chance of {name}"));
+        let row: Vec<_> = row.split('|').map(str::trim).collect();
+        let node_ids = u64::from(spec.max_node_id()) + 1;
+        let wait = match youth(&spec, node_ids, NodeIds::Any(1)).as_secs() {
+            0 => "with the next tick".to_owned(),
+            seconds => format!("after {seconds} s"),
+        };
+        assert_eq!(row[2], grouped(node_ids), "{name}");
+        assert_eq!(row[3], wait, "{name}");
+        assert_eq!(row[4], one_in(node_ids), "{name}");
+        chances.insert(name, grouped(node_ids));
+    }
+    // The sentence in the README.
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let words: Vec<_> = readme.split_whitespace().collect();
+    let sentence = format!(
+        "one chance in {} for `Randflake`, in {} for `Snowflake`,",
+        chances["randflake"], chances["snowflake"]
+    );
+    assert!(words.join(" ").contains(&sentence), "{sentence}");
 }
 
 /// The lines of the examples of a console: each command, and what is printed.

@@ -13,6 +13,7 @@ use std::time::Instant;
 use harness::server::{signal_process, spawn};
 use tempfile::TempDir;
 
+use crate::aged_store;
 use crate::client::Client;
 
 /// How long it may take to start, on a busy machine.
@@ -32,11 +33,14 @@ pub(crate) struct Home {
 }
 
 impl Home {
+    /// With a default store that was made a while ago.
     pub(crate) fn new() -> Self {
-        Self {
+        let home = Self {
             folder: Arc::new(TempDir::new().unwrap()),
             log: "log",
-        }
+        };
+        aged_store::in_state(&home.path("state"));
+        home
     }
 
     /// The same, for a second server.

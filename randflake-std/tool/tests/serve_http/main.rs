@@ -8,6 +8,8 @@
 )]
 
 mod abuse;
+#[path = "../aged_store/mod.rs"]
+mod aged_store;
 mod client;
 mod description;
 mod explain;

@@ -10,6 +10,8 @@ use std::thread;
 
 use tempfile::TempDir;
 
+use crate::aged_store;
+
 /// Of the ids of namespace `default`.
 pub(crate) const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
 /// Of the ids of namespace `other`.
@@ -32,7 +34,7 @@ impl Server {
 
     /// Serves the namespace `default`, with more arguments.
     pub(crate) fn start_with(arguments: &[&str]) -> Self {
-        Self::run(TempDir::new().unwrap().into(), arguments)
+        Self::run(home().into(), arguments)
     }
 
     /// Another server of the same store.
@@ -55,7 +57,7 @@ impl Server {
 
     /// As [`with_tokens`](Self::with_tokens), with more options of each.
     pub(crate) fn with_token_options(tokens: &[([&str; 3], &[&str])]) -> (Self, Vec<String>) {
-        let home = TempDir::new().unwrap();
+        let home = home();
         let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
         private_file(&home.path().join("other.key"), OTHER_KEY);
         private_file(&home.path().join("default.key"), KEY);
@@ -149,6 +151,13 @@ impl Drop for Server {
         _ = self.process.kill();
         _ = self.process.wait();
     }
+}
+
+/// A home whose default store was made a while ago.
+fn home() -> TempDir {
+    let home = TempDir::new().unwrap();
+    aged_store::in_state(&home.path().join("state"));
+    home
 }
 
 fn tool(home: &Path) -> Command {

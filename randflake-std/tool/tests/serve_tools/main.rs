@@ -9,6 +9,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../aged_store/mod.rs"]
+mod aged_store;
 mod alerts;
 #[expect(dead_code, reason = "other tests do more with answers")]
 #[path = "../serve_http/client.rs"]

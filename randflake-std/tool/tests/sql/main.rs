@@ -9,6 +9,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../aged_store/mod.rs"]
+mod aged_store;
 mod duckdb;
 mod guide;
 mod layouts;

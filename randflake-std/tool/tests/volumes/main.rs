@@ -18,9 +18,11 @@ mod owners;
 mod tickets;
 
 use core::time::Duration;
+use std::thread;
+
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
+    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause, StoreError, Token,
 };
 
 const TTL: u64 = 60;
@@ -35,13 +37,21 @@ fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
 }
 
 fn acquire_for(store: &mut LeaseStore, ttl: u64) -> Result<Grant, StoreError> {
-    let acquired = store.acquire(&AcquireRequest {
+    let request = AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
         nodes: NodeIds::Any(1),
         ttl,
-    })?;
-    Ok(acquired.grants[0])
+    };
+    loop {
+        match store.acquire(&request) {
+            Err(StoreError::Quarantined {
+                retry_in,
+                quarantine,
+            }) if quarantine.cause == QuarantineCause::Young => thread::sleep(retry_in),
+            acquired => return Ok(acquired?.grants[0]),
+        }
+    }
 }
 
 /// The sentence of a refusal that trying again cannot help.

@@ -245,7 +245,7 @@ impl Engine for Memory {
                 fingerprint: state.breaks.to_string(),
                 is_absence_certain: state.breaks == 0,
                 known_end_unix_ms: state.ends.get(&self.namespace).copied().unwrap_or(0),
-                fault: None,
+                ..Continuity::default()
             },
             texts,
         })

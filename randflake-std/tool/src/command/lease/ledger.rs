@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::id_form::IdForm;
 use crate::output::visible;
 use crate::store::{LeaseArgs, StoreArgs};
+use crate::wait;
 
 /// How the leases of devices are named, here and in [`DeviceLease`](randflake_std::lease::DeviceLease).
 fn holder(device: u64) -> String {
@@ -153,7 +154,8 @@ impl Ledger {
         nodes: NodeIds<'_>,
         until: Duration,
     ) -> Result<Result<Grant, StoreError>, Failure> {
-        let namespace = self.store.namespace();
+        let store = &mut self.store;
+        let namespace = store.namespace();
         let (longest, ttl) = (namespace.max_ttl(), until.saturating_sub(date::now()));
         if ttl.is_zero() || ttl > longest {
             return Err(Failure::usage(format!(
@@ -170,7 +172,7 @@ impl Ledger {
             nodes,
             ttl: namespace.ticks(ttl),
         };
-        match self.store.acquire(&request) {
+        match wait::past_youth(|| store.acquire(&request)) {
             Ok(acquired) => match acquired.grants.first() {
                 Some(grant) => Ok(Ok(*grant)),
                 None => Err(Failure::failed("the store granted nothing")),

@@ -1,5 +1,6 @@
 //! Whether the database is what it was, or has lost leases that were granted.
 
+use core::time::Duration;
 use std::path::Path;
 
 use rusqlite::{Connection, Row, params};
@@ -21,6 +22,19 @@ pub(super) struct Mark {
 }
 
 impl Mark {
+    /// Mark of a database of which nothing but its loss is known.
+    pub(super) fn of_lost() -> Self {
+        Self {
+            writes: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Whether a database has been written.
+    pub(super) fn has_writes(self) -> bool {
+        self.writes > 0
+    }
+
     pub(super) fn to_text(self) -> String {
         format!("{} {} {}", self.store, self.writes, self.until_ms)
     }
@@ -76,11 +90,16 @@ pub(super) struct Stored {
     path: String,
     known_end_ms: u64,
     breaks: u64,
+    /// When it was made, in Unix time.
+    made_ms: u64,
+    /// A random number, drawn when it was made and at each break: of a database and its copy, or of two copies, each gets
+    /// its own.
+    search_from: u32,
 }
 
 impl Stored {
     /// State of a new database.
-    pub(super) fn new(evidence: &Evidence<'_>) -> Result<Self, EngineError> {
+    pub(super) fn new(evidence: &Evidence<'_>, now: Duration) -> Result<Self, EngineError> {
         Ok(Self {
             id: getrandom::u64().map_err(EngineError::unavailable)?,
             writes: 0,
@@ -88,11 +107,14 @@ impl Stored {
             path: evidence.path.to_string_lossy().into_owned(),
             known_end_ms: 0,
             breaks: 0,
+            // The column is a signed number.
+            made_ms: i64::try_from(now.as_millis()).map_or(0, i64::cast_unsigned),
+            search_from: random()?,
         })
     }
 
     pub(super) fn read(connection: &Connection) -> rusqlite::Result<Self> {
-        let sql = "SELECT id, writes, inode, born_ns, path, known_end_ms, breaks FROM store";
+        let sql = "SELECT id, writes, inode, born_ns, path, known_end_ms, breaks, made_ms, search_from FROM store";
         connection.query_row(sql, [], |row| {
             let inode: Option<i64> = row.get(2)?;
             Ok(Self {
@@ -105,6 +127,8 @@ impl Stored {
                 path: row.get(4)?,
                 known_end_ms: number(row, 5)?,
                 breaks: number(row, 6)?,
+                made_ms: number(row, 7)?,
+                search_from: row.get(8)?,
             })
         })
     }
@@ -126,9 +150,11 @@ impl Stored {
             self.path,
             self.known_end_ms.cast_signed(),
             self.breaks.cast_signed(),
+            self.made_ms.cast_signed(),
+            self.search_from,
         ];
         connection.execute(
-            "REPLACE INTO store VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "REPLACE INTO store VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
             values,
         )?;
         Ok(Mark {
@@ -164,6 +190,7 @@ impl Stored {
             || marks.iter().any(|mark| mark.contradicts(self));
         if is_broken {
             self.breaks = self.breaks.saturating_add(1);
+            self.search_from = random()?;
             // The marks know of leases that a clock ahead of ours has granted.
             // The column is a signed number.
             let known = marks.iter().map(|mark| mark.until_ms.min(i64::MAX as u64));
@@ -215,6 +242,8 @@ impl Stored {
             // After a break a record that is missing may be one that was lost.
             is_absence_certain: self.breaks == 0,
             known_end_unix_ms: self.known_end_ms,
+            made_unix_ms: self.made_ms,
+            search_from: self.search_from,
             fault: None,
         }
     }
@@ -227,6 +256,10 @@ impl Stored {
         let (id, writes) = (self.id, self.writes);
         format!("store {id:016x}, inode {inode}, born {born}, {writes} writes")
     }
+}
+
+fn random() -> Result<u32, EngineError> {
+    getrandom::u32().map_err(EngineError::unavailable)
 }
 
 /// A number that is never negative, unless somebody has edited the table.

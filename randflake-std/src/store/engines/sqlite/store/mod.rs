@@ -71,9 +71,10 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///
 /// | what happened                                       | what it does                           |
 /// |-----------------------------------------------------|----------------------------------------|
-/// | neither file is there: a new store                  | grants at once                         |
+/// | no file is there: a new store                       | grants with the next tick, or after 3 s|
 /// | the same, beside a process that has it open         | a new store, in quarantine             |
-/// | the database was deleted, the lock file was not     | a new store, in quarantine             |
+/// | the database was deleted, the lock file or the      | a new store, in quarantine             |
+/// | journal was not                                     |                                        |
 /// | a backup of the database was restored in place      | quarantine                             |
 /// | the file is another: its folder was restored,       | quarantine                             |
 /// | or it was moved to this disk                        |                                        |
@@ -91,6 +92,12 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s, and until the last lease that the lock file
 /// knows of has expired, which is long if a clock was far ahead once. If a namespace's record is lost, its longest TTL is
 /// taken to be at least 300 s. A lease from before that the store still knows can be renewed.
+///
+/// A new store has nothing that tells of another one that may have been in its place, whose holders issue until they have
+/// looked at their files. So it leases node ids from a random place on, and grants from the next tick on, or from the first
+/// one that begins a second later where ticks are shorter than that. Chosen node ids, and any if there are fewer than 16,384 for
+/// each one that is asked for, are granted from the next tick after 3 s. Until then an acquire is refused as
+/// [`Quarantined`](StoreError::Quarantined) with the cause [`Young`](crate::lease::QuarantineCause::Young); builds of handles wait.
 ///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting, and nothing tells a new store from one at
 /// another path or one whose files were deleted. So an operator begins each counter, with
@@ -110,9 +117,10 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// - Both files deleted, or both overwritten in place with those of a backup, as `rsync` and `cp` do, while no process runs.
 ///   Rows changed or deleted by hand. Stop all processes first, then do as after a disk that was set back.
 /// - A path that is on another disk by mistake, because its own was not mounted, or was moved away with its directory: this is
-///   a new store. A process that had the former one open stops within a second, unless it is suspended.
+///   a new store. A process that had the former one open stops within a second, unless it is suspended; what remains then
+///   is [left to chance](crate::lease#what-is-left-to-chance).
 /// - Other systems than 64-bit Linux, and sandboxes without locks of open file descriptions, do not tell who else has the store
-///   open. There a new store grants at once beside a process that has a second to stop, and overwritten files are noticed
+///   open. There a new store grants beside a process that has a second to stop, and overwritten files are noticed
 ///   by the processes that run alone.
 /// - A lock on the directory that is not of a store. Whoever may read the directory can hold one, and keep the store in
 ///   quarantine by it: where users are not trusted, give the store a directory of its own with mode 0700.
@@ -122,7 +130,9 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///   network file system.
 /// - Linux before 5.8 and other systems do not report a file that is mounted alone.
 /// ```
-/// use randflake_std::lease::{AcquireRequest, Namespace, NodeIds, SqliteStore, Token};
+/// use randflake_std::lease::{
+///     AcquireRequest, Namespace, NodeIds, QuarantineCause, SqliteStore, StoreError, Token,
+/// };
 /// use randflake_std::Randflake;
 ///
 /// # let folder = std::env::temp_dir().join(format!("randflake-doc-{}", std::process::id()));
@@ -131,7 +141,16 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// let namespace = Namespace::new("orders", Randflake)?;
 /// let mut store = SqliteStore::open(&path, &namespace)?;
 /// let token = Token::random()?;
-/// let acquired = store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 })?;
+/// let request = AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 };
+/// let acquired = loop {
+///     match store.acquire(&request) {
+///         // The store was made just now; a `Builder` waits by itself.
+///         Err(StoreError::Quarantined { retry_in, quarantine }) if quarantine.cause == QuarantineCause::Young => {
+///             std::thread::sleep(retry_in);
+///         }
+///         acquired => break acquired?,
+///     }
+/// };
 /// assert!(acquired.grants[0].node_id < 131_072);
 /// store.release(&acquired.grants)?;
 /// # std::fs::remove_dir_all(folder)?;
@@ -227,7 +246,8 @@ impl Sqlite {
         if let Some(session) = self.session.take() {
             return Ok(session);
         }
-        let session = SqliteSession::begin(&self.place, &mut self.seen, self.patience);
+        let session =
+            SqliteSession::begin(&self.place, &mut self.seen, self.patience, &*self.clock);
         self.at(session)
     }
 
@@ -253,7 +273,8 @@ impl Debug for Sqlite {
 }
 
 impl Engine for Sqlite {
-    /// Under the lock nobody else looks: so those leased before are leased again, and the file does not grow.
+    /// Under the lock nobody else looks. All begin at the same place, so that node ids leased before are leased again, and
+    /// the file does not grow.
     fn profile(&self) -> Profile {
         let path = self.place.database.display().to_string();
         Profile {

@@ -40,6 +40,15 @@ impl SqlitePath {
         Ok(Self { database, lock })
     }
 
+    /// Whether there is no database, but what SQLite keeps beside one: it was there.
+    pub(super) fn has_remains(&self) -> bool {
+        let is_there = |path: &Path| path.symlink_metadata().is_ok();
+        !is_there(&self.database)
+            && LOGS
+                .iter()
+                .any(|log| is_there(&beside(&self.database, log)))
+    }
+
     /// Sees to it that there is a file for SQLite to open, and says which. Only who opens a store makes it.
     pub(super) fn prepare(&self, is_opening: bool) -> Result<Found, EngineError> {
         // A link in the place of a journal would let SQLite write elsewhere.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
+use randflake_core::Clock;
 use rusqlite::{Connection, OpenFlags};
 
 use super::continuity::{Evidence, Mark, Stored};
@@ -14,6 +15,7 @@ use super::schema;
 use super::seen::Seen;
 use crate::date::span;
 use crate::private_file::Found;
+use crate::rules::read_clock;
 use crate::store::locked::{FileKind, LockedFile};
 use crate::vocabulary::EngineError;
 
@@ -54,6 +56,7 @@ impl SqliteSession {
         place: &SqlitePath,
         seen: &mut Seen,
         patience: Duration,
+        clock: &dyn Clock,
     ) -> Result<Self, EngineError> {
         let path = &*place.database;
         let is_opening = seen.file.is_none();
@@ -62,7 +65,11 @@ impl SqliteSession {
             place.found()?;
         }
         let begun = Instant::now();
-        let lock = Lock::wait(&place.lock, patience)?;
+        let mut lock = Lock::wait(&place.lock, patience)?;
+        // Noted before the new database is there: a crash in between would make it look like one that was never written.
+        if !lock.mark.has_writes() && place.has_remains() {
+            lock.remember(Mark::of_lost())?;
+        }
         // Under the lock: of two processes that find no file, one makes it.
         let before = place.prepare(is_opening)?;
         // What is left of the patience, which is for both waits together.
@@ -97,7 +104,7 @@ impl SqliteSession {
             stored
         } else {
             schema::create(&connection)?;
-            Stored::new(&evidence)?
+            Stored::new(&evidence, read_clock(clock)?)?
         };
         // A break is on the disk before anything is decided from it, or a crash would forget it.
         let is_changed = stored.check(&evidence)? || is_new;
