@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Instant;
@@ -10,13 +10,14 @@ use std::time::Instant;
 use harness::proxy::Network;
 use randflake_std::lease::{self, MAX_SKEW, Quarantine, StoreError};
 use randflake_std::segment::{self, CounterError};
+use tempfile::TempDir;
 
 use crate::fleet::Fleet;
 use crate::schedule::Fault::{
-    self, AnotherPromoted, DataLost, EngineKilled, EngineSuspended, FilesRemoved, FolderMoved,
-    HoldersSuspended, NetworkFails, ServeKilled, ServeSuspended, WallClockJumps,
+    self, AnotherPromoted, DataLost, EngineKilled, EngineSuspended, FilesRemoved, FilesRestored,
+    FolderMoved, HoldersSuspended, NetworkFails, ServeKilled, ServeSuspended, WallClockJumps,
 };
-use crate::spaces::{namespace, namespaces};
+use crate::spaces::namespace;
 use crate::stage::{ServerStage, Stage};
 
 const HOUR_MS: i64 = 3_600_000;
@@ -35,7 +36,6 @@ impl Fault {
     ///
     /// It could not happen here, and why.
     pub(crate) fn happen(self, fleet: &mut Fleet, stage: &mut dyn Stage) -> Result<(), String> {
-        let url = stage.url(0);
         match self {
             HoldersSuspended => {
                 // Those that are killed next are others.
@@ -71,7 +71,7 @@ impl Fault {
                     // The processes write and remove beside it.
                     _ = fs::remove_file(file.unwrap().path());
                 }
-                end_lost(fleet, &url);
+                end_lost(fleet, stage);
             }
             FolderMoved => {
                 let folder = folder(stage)?;
@@ -83,11 +83,23 @@ impl Fault {
                 fs::rename(&away, &folder).unwrap();
                 fleet.pass(fleet.plan.ttl);
                 fs::remove_dir_all(&other).unwrap();
-                end_lost(fleet, &url);
+                end_lost(fleet, stage);
+            }
+            FilesRestored => {
+                let folder = folder(stage)?;
+                let backup = TempDir::new().unwrap();
+                copy_files(&folder, backup.path());
+                fleet.pass(fleet.plan.ttl);
+                copy_files(backup.path(), &folder);
+                end_lost(fleet, stage);
             }
             EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => {
                 let server = stage.server().ok_or("the store has no server")?;
-                self.happen_to_server(fleet, server, &url)?;
+                self.happen_to_server(fleet, server)?;
+                if self == DataLost {
+                    // Nothing is granted.
+                    end_lost(fleet, stage);
+                }
             }
         }
         Ok(())
@@ -97,7 +109,6 @@ impl Fault {
         self,
         fleet: &mut Fleet,
         server: &mut dyn ServerStage,
-        url: &str,
     ) -> Result<(), String> {
         match self {
             EngineKilled => server.restart(),
@@ -113,14 +124,10 @@ impl Fault {
                 fleet.pass(fleet.plan.ttl);
                 server.suspend(true);
             }
-            DataLost => {
-                server.empty();
-                // Nothing is granted.
-                end_lost(fleet, url);
-            }
+            DataLost => server.empty(),
             AnotherPromoted => server.promote(fleet.plan.ttl)?,
             HoldersSuspended | ServeKilled | WallClockJumps | ServeSuspended | FilesRemoved
-            | FolderMoved => {}
+            | FolderMoved | FilesRestored => {}
         }
         Ok(())
     }
@@ -128,13 +135,13 @@ impl Fault {
 
 /// Ends the quarantine of a store that has lost its namespaces, once what was leased before is over: it does not know that
 /// the longest TTL is short. A quarantine that knows it is left to end by itself.
-fn end_lost(fleet: &mut Fleet, url: &str) {
+fn end_lost(fleet: &mut Fleet, stage: &dyn Stage) {
     fleet.pass_leases();
     fleet.pass(Duration::from_secs(3));
     let ttl = fleet.plan.ttl;
-    for namespace in namespaces(ttl) {
+    for namespace in stage.namespaces(ttl) {
         patiently(|| {
-            let mut store = lease::open(url, &namespace)?;
+            let mut store = lease::open(&stage.url(0), &namespace)?;
             let quarantine = store.quarantined()?;
             let own = ttl + MAX_SKEW * 3;
             let is_longer = |quarantine: Quarantine| quarantine.until > quarantine.since + own;
@@ -143,6 +150,20 @@ fn end_lost(fleet: &mut Fleet, url: &str) {
             }
             Ok(())
         });
+    }
+}
+
+/// Copies files over those that are there, as `cp` does: between two operations of an SQLite store, which hold its lock.
+fn copy_files(from: &Path, to: &Path) {
+    let lock = [from, to].map(|folder| File::open(folder.join("leases.db.lock")));
+    let _between_operations = lock.map(|file| {
+        let file = file.ok()?;
+        file.lock().unwrap();
+        Some(file)
+    });
+    for file in fs::read_dir(from).unwrap() {
+        let file = file.unwrap();
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
     }
 }
 
@@ -163,7 +184,7 @@ impl Operator {
     pub(crate) fn begin(stage: &mut dyn Stage, ttl: Duration) {
         let url = stage.url(0);
         if stage.server().is_some() {
-            for namespace in namespaces(ttl) {
+            for namespace in stage.namespaces(ttl) {
                 patiently(|| lease::open(&url, &namespace)?.end_quarantine());
             }
         }
@@ -204,7 +225,8 @@ impl Operator {
 
 /// What the store says to a new client, for the message of a fleet that has not gone on.
 pub(crate) fn store_answer(stage: &dyn Stage, ttl: Duration) -> String {
-    let mut answers = namespaces(ttl).map(|namespace| {
+    let namespaces = stage.namespaces(ttl).into_iter();
+    let answers = namespaces.map(|namespace| {
         let store = lease::open(&stage.url(0), &namespace);
         let leases = store.and_then(|mut store| Ok((store.quarantined()?, store.list()?.len())));
         match leases {
@@ -213,8 +235,7 @@ pub(crate) fn store_answer(stage: &dyn Stage, ttl: Duration) -> String {
             Err(error) => error.to_string(),
         }
     });
-    answers.sort_unstable();
-    answers.join("; ")
+    answers.collect::<Vec<_>>().join("; ")
 }
 
 /// Asks again where a busy machine is late: the TTL is short, and so is the time for an answer.

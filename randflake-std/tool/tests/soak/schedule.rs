@@ -22,7 +22,7 @@ pub(crate) const WITH_LONG_LEASES: [(Store, &str); 5] = [
 ];
 
 /// Faults in the order of a round, each with its name in the record.
-pub(crate) const FAULTS: [(Fault, &str); 11] = [
+pub(crate) const FAULTS: [(Fault, &str); 12] = [
     (EngineKilled, "engine killed"),
     (NetworkFails, "network cut, slow, loses replies"),
     (HoldersSuspended, "holders suspended"),
@@ -33,6 +33,7 @@ pub(crate) const FAULTS: [(Fault, &str); 11] = [
     (DataLost, "server emptied"),
     (FilesRemoved, "files of the store removed"),
     (FolderMoved, "its folder moved away and back"),
+    (FilesRestored, "its files overwritten by older ones"),
     (ServeSuspended, "`serve` suspended"),
 ];
 
@@ -81,12 +82,13 @@ pub(crate) enum Fault {
     DataLost,
     FilesRemoved,
     FolderMoved,
+    FilesRestored,
     ServeSuspended,
 }
 
 use Fault::{
-    AnotherPromoted, DataLost, EngineKilled, EngineSuspended, FilesRemoved, FolderMoved,
-    HoldersSuspended, NetworkFails, ServeKilled, ServeSuspended, WallClockJumps,
+    AnotherPromoted, DataLost, EngineKilled, EngineSuspended, FilesRemoved, FilesRestored,
+    FolderMoved, HoldersSuspended, NetworkFails, ServeKilled, ServeSuspended, WallClockJumps,
 };
 
 impl Fault {
@@ -95,7 +97,7 @@ impl Fault {
         let in_files = matches!(store, Sqlite | Static);
         match self {
             EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => !in_files,
-            FilesRemoved | FolderMoved => in_files,
+            FilesRemoved | FolderMoved | FilesRestored => in_files,
             HoldersSuspended | ServeKilled | WallClockJumps | ServeSuspended => true,
         }
     }
@@ -106,7 +108,7 @@ impl Fault {
         let happens = match self {
             EngineKilled | ServeKilled | FilesRemoved => 2,
             NetworkFails | WallClockJumps => 3 * ttl / 2 + 2,
-            EngineSuspended => ttl + 1,
+            EngineSuspended | FilesRestored => ttl + 1,
             AnotherPromoted => ttl + 5,
             HoldersSuspended | ServeSuspended => ttl + 4,
             DataLost => ttl + 8,
@@ -116,7 +118,7 @@ impl Fault {
         let is_quarantined = match self {
             EngineKilled => matches!(store, Redis),
             AnotherPromoted => !matches!(store, Etcd),
-            FilesRemoved | FolderMoved => true,
+            FilesRemoved | FolderMoved | FilesRestored => true,
             _ => false,
         };
         let until_ids = if is_quarantined {

@@ -11,7 +11,10 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::proxy::{Network, Proxy};
 use harness::redis::RedisServer;
+use randflake_std::lease::Namespace;
 use tempfile::TempDir;
+
+use crate::spaces::namespaces;
 
 /// Where leases are kept.
 pub(crate) trait Stage {
@@ -30,6 +33,11 @@ pub(crate) trait Stage {
 
     fn has_counters(&self) -> bool {
         true
+    }
+
+    /// Namespaces that everybody finds at the URL of the first seat.
+    fn namespaces(&self, ttl: Duration) -> Vec<Namespace> {
+        namespaces(ttl).into()
     }
 }
 
@@ -101,6 +109,11 @@ impl Stage for StaticStage {
 
     fn has_counters(&self) -> bool {
         false
+    }
+
+    /// None: each file belongs to the process that has it.
+    fn namespaces(&self, _: Duration) -> Vec<Namespace> {
+        Vec::new()
     }
 }
 
