@@ -2,6 +2,7 @@
 
 use core::time::Duration;
 use std::env;
+use std::os::unix::process::parent_id;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio, id};
 use std::thread;
@@ -315,6 +316,7 @@ impl Process {
     /// The child ends by itself, or with this process. Its ledger is its own.
     #[expect(unsafe_code, reason = "forking is a system call")]
     fn fork(&self, issuer: &Issuer) {
+        let parent = id();
         // SAFETY: the child leaves by `_exit`. It allocates, which the C library allows after a fork.
         let child = unsafe { libc::fork() };
         assert!(child >= 0);
@@ -325,6 +327,11 @@ impl Process {
         }
         // SAFETY: the call takes numbers alone.
         unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+        if parent_id() != parent {
+            // It was killed before the call, so no signal comes.
+            // SAFETY: it ends the child at once.
+            unsafe { libc::_exit(0) };
+        }
         if let Issuer::Ids(handle) = issuer {
             assert_eq!(handle.generate(), Err(GenerateError::InForkedChild));
         }

@@ -7,11 +7,14 @@ use core::mem::offset_of;
 use core::ptr;
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
-use std::fs::{self, File};
+use core::time::Duration;
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
+use std::thread;
+use std::time::Instant;
 
 use randflake_std::Id;
 
@@ -36,6 +39,10 @@ struct Page {
     pending_since: AtomicU64,
     buffer: [u64; BULK],
 }
+
+/// For the kernel to end a process that was killed, and its children.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(1);
 
 const PAGE_BYTES: usize = size_of::<Page>();
 
@@ -153,13 +160,19 @@ impl Ledger {
     }
 }
 
-/// Waits until the process has ended, and reads its ledger. Empty if it had none yet.
+/// Waits until the process and its forked children have ended, and reads its ledger. Empty if it had none yet.
 pub(crate) fn read(path: &Path, space: Space) -> io::Result<Entries> {
     let file = match File::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Entries::default()),
         file => file?,
     };
-    file.lock()?;
+    let begun = Instant::now();
+    while let Err(error) = file.try_lock() {
+        match error {
+            TryLockError::WouldBlock if begun.elapsed() < PATIENCE => thread::sleep(PAUSE),
+            error => return Err(error.into()),
+        }
+    }
     let bytes = fs::read(path)?;
     if bytes.len() < PAGE_BYTES {
         return Ok(Entries::default());

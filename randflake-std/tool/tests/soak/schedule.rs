@@ -97,7 +97,9 @@ impl Fault {
         let in_files = matches!(store, Sqlite | Static);
         match self {
             EngineKilled | NetworkFails | AnotherPromoted | EngineSuspended | DataLost => !in_files,
-            FilesRemoved | FolderMoved | FilesRestored => in_files,
+            FilesRemoved | FolderMoved => in_files,
+            // Of a static file nobody but its holder notices it, who may be killed before his next look.
+            FilesRestored => matches!(store, Sqlite),
             HoldersSuspended | ServeKilled | WallClockJumps | ServeSuspended => true,
         }
     }
