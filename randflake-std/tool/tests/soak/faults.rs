@@ -72,6 +72,10 @@ impl Fault {
                     _ = fs::remove_file(file.unwrap().path());
                 }
                 end_lost(fleet, stage);
+                // One that finds its file gone makes no other: a person starts it again.
+                for server in &mut fleet.servers {
+                    server.restart();
+                }
             }
             FolderMoved => {
                 let folder = folder(stage)?;

@@ -318,8 +318,12 @@ impl Process {
         own.map(|path| {
             let is_child = path.extension().is_some_and(is_of_child);
             let way = if is_child { Way::OneByOne } else { self.way };
-            let entries = ledger::read(&path, way.source().space()).unwrap();
-            fs::remove_file(&path).unwrap();
+            let read = ledger::read(&path, way.source().space());
+            let entries = read.unwrap_or_else(|error| Entries {
+                unread: Some(format!("{}: {error}", path.display())),
+                ..Entries::default()
+            });
+            _ = fs::remove_file(&path);
             let name = path.file_name().unwrap_or_default().display();
             Issued {
                 by: format!("process {} ({way:?}, {name})", self.child.id()),

@@ -205,6 +205,7 @@ pub(crate) fn read(path: &Path, space: Space) -> io::Result<Entries> {
         refusals: word(offset_of!(Page, refusals)),
         forks: word(offset_of!(Page, forks)),
         pending,
+        unread: None,
     })
 }
 

@@ -80,6 +80,10 @@ impl<'a> Rounds<'a> {
         }
         problems.extend(self.missing(&happened));
         problems.extend(refused);
+        let unread = issued
+            .iter()
+            .filter_map(|issued| issued.entries.unread.clone());
+        problems.extend(unread);
         if fleet.failed_threads > 0 {
             problems.push(format!("{} threads have panicked", fleet.failed_threads));
         }

@@ -94,6 +94,8 @@ pub(crate) struct Entries {
     pub(crate) forks: u64,
     /// Ids of `runs` that a process had been given, and not yet written as runs, when it was killed.
     pub(crate) pending: u64,
+    /// Why they could not be read.
+    pub(crate) unread: Option<String>,
 }
 
 impl Entries {
