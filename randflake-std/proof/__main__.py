@@ -17,6 +17,7 @@ import device
 import grants
 import keys
 import limits
+import looks
 import losses
 import memory
 import secret
@@ -29,7 +30,7 @@ import young
 from system import prove
 
 
-MODULES = [memory, copies, grants, shown, claims, limits, losses, blind, terms, secret, counters, threads, device, tickets, upgrade, keys, young]
+MODULES = [memory, copies, grants, shown, claims, limits, losses, looks, blind, terms, secret, counters, threads, device, tickets, upgrade, keys, young]
 
 
 def prove_all(place):

@@ -18,21 +18,35 @@ const SHORTEST_PERIOD: Duration = Duration::from_millis(250);
 
 #[derive(Debug)]
 pub(crate) struct LookSchedule {
-    /// Least time between two looks at the store, and between two at its connection.
+    /// Least time between two looks at the store, or at its connection.
     period: Duration,
     /// Longest random part of a pause.
     spread: Duration,
     /// Whether to look also where no call failed and no connection broke.
     is_regular: bool,
+    /// Whether a call failed or the connection broke since the last answer.
+    is_broken: bool,
     /// When to look at the store; `None` if there is no reason to.
     look_at: Option<Instant>,
-    /// When to look at the connection next; `None` without a server.
+    /// When to look at the connection next; `None` if that is not needed.
     check_at: Option<Instant>,
 }
 
+/// What to do between renewals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Step {
+    Wait,
+    /// Look at the store, and say whether it has [answered](LookSchedule::answered) or [failed](LookSchedule::failed).
+    Look,
+    /// The same after a failure: read what could be lost.
+    Read,
+    /// Do now what is due soon, in the place of a look.
+    Renew,
+}
+
 impl LookSchedule {
-    /// The schedule of a holder of a store. Looks are `every` so often; of a server also after a failure. `None` if the
-    /// store needs no looks. `part`, 0 to 1, is random.
+    /// The schedule of a holder of a store. Looks are `every` so often, and on a server no more often than a twentieth of
+    /// the TTL; without `every`, after a failure alone. `None` if the store needs no looks. `part`, 0 to 1, is random.
     pub(crate) fn new(
         every: Option<Duration>,
         is_on_server: bool,
@@ -40,12 +54,16 @@ impl LookSchedule {
         now: Instant,
         part: f64,
     ) -> Option<Self> {
-        if every.is_none() && !is_on_server {
-            return None;
-        }
         let of_ttl = ttl / PERIODS_PER_TTL;
-        let period = every.unwrap_or_else(|| of_ttl.max(SHORTEST_PERIOD));
-        Some(Self {
+        let period = match every {
+            Some(every) if is_on_server => every.max(of_ttl),
+            Some(every) => every,
+            None => of_ttl.max(SHORTEST_PERIOD),
+        };
+        // Holders that were started together do not look together.
+        let first = now + period.mul_f64(part);
+        let is_regular = every.is_some();
+        (is_regular || is_on_server).then(|| Self {
             period,
             spread: if is_on_server {
                 of_ttl.min(LONGEST_SPREAD)
@@ -53,45 +71,59 @@ impl LookSchedule {
                 // Each file is of one machine: its holders are no crowd.
                 Duration::ZERO
             },
-            is_regular: every.is_some(),
-            look_at: every.map(|every| now + every),
-            // Holders that were started together do not look together.
-            check_at: is_on_server.then(|| now + period.mul_f64(part)),
+            is_regular,
+            is_broken: false,
+            look_at: is_regular.then_some(first),
+            // A look finds out what the connection would tell.
+            check_at: (!is_regular).then_some(first),
         })
     }
 
-    /// Time until [`is_due`](LookSchedule::is_due) has something to do.
+    /// Time until [`step`](LookSchedule::step) has something to do.
     pub(crate) fn pause(&self, now: Instant) -> Duration {
         let next = [self.look_at, self.check_at].into_iter().flatten().min();
         next.map_or(Duration::MAX, |next| next.saturating_duration_since(now))
     }
 
-    /// Whether to look at the store now. The caller then says whether it has [answered](LookSchedule::answered) or
-    /// [failed](LookSchedule::failed). `part`, 0 to 1, is random.
-    pub(crate) fn is_due(
+    /// What to do now, if the next renewal is at `renewal`. `part`, 0 to 1, is random.
+    pub(crate) fn step(
         &mut self,
         now: Instant,
+        renewal: Instant,
         has_disconnected: impl FnOnce() -> bool,
         part: f64,
-    ) -> bool {
+    ) -> Step {
         if self.check_at.is_some_and(|check_at| check_at <= now) {
             // From now, not from when it was due: after a suspend the looks that were missed are not made up for.
             self.check_at = Some(now + self.period);
             if has_disconnected() {
+                self.is_broken = true;
                 let look_at = now + self.spread.mul_f64(part);
                 // Never later than it was: a connection may break again before the look.
                 self.look_at = Some(self.look_at.map_or(look_at, |at| at.min(look_at)));
             }
         }
-        let is_due = self.look_at.is_some_and(|look_at| look_at <= now);
-        if is_due {
-            self.look_at = None;
+        if self.look_at.is_none_or(|look_at| now < look_at) {
+            return Step::Wait;
         }
-        is_due
+        // Until the caller says how it went.
+        self.look_at = None;
+        // A look that waits for its server must not delay a renewal, which is also a look.
+        let is_soon = renewal.saturating_duration_since(now) <= self.period;
+        match (self.is_broken, is_soon) {
+            (false, false) => Step::Look,
+            (true, false) => Step::Read,
+            (true, true) => Step::Renew,
+            (false, true) => {
+                self.answered(now);
+                Step::Wait
+            }
+        }
     }
 
     /// A call of the store was answered, whatever the answer was.
     pub(crate) fn answered(&mut self, now: Instant) {
+        self.is_broken = false;
         // A regular look is not put off: calls that fail each second would do so for ever.
         self.look_at = self
             .is_regular
@@ -100,17 +132,12 @@ impl LookSchedule {
 
     /// A call of the store failed without an answer, so it is looked at until there is one. `part`, 0 to 1, is random.
     pub(crate) fn failed(&mut self, now: Instant, part: f64) {
+        self.is_broken = true;
         let look_at = now + self.period + self.spread.mul_f64(part);
         self.look_at = Some(match self.look_at {
             Some(regular) if self.is_regular => regular,
             _ => look_at,
         });
-    }
-
-    /// Whether a call that is due soon takes the place of a look after a failure: a look that waits for its server must
-    /// not delay it.
-    pub(crate) fn is_replaced_by(&self, due: Instant, now: Instant) -> bool {
-        !self.is_regular && due.saturating_duration_since(now) <= self.period
     }
 }
 
@@ -129,7 +156,7 @@ mod tests {
     }
 
     fn in_file(now: Instant) -> LookSchedule {
-        LookSchedule::new(Some(LONGEST_SPREAD), false, TTL, now, 0.0).unwrap()
+        LookSchedule::new(Some(LONGEST_SPREAD), false, TTL, now, 1.0).unwrap()
     }
 
     /// How many looks there are in each tenth of a second of a minute, of 1,000 holders that were started together.
@@ -146,7 +173,8 @@ mod tests {
             let mut rule = LookSchedule::new(None, true, TTL, begun, part(1)).unwrap();
             for (tenth, count) in (0..).zip(&mut looks) {
                 let at = begun + MS * 100 * tenth;
-                if rule.is_due(at, || is_broken(tenth), part(tenth)) {
+                let renewal = at + TTL / 3;
+                if rule.step(at, renewal, || is_broken(tenth), part(tenth)) == Step::Read {
                     *count += 1;
                     if is_away(tenth) {
                         rule.failed(at, part(tenth));
@@ -205,10 +233,10 @@ mod tests {
         for at in [begun + MS, due.checked_sub(MS).unwrap()] {
             rule.answered(at);
             rule.failed(at, 0.5);
-            assert!(!rule.is_due(at, || false, 0.5));
+            assert_eq!(rule.step(at, at + TTL, || false, 0.5), Step::Wait);
         }
         assert_eq!(rule.pause(begun), LONGEST_SPREAD);
-        assert!(rule.is_due(due, || false, 0.5));
+        assert_eq!(rule.step(due, due + TTL, || false, 0.5), Step::Read);
         rule.failed(due, 0.5);
         assert_eq!(rule.pause(due), LONGEST_SPREAD);
     }
@@ -218,46 +246,83 @@ mod tests {
         let before = |at: Instant| at.checked_sub(MS).unwrap();
         let unasked = || -> bool { panic!("it is not due") };
         let begun = Instant::now();
+        let later = begun + TTL * 10;
         let mut rule = of_server(begun);
-        assert!(!rule.is_due(begun, || false, 0.5));
+        assert_eq!(rule.step(begun, later, || false, 0.5), Step::Wait);
         assert_eq!(rule.pause(begun), PERIOD);
         let due = begun + PERIOD;
-        assert!(!rule.is_due(before(due), unasked, 0.5));
-        assert!(!rule.is_due(due, || true, 0.5));
+        assert_eq!(rule.step(before(due), later, unasked, 0.5), Step::Wait);
+        assert_eq!(rule.step(due, later, || true, 0.5), Step::Wait);
         assert_eq!(rule.pause(due), LONGEST_SPREAD / 2);
         let look = due + LONGEST_SPREAD / 2;
-        assert!(!rule.is_due(before(look), unasked, 0.5));
-        assert!(rule.is_due(look, unasked, 0.5));
+        assert_eq!(rule.step(before(look), later, unasked, 0.5), Step::Wait);
+        assert_eq!(rule.step(look, later, unasked, 0.5), Step::Read);
         rule.failed(look, 0.5);
         let again = look + PERIOD + LONGEST_SPREAD / 2;
-        assert!(!rule.is_due(before(again), || false, 0.5));
+        assert_eq!(rule.step(before(again), later, || false, 0.5), Step::Wait);
         // A broken connection does not put off a look that is due already.
-        assert!(rule.is_due(again, || true, 1.0));
+        assert_eq!(rule.step(again, later, || true, 1.0), Step::Read);
         rule.answered(again);
-        assert!(!rule.is_due(again + PERIOD * 2, || false, 0.5));
+        let quiet = again + PERIOD * 2;
+        assert_eq!(rule.step(quiet, later, || false, 0.5), Step::Wait);
         // A call of another kind that fails.
-        let failed = again + PERIOD * 3;
-        rule.failed(failed, 1.0);
-        assert!(rule.is_due(failed + PERIOD + LONGEST_SPREAD, || false, 0.5));
-        assert!(rule.is_replaced_by(failed + PERIOD, failed));
-        assert!(!rule.is_replaced_by(failed + PERIOD + MS, failed));
+        rule.failed(quiet, 1.0);
+        let look = quiet + PERIOD + LONGEST_SPREAD;
+        assert_eq!(rule.step(look, later, || false, 0.5), Step::Read);
+    }
+
+    #[test]
+    fn a_look_gives_way_to_a_renewal_that_is_due_soon() {
+        let begun = Instant::now();
+        let mut broken = of_server(begun);
+        broken.failed(begun, 0.0);
+        let look = begun + PERIOD;
+        let soon = look + PERIOD;
+        assert_eq!(broken.step(look, soon, || false, 0.0), Step::Renew);
+        broken.failed(begun, 0.0);
+        assert_eq!(broken.step(look, soon + MS, || false, 0.0), Step::Read);
+        let mut regular = LookSchedule::new(Some(PERIOD), true, TTL, begun, 1.0).unwrap();
+        assert_eq!(regular.step(look, soon, || false, 0.0), Step::Wait);
+        assert_eq!(regular.pause(look), PERIOD);
+        assert_eq!(regular.step(soon, soon + TTL, || false, 0.0), Step::Look);
     }
 
     #[test]
     fn files_are_looked_at_each_second_whatever_calls_have_said() {
         let unasked = || -> bool { panic!("a file has no connection") };
         let mut now = Instant::now();
+        let later = now + TTL * 10;
         let mut rule = in_file(now);
-        for answered in [true, false, true, true] {
-            assert!(!rule.is_due(now + rule.pause(now).saturating_sub(MS), unasked, 0.0));
-            now += LONGEST_SPREAD;
-            assert!(rule.is_due(now, unasked, 0.0));
-            if answered {
+        let mut is_answered = true;
+        for next in [true, false, true, true] {
+            let due = now + rule.pause(now);
+            let before = due.checked_sub(MS).unwrap();
+            assert_eq!(rule.step(before, later, unasked, 0.0), Step::Wait);
+            let step = rule.step(due, later, unasked, 0.0);
+            assert_eq!(step, if is_answered { Step::Look } else { Step::Read });
+            assert!(due <= now + LONGEST_SPREAD);
+            (now, is_answered) = (due, next);
+            if is_answered {
                 rule.answered(now);
             } else {
                 rule.failed(now, 1.0);
             }
-            assert!(!rule.is_replaced_by(now, now));
+        }
+    }
+
+    #[test]
+    fn a_server_is_looked_at_no_more_often_than_a_twentieth_of_the_ttl() {
+        let now = Instant::now();
+        for (every, ttl, period) in [
+            (LONGEST_SPREAD, TTL, PERIOD),
+            (LONGEST_SPREAD, TTL / 20, LONGEST_SPREAD),
+        ] {
+            let mut rule = LookSchedule::new(Some(every), true, ttl, now, 0.5).unwrap();
+            let due = now + period / 2;
+            assert_eq!(rule.pause(now), period / 2);
+            assert_eq!(rule.step(due, due + ttl, || false, 0.5), Step::Look);
+            rule.answered(due);
+            assert_eq!(rule.pause(due), period);
         }
     }
 

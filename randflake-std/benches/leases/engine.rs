@@ -205,6 +205,17 @@ impl Engine {
         self.size.filling.unwrap_or_else(|| self.kind.filling())
     }
 
+    /// Its server, if it has one.
+    pub(crate) fn server(&self) -> Option<&harness::server::Server> {
+        match &self.server {
+            Server::Sqlite(_) => None,
+            Server::Redis(server) => Some(&server.server),
+            Server::Postgres(server) => Some(&server.server),
+            Server::Mariadb(server) => Some(&server.server),
+            Server::Etcd(cluster) => Some(&cluster.members[0].server),
+        }
+    }
+
     fn url(&self) -> String {
         match &self.server {
             Server::Sqlite(folder) => format!("sqlite:{}/leases.db", folder.path().display()),

@@ -1,6 +1,7 @@
 //! What leases cost on each engine, with durable settings and 131,072 node ids: how long an acquire takes
 //! when 0, 50, 99 and 99.9 % of them are leased, and its refusal when all are; how many renewals and acquires
-//! 16 clients get answered in a second; many node ids at once; the list; and bytes.
+//! 16 clients get answered in a second; many node ids at once; what holders cost that look at their leases; the list;
+//! and bytes.
 //!
 //! `cargo xtask bench leases` runs it, and says where the engines' programs are; as a test, which goes through all of it
 //! with few node ids, it takes SQLite alone unless it is told them. Each engine is started in a
@@ -20,6 +21,7 @@ mod engine;
 mod figures;
 mod full;
 mod leases;
+mod looks;
 mod measure;
 #[path = "../../tests/namespaces/mod.rs"]
 mod namespaces;
@@ -42,8 +44,8 @@ struct Options {
     is_bench: bool,
     rounds: u32,
     engines: Vec<Kind>,
-    /// Only how long starters wait: to compare two builds in a minute.
-    only_starters: bool,
+    /// One part alone: to compare two builds in a minute.
+    only: Option<String>,
     csv: Option<PathBuf>,
     json: Option<PathBuf>,
     table: Option<PathBuf>,
@@ -57,7 +59,7 @@ impl Options {
             is_bench: false,
             rounds: ROUNDS,
             engines: Kind::ALL.to_vec(),
-            only_starters: false,
+            only: None,
             csv: None,
             json: None,
             table: None,
@@ -69,7 +71,7 @@ impl Options {
             match name.as_str() {
                 "--rounds" => options.rounds = value().parse().unwrap(),
                 "--engine" => options.engines = vec![Kind::named(&value()).unwrap()],
-                "--only" => options.only_starters = value() == "starters",
+                "--only" => options.only = Some(value()),
                 "--csv" => options.csv = Some(value().into()),
                 "--json" => options.json = Some(value().into()),
                 "--table" => options.table = Some(value().into()),
@@ -99,8 +101,14 @@ fn main() {
     let mut figures = Figures::new(caption);
     for kind in options.engines {
         let engine = Engine::start(kind, size);
-        starters::measure(&engine, &mut figures);
-        if !options.only_starters {
+        let is_wanted = |part: &str| options.only.as_deref().is_none_or(|only| only == part);
+        if is_wanted("starters") {
+            starters::measure(&engine, &mut figures);
+        }
+        if is_wanted("looks") {
+            looks::measure(&engine, &mut figures);
+        }
+        if options.only.is_none() {
             measure::measure(&engine, &mut figures);
         }
     }

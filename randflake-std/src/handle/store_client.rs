@@ -31,10 +31,10 @@ pub(super) enum LookOutcome {
     Same,
     /// The store did not answer.
     Unknown,
-    /// Leases may be lost: a renewal tells which.
-    Changed,
-    /// All leases are lost, and why.
-    Lost(String),
+    /// Why each lease is lost, if it is; a renewal has something to write.
+    Checked(Vec<Option<Loss>>),
+    /// All leases are lost with their store, and why.
+    StoreLost(String),
 }
 
 impl StoreClient {
@@ -66,22 +66,36 @@ impl StoreClient {
         }
     }
 
-    /// Looks whether the store is what it was, and whether it still has these leases if it is on a server: that is looked
-    /// at when a call or the connection failed.
-    pub(super) fn look(&mut self, grants: &[Grant]) -> LookOutcome {
-        let outcome = self.store.look().and_then(|look| match look {
-            Look::Lost(why) => Ok(LookOutcome::Lost(why)),
-            Look::Same if !self.store.is_on_server() || self.store.still_has(grants)? => {
-                Ok(LookOutcome::Same)
+    /// Looks whether the store is what it was; and whether it has these leases, if it is on a server of which a call or
+    /// the connection failed, or does not seem to be what it was.
+    pub(super) fn look(&mut self, grants: &[Grant], is_broken: bool) -> LookOutcome {
+        let look = if is_broken && self.store.is_on_server() {
+            Ok(Look::Changed)
+        } else {
+            self.store.look()
+        };
+        let outcome = look.and_then(|look| match look {
+            Look::Same => Ok(LookOutcome::Same),
+            Look::Lost(why) => Ok(LookOutcome::StoreLost(why)),
+            // For a file a renewal costs no more than a look at its leases.
+            Look::Changed if !self.store.is_on_server() => {
+                Ok(LookOutcome::Checked(vec![None; grants.len()]))
             }
-            Look::Same | Look::Changed => Ok(LookOutcome::Changed),
+            Look::Changed => {
+                let check = self.store.check_leases(grants, self.ttl_ticks)?;
+                Ok(if check.is_same() {
+                    LookOutcome::Same
+                } else {
+                    LookOutcome::Checked(check.losses)
+                })
+            }
         });
         self.note_answer(outcome.as_ref().err());
         match outcome {
             Ok(outcome) => outcome,
             // An outage forgets nothing. A refusal is that of another store, or of other terms.
             Err(StoreError::Unavailable(_)) => LookOutcome::Unknown,
-            Err(_) => LookOutcome::Changed,
+            Err(_) => LookOutcome::Checked(vec![None; grants.len()]),
         }
     }
 
@@ -286,25 +300,29 @@ mod tests {
         let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
         let mut there = client(store.clone());
         let (acquired, _) = there.acquire(NodeIds::Any(1)).unwrap();
-        assert_eq!(there.look(&acquired.grants), LookOutcome::Same);
+        assert_eq!(there.look(&acquired.grants, true), LookOutcome::Same);
         assert_eq!(there.take_answer(), Some(true));
         let on_server = Sight {
             is_on_server: true,
             ..Sight::default()
         };
         let mut there = client(looked_at(store.clone(), on_server).0);
-        assert_eq!(there.look(&acquired.grants), LookOutcome::Same);
+        assert_eq!(there.look(&acquired.grants, true), LookOutcome::Same);
         store.fail_next(1);
-        assert_eq!(there.look(&acquired.grants), LookOutcome::Unknown);
+        assert_eq!(there.look(&acquired.grants, true), LookOutcome::Unknown);
         assert_eq!(
             (there.take_answer(), there.take_answer()),
             (Some(false), None)
         );
         let mut refusing = client(LeaseStore::from(store.clone()).wrapped(|_| Refusing));
-        assert_eq!(refusing.look(&acquired.grants), LookOutcome::Changed);
+        assert_eq!(
+            refusing.look(&acquired.grants, true),
+            LookOutcome::Checked(vec![None])
+        );
         assert_eq!(refusing.take_answer(), Some(true));
         store.forget();
-        assert_eq!(there.look(&acquired.grants), LookOutcome::Changed);
+        let lost = LookOutcome::Checked(vec![Some(Loss::Forgotten)]);
+        assert_eq!(there.look(&acquired.grants, true), lost);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use randflake_core::internal::{PutError, SegmentLength};
 
 use super::shared::SharedSegments;
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
-use crate::look_schedule::LookSchedule;
+use crate::look_schedule::{LookSchedule, Step};
 use crate::observability::events;
 use crate::rules::counter::CounterRefusal;
 use crate::store::{LeaseStore, Look};
@@ -124,11 +124,23 @@ impl<P> SegmentKeeper<P> {
             return false;
         };
         let store = &mut self.store;
-        if !looks.is_due(now, || store.has_disconnected(), random_part()) {
-            return false;
+        let step = looks.step(
+            now,
+            self.compare_at,
+            || store.has_disconnected(),
+            random_part(),
+        );
+        match step {
+            Step::Wait => return false,
+            Step::Renew => {
+                self.compare();
+                return true;
+            }
+            Step::Look | Step::Read => {}
         }
+        let is_broken = step == Step::Read && store.is_on_server();
         match store.look() {
-            Ok(Look::Same) if !store.is_on_server() => self.note_answer(true),
+            Ok(Look::Same) if !is_broken => self.note_answer(true),
             // It was said when the numbers were lost.
             Ok(Look::Lost(_)) if self.shared.remaining() == 0 => self.note_answer(true),
             Ok(Look::Lost(why)) => {

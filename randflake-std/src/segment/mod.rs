@@ -56,7 +56,9 @@ use shared::SharedSegments;
 /// [waits](LeaseStore::create_counter) for it.
 #[must_use]
 pub fn compared_within(store: &LeaseStore) -> Duration {
-    let looks = store.look_every().map(|every| every * 2);
+    // On a server a look tells of its tables, not of a counter.
+    let every = store.look_every().filter(|_| !store.is_on_server());
+    let looks = every.map(|every| every * 2);
     looks.unwrap_or_else(|| renewed_within(COMPARED_PER))
 }
 

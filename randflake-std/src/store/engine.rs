@@ -87,7 +87,8 @@ pub trait Engine: Send + Debug {
     }
 
     /// Looks whether the store is what this process saw last: cheap, without an exclusive lock, and without a change.
-    /// A holder calls it between renewals, as often as [`look_every`](Profile::look_every) says.
+    /// A holder calls it between renewals, as often as [`look_every`](Profile::look_every) says. After a failed call it
+    /// reads its leases instead, if the engine [has a clock of its own](Profile::has_own_clock).
     ///
     /// # Errors
     ///
@@ -117,7 +118,7 @@ pub trait Engine: Send + Debug {
 pub enum Look {
     /// It has everything that this process has seen there, as far as is known.
     Same,
-    /// It may have lost something since: a renewal tells which leases.
+    /// It may have lost something since, or is not known: the holder reads its leases, or renews them, at once.
     Changed,
     /// It is gone, another one, or older than this process has seen it, and why that is clear. Others may be granted the
     /// same node ids, so the holder stops at once.
@@ -150,8 +151,8 @@ pub struct Profile {
     pub blind_renewal: bool,
     /// How many node ids one write may have: an acquire of more is refused, renewals and releases are split.
     pub max_batch: usize,
-    /// How often a holder [looks](Engine::look) at it between renewals; `None` if a failed call or a broken connection tells
-    /// of everything that a look could find.
+    /// How often a holder [looks](Engine::look) at it between renewals, on a server no more often than a twentieth of the
+    /// TTL; `None` if a failed call or a broken connection tells of everything that a look could find.
     pub look_every: Option<Duration>,
 }
 

@@ -7,11 +7,16 @@ use std::collections::BTreeSet;
 use super::blind_renewal::BlindRenewal;
 use super::operation::{Done, Undone};
 use super::{LeaseStore, Look, Pending};
-use crate::rules::{Acquire, HeldLease, NodeRecord, Wanted, acquire, release, renew};
+use crate::rules::{
+    Acquire, HeldLease, LeaseCheck, NodeRecord, Wanted, acquire, check, release, renew,
+};
 use crate::vocabulary::{
     AcquireRequest, Acquired, Grant, KeyCheck, LastWrite, Loss, NodeIds, PresentedGrant,
     PresentedRenewal, Renewed, RequestId, StoreError,
 };
+
+/// A look has the time limit of an operation under a TTL of this part.
+const LOOKS_LIMIT: u64 = 4;
 
 /// What became of each lease of a renewal or release: its record, or why it is lost.
 pub(super) type Renewals = Vec<Result<NodeRecord, Loss>>;
@@ -50,12 +55,12 @@ impl LeaseStore {
     }
 
     /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round
-    /// trip. The clients of MySQL and etcd do not tell.
+    /// trip. The client of MySQL does not tell.
     pub fn has_disconnected(&mut self) -> bool {
         self.records.engine().has_disconnected()
     }
 
-    /// How often a holder [looks](LeaseStore::look) at it between renewals, whatever its calls say. Known once the store was
+    /// How often a holder [looks](LeaseStore::look) at it between renewals, though no call failed. Known once the store was
     /// opened.
     #[must_use]
     pub fn look_every(&self) -> Option<Duration> {
@@ -71,21 +76,21 @@ impl LeaseStore {
         Ok(self.ready()?.engine().look()?)
     }
 
-    /// Whether the store still has these leases: by one read, where the store can. Nothing is written.
+    /// Checks leases as a renewal of `ttl` ticks would, by one read where the store can. Nothing is written, and no clock is
+    /// compared.
     ///
     /// # Errors
     ///
-    /// As for `renew`.
-    pub fn still_has(&mut self, grants: &[Grant]) -> Result<bool, StoreError> {
+    /// Those of the engine: nothing is known then.
+    pub fn check_leases(&mut self, grants: &[Grant], ttl: u64) -> Result<LeaseCheck, StoreError> {
+        // A look that waits for its server must not delay a renewal.
+        self.limit_for(ttl / LOOKS_LIMIT)?;
         let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
-        let records = self.ready()?;
-        let view = records.read(&Wanted::nodes(&nodes))?;
-        records.engine().abandon();
-        let is_there = |grant: &Grant| {
-            let record = view.record(grant.node_id);
-            record.is_some_and(|record| record.is_of(grant))
-        };
-        Ok(grants.iter().all(is_there))
+        let view = self.records.read(&Wanted::nodes(&nodes))?;
+        self.records.engine().abandon();
+        let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
+        // Nothing is written, so it takes no numbers.
+        Ok(check(&view, &leases, ttl, &self.caller(None, (0, 0))))
     }
 
     /// Grants all that the request asks for at once, or nothing.

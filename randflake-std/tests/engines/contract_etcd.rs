@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "etcd/continuity.rs"]
-mod continuity;
+pub(crate) mod continuity;
 #[path = "etcd/full.rs"]
 mod full;
 #[path = "etcd/replies.rs"]

@@ -17,6 +17,7 @@ mod contract_redis;
 mod encryption;
 mod hostile;
 mod length;
+mod looks;
 #[path = "../namespaces/mod.rs"]
 mod namespaces;
 mod postgresql;
@@ -24,6 +25,8 @@ mod postgresql;
 mod segment_contract;
 mod segment_faults;
 mod servers;
+#[path = "../watched/mod.rs"]
+mod watched;
 
 // Their macros name each other by the crate.
 use contract::contract;

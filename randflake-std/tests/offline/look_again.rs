@@ -62,8 +62,10 @@ impl Watcher for Closing {
         true
     }
 
-    fn begins(&mut self) {
-        self.operation = Operation::Begun;
+    fn begins(&mut self, ttl: Duration) {
+        if ttl == TTL {
+            self.operation = Operation::Begun;
+        }
     }
 
     fn has_read(&mut self, ask: &Ask<'_>, reading: &Reading) {

@@ -15,8 +15,10 @@ pub(crate) trait Watcher: Debug + Send + 'static {
         profile
     }
 
-    /// An acquire or a renewal begins.
-    fn begins(&mut self) {}
+    /// An acquire or a renewal under a TTL begins, or a look with the time limit of a shorter one.
+    fn begins(&mut self, ttl: Duration) {
+        _ = ttl;
+    }
 
     /// This was read.
     fn has_read(&mut self, ask: &Ask<'_>, reading: &Reading) {
@@ -101,7 +103,7 @@ impl<W: Watcher> Engine for Watched<W> {
     }
 
     fn limit_for(&mut self, ttl: Duration) {
-        self.watcher.begins();
+        self.watcher.begins(ttl);
         self.engine.limit_for(ttl);
     }
 

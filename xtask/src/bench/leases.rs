@@ -46,8 +46,9 @@ pub(super) fn run(report: &mut Report, mut typed: Arguments) -> Result<(), Strin
     {
         return Err(format!("engines are {}", ENGINES.join(", ")));
     }
-    if only.as_deref().is_some_and(|part| part != "starters") {
-        return Err("--only starters is allowed".to_owned());
+    let parts = ["starters", "looks"];
+    if only.as_deref().is_some_and(|part| !parts.contains(&part)) {
+        return Err("--only starters and --only looks are allowed".to_owned());
     }
     let is_whole = engine.is_none() && only.is_none() && folder.is_none();
     let Some(scratch) = Scratch::reported(report, "leases") else {

@@ -38,7 +38,7 @@ NAME, with its own options:
   leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started in --folder or where temporary
                 folders are; unless --engine, --only or --folder is given into the record and docs/performance.md (eight
                 minutes)
-                [--rounds N] [--engine NAME] [--only starters] [--folder DIR] [--json FILE]
+                [--rounds N] [--engine NAME] [--only starters|looks] [--folder DIR] [--json FILE]
   serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
                 id takes at half of the highest rate, into the record (four minutes)
                 [--rounds N]

@@ -16,6 +16,7 @@ const FLOORS: [&[&str]; 6] = [
         "date",
         "fork_guard",
         "generation",
+        "look_schedule",
         "observability",
         "private_file",
         "wiped_stack",

@@ -19,7 +19,7 @@ use super::shared::SharedHandle;
 use super::store_client::{LookOutcome, StoreClient};
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
 use crate::clock::wall_exact;
-use crate::look_schedule::LookSchedule;
+use crate::look_schedule::{LookSchedule, Step};
 use crate::observability::{events, metrics};
 use crate::vocabulary::{Grant, Loss, NodeIds, StoreError};
 
@@ -44,7 +44,7 @@ pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'stat
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     pub(super) fn new(
         shared: Arc<SharedHandle<L, P>>,
-        client: StoreClient,
+        mut client: StoreClient,
         grants: Vec<Grant>,
         is_chosen: bool,
         count: NodeIdCount,
@@ -55,6 +55,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let scale = count
             .is_elastic()
             .then(|| Scale::new(count, client.store.namespace().node_ids(), client.ttl, now));
+        // That of the build is of before the schedule: it must not hide that the connection broke since.
+        client.take_answer();
         let looks = LookSchedule::new(
             client.store.look_every(),
             client.store.is_on_server(),
@@ -133,30 +135,40 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             return false;
         };
         let store = &mut self.client.store;
-        if !looks.is_due(now, || store.has_disconnected(), random_part()) {
-            return false;
-        }
-        if looks.is_replaced_by(due, now) {
-            return true;
-        }
+        let step = looks.step(now, due, || store.has_disconnected(), random_part());
+        let is_broken = match step {
+            Step::Wait => return false,
+            Step::Renew => return true,
+            Step::Look => false,
+            Step::Read => true,
+        };
         let held = self.holdings.iter().filter(|holding| holding.held);
         let grants: Vec<_> = held.map(|holding| holding.grant).collect();
-        let outcome = self.client.look(&grants);
+        let outcome = self.client.look(&grants, is_broken);
         self.note_answer();
         match outcome {
             // After an outage leases are renewed as soon as the server is back. A file that refuses is there all the time.
-            LookOutcome::Same => self.failures > 0 && self.client.store.is_on_server(),
-            LookOutcome::Unknown => false,
-            LookOutcome::Changed => true,
+            LookOutcome::Same => return self.failures > 0 && self.client.store.is_on_server(),
+            LookOutcome::Unknown => return false,
+            // The renewal counts them, and writes a quarantine.
+            LookOutcome::Checked(losses) => self.seal_each(&losses),
             // It was said when the leases were lost, and a new try has its pause.
-            LookOutcome::Lost(_) if grants.is_empty() => false,
-            LookOutcome::Lost(why) => {
+            LookOutcome::StoreLost(_) if grants.is_empty() => return false,
+            LookOutcome::StoreLost(why) => {
                 events::store_lost(self.client.namespace(), &why);
-                // Others may be granted the node ids.
                 self.lose(Loss::Forgotten, |_| true);
-                true
             }
         }
+        true
+    }
+
+    /// Stops issuing from the leases that are lost, as a look has found for each that is held.
+    fn seal_each(&self, losses: &[Option<Loss>]) {
+        let slots = self.shared.slots.read();
+        let held = self.holdings.iter().filter(|holding| holding.held);
+        let lost = held.zip(losses).filter(|(_, loss)| loss.is_some());
+        let issuers = lost.filter_map(|(holding, _)| slots.value(holding.slot));
+        issuers.for_each(|issuer| self.shared.lose(issuer));
     }
 
     /// Notes whether the last call of the store was answered: until one is, the store is looked at.

@@ -2,6 +2,7 @@
 
 mod acquire;
 mod administration;
+mod check;
 mod clocks;
 mod counters;
 mod hints;

@@ -33,7 +33,9 @@ impl Way {
         // It ends with the process.
         thread::spawn(move || {
             for client in listener.incoming() {
-                carry(&client.unwrap(), member, &events);
+                // Each has a thread: one is kept idle.
+                let events = Arc::clone(&events);
+                thread::spawn(move || carry(&client.unwrap(), member, &events));
             }
         });
         Self { port, next }
@@ -58,11 +60,11 @@ impl Way {
     }
 }
 
-/// One request, whose connection ends with the reply.
+/// One request, whose connection ends with the reply; none on a connection that is only watched.
 fn carry(mut client: &TcpStream, member: u16, events: &Mutex<Option<Event>>) {
     let mut reader = BufReader::new(client);
     let (mut path, mut length) = (String::new(), 0);
-    for line in reader.by_ref().lines().map(Result::unwrap) {
+    for line in reader.by_ref().lines().map_while(Result::ok) {
         let lower = line.to_lowercase();
         if let Some(rest) = line.strip_prefix("POST ") {
             path.push_str(rest.split(' ').next().unwrap());
@@ -71,6 +73,9 @@ fn carry(mut client: &TcpStream, member: u16, events: &Mutex<Option<Event>>) {
         } else if line.is_empty() {
             break;
         }
+    }
+    if path.is_empty() {
+        return;
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).unwrap();

@@ -151,9 +151,9 @@ fn a_connection_that_the_server_has_closed_is_noticed_once() {
     while !store.has_disconnected() {
         thread::yield_now();
     }
-    assert!(!store.has_disconnected() && store.still_has(&grants).unwrap());
+    assert!(!store.has_disconnected() && store.check_leases(&grants, 60).unwrap().is_same());
     admin.batch_execute("DELETE FROM randflake.record").unwrap();
-    assert!(!store.still_has(&grants).unwrap());
+    assert!(!store.check_leases(&grants, 60).unwrap().is_same());
 }
 
 #[test]

@@ -23,8 +23,8 @@ type Operation = fn(&mut LeaseStore, &Held) -> Result<(), Box<dyn Error>>;
 /// By a name that says which. Each succeeds where one node id is leased, and a counter has begun.
 const OPERATIONS: &[(&str, Operation)] = &[
     ("check", |store, _| Ok(store.check()?)),
-    ("still_has", |store, held| {
-        assert!(store.still_has(&[held.0])?);
+    ("check_leases", |store, held| {
+        assert!(store.check_leases(&[held.0], TTL)?.is_same());
         Ok(())
     }),
     ("acquire", |store, _| Ok(acquire(store, 1).map(drop)?)),

@@ -18,8 +18,6 @@ fn looking(sight: Sight) -> Looking {
     let (store, _) = store_of_a_minute();
     let (looked_at, sight) = looked_at(store.clone(), sight);
     let mut keeper = at_rest(looked_at, Codec::new(Seconds, Plain), 2..=2);
-    // Not answered by the acquire: the first look is due.
-    keeper.client.take_answer();
     keeper.looks = looks;
     (keeper, store, sight)
 }
@@ -102,9 +100,17 @@ fn a_look_that_fails_ends_nothing_and_is_repeated() {
     store.forget();
     make_due(&mut keeper);
     assert!(looks_lost(&mut keeper));
-    assert_eq!(forgotten(&keeper), 0, "the renewal tells which are lost");
+    for slot in [0, 1] {
+        assert_eq!(remaining(&keeper, slot), Duration::ZERO, "it has stopped");
+    }
+    assert_eq!(
+        forgotten(&keeper),
+        0,
+        "the renewal counts, and notes a quarantine"
+    );
     keeper.renew_and_replace();
     assert_eq!(forgotten(&keeper), 2);
+    assert!(store.clone().quarantined().unwrap().is_some());
 }
 
 #[test]
@@ -116,7 +122,8 @@ fn a_failed_call_of_any_kind_is_followed_by_looks_until_one_is_answered() {
         keeper.note_answer();
         // Without a look there is the check of the connection, which finds nothing.
         let later = Instant::now() + LATER;
-        keeper.looks.as_mut().unwrap().is_due(later, || false, 0.0)
+        let looks = keeper.looks.as_mut().unwrap();
+        looks.step(later, later + TTL, || false, 0.0) == Step::Read
     };
     assert!(!is_looking(&mut keeper));
     store.fail_next(1);
@@ -149,4 +156,13 @@ fn a_look_delays_no_renewal_and_a_store_that_is_back_is_renewed_at_once() {
         looks_lost(&mut keeper),
         "it has failed, and the store is back"
     );
+}
+
+#[test]
+fn a_connection_that_broke_before_the_first_look_is_not_hidden_by_the_answer_of_the_build() {
+    let (mut keeper, ..) = on_server();
+    keeper.note_answer();
+    let later = Instant::now() + LATER;
+    let looks = keeper.looks.as_mut().unwrap();
+    assert_eq!(looks.step(later, later + TTL, || false, 0.0), Step::Read);
 }

@@ -126,7 +126,7 @@ fn a_pause_ends_with_whatever_comes_first() {
     );
     assert_eq!(keeper.pause(now, now + TTL), Duration::ZERO);
     let every = longest / 2;
-    keeper.looks = LookSchedule::new(Some(every), false, TTL, now, 0.0);
+    keeper.looks = LookSchedule::new(Some(every), false, TTL, now, 1.0);
     assert_eq!(keeper.pause(now + TTL, now), every);
     let (keeper, _) = slow(1..=8);
     assert_eq!(keeper.pause(now + TTL, now), Scale::PERIOD);

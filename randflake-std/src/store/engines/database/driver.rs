@@ -68,6 +68,9 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
         true
     }
 
+    /// Whether the tables are those that the session was set up with, by a short question.
+    async fn has_same_tables(&mut self) -> Result<bool, DatabaseFailure>;
+
     /// Ends the session in the way that the server expects.
     async fn close(self) {}
 

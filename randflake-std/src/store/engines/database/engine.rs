@@ -8,7 +8,7 @@ use super::{Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, Sq
 use crate::rules::{Committed, Keys, Removal, Write};
 use crate::store::engines::ExistingEngine;
 use crate::store::url::Location;
-use crate::store::{Ask, Engine, Profile, Reading};
+use crate::store::{Ask, Engine, Look, Profile, Reading};
 use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
 
 impl<D: Driver> Database<D> {
@@ -32,6 +32,8 @@ impl<D: Driver> Engine for Database<D> {
             // The statements of a write compare fingerprint, window and settings themselves.
             blind_renewal: true,
             url: Some(self.url.clone()),
+            // Tables can be exchanged under a session, and not every client tells of a broken connection.
+            look_every: Some(Duration::from_secs(1)),
             ..Profile::at(self.place.clone())
         }
     }
@@ -86,6 +88,16 @@ impl<D: Driver> Engine for Database<D> {
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
         self.run(0, true, async |session| session.findings().await)
+    }
+
+    fn look(&mut self) -> Result<Look, EngineError> {
+        // A new session would know the tables as they are now.
+        if !self.has_open_session() {
+            return Ok(Look::Changed);
+        }
+        // Not repeated, which would be on a new session.
+        let is_same = self.run(0, false, async |session| session.has_same_tables().await);
+        Ok(if is_same? { Look::Same } else { Look::Changed })
     }
 
     fn has_disconnected(&mut self) -> bool {

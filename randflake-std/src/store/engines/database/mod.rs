@@ -118,6 +118,12 @@ impl<D: Driver> Database<D> {
         self.work(look).unwrap_or(false)
     }
 
+    fn has_open_session(&mut self) -> bool {
+        let client = self.client.as_ref();
+        let has_session = client.is_some_and(|client| client.session.is_some());
+        has_session && !self.runtime.is_inherited() && !self.has_closed_session()
+    }
+
     /// Runs an operation on some texts of the namespace. One that only reads is repeated on a new connection where the
     /// one that was open fails; one that writes is not: it may have been done.
     fn run<T: Send + 'static>(

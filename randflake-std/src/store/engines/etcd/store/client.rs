@@ -12,6 +12,7 @@ use ureq::Agent;
 use zeroize::Zeroizing;
 
 use super::clock::MemberClock;
+use super::presence::Presence;
 use super::tls;
 use super::transaction::{
     Header, Kv, Range, Transaction, TransactionOutcome, read_answer, read_request,
@@ -44,6 +45,7 @@ pub(super) struct EtcdClient {
     user: Option<User>,
     time_limit: Duration,
     pub(super) clock: MemberClock,
+    presence: Presence,
     /// Which process the agent's connections are for.
     process: u32,
 }
@@ -90,13 +92,21 @@ impl EtcdClient {
             user,
             time_limit: TIME_LIMIT,
             clock: MemberClock::default(),
+            presence: Presence::default(),
             process: process::id(),
         })
     }
 
     /// Fits the time limit to a TTL.
     pub(super) fn limit_for(&mut self, ttl: Duration) {
+        // Before the lease that is asked for: the member may go at any time after that.
+        self.presence.watch(&self.members[self.at]);
         self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);
+    }
+
+    /// Whether the member that answered last has gone since a lease was asked for.
+    pub(super) fn has_disconnected(&mut self) -> bool {
+        self.presence.has_gone(&self.members[self.at])
     }
 
     /// Reads all of it at one moment, in the order of the ranges.

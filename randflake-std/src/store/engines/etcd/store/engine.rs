@@ -285,6 +285,10 @@ impl Engine for Etcd {
         ])
     }
 
+    fn has_disconnected(&mut self) -> bool {
+        self.client.has_disconnected()
+    }
+
     fn limit_for(&mut self, ttl: Duration) {
         self.client.limit_for(ttl);
     }

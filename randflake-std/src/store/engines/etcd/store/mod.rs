@@ -5,6 +5,7 @@ mod clock;
 mod continuity;
 mod engine;
 mod keys;
+mod presence;
 #[cfg(feature = "tls")]
 #[path = "tls/enabled.rs"]
 mod tls;
@@ -52,10 +53,14 @@ use crate::vocabulary::{Namespace, StoreError};
 /// |-----------------------------------------------------------|----------------------------------------|
 /// | the namespace is missing: new, or all keys deleted        | quarantine, until declared new         |
 /// | restored into a cluster of another id                     | quarantine; live leases can be renewed |
-/// | set back, and a process runs that has seen a later state  | quarantine, by that process            |
-/// | set back, and a live lease has vanished                   | quarantine, by the lease's holder      |
+/// | set back, and a process runs that has seen a later state  | quarantine, as soon as it looks        |
+/// | set back, and a live lease has vanished                   | quarantine, as soon as its holder looks |
 /// | set back between a read and its write                     | the write fails; quarantine            |
 /// | the clocks of member and machine differ by more than 10 s | [`StoreError::ClockSkew`]              |
+///
+/// A holder keeps an idle connection to the member that answers: when it ends, or a call fails, the holder looks for its
+/// leases until the cluster has answered, each twentieth of the TTL and a second at most. What others are granted before
+/// that look may repeat its ids. A member with TLS logs the end of such a connection as one without a handshake.
 ///
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
 /// 320 s, because its longest TTL is unknown.
@@ -72,7 +77,7 @@ use crate::vocabulary::{Namespace, StoreError};
 ///   seen a later state: call [`quarantine`](LeaseStore::quarantine) (`randflake lease quarantine`) before any process uses
 ///   it, and [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`) each counter at a higher number.
 /// - The same with `--bump-revision`, by which a restored snapshot shows later revisions than the ones that were lost: only
-///   the holder of a lease that it does not have notices, when it renews.
+///   the holder of a lease that it does not have notices, when it looks.
 /// - Keys of leases changed or deleted by hand, until their holder renews: until then the node id may be granted again.
 /// - Members that do not write to their disks (`--unsafe-no-fsync`) and lose power.
 /// ```no_run

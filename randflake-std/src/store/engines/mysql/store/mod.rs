@@ -68,7 +68,8 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
 /// replica, also with the `server_id` of its primary. A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
 /// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one.
-/// Also noticed, by its holder: a lease that vanished.
+/// Also noticed, by its holder: a lease that vanished. A holder compares the random number between renewals, each twentieth of
+/// the TTL and at most once a second, and reads its leases if it is another one or a call has failed.
 ///
 /// The mark is set by an insert that is rolled back: `InnoDB` keeps the number that it took, and no replica repeats it.
 /// The first operation that finds server or table changed sets another one.
@@ -84,7 +85,8 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 ///   binary logs undone (`--flashback`); a replica made from a snapshot of its primary's disk and promoted with its `server_id`;
 ///   rows of leases and counters changed or deleted by hand (rows inserted again are noticed where
 ///   the insert takes automatic numbers, as `INSERT ... SELECT` does unless `sql_mode` says otherwise). A holder whose row is gone
-///   learns it at its next renewal; until then its node id may be granted again. Stop all processes first.
+///   learns it at its next look after the server was down, else at its next renewal; until then its node id may be granted
+///   again. Stop all processes first.
 ///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each counter at a higher number.
 /// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
 ///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use

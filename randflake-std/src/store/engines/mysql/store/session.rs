@@ -33,6 +33,8 @@ pub(in crate::store) struct MysqlSession {
     number: u64,
     pub(super) fixed: FixedSettings,
     clock: Option<Arc<dyn Clock + Send + Sync>>,
+    /// The number of the tables as they were when the session began.
+    id: Vec<String>,
 }
 
 /// What the server says of one statement.
@@ -60,6 +62,7 @@ impl database::DatabaseSession for MysqlSession {
             // Until `prepare` has asked for them.
             fixed: FixedSettings::of([]),
             clock: mysql.clock.clone(),
+            id: Vec::new(),
         })
     }
 
@@ -92,6 +95,11 @@ impl database::DatabaseSession for MysqlSession {
         Ok(row.map(|row| row.concat()))
     }
 
+    async fn enter(&mut self) -> Result<(), DatabaseFailure> {
+        self.id = self.ask(statements::ID, &[]).await?.unwrap_or_default();
+        Ok(())
+    }
+
     /// If anything fails, the connection's end releases the lock.
     async fn make(&mut self) -> Result<(), DatabaseFailure> {
         // A lock by name: `CREATE TABLE` commits at once, so a transaction cannot keep others out.
@@ -111,6 +119,10 @@ impl database::DatabaseSession for MysqlSession {
         let statements: Vec<_> = tables.chain([begin, Sql::new(UNLOCK, &[])]).collect();
         self.send(&statements).await?;
         Ok(())
+    }
+
+    async fn has_same_tables(&mut self) -> Result<bool, DatabaseFailure> {
+        Ok(self.ask(statements::ID, &[]).await?.unwrap_or_default() == self.id)
     }
 
     /// A server that hears no goodbye counts the connection as aborted.

@@ -42,6 +42,9 @@ pub(super) const CHECK: &str = r#"
         WHERE event_object_schema = DATABASE() AND event_object_table LIKE 'randflake\_%'
     ) AS changed LIMIT 1"#;
 
+/// The number of the tables, as a holder asks between renewals.
+pub(super) const ID: &str = "SELECT id FROM randflake_store";
+
 /// The text of a namespace.
 pub(super) const NAMESPACE: &str =
     "SELECT value FROM randflake_record WHERE namespace = ? AND kind = 0 AND number = 0";

@@ -67,6 +67,10 @@ use crate::vocabulary::{Namespace, StoreError};
 /// dump is restored or copied, or the table is truncated. Then every namespace is quarantined: it grants nothing for the
 /// longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous standby.
 ///
+/// A holder also compares the numbers of the table and its file between renewals, each twentieth of the TTL and at most once
+/// a second, and reads its leases if they are others or a call has failed: so it stops soon after the schema was renamed or
+/// replaced, or the server was set back while it was down.
+///
 /// A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
 /// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
 /// counters too: use autovacuum only.
@@ -79,8 +83,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// # What it cannot notice
 ///
 /// - The files of the server, or its machine, set back while the server was down; its log thrown away (`pg_resetwal`); rows
-///   of leases and counters changed or deleted by hand. A holder whose row is gone learns it at its next renewal; until
-///   then its node id may be granted again. Stop all processes first. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each
+///   of leases and counters changed or deleted by hand. A holder whose row is gone learns it at its next look after the
+///   server was down, else at its next renewal; until then its node id may be granted again. So it is with a schema that is
+///   renamed to the name of one in which leases are held. Stop all processes first. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each
 ///   counter at a higher number.
 /// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
 ///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from

@@ -10,7 +10,7 @@ use super::connect::connect;
 use super::rights::CHECK;
 use super::statements::{
     CHANGE, CHANGE_AND_PUT, ENTER, LOOK, NAMESPACE, NEXT_NAMESPACE, PARTS, PUT, REMOVE, SETTINGS,
-    TEXTS,
+    TABLES, TEXTS,
 };
 use super::{Postgres, diagnosis};
 use crate::rules::{Before, Entry, Key, Keys, Write};
@@ -106,6 +106,12 @@ impl database::DatabaseSession for PostgresSession {
         yield_now().await;
         yield_now().await;
         !self.client.is_closed()
+    }
+
+    async fn has_same_tables(&mut self) -> Result<bool, DatabaseFailure> {
+        let rows = self.execute_prepared(TABLES, &[]).await?;
+        let tables = rows.first().map(|row| row.try_get(0)).transpose()?;
+        Ok(tables.is_some_and(|tables: String| tables == self.tables))
     }
 
     async fn ask(
@@ -254,12 +260,20 @@ impl PostgresSession {
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<Row>, Error> {
         let name: [&(dyn ToSql + Sync); 1] = [&name];
-        let values = [&name, values].concat();
+        self.execute_prepared(statement, &[&name, values].concat())
+            .await
+    }
+
+    async fn execute_prepared(
+        &mut self,
+        statement: &'static str,
+        values: &[&(dyn ToSql + Sync)],
+    ) -> Result<Vec<Row>, Error> {
         if let Some(known) = self.statements.get(statement) {
-            return self.client.query(known, &values).await;
+            return self.client.query(known, values).await;
         }
         let new = self.client.prepare(&complete(statement)).await?;
-        let rows = self.client.query(&new, &values).await;
+        let rows = self.client.query(&new, values).await;
         // Also after an error: the server has prepared it, and the next try may succeed.
         self.statements.insert(statement, new);
         rows

@@ -83,6 +83,9 @@ pub(super) const ENTER: &str = "
     SELECT {fingerprint} || '/' || id, {tables}, set_config('randflake.session', $1, false)
     FROM randflake.store";
 
+/// All that may change under a session, as a holder asks between renewals.
+pub(super) const TABLES: &str = "SELECT {tables}";
+
 /// The text of a namespace.
 pub(super) const NAMESPACE: &str = "
     SELECT value FROM randflake.record WHERE namespace = $1 AND kind = 0 AND number = 0";
