@@ -20,6 +20,7 @@ import limits
 import looks
 import losses
 import memory
+import moved
 import secret
 import shown
 import terms
@@ -30,7 +31,7 @@ import young
 from system import prove
 
 
-MODULES = [memory, copies, grants, shown, claims, limits, losses, looks, blind, terms, secret, counters, threads, device, tickets, upgrade, keys, young]
+MODULES = [memory, copies, grants, shown, claims, limits, losses, looks, moved, blind, terms, secret, counters, threads, device, tickets, upgrade, keys, young]
 
 
 def prove_all(place):

@@ -19,7 +19,7 @@ TRUTHS = {
     "namespace_written", "node_written", "has_leases", "is_chosen",
 }
 NAMESPACE = [
-    "origin", "writes", "quarantine", "since", "cause", "dropped", "fingerprint", "max_ttl_ms", "seal", "holder_version",
+    "origin", "writes", "quarantine", "since", "cause", "dropped", "fingerprint", "identity", "max_ttl_ms", "seal", "holder_version",
     "record_version",
 ]
 NODE = ["start", "end", "fencing", "serial", "nonce", "held", "contested", "knows"]
@@ -64,6 +64,7 @@ def predictions(rows):
         "quarantine": operations.quarantine(view, caller),
         "end_quarantine": operations.end_quarantine(view, caller, every.has_leases),
         "override_quarantine": operations.override_quarantine(view, caller),
+        "declare_moved": operations.declare_moved(view, caller),
         "drop_namespace": operations.drop_namespace(view, caller),
         "outlast": operations.outlast(view, every.latest_end),
         "announce": operations.announce(view, caller),
@@ -106,6 +107,7 @@ def given(rows, has_nodes):
         tick_ms=every.tick_ms,
         now_ms=every.now_ms,
         fingerprint=every.fingerprint,
+        identity=every.identity,
         certain=every.certain,
         # 0 is the Unix epoch, long before that of the layout.
         has_nodes=has_nodes,

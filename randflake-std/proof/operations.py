@@ -240,6 +240,19 @@ def override_quarantine(view, caller):
     return without_node(code, but(state, quarantine=0), code == OK, view)
 
 
+def declare_moved(view, caller):
+    """Of a copy. A dropped namespace stays so, and keeps no fingerprint: what opens it waits."""
+    of_no_copy, _, _, same = rules.state_of(view, caller, False)
+    refusal, now, longest, state = rules.state_under(view, caller, False)
+    mark = And(view.namespace.there, view.namespace.dropped)
+    is_copied = rules.is_copied(view)
+    moved = but(rules.quarantined(state, now, longest, view, caller.seen, LOST), identity=view.identity)
+    dropped = but(view.namespace, identity=view.identity, fingerprint=NONE, changed=True)
+    moved = choose(mark, SimpleNamespace(**{name: getattr(dropped, name) for name in vars(moved)}), moved)
+    code = If(is_copied, If(mark, OK, refusal), of_no_copy)
+    return without_node(code, choose(is_copied, moved, same), And(code == OK, Or(is_copied, same.changed)), view)
+
+
 def drop_namespace(view, caller):
     """The answer is the mark. Of a namespace that is not there, or was dropped, nothing is written."""
     refusal, now, longest, state = rules.state_of(view, caller, False)

@@ -203,8 +203,19 @@ def named_ttl(asked_ms, tick_ms):
     return If(asked_ms == 0, default, asked_ms)
 
 
+def is_copied(view):
+    """`View::is_copied`: the records are those of another store, which may be in use."""
+    return And(view.namespace.there, view.namespace.identity != view.identity)
+
+
 def state_of(view, caller, is_holder):
     """`NamespaceState::of` and `of_a_holder`. Returns a refusal, or 0, and the state."""
+    refusal, now, longest, state = state_under(view, caller, is_holder)
+    return If(is_copied(view), UNUSABLE, refusal), now, longest, state
+
+
+def state_under(view, caller, is_holder):
+    """`NamespaceState::under`: also of a copy."""
     record, seen, tick = view.namespace, caller.seen, view.tick_ms
     now = floor(view.now_ms, tick)
     skewed = And(caller.has_window, Or(view.now_ms < caller.least, view.now_ms > caller.most))
@@ -218,6 +229,7 @@ def state_of(view, caller, is_holder):
         since=0,
         cause=NEW,
         fingerprint=view.fingerprint,
+        identity=view.identity,
         max_ttl_ms=named_ttl(caller.max_ttl_ms, tick),
         seal=caller.seal,
         holder_version=If(mark, record.holder_version, 1),

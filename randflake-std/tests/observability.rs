@@ -15,7 +15,8 @@ use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
 use randflake_core::Clock;
 use randflake_std::lease::{MemoryStore, Namespace, occupancy};
 use randflake_std::{
-    BuildError, Builder, DEFAULT_TTL, ExactSystemClock, Health, Id, Plain, Snowflake,
+    BuildError, Builder, DEFAULT_TTL, ExactSystemClock, Handle, Health, Id, Plain, Randflake,
+    Secret, Snowflake,
 };
 use tracing::field::{Field, Visit};
 use tracing::{Event, Subscriber};
@@ -283,4 +284,21 @@ fn a_handle_tells_what_befalls_it() {
         gauges["randflake_node_ids_wanted"].to_bits(),
         4.0_f64.to_bits()
     );
+    leases_of_a_secret_are_local(&lines);
+}
+
+/// Plain ids have no secret that another machine could have.
+fn leases_of_a_secret_are_local(lines: &Lines) {
+    assert!(!lines.have(&["leases are local"]), "{lines:?}");
+    let namespace = Namespace::new("given", Randflake).unwrap();
+    let store = MemoryStore::new(namespace, Arc::new(ExactSystemClock));
+    let secret = Secret::generate().unwrap();
+    let handle = Handle::builder(&secret, store).build().unwrap();
+    let event = [
+        "leases are local",
+        "namespace=\"given\"",
+        "place=\"the store in memory\"",
+    ];
+    assert!(lines.have(&event), "{lines:?}");
+    handle.close().unwrap();
 }

@@ -35,6 +35,13 @@ impl PostgresServer {
         Self::start_in(fresh(), settings, None)
     }
 
+    /// With a system identifier of its own: all others have that of one template.
+    pub fn start_unrelated() -> Self {
+        let folder = template::unused();
+        create(folder.path());
+        Self::start_in(folder, &[], None)
+    }
+
     /// Replaces the rules of who may connect how: lines of `pg_hba.conf`.
     pub fn admit(&self, rules: &str) {
         fs::write(data(self.server.folder()).join("pg_hba.conf"), rules).unwrap();
@@ -150,19 +157,21 @@ fn connect(port: u16, database: &str) -> Result<Client, postgres::Error> {
 
 /// A folder with an empty cluster in it.
 fn fresh() -> TempDir {
-    template::copied(&program(PROGRAMS).join("postgres"), |folder| {
-        let mut create = as_postgres("initdb");
-        create
-            .args([
-                "--username=postgres",
-                "--auth=trust",
-                "--encoding=UTF8",
-                "--no-sync",
-                "--pgdata",
-            ])
-            .arg(data(folder));
-        succeeds(create);
-    })
+    template::copied(&program(PROGRAMS).join("postgres"), create)
+}
+
+fn create(folder: &Path) {
+    let mut create = as_postgres("initdb");
+    create
+        .args([
+            "--username=postgres",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--no-sync",
+            "--pgdata",
+        ])
+        .arg(data(folder));
+    succeeds(create);
 }
 
 fn data(folder: &Path) -> PathBuf {

@@ -334,6 +334,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         let generation = self.generation.now();
         let (acquired, sent) = self.waiting.acquire(&mut client, wanted, cancellation)?;
         client.warn_of_short_ttl();
+        client.tell_of_local_leases();
         let issuers = Issuer::of_all(self.codec.layout(), &acquired, sent, generation);
         // A grant that is no lease of this layout has no issuer, so nothing was issued from it, and
         // all of it can be given back.

@@ -66,6 +66,14 @@ impl StoreClient {
         }
     }
 
+    /// Tells of a secret whose leases are this machine's alone. In a library every secret was given by somebody, who may have
+    /// given it to other machines.
+    pub(super) fn tell_of_local_leases(&self) {
+        if let Some(place) = self.store.local_place_of_secret() {
+            events::local(self.namespace(), place);
+        }
+    }
+
     /// Looks whether the store is what it was; and whether it has these leases, if it is on a server of which a call or
     /// the connection failed, or does not seem to be what it was.
     pub(super) fn look(&mut self, grants: &[Grant], is_broken: bool) -> LookOutcome {

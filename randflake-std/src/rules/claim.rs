@@ -1,8 +1,10 @@
 //! Claims of secrets: which namespace of a store took a secret first.
 //!
 //! Leases keep node ids apart within a namespace. Under one secret two namespaces issue equal ids, whatever their leases
-//! are, so a store refuses the second one unless that is asked for by name.
+//! are, so a store refuses the second one unless that is asked for by name. Where one server has several stores that a user
+//! takes for one, as the numbered databases of Redis, they share a second claim.
 
+use super::base36::{self, Base36};
 use super::text::{Fields, Line};
 use super::{Change, Form, NamespaceRecord};
 use crate::vocabulary::KeyCheck;
@@ -16,21 +18,29 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 pub struct SecretClaim {
     /// Name of the namespace.
     pub namespace: String,
+    /// Number of its database, on a server whose databases share claims.
+    pub database: Option<u32>,
 }
 
 impl SecretClaim {
-    /// Makes the claim of a namespace.
+    /// Makes the claim of a namespace, in a numbered database where the server has such.
     #[must_use]
-    pub fn of(namespace: &Namespace) -> Self {
+    pub fn of(namespace: &Namespace, database: Option<u32>) -> Self {
         Self {
             namespace: namespace.name().to_owned(),
+            database,
         }
     }
 
     /// Encodes the claim as text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        Line::of(&Form::default()).word(&self.namespace).end()
+        let database = self.database.map(|number| Base36(number.into()));
+        let database = database.map(|number| number.to_string());
+        Line::of(&Form::default())
+            .word(&self.namespace)
+            .word(database.unwrap_or_default())
+            .end()
     }
 
     /// Decodes a claim.
@@ -40,26 +50,34 @@ impl SecretClaim {
     /// A sentence says what it is instead.
     pub fn from_text(text: &str, known: u8) -> Result<Self, String> {
         // Not `text::read`: nobody writes a claim again, so a tail need not be kept.
-        let namespace = Fields::of(text, known)?.word();
-        let namespace = namespace.ok_or_else(|| "it is damaged".to_owned())?;
-        Ok(Self {
-            namespace: namespace.to_owned(),
-        })
+        let mut fields = Fields::of(text, known)?;
+        let mut claim = || {
+            Some(Self {
+                namespace: fields.word()?.to_owned(),
+                database: match fields.word()? {
+                    "" => None,
+                    number => Some(u32::try_from(base36::number(number)?).ok()?),
+                },
+            })
+        };
+        claim().ok_or_else(|| "it is damaged".to_owned())
     }
 
-    /// Whether a namespace may take the secret, once this claim is what the store has.
+    /// Whether the namespace of another claim may take the secret, once this one is what the store has.
     ///
     /// # Errors
     ///
     /// [`StoreError::SecretTaken`] if it is another namespace's.
-    pub fn check(&self, namespace: &Namespace) -> Result<(), StoreError> {
+    pub fn check(&self, asked: &Self, shares_secret: bool) -> Result<(), StoreError> {
         // The same name means the same namespace, or one that was dropped and opened again: its ids never meet others.
-        if self.namespace == namespace.name() || namespace.shares_secret() {
+        if self == asked || shares_secret {
             return Ok(());
         }
         Err(StoreError::SecretTaken {
             namespace: self.namespace.clone(),
-            asked: namespace.name().to_owned(),
+            // Of one database, people need no number.
+            database: self.database.filter(|_| self.database != asked.database),
+            asked: asked.namespace.clone(),
         })
     }
 
@@ -96,28 +114,56 @@ mod tests {
     use crate::rules::VERSION;
     use randflake_core::Randflake;
 
+    fn claim(name: &str, database: Option<u32>) -> SecretClaim {
+        SecretClaim::of(&Namespace::new(name, Randflake).unwrap(), database)
+    }
+
     #[test]
     fn a_claim_is_read_as_it_was_written() {
-        let namespace = Namespace::new("orders", Randflake).unwrap();
-        let claim = SecretClaim::of(&namespace);
-        assert_eq!(claim.to_text(), "11:orders");
         let read = |text: &str| SecretClaim::from_text(text, VERSION);
-        assert_eq!(read("11:orders"), Ok(claim.clone()));
-        assert_eq!(read("21:orders:later"), Ok(claim));
+        for (database, text) in [
+            (None, "11:orders:"),
+            (Some(0), "11:orders:0"),
+            (Some(36), "11:orders:10"),
+        ] {
+            let claim = claim("orders", database);
+            assert_eq!(claim.to_text(), text);
+            assert_eq!(read(text), Ok(claim));
+        }
+        assert_eq!(read("21:orders::later"), Ok(claim("orders", None)));
         assert_eq!(read("x").unwrap_err(), "it is another program's");
-        assert!(read("22:orders").unwrap_err().contains("newer"));
+        for damaged in ["11:orders", "11:orders:-", "11:orders:zzzzzzzz"] {
+            assert_eq!(read(damaged).unwrap_err(), "it is damaged", "{damaged}");
+        }
+        assert!(read("22:orders:").unwrap_err().contains("newer"));
     }
 
     #[test]
     fn another_namespace_takes_a_claimed_secret_only_if_it_is_shared() {
-        let namespace = |name| Namespace::new(name, Randflake).unwrap();
-        let (orders, bills) = (namespace("orders"), namespace("bills"));
-        let claim = SecretClaim::of(&orders);
-        assert!(claim.check(&orders).is_ok());
-        assert!(claim.check(&bills.clone().with_shared_secret()).is_ok());
-        let refused = claim.check(&bills).unwrap_err();
+        let orders = claim("orders", None);
+        assert!(orders.check(&orders, false).is_ok());
+        assert!(orders.check(&claim("bills", None), true).is_ok());
+        let refused = orders.check(&claim("bills", None), false).unwrap_err();
         assert!(
             matches!(refused, StoreError::SecretTaken { namespace, .. } if namespace == "orders")
         );
+    }
+
+    /// Two databases have two namespaces of one name.
+    #[test]
+    fn the_same_name_in_another_database_is_another_namespace() {
+        let orders = claim("orders", Some(0));
+        for (asked, shown) in [
+            (claim("orders", Some(1)), Some(0)),
+            (claim("bills", Some(0)), None),
+        ] {
+            let refused = orders.check(&asked, false).unwrap_err();
+            let StoreError::SecretTaken { database, .. } = &refused else {
+                panic!("{refused:?}")
+            };
+            assert_eq!(*database, shown);
+            let says = refused.to_string().contains("in database 0 of this server");
+            assert_eq!(says, shown.is_some(), "{refused}");
+        }
     }
 }

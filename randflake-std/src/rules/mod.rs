@@ -48,7 +48,8 @@ pub use namespace_state::NamespaceState;
 pub use next_key::next_key;
 pub use observed::Observed;
 pub use quarantine::{
-    create, drop_namespace, end_quarantine, outlast, override_quarantine, quarantine, reopen,
+    create, declare_moved, drop_namespace, end_quarantine, outlast, override_quarantine,
+    quarantine, reopen,
 };
 pub use record::{NamespaceRecord, NodeRecord, QuarantineReason, Versions};
 pub use release::release;

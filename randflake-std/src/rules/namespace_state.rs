@@ -29,9 +29,10 @@ impl NamespaceState {
     ///
     /// # Errors
     ///
-    /// Nothing may be written then: the engine loses answered writes, the clocks of store and machine differ by
-    /// more than [`MAX_SKEW`], or the namespace has other terms.
+    /// Nothing may be written then: the store is a copy, the engine loses answered writes, the clocks of store and machine
+    /// differ by more than [`MAX_SKEW`], or the namespace has other terms.
     pub fn of(view: &View, caller: &Caller<'_>) -> Result<Self, StoreError> {
+        view.check_copied()?;
         Self::under(view, caller, caller.terms)
     }
 
@@ -43,6 +44,7 @@ impl NamespaceState {
     /// As for [`of`](NamespaceState::of); and [`StoreError::Dropped`]: only a person opens a namespace again, by
     /// [`reopen`](super::reopen).
     pub fn of_a_holder(view: &View, caller: &Caller<'_>) -> Result<Self, StoreError> {
+        view.check_copied()?;
         let state = Self::under(view, caller, &caller.terms.of_a_holder())?;
         state.check_dropped()?;
         Ok(state)
@@ -77,6 +79,7 @@ impl NamespaceState {
                     quarantine: 0,
                     reason: QuarantineReason::default(),
                     fingerprint: view.continuity.fingerprint.clone(),
+                    identity: view.continuity.identity.clone(),
                 },
             },
             before: view.namespace.clone(),
@@ -182,6 +185,20 @@ impl NamespaceState {
             self.is_changed = true;
         }
         Ok(())
+    }
+
+    /// State of a copy that takes the place of its original: what the original has granted since is forgotten here.
+    ///
+    /// # Errors
+    ///
+    /// As for [`of`](NamespaceState::of), but for the copy.
+    pub(super) fn of_a_copy(view: &View, caller: &Caller<'_>) -> Result<Self, StoreError> {
+        let mut state = Self::under(view, caller, caller.terms)?;
+        state.check_dropped()?;
+        // Of any cause before: the original may have ended that quarantine, and leased.
+        state.quarantine(view, caller.seen, QuarantineCause::Lost);
+        state.record.identity.clone_from(&view.continuity.identity);
+        Ok(state)
     }
 
     /// Sets a quarantine until every lease has expired that may have been granted up to now and forgotten, even by

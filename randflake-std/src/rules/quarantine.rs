@@ -76,6 +76,37 @@ pub fn override_quarantine(view: &View, caller: &Caller<'_>) -> Decision<()> {
     })
 }
 
+/// Lets a copy take the place of its original, which the caller vouches is gone. Returns the quarantine that waits for what
+/// the original has granted since; does nothing if the store is no copy.
+///
+/// A dropped namespace stays so.
+#[must_use]
+pub fn declare_moved(view: &View, caller: &Caller<'_>) -> Decision<Option<Quarantine>> {
+    if !view.is_copied() {
+        return decide(NamespaceState::of(view, caller), |state| {
+            Ok(state.quarantined())
+        });
+    }
+    match view.namespace.as_ref().filter(|_| view.is_dropped()) {
+        // The original may have been opened again. The empty fingerprint is no engine's, so that opening this one waits too.
+        Some(mark) => Decision {
+            change: Change {
+                namespace_after: Some(NamespaceRecord {
+                    writes: mark.writes.saturating_add(1),
+                    identity: view.continuity.identity.clone(),
+                    fingerprint: String::new(),
+                    ..mark.clone()
+                }),
+                ..Change::none(view)
+            },
+            answer: Ok(None),
+        },
+        None => decide(NamespaceState::of_a_copy(view, caller), |state| {
+            Ok(state.quarantined())
+        }),
+    }
+}
+
 /// Drops a namespace. Its record becomes a mark that says how long leases of it may be in use, so that a reopening waits
 /// for them. `None` if it is not there; the mark that is there if it was dropped.
 ///

@@ -23,6 +23,8 @@ pub struct NamespaceRecord {
     pub reason: QuarantineReason,
     /// Fingerprint of the engine when the record was written: see [`Continuity`](super::Continuity).
     pub fingerprint: String,
+    /// Identity of the engine that the record is of: see [`Continuity`](super::Continuity).
+    pub identity: String,
     /// Versions and tail of this record.
     pub form: Form,
 }

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{NamespaceRecord, NodeRecord, Observed};
-use crate::vocabulary::ASSUMED_MAX_TTL;
+use crate::vocabulary::{ASSUMED_MAX_TTL, StoreError};
 
 /// Node ids to read for an operation.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,6 +61,10 @@ pub struct Continuity {
     /// Fingerprint of the engine. Another one means that answered writes may be lost: a restored backup, a promoted
     /// replica, a copy, a restart without durability.
     pub fingerprint: String,
+    /// What a copy changes and a failover does not, in words that a message can show: `cluster 14841639068965178418`.
+    /// Empty if the engine cannot tell a copy. Records of another identity are those of an original that may be in
+    /// use, so nothing is granted from them until a person says that it is gone.
+    pub identity: String,
     /// Whether a missing namespace never existed: the engine would show a deletion.
     pub is_absence_certain: bool,
     /// The latest end of a lease that is known from elsewhere than the records, in Unix milliseconds; 0 if none.
@@ -83,12 +87,39 @@ impl View {
             continuity: Continuity {
                 // As if the engine were as it was then. The write checks that it still is.
                 fingerprint: namespace.fingerprint.clone(),
+                identity: namespace.identity.clone(),
                 ..Continuity::default()
             },
             namespace: Some(namespace),
             nodes,
             assumed_max_ttl: ASSUMED_MAX_TTL,
             free_from: None,
+        }
+    }
+
+    /// Whether the store is a copy, whose original may be in use: its record names another one.
+    #[must_use]
+    pub fn is_copied(&self) -> bool {
+        let record = self.namespace.as_ref();
+        record.is_some_and(|record| record.identity != self.continuity.identity)
+    }
+
+    /// Refuses a copy. A quarantine would not do: it waits for leases that the copy has forgotten, and an original that is
+    /// in use goes on granting after it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`], which names both stores and the command.
+    pub fn check_copied(&self) -> Result<(), StoreError> {
+        match &self.namespace {
+            Some(record) if self.is_copied() => Err(StoreError::unusable(format!(
+                "this is a copy of a lease store: its records are those of {}, and this is {}. Both would grant the same \
+                 node ids, so nothing is granted here: use the original, or, once that is gone for good, run `randflake \
+                 lease init --moved` here",
+                known(&record.identity),
+                known(&self.continuity.identity)
+            ))),
+            _ => Ok(()),
         }
     }
 
@@ -103,5 +134,12 @@ impl View {
     pub fn record(&self, node_id: u32) -> Option<&NodeRecord> {
         let node = self.nodes.iter().find(|node| node.node_id == node_id)?;
         node.record.as_ref()
+    }
+}
+
+fn known(identity: &str) -> &str {
+    match identity {
+        "" => "a store that is not known",
+        identity => identity,
     }
 }

@@ -6,8 +6,8 @@ use randflake_core::KeyNumber;
 
 use super::LeaseStore;
 use crate::rules::{
-    Caller, Decision, View, Wanted, create, drop_namespace, end_quarantine, next_key, outlast,
-    override_quarantine, quarantine, reopen,
+    Caller, Decision, View, Wanted, create, declare_moved, drop_namespace, end_quarantine,
+    next_key, outlast, override_quarantine, quarantine, reopen,
 };
 use crate::secret::Secret;
 use crate::vocabulary::{Finding, KeyCheck, Quarantine, StoreError};
@@ -112,6 +112,20 @@ impl LeaseStore {
         self.administer(reopen)
     }
 
+    /// Lets this store take the place of its original, which is gone for good: it was moved by a dump or a snapshot that was
+    /// restored elsewhere. Returns the quarantine in which it waits until every lease has expired that the original may
+    /// have granted since. Does nothing where the store is no copy.
+    ///
+    /// Until then a copy refuses every operation as [`StoreError::Unusable`]. Whoever calls this while the original is in
+    /// use lets ids repeat: both grant the same node ids.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`] and [`StoreError::ClockSkew`].
+    pub fn declare_moved(&mut self) -> Result<Option<Quarantine>, StoreError> {
+        self.administer(declare_moved)
+    }
+
     /// Lets a namespace of tagged UUIDs go on to its next key: the secret of the number after the one that is stored. Does
     /// nothing if it is the stored one, so that the command may be repeated.
     ///
@@ -139,7 +153,12 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`]. A wrong setting is a finding, not an error.
     pub fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         let mut findings = self.ready()?.engine().diagnose()?;
-        findings.push(match self.namespace_state() {
+        let view = self.namespace_view()?;
+        if let Err(StoreError::Unusable(why)) = view.check_copied() {
+            findings.push(Finding::wrong("copy", "of another store", why.to_string()));
+            return Ok(findings);
+        }
+        findings.push(match self.state_of(&view) {
             Ok(state) => Finding::quarantine(state.quarantined(), state.quarantine_left()),
             // A setting by which nothing may be granted. The findings before say which, and what to do.
             Err(StoreError::Unusable(why)) => {

@@ -77,6 +77,16 @@ pub trait Engine: Send + Debug {
     /// As for `write`.
     fn remove(&mut self, removal: &Removal<'_>) -> Result<(), EngineError>;
 
+    /// The engine in which all stores of the same server meet, if this is one of several that a user may take for one:
+    /// database 0 of a Redis server, seen from another database. Claims of secrets are kept there too.
+    ///
+    /// # Errors
+    ///
+    /// As for `read`.
+    fn whole_server(&mut self) -> Result<Option<Box<dyn Engine>>, EngineError> {
+        Ok(None)
+    }
+
     /// Nothing follows from the last read.
     fn abandon(&mut self) {}
 
@@ -142,6 +152,9 @@ pub struct Profile {
     /// The least longest TTL that a namespace which is not there is taken to have had: leases of it may be in use for so
     /// long. Zero if whoever comes brings the same one, as one process after the other of one deployment does.
     pub assumed_max_ttl: Duration,
+    /// Number of its database, on a server whose databases share claims of secrets: see
+    /// [`whole_server`](Engine::whole_server).
+    pub database: Option<u32>,
     /// Its clock is another machine's, as a server's is.
     pub has_own_clock: bool,
     /// Clients look for free node ids at the same time, so that each should begin elsewhere. Otherwise all begin at
@@ -166,6 +179,7 @@ impl Profile {
             node_ids: (0, u32::MAX),
             history: history::KEPT,
             assumed_max_ttl: ASSUMED_MAX_TTL,
+            database: None,
             has_own_clock: false,
             is_shared: true,
             blind_renewal: false,

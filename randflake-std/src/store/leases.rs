@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::blind_renewal::BlindRenewal;
 use super::operation::{Done, Undone};
-use super::{LeaseStore, Look, Pending};
+use super::{LeaseStore, Look, Pending, Profile};
 use crate::rules::{
     Acquire, HeldLease, LeaseCheck, NodeRecord, Wanted, acquire, check, release, renew,
 };
@@ -52,6 +52,22 @@ impl LeaseStore {
     #[must_use]
     pub fn is_on_server(&self) -> bool {
         self.records.profile.has_own_clock
+    }
+
+    /// Where the leases of the secret are, if that is this machine or this process alone; `None` also of plain ids. Known
+    /// once the store was opened.
+    pub(crate) fn local_place_of_secret(&self) -> Option<&str> {
+        let Profile {
+            place,
+            node_ids: (first, last),
+            has_own_clock,
+            ..
+        } = &self.records.profile;
+        let seal = self.namespace.terms().seal;
+        let has_secret = seal.and_then(KeyCheck::value).is_some();
+        // What has no clock of its own is a file or in memory. With one node id it was assigned, and others have others.
+        let is_local = !has_own_clock && first < last;
+        (is_local && has_secret).then_some(&**place)
     }
 
     /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round

@@ -218,8 +218,13 @@ impl LeaseStore {
     pub fn check(&mut self) -> Result<(), StoreError> {
         let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
         // A quarantine begins when it is noticed. To make a record is for who knows its terms.
+        // A copy may be opened, so that a person can look at it and say that it was moved. It grants nothing.
         let note_quarantine =
             |view: &View, caller: &Caller<'_>| match NamespaceState::of(view, caller) {
+                Err(_) if view.is_copied() => Decision {
+                    change: Change::none(view),
+                    answer: Ok(()),
+                },
                 Ok(state) if is_there(view) && !state.quarantine_left().is_zero() => Decision {
                     change: state.into_change(),
                     answer: Ok(()),
@@ -242,12 +247,21 @@ impl LeaseStore {
 
     /// The namespace as it stands; nothing is written.
     fn namespace_state(&mut self) -> Result<NamespaceState, StoreError> {
+        let view = self.namespace_view()?;
+        self.state_of(&view)
+    }
+
+    fn namespace_view(&mut self) -> Result<View, StoreError> {
         let records = self.ready()?;
         let view = records.read(&Wanted::default())?;
         // Nothing follows from it, so an engine that locks must not wait for a write.
         records.engine().abandon();
+        Ok(view)
+    }
+
+    fn state_of(&self, view: &View) -> Result<NamespaceState, StoreError> {
         // No clock is compared and no number is needed, because nothing is written.
-        NamespaceState::of(&view, &self.caller(None, (0, 0)))
+        NamespaceState::of(view, &self.caller(None, (0, 0)))
     }
 
     fn caller(&self, clock: Option<ClockWindow>, fresh: (u64, u64)) -> Caller<'_> {

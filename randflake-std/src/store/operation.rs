@@ -6,9 +6,7 @@ use super::LeaseStore;
 use super::clock_estimate::{ClockEstimate, Exchange, Moment};
 use super::fresh::fresh;
 use crate::observability::events;
-use crate::rules::{
-    Caller, Change, Committed, Decision, NamespaceRecord, SecretClaim, View, Wanted,
-};
+use crate::rules::{Caller, Change, Committed, Decision, NamespaceRecord, View, Wanted};
 use crate::vocabulary::StoreError;
 
 /// How often an operation begins anew because others were faster.
@@ -112,9 +110,8 @@ impl LeaseStore {
 
     /// Claims a secret for this namespace, before its record says that it has it.
     fn claim(&mut self, check: u32) -> Result<(), StoreError> {
-        let claimed = self.records.claim(check, &SecretClaim::of(&self.namespace));
-        let allowed = claimed.and_then(|claim| claim.check(&self.namespace));
-        allowed.inspect_err(|_| self.records.engine().abandon())
+        let claimed = self.records.claim(check);
+        claimed.inspect_err(|_| self.records.engine().abandon())
     }
 
     /// Removes what a drop has left that was interrupted: leases in ticks of a layout that may be another. Returns whether

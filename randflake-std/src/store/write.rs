@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::records::Records;
-use super::{Ask, Reading};
+use super::{Ask, Engine, Reading};
 use crate::rules::hints::confirmation;
 use crate::rules::history;
 use crate::rules::search::freed;
@@ -110,42 +110,59 @@ impl Records {
         Err(EngineError::unavailable("other clients of the store were faster each time").into())
     }
 
-    /// Puts a claim unless there is one; returns the one that is there then.
-    pub(super) fn claim(
-        &mut self,
-        check: u32,
-        claim: &SecretClaim,
-    ) -> Result<SecretClaim, StoreError> {
-        let key = Key::Claim(check);
-        for _ in 0..CLAIM_TRIES {
-            let ask = [Keys::One(key)];
-            let mut reading = self.engine().read(&Ask::with_state(&ask))?;
-            if let Some(text) = reading.texts.remove(&key) {
-                let place = &self.profile.place;
-                return SecretClaim::from_text(&text, self.knows)
-                    .map_err(|why| SecretClaim::refused(place, check, &why));
-            }
-            let write = Write {
-                fingerprint: reading.continuity.fingerprint,
-                entries: vec![Entry {
-                    key,
-                    before: Before::Nothing,
-                    after: Some(claim.to_text()),
-                }],
-                ..Write::default()
-            };
-            // Stale: somebody else's claim was first, and the next read finds it.
-            if self.engine().write(&write)? != Committed::Stale {
-                return Ok(claim.clone());
-            }
+    /// Claims a secret unless another namespace has: in the whole server, and then in this store. The server's claim may
+    /// be lost with a database that others use as a cache; the store's own is lost with its leases.
+    pub(super) fn claim(&mut self, check: u32) -> Result<(), StoreError> {
+        let claim = SecretClaim::of(&self.namespace, self.profile.database);
+        let (place, knows) = (self.profile.place.clone(), self.knows);
+        let shares_secret = self.namespace.shares_secret();
+        let take = |engine: &mut dyn Engine| {
+            let there = claim_in(engine, &place, knows, check, &claim)?;
+            there.check(&claim, shares_secret)
+        };
+        if let Some(mut server) = self.engine().whole_server()? {
+            take(&mut *server)?;
         }
-        Err(StoreError::unavailable(
-            "other clients of the store were faster each time",
-        ))
+        take(self.engine())
     }
 
     /// Removes everything but the namespace's record and counter, if that record is this text.
     pub(super) fn clear(&mut self, namespace: &str) -> Result<(), EngineError> {
         self.engine().remove(&Removal::Contents(namespace))
     }
+}
+
+/// Puts a claim in an engine unless there is one; returns the one that is there then.
+fn claim_in(
+    engine: &mut dyn Engine,
+    place: &str,
+    knows: u8,
+    check: u32,
+    claim: &SecretClaim,
+) -> Result<SecretClaim, StoreError> {
+    let key = Key::Claim(check);
+    for _ in 0..CLAIM_TRIES {
+        let ask = [Keys::One(key)];
+        let mut reading = engine.read(&Ask::with_state(&ask))?;
+        if let Some(text) = reading.texts.remove(&key) {
+            return SecretClaim::from_text(&text, knows)
+                .map_err(|why| SecretClaim::refused(place, check, &why));
+        }
+        let write = Write {
+            fingerprint: reading.continuity.fingerprint,
+            entries: vec![Entry {
+                key,
+                before: Before::Nothing,
+                after: Some(claim.to_text()),
+            }],
+            ..Write::default()
+        };
+        // Stale: somebody else's claim was first, and the next read finds it.
+        if engine.write(&write)? != Committed::Stale {
+            return Ok(claim.clone());
+        }
+    }
+    Err(StoreError::unavailable(
+        "other clients of the store were faster each time",
+    ))
 }

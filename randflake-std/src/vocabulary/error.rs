@@ -62,11 +62,13 @@ pub enum StoreError {
     },
     /// The namespace was declared new, and is not; the message says how that shows. The quarantine goes on.
     NotNew(String),
-    /// The secret is that of another namespace of the store, and ids of both would be equal: see
+    /// The secret is that of another namespace of the store or its server, and ids of both would be equal: see
     /// [`Namespace::with_shared_secret`](crate::lease::Namespace::with_shared_secret).
     SecretTaken {
         /// The namespace that took it first; it may have been dropped since.
         namespace: String,
+        /// The number of the server's database that has that namespace, if it is another one than this store's.
+        database: Option<u32>,
         /// The namespace that it was requested for.
         asked: String,
     },
@@ -187,13 +189,29 @@ impl Display for StoreError {
                 "the namespace is not new: {why}. Wait for the end of the quarantine; if it was set wrongly, and no process \
                  has a lease of this namespace, end it by `randflake lease quarantine --end`"
             ),
-            Self::SecretTaken { namespace, asked } => write!(
-                f,
-                "the secret of namespace {asked:?} is already that of namespace {namespace:?} in this store, and ids of both \
-                 would be equal. Nothing is granted: derive a secret for {asked:?}, `randflake keygen --derive \
-                 {asked} --out {asked}.key` (in Rust, `Secret::derive`), or use --shared-secret \
-                 (`Namespace::with_shared_secret`) if equal ids are meant"
-            ),
+            Self::SecretTaken {
+                namespace,
+                database,
+                asked,
+            } => {
+                write!(
+                    f,
+                    "the secret of namespace {asked:?} is already that of namespace {namespace:?} in "
+                )?;
+                match database {
+                    None => f.write_str("this store")?,
+                    Some(number) => write!(f, "database {number} of this server")?,
+                }
+                f.write_str(", and ids of both would be equal. Nothing is granted: ")?;
+                if let Some(number) = database {
+                    write!(f, "use database {number} for all that have this secret, ")?;
+                }
+                write!(
+                    f,
+                    "derive a secret for {asked:?}, `randflake keygen --derive {asked} --out {asked}.key` (in Rust, \
+                     `Secret::derive`), or use --shared-secret (`Namespace::with_shared_secret`) if equal ids are meant"
+                )
+            }
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),
             Self::Unavailable(error) => write!(f, "the lease store is unavailable: {error}"),

@@ -24,6 +24,7 @@ use crate::date::{span, utc};
 /// | `fingerprint`                             | what the store's continuity is known by            |
 /// | `volume`                                  | of a store in a file: what its file is on          |
 /// | a promise that cannot be kept, in a word  | when it is broken, as a [`Verdict::Caution`]       |
+/// | `copy`                                    | instead of the quarantine, if the store is a copy  |
 /// | `quarantine`                              | none, or how long nothing is granted               |
 ///
 /// Latency, clock skew, occupancy, and whether an acquire and a release work are not included: the caller can measure

@@ -18,7 +18,12 @@ fn open(backend: &impl Backend, namespace: &Namespace, seal: KeyCheck) -> LeaseS
 fn is_taken(store: &mut LeaseStore, by: &str) {
     let own = store.namespace().name().to_owned();
     let refused = patiently(|| acquire(store, 9, 1)).unwrap_err();
-    let StoreError::SecretTaken { namespace, asked } = &refused else {
+    let StoreError::SecretTaken {
+        namespace,
+        asked,
+        database: None,
+    } = &refused
+    else {
         panic!("{refused:?}")
     };
     assert_eq!((&**namespace, &**asked), (by, &*own));

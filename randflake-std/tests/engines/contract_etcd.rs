@@ -6,6 +6,8 @@
 
 #[path = "etcd/continuity.rs"]
 pub(crate) mod continuity;
+#[path = "etcd/copies.rs"]
+mod copies;
 #[path = "etcd/full.rs"]
 mod full;
 #[path = "etcd/replies.rs"]

@@ -10,6 +10,8 @@
 
 #[path = "redis/continuity.rs"]
 mod continuity;
+#[path = "redis/databases.rs"]
+mod databases;
 #[path = "redis/kept_connections.rs"]
 mod kept_connections;
 #[path = "redis/lists.rs"]

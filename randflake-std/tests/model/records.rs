@@ -203,6 +203,8 @@ impl Name {
                 is_dropped: self.is_dropped,
             },
             fingerprint: fingerprint(self.fingerprint),
+            // A world has one store, and no copy of it.
+            identity: String::new(),
             form: Form::default(),
         }
     }

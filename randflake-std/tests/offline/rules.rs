@@ -63,6 +63,7 @@ fn record(origin: u64, since: u64) -> NamespaceRecord {
             ..QuarantineReason::default()
         },
         fingerprint: String::new(),
+        identity: String::new(),
         form: Form::default(),
     }
 }

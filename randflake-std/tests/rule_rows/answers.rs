@@ -6,7 +6,7 @@ use randflake_std::rules::{self, Acquire, Caller, Change, Decision, NamespaceRec
 use crate::inputs::{Inputs, NODE_ID, number, token};
 use crate::keys;
 
-const OPERATIONS: [&str; 14] = [
+const OPERATIONS: [&str; 15] = [
     "acquire",
     "renew",
     "release",
@@ -15,6 +15,7 @@ const OPERATIONS: [&str; 14] = [
     "quarantine",
     "end_quarantine",
     "override_quarantine",
+    "declare_moved",
     "drop_namespace",
     "outlast",
     "announce",
@@ -22,7 +23,7 @@ const OPERATIONS: [&str; 14] = [
     "raise",
     "next_key",
 ];
-pub(crate) const COLUMNS: [&str; 22] = [
+pub(crate) const COLUMNS: [&str; 23] = [
     "code",
     "namespace_written",
     "origin",
@@ -32,6 +33,7 @@ pub(crate) const COLUMNS: [&str; 22] = [
     "cause",
     "dropped",
     "fingerprint",
+    "identity",
     "max_ttl_ms",
     "seal",
     "holder_version",
@@ -98,6 +100,7 @@ pub(crate) fn of(inputs: &Inputs) -> Vec<i64> {
             inputs.has_leases == 1,
         )),
         row(rules::override_quarantine(&view, &caller)),
+        row(rules::declare_moved(&view, &caller)),
         row(rules::drop_namespace(&view, &caller)),
         row(rules::outlast(&view, latest_end)),
         row(rules::announce(&view, &caller)),
@@ -172,7 +175,7 @@ pub(crate) fn refusal(error: &StoreError) -> i64 {
 
 fn values(code: i64, change: &Change) -> Vec<i64> {
     let mut row = vec![code];
-    row.extend(change.namespace_after.as_ref().map_or([0; 12], namespace));
+    row.extend(change.namespace_after.as_ref().map_or([0; 13], namespace));
     assert!(change.nodes.len() <= 1);
     row.extend(
         change
@@ -183,7 +186,7 @@ fn values(code: i64, change: &Change) -> Vec<i64> {
     row
 }
 
-pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 12] {
+pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 13] {
     let reason = record.reason;
     let causes = 0..4;
     let cause = causes
@@ -198,7 +201,9 @@ pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 12] {
         signed(reason.since),
         cause,
         reason.is_dropped.into(),
-        record.fingerprint.parse().unwrap(),
+        // None of a dropped copy that was moved.
+        record.fingerprint.parse().unwrap_or(-1),
+        record.identity.parse().unwrap(),
         signed(record.terms.max_ttl_ms.unwrap()),
         keys::column(record.terms.seal),
         record.versions.holder.into(),

@@ -37,10 +37,10 @@ macro_rules! columns {
 }
 
 columns! {
-    tick_ms now_ms fingerprint certain known_end_ms made_ms assumed_ms last node_ids is_chosen
+    tick_ms now_ms fingerprint identity certain known_end_ms made_ms assumed_ms last node_ids is_chosen
     has_window least most knows asked_ttl_ms seal fresh_origin fresh_nonce
     namespace_there namespace_dropped namespace_tick_ms namespace_origin namespace_writes namespace_quarantine
-    namespace_since namespace_cause namespace_fingerprint namespace_max_ttl_ms namespace_seal namespace_holder_version
+    namespace_since namespace_cause namespace_fingerprint namespace_identity namespace_max_ttl_ms namespace_seal namespace_holder_version
     namespace_record_version announced
     seen_there seen_dropped seen_tick_ms seen_origin seen_writes seen_quarantine seen_since seen_at_ms
     seen_has_leased seen_end seen_is_proxy
@@ -111,6 +111,7 @@ impl Inputs {
             tick_ms,
             now_ms,
             fingerprint: i64::from(random.u8(..10) == 0),
+            identity: i64::from(random.u8(..20) == 0),
             certain: chance(random, 50),
             known_end_ms: if random.bool() { 0 } else { near_ms(random) },
             made_ms: match random.u8(..4) {
@@ -147,6 +148,7 @@ impl Inputs {
             namespace_since: near(random),
             namespace_cause: random.i64(0..4),
             namespace_fingerprint: i64::from(random.u8(..10) == 0),
+            namespace_identity: i64::from(random.u8(..20) == 0),
             namespace_max_ttl_ms: some_ttl(random),
             namespace_seal,
             namespace_holder_version: namespace_record_version + i64::from(random.u8(..10) == 0),
@@ -239,6 +241,7 @@ impl Inputs {
                 } else {
                     EPOCH_UNIX_MS + number(self.made_ms)
                 },
+                identity: self.identity.to_string(),
                 ..Continuity::default()
             },
             namespace: (self.namespace_there == 1).then(|| NamespaceRecord {
@@ -260,6 +263,7 @@ impl Inputs {
                     is_dropped: self.namespace_dropped == 1,
                 },
                 fingerprint: self.namespace_fingerprint.to_string(),
+                identity: self.namespace_identity.to_string(),
                 form: Form::default(),
             }),
             nodes: vec![self.listed(NODE_ID)],
@@ -325,6 +329,7 @@ impl Inputs {
                     ..QuarantineReason::default()
                 },
                 fingerprint: String::new(),
+                identity: String::new(),
                 form: Form::default(),
             };
             seen.note_namespace(record, time(self.seen_at_ms));

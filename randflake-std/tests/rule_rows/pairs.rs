@@ -31,7 +31,7 @@ const INPUTS: [&str; 19] = [
 ];
 const OPERATIONS: [&str; 3] = ["acquire_both", "renew_both", "release_both"];
 /// The columns of a node id.
-const NODE: usize = 13;
+const NODE: usize = 14;
 
 pub(crate) fn names() -> impl Iterator<Item = String> {
     let names = OPERATIONS.into_iter().flat_map(|operation| {
@@ -142,7 +142,7 @@ fn values([first, other]: [i64; 2], change: &Change) -> Vec<i64> {
         found.map_or([0; 9], |change| node(&change.after))
     };
     let mut row = vec![first];
-    row.extend(change.namespace_after.as_ref().map_or([0; 12], namespace));
+    row.extend(change.namespace_after.as_ref().map_or([0; 13], namespace));
     row.extend(written(NODE_ID));
     row.push(other);
     row.extend(written(OTHER_ID));

@@ -148,6 +148,11 @@ fn differ(secret: &Secret, ticket_key: &Secret) -> Result<(), Failure> {
 }
 
 impl SecretSource {
+    /// Whether somebody has given it, who may have given it to other machines too. The default file was made on this one.
+    pub(crate) fn is_given(&self) -> bool {
+        !matches!(self, Self::Default(_))
+    }
+
     /// The secret, or `None` when the default file is not there.
     pub(crate) fn read(&self) -> Result<Option<Secret>, Failure> {
         let read = match self {

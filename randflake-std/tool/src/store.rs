@@ -164,6 +164,34 @@ impl StoreArgs {
         Ok(!self.shown_url()?.starts_with("sqlite:"))
     }
 
+    /// What whoever has given a secret should know of a store whose leases are this machine's alone; `None` of one on a server.
+    pub(crate) fn local_leases(&self) -> Result<Option<String>, Failure> {
+        if self.is_shared()? {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "the leases of this secret are on this machine alone, in {}: another machine or container that has the secret, and a \
+             store of its own, may issue equal ids. If there is one, give all of them one store on a server, such as --store \
+             postgres://HOST/DATABASE",
+            self.shown_url()?
+        )))
+    }
+
+    /// The same as a line to say before the namespace has the secret, once for each store: a line at every run would soon be
+    /// read by nobody. `doctor` says it whenever it is asked.
+    pub(crate) fn note_of_local_leases(
+        &self,
+        namespace: &Namespace,
+    ) -> Result<Option<String>, Failure> {
+        let Some(sentence) = self.local_leases()? else {
+            return Ok(None);
+        };
+        // What is wrong with the store, its opening says.
+        let stored = self.find(namespace.name()).ok().flatten();
+        let has_secret = stored.is_some_and(|stored| stored.key_check().is_some());
+        Ok((!has_secret).then(|| format!("note: {sentence}")))
+    }
+
     /// Whether it has one node id, which this machine was given.
     pub(crate) fn is_assigned(&self) -> Result<bool, Failure> {
         Ok(self.shown_url()?.starts_with("static:"))

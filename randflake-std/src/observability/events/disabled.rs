@@ -25,6 +25,8 @@ pub(crate) fn waiting(_: &str, _: Duration, _: &impl Display) {}
 
 pub(crate) fn short_ttl(_: &str, _: Duration, _: Duration) {}
 
+pub(crate) fn local(_: &str, _: &str) {}
+
 pub(crate) fn renewed(_: &str, _: usize) {}
 
 pub(crate) fn lost(_: &str, _: u32, _: &str) {}

@@ -37,6 +37,10 @@ pub(crate) fn short_ttl(namespace: &str, ttl: Duration, least: Duration) {
     warn!(target: TARGET, namespace, ttl_s, least_s, "short TTL");
 }
 
+pub(crate) fn local(namespace: &str, place: &str) {
+    info!(target: TARGET, namespace, place, "leases are local");
+}
+
 pub(crate) fn renewed(namespace: &str, count: usize) {
     debug!(target: TARGET, namespace, count, "leases renewed");
 }

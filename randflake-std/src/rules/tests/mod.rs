@@ -4,6 +4,7 @@ mod acquire;
 mod administration;
 mod check;
 mod clocks;
+mod copies;
 mod counters;
 mod hints;
 mod history;
@@ -153,6 +154,7 @@ fn namespace() -> NamespaceRecord {
             ..QuarantineReason::default()
         },
         fingerprint: String::new(),
+        identity: String::new(),
         form: Form::default(),
     }
 }

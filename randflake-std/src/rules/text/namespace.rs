@@ -22,6 +22,7 @@ impl NamespaceRecord {
             .number(self.origin)
             .number(self.writes)
             .word(self.reason.to_text(self.quarantine))
+            .text(&self.identity)
             .text(&self.fingerprint)
             .end()
     }
@@ -48,6 +49,7 @@ impl NamespaceRecord {
             writes,
             quarantine,
             reason,
+            identity: fields.text()?,
             fingerprint: fields.text()?,
             form: fields.form(),
         })
@@ -217,6 +219,7 @@ mod tests {
                     is_dropped: seal.is_none(),
                 },
                 fingerprint: "run:42".to_owned(),
+                identity: tail.to_owned(),
                 form: Form {
                     tail: tail.to_owned(),
                     ..Form::default()

@@ -1,6 +1,7 @@
 //! What is MariaDB's own.
 
 mod continuity;
+mod copies;
 mod pooler;
 mod replicas;
 mod rights;

@@ -10,6 +10,7 @@
 )]
 
 mod continuity;
+mod copies;
 mod full;
 mod pooler;
 mod rights;

@@ -8,7 +8,7 @@ use randflake_std::segment::CounterError;
 use crate::contract::{TTL, acquire, eight};
 
 /// The line of the documentation.
-fn documented() -> &'static str {
+pub(crate) fn documented() -> &'static str {
     let docs = include_str!("../../../src/store/engines/redis/store/mod.rs");
     let line = docs
         .lines()

@@ -200,6 +200,7 @@ impl Process {
                     is_dropped: mark.is_some(),
                 },
                 fingerprint: String::new(),
+                identity: String::new(),
                 form: Form::default(),
             };
             let at = match at {

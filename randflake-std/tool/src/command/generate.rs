@@ -14,7 +14,7 @@ use crate::command::interrupt::Interrupt;
 use crate::command::issuing::{self, WAIT_LIMIT, say_unless_released};
 use crate::command::progress::Progress;
 use crate::date;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::form::TextForm;
 use crate::number::{check, within, wrong};
 use crate::output::stdout;
@@ -96,6 +96,10 @@ impl GenerateArgs {
         let namespace = self.store.namespace()?;
         let ttl = issuing::ttl(self.ttl, &namespace)?;
         let cipher = layout.cipher_for_issuing(&self.secret, self.store.store())?;
+        // The default secret was made on this machine, and plain ids have none.
+        let is_given = cipher.is_some() && self.secret.source()?.is_given();
+        let note = is_given.then(|| self.store.store().note_of_local_leases(&namespace));
+        let note = note.transpose()?.flatten();
         // Before the first lease: a signal between the grant and the watch would leave it to
         // expire.
         let interrupt = Interrupt::watch()?;
@@ -116,6 +120,9 @@ impl GenerateArgs {
                 builder.build()
             },
         )?;
+        if let Some(note) = &note {
+            say(note);
+        }
         // From here on leases are held. The watcher closes its own clone, as the loop below may be waiting in a write.
         let closing = handle.clone();
         interrupt.on_signal(move || say_unless_released(closing.close()));

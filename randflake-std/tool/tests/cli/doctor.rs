@@ -59,6 +59,16 @@ fn it_says_where_the_secret_comes_from_and_never_what_it_is() {
         .find(|finding| finding["check"] == "secret")
         .unwrap();
     assert_eq!(secret["detail"], "RANDFLAKE_KEY");
+    // Another machine may have it, too.
+    let caution = secret["caution"].as_str().unwrap();
+    assert!(caution.contains("on this machine alone"), "{caution}");
+    let plain = user.run_keyed(&["doctor", "--json", "--layout", "snowflake"]);
+    let findings = objects(&plain.ok());
+    assert!(
+        findings
+            .iter()
+            .all(|finding| finding["check"] != "secret" || finding["caution"].is_null())
+    );
     assert!(!told.contains(KEY));
 }
 

@@ -1,6 +1,6 @@
 //! One secret for two namespaces, and a store in a folder that is not there.
 
-use crate::user::{User, objects};
+use crate::user::{Answer, KEY, User, is_note_of_local_leases, objects};
 
 const AAA: [&str; 3] = ["generate", "--namespace", "aaa"];
 const BBB: [&str; 3] = ["generate", "--namespace", "bbb"];
@@ -118,4 +118,81 @@ fn a_store_in_a_folder_that_is_not_there_is_refused_and_none_is_made() {
     // But for the tool's own.
     user.run_keyed(&["generate"]).ok();
     assert!(user.state("leases.db").exists());
+}
+
+/// The default secret was made on this machine, and plain ids have none.
+#[test]
+fn a_given_secret_whose_leases_are_local_is_told_of_once() {
+    let user = User::new();
+    user.write_key("a.key", KEY);
+    let store = format!("sqlite:{}", user.argument("shared.db"));
+    let given = ["generate", "--key-file", "a.key"];
+    let notes = |answer: Answer| {
+        assert_eq!(answer.status, Some(0), "{answer:?}");
+        let lines = answer.stderr.lines();
+        lines
+            .filter(|line| is_note_of_local_leases(line))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(notes(user.run(&["generate"])), none);
+    assert_eq!(
+        notes(user.run_keyed(&["generate", "--layout", "snowflake"])),
+        none
+    );
+
+    let said = notes(user.run(&[&given[..], &["--store", &store]].concat()));
+    let [said] = &said[..] else {
+        panic!("{said:?}")
+    };
+    for part in [
+        &*store,
+        "may issue equal ids",
+        "--store postgres://HOST/DATABASE",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    assert_eq!(
+        notes(user.run(&[&given[..], &["--store", &store]].concat())),
+        none
+    );
+    // Another store, another namespace, and one that was made without the secret.
+    let other = format!("sqlite:{}", user.argument("other.db"));
+    for more in [
+        &["--store", &*other][..],
+        &[
+            "--store",
+            &store,
+            "--namespace",
+            "orders",
+            "--shared-secret",
+        ],
+    ] {
+        assert_eq!(
+            notes(user.run(&[&given[..], more].concat())).len(),
+            1,
+            "{more:?}"
+        );
+    }
+    let made = format!("sqlite:{}", user.argument("made.db"));
+    assert_eq!(
+        user.run(&["lease", "init", "--store", &made]).status,
+        Some(0)
+    );
+    let first = user.run_in(&[("RANDFLAKE_KEY", KEY)], &["generate", "--store", &made]);
+    assert_eq!(notes(first).len(), 1);
+    // Keys of tagged UUIDs are given, always.
+    let uuids = ["uuid", "generate", "--namespace", "uuids", "--keys", "keys"];
+    std::fs::create_dir(user.path("keys")).unwrap();
+    user.write_key("keys/1.key", KEY);
+    assert_eq!(notes(user.run(&uuids)).len(), 1);
+    assert_eq!(notes(user.run(&uuids)), none);
+    // An assigned node id is no other machine's.
+    let assigned = format!("static:{}?node=7", user.argument("node"));
+    user.run(&["lease", "init", "--yes", "--store", &assigned]);
+    assert_eq!(
+        notes(user.run(&[&given[..], &["--store", &assigned]].concat())),
+        none
+    );
 }

@@ -78,7 +78,7 @@ fn a_signal_ends_generate_at_a_whole_line_and_frees_its_node_id() {
             send(&child, signal);
             output.read_to_string(&mut text).unwrap();
             let answer = Answer::of(child.wait_with_output().unwrap());
-            assert_eq!((answer.status, &*answer.stderr), (Some(status), ""));
+            assert_eq!((answer.status, &*answer.said()), (Some(status), ""));
             assert!(text.ends_with('\n'));
             let last = text.lines().last().unwrap();
             match format {
@@ -139,7 +139,7 @@ fn a_signal_ends_what_is_written_to_a_file() {
             }
             send(&child, signal);
             let answer = Answer::of(child.wait_with_output().unwrap());
-            assert_eq!((answer.status, &*answer.stderr), (Some(status), ""));
+            assert_eq!((answer.status, &*answer.said()), (Some(status), ""));
             let text = fs::read_to_string(&path).unwrap();
             assert!(text.ends_with('\n'), "{command}");
             // A counter has no leases.

@@ -206,11 +206,11 @@ impl Answer {
         }
     }
 
-    /// What it printed; it succeeded and said nothing else.
+    /// What it printed; it succeeded and said nothing else, but where the leases of a given secret are.
     #[track_caller]
     pub(crate) fn ok(self) -> String {
         assert_eq!(
-            (self.status, self.stderr.as_str()),
+            (self.status, self.said().as_str()),
             (Some(0), ""),
             "{}",
             self.stdout
@@ -232,14 +232,28 @@ impl Answer {
         self
     }
 
+    /// What it said, but for where the leases of a given secret are.
+    pub(crate) fn said(&self) -> String {
+        let lines = self.stderr.split_inclusive('\n');
+        lines
+            .filter(|line| !is_note_of_local_leases(line))
+            .collect()
+    }
+
     /// What it said in its one line; it failed with this status.
     #[track_caller]
     pub(crate) fn fails(self, status: i32) -> String {
         assert_eq!(self.status, Some(status), "{self:?}");
-        let line = self.stderr.strip_suffix('\n').unwrap();
+        let said = self.said();
+        let line = said.strip_suffix('\n').unwrap();
         assert!(!line.contains('\n'), "more than one line: {line}");
         line.strip_prefix("randflake: ").unwrap().to_owned()
     }
+}
+
+/// Whether a line says that the leases of a given secret are this machine's alone.
+pub(crate) fn is_note_of_local_leases(line: &str) -> bool {
+    line.starts_with("randflake: note: the leases of this secret are on this machine alone")
 }
 
 /// Whether a line says that a quarantine has begun: of 320 s, the longest TTL and 20 s, of which some are over

@@ -227,3 +227,54 @@ fn a_missing_counter_is_named_without_the_password() {
         "{said}"
     );
 }
+
+/// A copy of a database beside its original: the tool refuses it until a person says that the original is gone.
+#[test]
+fn a_copied_database_is_declared_moved_by_a_person() {
+    let server = PostgresServer::start();
+    let execute = |sql: &str| server.client("postgres").batch_execute(sql).unwrap();
+    execute("CREATE DATABASE ids");
+    let [original, copy] = ["ids", "copy"].map(|name| server.url(name));
+    let issue = |url: &str| {
+        User::new().run_keyed(&["generate", "--max-ttl", "6s", "--ttl", "6s", "--store", url])
+    };
+    init(&original, &["--yes", "--no-wait"]).ok();
+    issue(&original).ok();
+    execute("CREATE DATABASE copy TEMPLATE ids");
+
+    let said = issue(&copy).fails(1);
+    assert!(
+        said.contains("this is a copy") && said.contains("lease init --moved"),
+        "{said}"
+    );
+    for options in [&["--yes"][..], &["--yes", "--no-wait"]] {
+        let said = init(&copy, options).fails(1);
+        assert!(said.contains("lease init --moved"), "{said}");
+    }
+    let doctor = User::new().run_keyed(&["doctor", "--max-ttl", "6s", "--store", &copy]);
+    assert!(doctor.stdout.contains("problem  copy "), "{doctor:?}");
+    // Nobody answers for a script.
+    let said = init(&copy, &["--moved"]).fails(2);
+    assert!(said.contains("add --yes"), "{said}");
+    issue(&original).ok();
+
+    let said = init(&copy, &["--moved", "--yes"]).ok();
+    assert!(
+        said.contains("the store may have forgotten leases"),
+        "{said}"
+    );
+    let waits = issue(&copy);
+    assert_eq!(waits.status, Some(3), "{waits:?}");
+    for url in [&copy, &original] {
+        let said = init(url, &["--moved"]).ok();
+        assert_eq!(
+            said,
+            "this store is no copy of another one: nothing was declared\n"
+        );
+    }
+    let missing = init(&copy, &["--moved", "--yes", "--namespace", "orders"]).fails(1);
+    assert!(
+        missing.contains("there is no namespace \"orders\""),
+        "{missing}"
+    );
+}

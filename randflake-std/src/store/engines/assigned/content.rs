@@ -104,6 +104,7 @@ mod tests {
                 is_dropped: true,
             },
             fingerprint: "f".repeat(16),
+            identity: String::new(),
             form: Form::default(),
         };
         content.texts.insert(Key::Namespace, record.to_text());

@@ -16,7 +16,9 @@ pub(in crate::store) struct ServerState {
     now: Duration,
     /// Whether the session that answers is the one that was set up: a pooler may have exchanged it.
     is_same_session: bool,
-    /// Identity of the server, which another server does not have.
+    /// What a copy of the database changes, and a failover does not.
+    identity: String,
+    /// What the server is known by, which another server does not have.
     server: String,
     /// Random number made with the tables.
     tables: String,
@@ -25,13 +27,15 @@ pub(in crate::store) struct ServerState {
 }
 
 impl ServerState {
-    /// Takes the columns of a look: clock in microseconds, session, server, tables and fault. `None` for other columns.
+    /// Takes the columns of a look: clock in microseconds, session, identity, server, tables and fault. `None` for other
+    /// columns.
     pub(in crate::store) fn of(columns: Vec<String>, session: &str) -> Option<Self> {
-        let [unix_us, found, server, tables, fault] = columns.try_into().ok()?;
+        let [unix_us, found, identity, server, tables, fault] = columns.try_into().ok()?;
         Some(Self {
             // 1970 is far from this machine's clock, so it is refused as such.
             now: time(unix_us.parse().unwrap_or(0)),
             is_same_session: found == session,
+            identity,
             server,
             tables,
             // The statements answer an empty text if no setting is at fault.
@@ -63,6 +67,7 @@ impl ServerState {
             now: self.now,
             continuity: Continuity {
                 fingerprint: self.fingerprint(),
+                identity: self.identity,
                 fault: self.fault.map(|fault| {
                     format!("the server would forget leases in a crash: it runs with {fault}")
                 }),
@@ -84,28 +89,30 @@ mod tests {
     use super::*;
 
     /// As PostgreSQL 15.14 and MySQL 8.0.43 answer.
-    const POSTGRES: [&str; 5] = [
+    const POSTGRES: [&str; 6] = [
         "1767225600123456",
         "8134201166301234567",
+        "database 16384 of the PostgreSQL system 7389012345678901234",
         "7389012345678901234/16384/1",
         "5577006791947779410",
         "",
     ];
-    const MYSQL: [&str; 5] = [
+    const MYSQL: [&str; 6] = [
         "1767225600123456",
         "1",
+        "the database ids",
         "a1b2c3d4-0000-11f0-8000-0242ac120002/1767225599",
         "5577006791947779410",
         "",
     ];
 
-    fn columns(of: [&str; 5], at: usize, instead: &str) -> Vec<String> {
+    fn columns(of: [&str; 6], at: usize, instead: &str) -> Vec<String> {
         let mut columns = of.map(str::to_owned).to_vec();
         instead.clone_into(&mut columns[at]);
         columns
     }
 
-    fn reading(of: [&str; 5], at: usize, instead: &str) -> Result<Reading, DatabaseFailure> {
+    fn reading(of: [&str; 6], at: usize, instead: &str) -> Result<Reading, DatabaseFailure> {
         let state = ServerState::of(columns(of, at, instead), of[1]).unwrap();
         state.reading(TextsByKey::new())
     }
@@ -113,12 +120,13 @@ mod tests {
     #[test]
     fn a_store_is_known_by_its_server_and_its_tables() {
         for of in [POSTGRES, MYSQL] {
-            let whole = reading(of, 4, "").unwrap();
+            let whole = reading(of, 5, "").unwrap();
             assert_eq!(whole.now, Duration::from_micros(1_767_225_600_123_456));
-            let fingerprint = format!("{}/{}", of[2], of[3]);
+            let fingerprint = format!("{}/{}", of[3], of[4]);
             assert_eq!(whole.continuity.fingerprint, fingerprint);
+            assert_eq!(whole.continuity.identity, of[2]);
             assert!(!whole.continuity.is_absence_certain && whole.continuity.fault.is_none());
-            for (at, has_changed) in [(0, false), (2, true), (3, true), (4, false)] {
+            for (at, has_changed) in [(0, false), (2, false), (3, true), (4, true), (5, false)] {
                 let state = ServerState::of(columns(of, at, "0"), of[1]).unwrap();
                 assert_eq!(state.has_changed_from(&fingerprint), has_changed);
                 let continuity = reading(of, at, "0").unwrap().continuity;
@@ -140,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_setting_that_loses_leases_is_told() {
-        let fault = reading(MYSQL, 4, "sync_binlog=0: set it")
+        let fault = reading(MYSQL, 5, "sync_binlog=0: set it")
             .unwrap()
             .continuity
             .fault;
@@ -153,8 +161,8 @@ mod tests {
 
     #[test]
     fn what_is_no_look_is_none() {
-        assert!(ServerState::of(vec![String::new(); 4], "").is_none());
-        assert!(ServerState::of(vec![String::new(); 6], "").is_none());
+        assert!(ServerState::of(vec![String::new(); 5], "").is_none());
+        assert!(ServerState::of(vec![String::new(); 7], "").is_none());
         for clock in ["", "x", "-1"] {
             assert_eq!(reading(MYSQL, 0, clock).unwrap().now, Duration::ZERO);
         }

@@ -30,7 +30,7 @@ pub(super) fn all(secret: &SecretArgs, keys: Option<&Path>, store: &LeaseArgs) -
         CheckResult::new("clock", clock(store.layout().spec())),
         CheckResult::of_store(limits::last_date(store.layout().spec(), now())),
         CheckResult::new("directory", directory()),
-        CheckResult::new("secret", secret_source(secret, store)),
+        CheckResult::of("secret", secret_source(secret, store)),
     ];
     let url = store.shown_url();
     // Opening a store may make it, so only one that is there is opened.
@@ -80,8 +80,9 @@ fn directory() -> Result<String, Failure> {
     Ok(format!("{shown}, mode {mode:04o}"))
 }
 
-/// Checks where the secret comes from, and that it can be read.
-fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Failure> {
+/// Checks where the secret comes from, that it can be read, and that others who have it lease in the same store.
+fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<Finding, Failure> {
+    const CHECK: &str = "secret";
     let source = secret.source()?;
     // Read, not only looked for: a file with the wrong mode or content fails here as it would in
     // `generate`.
@@ -93,12 +94,19 @@ fn secret_source(secret: &SecretArgs, store: &LeaseArgs) -> Result<String, Failu
         Some(mode) => format!("{}, mode {mode:04o}", path.display()),
         None => path.display().to_string(),
     };
-    Ok(match &source {
+    let value = match &source {
         SecretSource::Given(path) => format!("--key-file {}", file(path)),
         SecretSource::Variable => "RANDFLAKE_KEY".to_owned(),
         SecretSource::Credential(path) => format!("systemd credential {}", file(path)),
         SecretSource::Default(path) if is_there => file(path),
         SecretSource::Default(path) => format!("{}, made by the first generate", path.display()),
+    };
+    let is_used = source.is_given() && store.layout().form().is_encrypted();
+    // What is wrong with the store's URL is a finding of its own.
+    let local = is_used.then(|| store.store().local_leases().ok().flatten());
+    Ok(match local.flatten() {
+        Some(sentence) => Finding::caution(CHECK, value, sentence),
+        None => Finding::fine(CHECK, value),
     })
 }
 
@@ -191,6 +199,7 @@ fn equal_ids(
         // The first acquire would be refused, and in these words.
         let refused = StoreError::SecretTaken {
             namespace: (*first).to_owned(),
+            database: None,
             asked: namespace.name().to_owned(),
         };
         return CheckResult::new(CHECK, Err(refused.into()));

@@ -26,12 +26,21 @@ use crate::wait::wait_for_sign;
 ///
 /// A dropped namespace is opened again by --reopen, and by nothing else. It may have another layout, secret and longest TTL
 /// then, and grants once every lease from before has expired.
+///
+/// A copy of a database, as a dump or a snapshot that was restored elsewhere, grants nothing: its original may go on, and both
+/// would grant the same node ids. Once the original is gone for good, --moved declares that this store takes its place. It
+/// grants once every lease has expired that the original may have granted since, in 80 s with the usual longest TTL.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   randflake lease init --store redis://ids.internal --namespace orders
   randflake lease init --store redis://ids.internal --namespace meters --max-ttl 30d --no-wait
-  randflake lease init --store redis://ids.internal --namespace orders --reopen")]
+  randflake lease init --store redis://ids.internal --namespace orders --reopen
+  randflake lease init --store postgres://db.internal/ids --namespace orders --moved")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of the command line"
+)]
 pub(crate) struct LeaseInitArgs {
     /// Do not ask; it waits for holders from before all the same
     #[arg(long)]
@@ -42,12 +51,18 @@ pub(crate) struct LeaseInitArgs {
     /// Open a namespace that was dropped, with the layout given here
     #[arg(long, conflicts_with = "no_wait")]
     reopen: bool,
+    /// Declare that the store was moved here, and that no process uses the original any more
+    #[arg(long, conflicts_with_all = ["no_wait", "reopen"])]
+    moved: bool,
     #[command(flatten)]
     store: LeaseArgs,
 }
 
 impl LeaseInitArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        if self.moved {
+            return self.declare_moved();
+        }
         let mut store = self.store.open()?;
         if self.reopen {
             return match store.reopen_namespace()? {
@@ -79,6 +94,31 @@ impl LeaseInitArgs {
         // One conditional write. It is refused if a holder has shown itself, or if the cause is another than `New`.
         store.end_quarantine()?;
         grants()
+    }
+
+    /// A namespace that is not there was not moved, so none is made.
+    fn declare_moved(&self) -> Result<(), Failure> {
+        let mut store = self.store.open_existing()?;
+        // A copy has no quarantine that anybody may rely on, and says so instead.
+        if store.quarantined().is_ok() {
+            return print_line("this store is no copy of another one: nothing was declared");
+        }
+        if !self.yes {
+            let (name, place) = (store.namespace().name(), self.store.shown_url()?);
+            let question = format!(
+                "Is the store that {place} was copied from gone for good, so that no process leases in it? Then type the name of \
+                 the namespace, {name:?}: "
+            );
+            confirm(
+                &question,
+                name,
+                "not declared moved: nothing is granted here",
+            )?;
+        }
+        match store.declare_moved()? {
+            Some(quarantine) => print_line(quarantine),
+            None => grants(),
+        }
     }
 
     fn confirm(&self, store: &LeaseStore) -> Result<(), Failure> {

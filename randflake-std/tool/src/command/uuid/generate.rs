@@ -12,7 +12,7 @@ use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::issuing::{self, WAIT_LIMIT, say_unless_released};
 use crate::date;
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::id_form::IdForm;
 use crate::number::within;
 use crate::output::stdout;
@@ -66,6 +66,7 @@ impl UuidGenerateArgs {
         let namespace = self.store.named_namespace()?;
         let ttl = issuing::ttl(self.ttl, &namespace)?;
         let secrets = self.keys.read(namespace.name())?;
+        let note = self.store.store().note_of_local_leases(&namespace)?;
         // Before the first lease: a signal between the grant and the watch would leave it to expire.
         let interrupt = Interrupt::watch()?;
         let open = Arc::new(self.store.opener(namespace)?);
@@ -78,6 +79,9 @@ impl UuidGenerateArgs {
                 builder.ttl(ttl).build()
             },
         )?;
+        if let Some(note) = &note {
+            say(note);
+        }
         let closing = handle.clone();
         interrupt.on_signal(move || say_unless_released(closing.close()));
         let printed = self.print(&handle, &interrupt);

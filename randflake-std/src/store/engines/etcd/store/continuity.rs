@@ -7,6 +7,11 @@ pub(super) fn fingerprint(cluster_id: &str, setbacks: u64) -> String {
     format!("{cluster_id}:{setbacks}")
 }
 
+/// What a snapshot that is restored into another cluster changes, and no failure of members does.
+pub(super) fn identity(cluster_id: &str) -> String {
+    format!("the etcd cluster {cluster_id}")
+}
+
 /// The count of setbacks in a fingerprint, as the cluster has it: none before the first one.
 pub(super) fn counted(fingerprint: &str) -> Option<String> {
     let (_, setbacks) = fingerprint.split_once(':').unwrap_or_default();

@@ -9,7 +9,7 @@ use randflake_core::Clock;
 use serde_json::{Value, json};
 
 use super::client::{EtcdClient, not_understood};
-use super::continuity::{SeenRevision, counted, fingerprint};
+use super::continuity::{SeenRevision, counted, fingerprint, identity};
 use super::keys::Prefix;
 use super::transaction::{Kv, OPERATIONS, Range, Transaction, TransactionOutcome};
 use crate::rules::{
@@ -64,7 +64,7 @@ impl Etcd {
     }
 
     /// Reads at one moment, and says what the cluster is known by: its id, and how often it was seen to be set back.
-    fn look(&mut self, ranges: &[Range]) -> Result<(String, Vec<Kv>), EngineError> {
+    fn look(&mut self, ranges: &[Range]) -> Result<(Continuity, Vec<Kv>), EngineError> {
         let setbacks = self.prefix.setbacks();
         let ranges = [ranges, &[Range::one(setbacks.clone())]].concat();
         for _ in 0..TRIES {
@@ -75,7 +75,13 @@ impl Etcd {
             let count = counted.as_deref().unwrap_or("0").parse::<u64>();
             let count = count.map_err(|_| not_understood())?;
             if self.revision.allows(&header) {
-                return Ok((fingerprint(&header.cluster_id, count), kvs));
+                let continuity = Continuity {
+                    fingerprint: fingerprint(&header.cluster_id, count),
+                    identity: identity(&header.cluster_id),
+                    // A namespace that was deleted leaves its leases. A counter leaves nothing.
+                    ..Continuity::default()
+                };
+                return Ok((continuity, kvs));
             }
             // Stored before anything is decided: then all clients see another fingerprint, and a
             // crash of this one does not undo it.
@@ -147,22 +153,18 @@ impl Engine for Etcd {
             ));
         }
         let ranges: Vec<_> = ranges.collect();
-        let (mut fingerprint, mut texts) = (String::new(), BTreeMap::new());
+        let (mut continuity, mut texts) = (Continuity::default(), BTreeMap::new());
         // One operation is left for the setbacks. Chunks are of different revisions; the write compares all texts.
         for ranges in ranges.chunks(OPERATIONS - 1) {
             let (known_by, kvs) = self.look(ranges)?;
-            fingerprint = known_by;
+            continuity = known_by;
             for (key, text) in kvs {
                 texts.insert(self.key_of(&key)?, text);
             }
         }
         Ok(Reading {
             now: self.now()?,
-            continuity: Continuity {
-                fingerprint,
-                // A namespace that was deleted leaves its leases. A counter leaves nothing.
-                ..Continuity::default()
-            },
+            continuity,
             texts,
         })
     }
@@ -271,7 +273,7 @@ impl Engine for Etcd {
             let value = status.get(name).and_then(Value::as_str);
             value.unwrap_or("unknown").to_owned()
         };
-        let (fingerprint, _) = self.look(&[])?;
+        let (Continuity { fingerprint, .. }, _) = self.look(&[])?;
         Ok(vec![
             Finding::fine("server", format!("etcd {}", shown("version"))),
             Finding::fine("schema", format!("version {VERSION}")),

@@ -52,7 +52,7 @@ use crate::vocabulary::{Namespace, StoreError};
 /// | what happened                                             | what it does                           |
 /// |-----------------------------------------------------------|----------------------------------------|
 /// | the namespace is missing: new, or all keys deleted        | quarantine, until declared new         |
-/// | restored into a cluster of another id                     | quarantine; live leases can be renewed |
+/// | restored into a cluster of another id, or mirrored there  | refused until declared moved           |
 /// | set back, and a process runs that has seen a later state  | quarantine, as soon as it looks        |
 /// | set back, and a live lease has vanished                   | quarantine, as soon as its holder looks |
 /// | set back between a read and its write                     | the write fails; quarantine            |
@@ -64,6 +64,10 @@ use crate::vocabulary::{Namespace, StoreError};
 ///
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
 /// 320 s, because its longest TTL is unknown.
+///
+/// Another cluster than the records say may be a copy whose original is in use. It is refused as [`StoreError::Unusable`] until
+/// a person declares that the original is gone ([`declare_moved`](LeaseStore::declare_moved), `randflake lease init --moved`);
+/// then it is in quarantine, and live leases can be renewed.
 ///
 /// A [counter](crate::segment) is one more key. A counter that may have gone back cannot be repaired by waiting, and nothing
 /// tells a new cluster from one whose keys were deleted. So an operator begins each counter, with

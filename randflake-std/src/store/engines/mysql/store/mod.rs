@@ -74,6 +74,10 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// The mark is set by an insert that is rolled back: `InnoDB` keeps the number that it took, and no replica repeats it.
 /// The first operation that finds server or table changed sets another one.
 ///
+/// Tables in a database of another name than their records say are a copy. It is refused as [`StoreError::Unusable`], because
+/// its original may be in use, until a person declares that it is gone ([`declare_moved`](LeaseStore::declare_moved), `randflake
+/// lease init --moved`). Then it is quarantined.
+///
 /// A [counter](crate::segment) that may have gone back cannot be repaired by waiting, and nothing tells a new server from one
 /// without its data. So an operator begins each counter, with [`create_counter`](LeaseStore::create_counter) (`randflake segment
 /// init`) or [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). What starts a quarantine also makes counters
@@ -91,6 +95,8 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
 ///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use
 ///   only one member of a Galera cluster.
+/// - A dump restored on another server under the same name, beside its original: it looks like a replica that takes over, so it
+///   is quarantined once and then grants.
 /// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_std::lease::{MysqlStore, Namespace};

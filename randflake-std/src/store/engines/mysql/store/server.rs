@@ -69,7 +69,7 @@ impl FixedSettings {
 }
 
 /// Place of what is known among the columns of a look.
-const KNOWN: usize = 2;
+const KNOWN: usize = 3;
 
 /// State of a server.
 #[derive(Debug)]
@@ -115,7 +115,16 @@ mod tests {
             ("fsync", false),
         ] {
             let settings = settings(&[["innodb_flush_method", method], UUID]);
-            let columns = row(&["1", "1", "server", "tables", "sync_binlog=0", "", "OFF"]);
+            let columns = row(&[
+                "1",
+                "1",
+                "identity",
+                "server",
+                "tables",
+                "sync_binlog=0",
+                "",
+                "OFF",
+            ]);
             let found = settings.state(Some(columns)).unwrap().unwrap();
             let fault = found.state.fault.unwrap();
             assert_eq!(fault.contains(method), is_fault, "{fault}");
@@ -127,7 +136,7 @@ mod tests {
     fn a_table_is_marked_while_it_is_the_one_that_was() {
         let settings = settings(&[UUID]);
         for (marked, is_marked) in [("server", true), ("another", false), ("", false)] {
-            let columns = row(&["1", "1", "server", "tables", "", marked, "OFF"]);
+            let columns = row(&["1", "1", "identity", "server", "tables", "", marked, "OFF"]);
             let found = settings.state(Some(columns)).unwrap().unwrap();
             assert_eq!(found.is_marked, is_marked, "{marked}");
         }
@@ -136,7 +145,7 @@ mod tests {
     #[test]
     fn a_server_that_is_read_only_grants_nothing() {
         let settings = settings(&[UUID]);
-        let look = |read_only| row(&["1", "1", "server", "tables", "", "", read_only]);
+        let look = |read_only| row(&["1", "1", "identity", "server", "tables", "", "", read_only]);
         for read_only in ["0", "OFF"] {
             assert!(settings.state(Some(look(read_only))).unwrap().is_some());
         }

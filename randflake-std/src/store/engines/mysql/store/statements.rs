@@ -21,6 +21,10 @@ const DURABLE: &str = "@@GLOBAL.innodb_flush_log_at_trx_commit = 1
 pub(super) const LOCK: &str = "SELECT GET_LOCK(MD5(CONCAT('randflake.', DATABASE())), 15)";
 pub(super) const UNLOCK: &str = "DO RELEASE_LOCK(MD5(CONCAT('randflake.', DATABASE())))";
 
+/// What a copy within the server changes. A replica that takes over has the same name, so all else that tells servers apart
+/// would call a failover a copy. Where the server ignores the case of names, so does this.
+const IDENTITY: &str =
+    "CONCAT('the database ', IF(@@lower_case_table_names = 0, DATABASE(), LOWER(DATABASE())))";
 /// What a server and the table of records are known by, where the server has a number of its own.
 pub(super) const KNOWN_BY_UUID: &str = "(
     SELECT CONCAT(@@server_uuid, '/', UNIX_TIMESTAMP(create_time), '/', COALESCE(auto_increment, 0))
@@ -70,6 +74,8 @@ pub(super) fn state(clock: &Sql, session: u64, known: &'static str) -> Sql {
     Sql::new("SELECT ", &[])
         .then(clock)
         .with(", @randflake_session = ?, ", &[SqlValue::Number(session)])
+        .with(IDENTITY, &[])
+        .with(", ", &[])
         .with(known, &[])
         .with(", id, CASE WHEN ", &[])
         .with(DURABLE, &[])

@@ -63,9 +63,13 @@ use crate::vocabulary::{Namespace, StoreError};
 /// # What it notices
 ///
 /// Each operation reads the server's system identifier and timeline, and the numbers of the database, the table and the
-/// table's file. One of them changes when a standby is promoted, a server is restored to a point in time, a database or
-/// dump is restored or copied, or the table is truncated. Then every namespace is quarantined: it grants nothing for the
+/// table's file. One of them changes when a standby is promoted, a server is restored to a point in time, a dump is restored
+/// in place, or the table is truncated. Then every namespace is quarantined: it grants nothing for the
 /// longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous standby.
+///
+/// A database of another system identifier or number than its records say is a copy: made from a template, or a dump restored
+/// elsewhere. It is refused as [`StoreError::Unusable`], because its original may be in use, until a person declares that it is
+/// gone ([`declare_moved`](LeaseStore::declare_moved), `randflake lease init --moved`). Then it is quarantined.
 ///
 /// A holder also compares the numbers of the table and its file between renewals, each twentieth of the TTL and at most once
 /// a second, and reads its leases if they are others or a call has failed: so it stops soon after the schema was renamed or
@@ -90,6 +94,8 @@ use crate::vocabulary::{Namespace, StoreError};
 /// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
 ///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from
 ///   granting anything.
+/// - A copy of the server's files beside their original, such as one by `pg_basebackup` that was not promoted: both grant the
+///   same node ids.
 /// - Disks that report writes which they have not made.
 /// ```no_run
 /// use randflake_std::lease::{Namespace, PostgresStore};

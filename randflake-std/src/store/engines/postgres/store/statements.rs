@@ -22,7 +22,7 @@ pub(super) const SETTINGS: &str = "
     SELECT pg_is_in_recovery()";
 
 /// What stands in statements between braces; each may stand in those before it.
-pub(super) const PARTS: [(&str, &str); 8] = [
+pub(super) const PARTS: [(&str, &str); 9] = [
     ("{texts}", TEXTS),
     ("{change}", CHANGE),
     // What a write is done in: the tables, a window of time, and the session.
@@ -43,13 +43,19 @@ pub(super) const PARTS: [(&str, &str); 8] = [
         "{now}",
         "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
     ),
-    // Another one after a promotion or a restoration to a point in time, on a copy of server or database, and
-    // when a dump was restored in place.
+    ("{fingerprint}", "(SELECT f.fingerprint FROM {server} f)"),
+    // The identity is another one on a copy of server or database, and the same after a promotion; it is in words, for a
+    // message. The fingerprint is another one also after a promotion or a restoration to a point in time, and when a dump
+    // was restored in place. Both are of one look at the server's control file.
     (
-        "{fingerprint}",
-        "(SELECT system_identifier || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '/'
-            || (SELECT oid FROM pg_database WHERE datname = current_database()) || '/' || {tables}
-        FROM pg_control_system())",
+        "{server}",
+        "(SELECT 'database ' || c.database || ' of the PostgreSQL system ' || c.system AS identity,
+            c.system || '/' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '/' || c.database || '/' || {tables}
+                AS fingerprint
+        FROM (
+            SELECT system_identifier AS system, (SELECT oid FROM pg_database WHERE datname = current_database()) AS database
+            FROM pg_control_system() OFFSET 0
+        ) c)",
     ),
     // All that may change under a session. The second number is another one when all records were removed.
     (
@@ -73,10 +79,10 @@ pub(super) const TEXTS: &str = "
 
 /// Reads texts, and what the server says of itself.
 pub(super) const LOOK: &str = "
-    SELECT r.*, ARRAY[{now}::text, {session}, f.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
+    SELECT r.*, ARRAY[{now}::text, {session}, f.identity, f.fingerprint, s.id::text, CASE WHEN {fit} THEN '' ELSE
         'fsync=' || current_setting('fsync') || ' and synchronous_commit=' || current_setting('synchronous_commit')
         || ': turn them on' END]
-    FROM randflake.store s CROSS JOIN (SELECT {fingerprint} AS fingerprint) f CROSS JOIN ({texts}) r";
+    FROM randflake.store s CROSS JOIN {server} f CROSS JOIN ({texts}) r";
 
 /// Reads what is remembered of the tables, and gives the session its number.
 pub(super) const ENTER: &str = "

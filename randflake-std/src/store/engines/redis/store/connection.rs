@@ -7,8 +7,8 @@ use core::time::Duration;
 use std::process;
 
 use redis::{
-    Client, ConnectionAddr, ConnectionLike as _, ErrorKind, Pipeline, RedisError, RedisResult,
-    ServerErrorKind, Value,
+    Client, ConnectionAddr, ConnectionInfo, ConnectionLike as _, ErrorKind, Pipeline, RedisError,
+    RedisResult, ServerErrorKind, Value,
 };
 
 use super::process::takes_sections;
@@ -57,6 +57,28 @@ impl Connection {
         })
     }
 
+    /// Number of the database that the URL names.
+    pub(super) fn database(&self) -> u32 {
+        let database = self.client.get_connection_info().redis_settings().db();
+        database.try_into().unwrap_or_default()
+    }
+
+    /// Connection to database 0 of the same server, as the same user. It needs no `SELECT`: every connection begins there.
+    pub(super) fn to_database_0(&self) -> Result<Self, EngineError> {
+        let settings = self.client.get_connection_info().clone();
+        let login = settings.redis_settings().clone().set_db(0);
+        self.with(settings.set_redis_settings(login))
+    }
+
+    /// Connection with other settings, of which nothing is asked yet.
+    fn with(&self, settings: ConnectionInfo) -> Result<Self, EngineError> {
+        Ok(Self {
+            client: Client::open(settings).map_err(EngineError::unavailable)?,
+            time_limit: self.time_limit,
+            open: None,
+        })
+    }
+
     /// Connection to another node of the cluster, as `HOST:PORT`, in the same way.
     fn elsewhere(&self, address: &str) -> Result<Self, EngineError> {
         let settings = self.client.get_connection_info();
@@ -77,12 +99,7 @@ impl Connection {
         // The rest stays as the URL says: encryption, verification, user and password.
         name.clone_into(host);
         *port = number;
-        let client = Client::open(settings.clone().set_addr(to));
-        Ok(Self {
-            client: client.map_err(EngineError::unavailable)?,
-            time_limit: self.time_limit,
-            open: None,
-        })
+        self.with(settings.clone().set_addr(to))
     }
 
     /// Runs something here, or for a claim on the node of a cluster that has it: two namespaces on two nodes meet only

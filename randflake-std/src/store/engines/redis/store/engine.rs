@@ -193,6 +193,7 @@ impl Redis {
 impl Engine for Redis {
     fn profile(&self) -> Profile {
         Profile {
+            database: Some(self.connection.database()),
             has_own_clock: self.clock.is_none(),
             // The script compares the process, the window and the texts in one step of the server.
             blind_renewal: true,
@@ -373,6 +374,21 @@ impl Engine for Redis {
         }
         self.connection
             .run(|open| call.invoke::<()>(&mut open.redis))
+    }
+
+    /// A namespace `orders` in database 0 and one in database 1 are two, and their users may not know it.
+    fn whole_server(&mut self) -> Result<Option<Box<dyn Engine>>, EngineError> {
+        if self.connection.database() == 0 {
+            return Ok(None);
+        }
+        Ok(Some(Box::new(Self {
+            connection: self.connection.to_database_0()?,
+            script: Script::new(WRITE),
+            hash: self.hash.clone(),
+            index: self.index.clone(),
+            url: self.url.clone(),
+            clock: self.clock.clone(),
+        })))
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {

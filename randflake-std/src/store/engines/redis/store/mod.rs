@@ -30,7 +30,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// Each namespace is one key without a time to live, `randflake:{NAME}`: a hash with a field for the namespace's record,
 /// its counter, each node id from its first lease on, and up to seventeen hints, most to free
 /// node ids. A second key, `randflake:{NAME}:nodes`, has its node ids in their order, for lists. Beside them, `randflake:key:CHECK` names the namespace that took the secret of a check value first: two more
-/// round trips, when a namespace takes a secret. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
+/// round trips, when a namespace takes a secret. A namespace in another database than 0 also claims it in database 0, where
+/// all databases of a server meet: of two that bring one secret, under any names, the second is refused as
+/// [`StoreError::SecretTaken`]. An acquire is two round trips, a read and a script that writes if nothing of what was read has changed; it is
 /// more when nearly all node ids are leased and none was released lately. A renewal is one. The cost does not grow with the
 /// number of leases. Times come from the server's clock.
 ///
@@ -46,7 +48,8 @@ use crate::vocabulary::{Namespace, StoreError};
 /// ACL SETUSER ids on >PASSWORD ~randflake:* +info +time +script|load +evalsha +hmget +hscan +hset +zadd +zrangebyscore
 /// ```
 ///
-/// `+select` is needed if the URL names another database than 0, and `+config|get` lets `randflake doctor` read
+/// `+select` is needed if the URL names another database than 0. The claim in database 0 needs no more, because a connection
+/// begins there; a server or proxy that admits users to some databases only must admit them to 0. `+config|get` lets `randflake doctor` read
 /// `appendfsync`. `randflake lease namespaces` needs `+scan`, and `randflake lease drop` needs `+del`.
 /// Without `+hdel`, earlier leases are kept for longer than 400 days: up to 65,536 of each node id. If another right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
 /// written.
@@ -54,7 +57,7 @@ use crate::vocabulary::{Namespace, StoreError};
 /// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
 /// another node has the key, there was a failover or a move, and an operator should look first. A wrong node is refused as
 /// [`StoreError::Unusable`], with the address of the right one. Only the claim of a secret is asked of the node that has
-/// it, because it is one for the whole cluster. A replica that takes over is noticed as in the table below.
+/// it, because it is one for the whole cluster; a cluster has database 0 alone, as many managed services do. A replica that takes over is noticed as in the table below.
 ///
 /// # What it notices
 ///
@@ -92,6 +95,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// # What it cannot notice
 ///
 /// - Two masters reachable at once, as in a split network: both grant. `min-replicas-to-write` narrows that.
+/// - One secret on two servers, among them what a managed service calls databases of one; and a copy of the server's data that
+///   is started elsewhere: its new process id looks like a restart, so it is quarantined once and then grants, beside its
+///   original. A flush of database 0 (`FLUSHDB`) forgets the claims of the other databases there.
 /// - Single fields of the namespace's key written or deleted by somebody else (`HSET`, `HDEL`), until their holder renews:
 ///   until then the node id may be granted again.
 /// - A master of a Redis Cluster that was demoted without a command, took over older data, was promoted again, and had no
