@@ -26,6 +26,13 @@ mod occupancy;
 mod operation;
 mod past;
 mod records;
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod reply_limit;
 mod reports;
 mod shell;
 mod ticket;
@@ -57,15 +64,6 @@ use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observ
 #[cfg(doc)]
 use crate::vocabulary::MAX_SKEW;
 use crate::vocabulary::{Namespace, StoreError, Token};
-
-/// The longest reply of a server that is read, in bytes: a list of 4,096 leases takes some 2 MB.
-#[cfg(any(
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "mysql"
-))]
-const LARGEST_REPLY: usize = 64 << 20;
 
 /// The leases and the counter of one namespace.
 ///

@@ -56,6 +56,15 @@ fn an_endless_reply_of_postgresql_is_not_kept() {
 }
 
 #[test]
+fn an_endless_reply_of_redis_is_not_kept() {
+    let (port, serving) = endless(|client| {
+        receive(client)?;
+        client.write_all(b"$2000000000\r\n")
+    });
+    is_bounded(&format!("redis://127.0.0.1:{port}"), serving);
+}
+
+#[test]
 fn an_endless_reply_of_mysql_is_not_kept() {
     // The greeting: packets of the greatest length, each of which has another one behind it.
     let (port, serving) = endless(|client| {

@@ -2,13 +2,17 @@
 
 use core::fmt::Display;
 use std::path::Path;
+#[cfg(any(feature = "redis", feature = "postgres"))]
+use std::sync::Arc;
 
-#[cfg(any(feature = "redis", feature = "mysql"))]
+#[cfg(feature = "mysql")]
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
+#[cfg(any(feature = "redis", feature = "postgres"))]
+use rustls::{ClientConfig, RootCertStore};
 
 use super::Files;
 use crate::vocabulary::EngineError;
@@ -17,12 +21,11 @@ use crate::vocabulary::EngineError;
 pub(in crate::store) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// The same as PEM: the certificates and the key.
-#[cfg(any(feature = "redis", feature = "etcd", feature = "mysql"))]
+#[cfg(any(feature = "etcd", feature = "mysql"))]
 type IdentityPem = (Vec<u8>, Vec<u8>);
 
 impl Files {
     /// Authorities that the server's certificate may come from: those of the URL, or else of the operating system.
-    #[cfg(any(feature = "etcd", feature = "postgres", feature = "mysql"))]
     pub(in crate::store) fn trusted(&self) -> Result<Vec<CertificateDer<'static>>, EngineError> {
         if let Some(named) = self.read_root()? {
             return Ok(named);
@@ -39,16 +42,27 @@ impl Files {
         Ok(found)
     }
 
-    fn read_root(&self) -> Result<Option<Vec<CertificateDer<'static>>>, EngineError> {
-        self.named("sslrootcert").map(certificates).transpose()
+    /// How a connection is encrypted, by the certificates of now.
+    #[cfg(any(feature = "redis", feature = "postgres"))]
+    pub(in crate::store) fn client_config(&self) -> Result<ClientConfig, EngineError> {
+        let mut roots = RootCertStore::empty();
+        // An operating system may trust a certificate that rustls cannot read: the others count.
+        roots.add_parsable_certificates(self.trusted()?);
+        // A provider by name: the choice for the process is the application's.
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()
+            .map_err(EngineError::unavailable)?
+            .with_root_certificates(roots);
+        match self.identity()? {
+            Some((certificates, key)) => config
+                .with_client_auth_cert(certificates, key)
+                .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}"))),
+            None => Ok(config.with_no_client_auth()),
+        }
     }
 
-    /// The authorities of the URL, as PEM.
-    #[cfg(feature = "redis")]
-    pub(in crate::store) fn root_pem(&self) -> Result<Option<Vec<u8>>, EngineError> {
-        // Parsed first: the client's own error would not name the file.
-        self.read_root()?;
-        self.named("sslrootcert").map(content).transpose()
+    fn read_root(&self) -> Result<Option<Vec<CertificateDer<'static>>>, EngineError> {
+        self.named("sslrootcert").map(certificates).transpose()
     }
 
     /// The client's certificates and key.
@@ -67,9 +81,9 @@ impl Files {
     }
 
     /// The client's certificates and key, as PEM.
-    #[cfg(any(feature = "redis", feature = "etcd", feature = "mysql"))]
+    #[cfg(any(feature = "etcd", feature = "mysql"))]
     pub(in crate::store) fn identity_pem(&self) -> Result<Option<IdentityPem>, EngineError> {
-        // Parsed first, as in `root_pem`: the client's own error would not name the file.
+        // Parsed first: the client's own error would not name the file.
         self.identity()?;
         let Some((certificate, key)) = self.client() else {
             return Ok(None);
@@ -85,7 +99,7 @@ impl Files {
 
 /// Chooses the cryptography of the process if it has not: some clients take it from there, and fail where a program has two
 /// to choose from.
-#[cfg(any(feature = "redis", feature = "mysql"))]
+#[cfg(feature = "mysql")]
 pub(in crate::store) fn choose_provider() {
     if CryptoProvider::get_default().is_none() {
         // It fails if another thread was faster, and then there is a choice.
@@ -104,7 +118,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, EngineError
     Ok(read)
 }
 
-#[cfg(any(feature = "redis", feature = "etcd", feature = "mysql"))]
+#[cfg(any(feature = "etcd", feature = "mysql"))]
 fn content(path: &Path) -> Result<Vec<u8>, EngineError> {
     std::fs::read(path).map_err(EngineError::unavailable)
 }

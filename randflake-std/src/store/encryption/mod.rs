@@ -10,7 +10,7 @@ mod refusal;
 
 use std::path::{Path, PathBuf};
 
-#[cfg(all(feature = "tls", any(feature = "redis", feature = "mysql")))]
+#[cfg(all(feature = "tls", feature = "mysql"))]
 pub(super) use self::certificates::choose_provider;
 #[cfg(not(feature = "tls"))]
 pub(super) use self::disabled::{refusal, without_tls};

@@ -6,10 +6,9 @@ use std::io;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::store::LARGEST_REPLY;
+use crate::store::reply_limit::{LARGEST_REPLY, too_long};
 
-/// A connection that fails once the server has sent more than [`LARGEST_REPLY`] since the last request: clients keep a reply in
-/// memory until it is whole, and a server that is not what it seems could send one without end.
+/// A connection that fails once the server has sent more than [`LARGEST_REPLY`] since the last request.
 #[derive(Debug)]
 pub(in crate::store) struct BoundedStream<S> {
     inner: S,
@@ -24,14 +23,6 @@ impl<S> BoundedStream<S> {
             left: LARGEST_REPLY,
         }
     }
-}
-
-/// The error of a reply that is longer.
-pub(in crate::store) fn too_long() -> io::Error {
-    let most = LARGEST_REPLY >> 20;
-    io::Error::other(format!(
-        "its reply is longer than {most} MiB: is it the server that the URL means?"
-    ))
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {

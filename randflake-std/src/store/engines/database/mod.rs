@@ -1,5 +1,6 @@
 //! What the stores in databases have in common: one session after the other, each operation within a time limit.
 
+#[cfg(feature = "postgres")]
 mod bounded;
 mod catalog;
 mod driver;
@@ -20,7 +21,6 @@ use tokio::time::timeout;
 
 #[cfg(feature = "postgres")]
 pub(super) use self::bounded::BoundedStream;
-pub(super) use self::bounded::too_long;
 pub(super) use self::driver::{DatabaseSession, Driver, TextsByKey, whole_pages};
 #[cfg(feature = "postgres")]
 pub(super) use self::failure::pooled;

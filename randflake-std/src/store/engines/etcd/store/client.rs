@@ -17,9 +17,9 @@ use super::tls;
 use super::transaction::{
     Header, Kv, Range, Transaction, TransactionOutcome, read_answer, read_request,
 };
-use crate::store::LARGEST_REPLY;
 use crate::store::encryption::Files;
 use crate::store::engines::shown;
+use crate::store::reply_limit::LARGEST_REPLY;
 use crate::store::url::Location;
 use crate::vocabulary::{EngineError, StoreError};
 

@@ -21,11 +21,12 @@ use randflake_core::Clock;
 
 use self::failure::of_login;
 use self::session::MysqlSession;
+use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
 use crate::store::engines::database::{Database, Driver, once};
+use crate::store::reply_limit::LARGEST_REPLY;
 use crate::store::url::{Location, StoreUrl};
-use crate::store::{LARGEST_REPLY, LeaseStore};
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.

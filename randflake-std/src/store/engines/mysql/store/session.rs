@@ -15,11 +15,10 @@ use super::sql::Sql;
 use super::statements::{self, CHECK, CLOCK, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK};
 use super::{Mysql, diagnosis};
 use crate::rules::{Keys, Write, read_clock};
-use crate::store::LARGEST_REPLY;
 use crate::store::engines::database::{
-    self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TABLES, TextsByKey, key, too_long,
-    window,
+    self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TABLES, TextsByKey, key, window,
 };
+use crate::store::reply_limit::{LARGEST_REPLY, too_long};
 use crate::vocabulary::{EngineError, Finding};
 
 /// How long a packet may become before it is sent.

@@ -2,18 +2,19 @@
 
 use core::error::Error as _;
 use core::fmt::{self, Debug, Formatter};
-use core::mem::ManuallyDrop;
 use core::time::Duration;
 use std::process;
 
 use redis::{
-    Client, ConnectionAddr, ConnectionInfo, ConnectionLike as _, ErrorKind, Pipeline, RedisError,
-    RedisResult, ServerErrorKind, Value,
+    ConnectionAddr, ConnectionInfo, ErrorKind, Pipeline, RedisError, RedisResult, ServerErrorKind,
+    Value,
 };
 
 use super::process::takes_sections;
+use super::rights;
 use super::settings::settings;
-use super::{rights, tls};
+use super::tls::Encryption;
+use super::transport::Transport;
 use crate::rules::Key;
 use crate::store::encryption::{self, Files};
 use crate::store::url::Location;
@@ -27,14 +28,15 @@ const TRIES_PER_TTL: u32 = 12;
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 
 pub(super) struct Connection {
-    client: Client,
+    settings: ConnectionInfo,
+    encryption: Option<Encryption>,
     time_limit: Duration,
     open: Option<RedisSession>,
 }
 
 /// A connection that is open.
 pub(super) struct RedisSession {
-    pub(super) redis: redis::Connection,
+    pub(super) redis: Transport,
     /// Whether the server takes several sections in one `INFO`.
     pub(super) takes_sections: bool,
     time_limit: Duration,
@@ -45,13 +47,10 @@ pub(super) struct RedisSession {
 impl Connection {
     /// Connection to the server of a URL, which is not made yet.
     pub(super) fn new(location: &Location) -> Result<Self, StoreError> {
-        let settings = settings(location)?;
-        let client = match Files::asked_by(location)? {
-            Some(files) => tls::client(settings, &files)?,
-            None => Client::open(settings).map_err(StoreError::unavailable)?,
-        };
+        let files = Files::asked_by(location)?;
         Ok(Self {
-            client,
+            settings: settings(location)?,
+            encryption: files.as_ref().map(Encryption::new).transpose()?,
             time_limit: TIME_LIMIT,
             open: None,
         })
@@ -59,30 +58,29 @@ impl Connection {
 
     /// Number of the database that the URL names.
     pub(super) fn database(&self) -> u32 {
-        let database = self.client.get_connection_info().redis_settings().db();
+        let database = self.settings.redis_settings().db();
         database.try_into().unwrap_or_default()
     }
 
     /// Connection to database 0 of the same server, as the same user. It needs no `SELECT`: every connection begins there.
-    pub(super) fn to_database_0(&self) -> Result<Self, EngineError> {
-        let settings = self.client.get_connection_info().clone();
-        let login = settings.redis_settings().clone().set_db(0);
-        self.with(settings.set_redis_settings(login))
+    pub(super) fn to_database_0(&self) -> Self {
+        let login = self.settings.redis_settings().clone().set_db(0);
+        self.with(self.settings.clone().set_redis_settings(login))
     }
 
     /// Connection with other settings, of which nothing is asked yet.
-    fn with(&self, settings: ConnectionInfo) -> Result<Self, EngineError> {
-        Ok(Self {
-            client: Client::open(settings).map_err(EngineError::unavailable)?,
+    fn with(&self, settings: ConnectionInfo) -> Self {
+        Self {
+            settings,
+            encryption: self.encryption.clone(),
             time_limit: self.time_limit,
             open: None,
-        })
+        }
     }
 
     /// Connection to another node of the cluster, as `HOST:PORT`, in the same way.
     fn elsewhere(&self, address: &str) -> Result<Self, EngineError> {
-        let settings = self.client.get_connection_info();
-        let mut to = settings.addr().clone();
+        let mut to = self.settings.addr().clone();
         let place = address.rsplit_once(':');
         let place = place.and_then(|(name, number)| Some((name, number.parse().ok()?)));
         let (
@@ -99,7 +97,7 @@ impl Connection {
         // The rest stays as the URL says: encryption, verification, user and password.
         name.clone_into(host);
         *port = number;
-        self.with(settings.clone().set_addr(to))
+        Ok(self.with(self.settings.clone().set_addr(to)))
     }
 
     /// Runs something here, or for a claim on the node of a cluster that has it: two namespaces on two nodes meet only
@@ -131,7 +129,7 @@ impl Connection {
             .open
             .as_mut()
             .filter(own)
-            .is_some_and(RedisSession::has_ended);
+            .is_some_and(|open| open.redis.has_ended());
         if has_ended {
             self.open = None;
         }
@@ -193,7 +191,8 @@ impl Connection {
 
     fn connect(&self) -> RedisResult<RedisSession> {
         // Also bounds TLS and the login, by read timeouts of the same length.
-        let redis = self.client.get_connection_with_timeout(self.time_limit);
+        let encryption = self.encryption.as_ref();
+        let redis = Transport::connect(&self.settings, encryption, self.time_limit);
         let mut open = RedisSession {
             redis: redis.map_err(|error| self.hint(error))?,
             takes_sections: false,
@@ -211,7 +210,7 @@ impl Connection {
 
     /// Where one side encrypts and the other does not, neither is told so.
     fn hint(&self, error: RedisError) -> RedisError {
-        let sentence = match self.client.get_connection_info().addr() {
+        let sentence = match self.settings.addr() {
             ConnectionAddr::Tcp(..)
                 if error.is_connection_dropped() && !error.is_connection_refusal() =>
             {
@@ -252,40 +251,21 @@ impl Connection {
     }
 
     pub(super) fn place(&self) -> String {
-        // Not the client: it knows the password.
-        let info = self.client.get_connection_info();
-        format!("the Redis server at {}", info.addr())
+        // Not all settings: they have the password.
+        format!("the Redis server at {}", self.settings.addr())
     }
 }
 
 impl RedisSession {
     /// The answers to commands that are sent together; each may be an error of its own. The client's own way waits for each
-    /// answer, also for the others once one has not come in time: five times the limit while a server hangs. This stops at
-    /// the first. What is left unread ends with the connection.
+    /// answer, also for the others once one has not come in time: five times the limit while a server hangs.
     pub(super) fn ask_all(&mut self, commands: &Pipeline) -> RedisResult<Vec<RedisResult<Value>>> {
-        self.redis
-            .send_packed_command(&commands.get_packed_pipeline())?;
-        let answer = |_| Ok(self.redis.recv_response()?.extract_error());
-        (0..commands.len()).map(answer).collect()
-    }
-
-    /// Reads for a moment: there is nothing to read but the connection's end. A message that nobody asked for is read as one
-    /// to subscribers, as a reply that comes late would count as the next one's.
-    fn has_ended(&mut self) -> bool {
-        const MOMENT: Duration = Duration::from_millis(1);
-        if self.limit(MOMENT).is_err() {
-            return true;
-        }
-        // Not dropped: that would send commands to end subscriptions. It owns nothing.
-        let mut messages = ManuallyDrop::new(self.redis.as_pubsub());
-        let _nothing_came = messages.get_message();
-        !self.redis.is_open()
+        self.redis.ask_all(commands)
     }
 
     fn limit(&mut self, time_limit: Duration) -> RedisResult<()> {
         if self.time_limit != time_limit {
-            self.redis.set_read_timeout(Some(time_limit))?;
-            self.redis.set_write_timeout(Some(time_limit))?;
+            self.redis.limit(time_limit)?;
             self.time_limit = time_limit;
         }
         Ok(())

@@ -382,7 +382,7 @@ impl Engine for Redis {
             return Ok(None);
         }
         Ok(Some(Box::new(Self {
-            connection: self.connection.to_database_0()?,
+            connection: self.connection.to_database_0(),
             script: Script::new(WRITE),
             hash: self.hash.clone(),
             index: self.index.clone(),

@@ -12,6 +12,7 @@ mod tls;
 #[cfg(not(feature = "tls"))]
 #[path = "tls/disabled.rs"]
 mod tls;
+mod transport;
 
 use std::sync::Arc;
 
