@@ -13,8 +13,9 @@ use crate::output::print_line;
 /// output once, as the role that shall own the schema; it begins and ends its own transaction. Encrypted ids then need
 /// the key, which `randflake sql key` brings.
 ///
-/// With --counter the database makes ids itself: an encrypted counter, in a namespace and under a secret of its own. With
-/// --tagged it checks and makes tagged UUIDs, by keys that cannot read ids.
+/// With --counter the database makes ids itself: an encrypted counter, in a namespace and under a secret of its own. It jumps
+/// ahead after each start of the server, and in a copy of the database it waits until its owner calls resume. With --tagged
+/// it checks and makes tagged UUIDs, by keys that cannot read ids.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
@@ -92,9 +93,9 @@ const TAGGED: &[&str] = &[
     piece!("rights"),
 ];
 
-/// Functions that only the owner calls: they return the key, or take one.
-const INNER_FUNCTIONS: &str =
-    "'round_keys', 'encrypt_block', 'decrypt_block', 'encrypt_number', 'decrypt_number'";
+/// Functions that only the owner calls: they return the key, or take one, or say where a counter goes on.
+const INNER_FUNCTIONS: &str = "'round_keys', 'encrypt_block', 'decrypt_block', 'encrypt_number', \
+     'decrypt_number', 'here', 'this_run', 'confirm', 'resume'";
 /// Functions that use the key for their callers: each is a right that the owner grants.
 const GRANTED_FUNCTIONS: &str = "'encrypt', 'decrypt', 'encrypt_many', 'decrypt_many', 'next_id', \
      'is_tagged', 'tagged_id', 'make_uuid'";

@@ -219,7 +219,7 @@ const USES: [(&str, &str, &str); 7] = [
     (
         "invoices",
         "next_id('invoices')",
-        "decrypt, decrypt_block, decrypt_many, encrypt, encrypt_block, encrypt_many, next_id,",
+        "confirm, decrypt, decrypt_block, decrypt_many, encrypt, encrypt_block, encrypt_many, here, next_id, resume,",
     ),
     (
         "links",

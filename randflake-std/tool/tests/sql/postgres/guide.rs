@@ -114,6 +114,9 @@ fn mistakes_are_in_the_table(client: &mut Client, chapter: &str) {
         "SELECT randflake_orders.compose('2026-01-01Z', 131072, 0)",
         "SELECT randflake_orders.raw_first('2041-01-01Z', '2042-01-01Z')",
         "SELECT randflake_invoices.next_id('orders')",
+        "SELECT setval('randflake_invoices.known_run', 1), setval('randflake_invoices.known_system', 1); \
+         SELECT randflake_invoices.next_id('invoices')",
+        "SELECT randflake_invoices.resume(1)",
         "SELECT randflake_links.make_uuid(1, 3)",
         "SELECT randflake_links.make_uuid(1, 64)",
         "CREATE SCHEMA randflake_orders",

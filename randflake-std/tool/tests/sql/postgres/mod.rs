@@ -1,6 +1,7 @@
 //! PostgreSQL, in the version whose programs the environment names.
 
 mod counter;
+mod counter_faults;
 mod dumps;
 mod expected_rights;
 mod fields;
@@ -114,8 +115,14 @@ impl Database {
     fn restore(&self, dump: &str, name: &str) -> Client {
         let create = format!("CREATE DATABASE {name}");
         self.client().batch_execute(&create).unwrap();
+        self.run_script(dump, name);
+        self.server.client(name)
+    }
+
+    /// Runs statements by `psql`, in a database.
+    fn run_script(&self, text: &str, name: &str) {
         let script = self.user.path("dump.sql");
-        fs::write(&script, dump).unwrap();
+        fs::write(&script, text).unwrap();
         let restored = program("psql")
             .args(["--quiet", "--set", "ON_ERROR_STOP=1", "--file"])
             .arg(script)
@@ -123,7 +130,6 @@ impl Database {
             .output()
             .unwrap();
         assert!(restored.status.success(), "{restored:?}");
-        self.server.client(name)
     }
 }
 
