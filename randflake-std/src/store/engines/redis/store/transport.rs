@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Instant;
 
 use redis::{
@@ -182,8 +183,7 @@ impl Debug for Transport {
 fn reach(address: &ConnectionAddr, limit: Duration) -> io::Result<Socket> {
     let (host, port) = match address {
         ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => (host, port),
-        #[cfg(unix)]
-        ConnectionAddr::Unix(path) => return UnixStream::connect(path).map(Socket::Unix),
+        ConnectionAddr::Unix(path) => return local(path),
         _ => {
             return Err(io::Error::other(
                 "this kind of address is not supported here",
@@ -207,6 +207,16 @@ fn reach(address: &ConnectionAddr, limit: Duration) -> io::Result<Socket> {
         }
     }
     Err(last)
+}
+
+#[cfg(unix)]
+fn local(path: &Path) -> io::Result<Socket> {
+    UnixStream::connect(path).map(Socket::Unix)
+}
+
+#[cfg(not(unix))]
+fn local(_: &Path) -> io::Result<Socket> {
+    Err(io::Error::other("this system has no such sockets"))
 }
 
 /// A reply up to its greatest length.
