@@ -28,6 +28,7 @@ fn read(input: &[u8], pieces: &[u8]) -> (Vec<Command>, Option<Violation>) {
                 let command = &input[begin..begin + length];
                 let words = parser.words().iter();
                 let words: Command = words.map(|word| command[word.clone()].to_vec()).collect();
+                assert_eq!(parser.is_line(), command.first() != Some(&b'*'));
                 compare(command, &words);
                 commands.push(words);
                 begin += length;
