@@ -14,6 +14,7 @@ use randflake_std::lease::{
     Namespace, NodeIdSource, Quarantine, QuarantineCause, StaticStore, StoreError,
 };
 use randflake_std::private_file::{FileRefusal, RefusalReason};
+use randflake_std::rules::{Continuity, Form, NamespaceRecord, QuarantineReason, Versions, View};
 use randflake_std::{KeyNumber, Randflake, SecretError};
 
 fn root() -> PathBuf {
@@ -159,7 +160,7 @@ fn messages_of_the_operations_guide_are_those_that_are_said() {
     let said = [
         said_by_servers(),
         said_of_static_files(),
-        vec![said_without_secret()],
+        vec![said_without_secret(), said_by_a_copy()],
     ]
     .concat();
     let mut quotes: Vec<_> = guide
@@ -222,6 +223,12 @@ fn said_by_servers() -> Vec<String> {
             asked: key_number(17),
         }
         .to_string(),
+        StoreError::SecretTaken {
+            namespace: "orders".to_owned(),
+            database: Some(0),
+            asked: "orders".to_owned(),
+        }
+        .to_string(),
         StoreError::ClockSkew {
             store: seconds(noon),
             here: seconds(noon + 15),
@@ -235,6 +242,35 @@ fn said_by_servers() -> Vec<String> {
         })
         .to_string(),
     ]
+}
+
+/// Of keys that were restored into another cluster.
+fn said_by_a_copy() -> String {
+    let cluster = |id: &str| format!("the etcd cluster {id}");
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let record = NamespaceRecord {
+        versions: Versions::FIRST,
+        terms: *namespace.terms(),
+        origin: 1,
+        writes: 1,
+        quarantine: 0,
+        reason: QuarantineReason::default(),
+        fingerprint: String::new(),
+        identity: cluster("14841639068965178418"),
+        form: Form::default(),
+    };
+    let view = View {
+        now: Duration::ZERO,
+        continuity: Continuity {
+            identity: cluster("1093572340957340"),
+            ..Continuity::default()
+        },
+        namespace: Some(record),
+        nodes: Vec::new(),
+        assumed_max_ttl: Duration::ZERO,
+        free_from: None,
+    };
+    view.check_copied().unwrap_err().to_string()
 }
 
 fn said_of_static_files() -> Vec<String> {
