@@ -82,8 +82,7 @@ fn leases() {
 
 #[test]
 fn namespaces() {
-    let text =
-        "11:11:30@34,17@17,17@0,1730000000000,1000,60000,0a0b0c0d:1y2p0ij32e8e8:14:0-0-n:6:run:42";
+    let text = "11:11:30@34,17@17,17@0,1730000000000,1000,60000,0a0b0c0d:1y2p0ij32e8e8:14:0-0-n:9:cluster 1:6:run:42";
     let record = NamespaceRecord::from_text(text, FIRST).unwrap();
     assert_eq!(record.to_text(), text);
     assert_eq!((record.versions.written, record.versions.holder), (1, 1));
@@ -96,6 +95,7 @@ fn namespaces() {
         (record.origin, record.writes, &*record.fingerprint),
         (1 << 63, 40, "run:42")
     );
+    assert_eq!(record.identity, "cluster 1");
 
     let numbers = text.replace("0a0b0c0d", "53-0a0b0c0d");
     let record = NamespaceRecord::from_text(&numbers, FIRST).unwrap();
@@ -119,7 +119,7 @@ fn namespaces() {
         assert!(NamespaceRecord::from_text(&unknown, FIRST).is_err());
     }
 
-    let text = "21:12:39@20,10@10,10@0,1288834974657,1,60000,plain:1:2:3uw-334-x:0::more";
+    let text = "21:12:39@20,10@10,10@0,1288834974657,1,60000,plain:1:2:3uw-334-x:0::0::more";
     let dropped = NamespaceRecord::from_text(text, FIRST).unwrap();
     assert_eq!(dropped.to_text(), text);
     assert_eq!((dropped.versions.written, dropped.versions.holder), (1, 2));
@@ -154,10 +154,9 @@ fn counters_devices_and_claims() {
     );
     assert_eq!((&*device.form.tail, &*device.to_text()), (":t", text));
 
-    assert_eq!(
-        SecretClaim::from_text("11:orders", FIRST)
-            .unwrap()
-            .namespace,
-        "orders"
-    );
+    for (text, database) in [("11:orders:", None), ("11:orders:1", Some(1))] {
+        let claim = SecretClaim::from_text(text, FIRST).unwrap();
+        assert_eq!((&*claim.namespace, claim.database), ("orders", database));
+        assert_eq!(claim.to_text(), text);
+    }
 }
