@@ -244,7 +244,7 @@ fn a_request_has_a_name_of_its_own() {
     let server = Server::start();
     let granted = server.post("/v1/leases", "{}");
     for path in ["/v1/leases/renew", "/v1/leases/release"] {
-        for path in [path.to_owned(), format!("{path}?request=renewal-1")] {
+        for path in [path.to_owned(), format!("{path}?request=1")] {
             let detail = server.post(&path, granted.text()).problem(400, "invalid");
             assert!(detail.contains("new for each renewal"), "{path}: {detail}");
         }
