@@ -12,7 +12,7 @@ use harness::postgres::PostgresServer;
 use harness::redis::RedisServer;
 use randflake_std::lease::{AcquireRequest, NodeIds, StoreError, Token, open};
 
-use crate::{declare_new, namespace};
+use crate::{acquire_when_due, declare_new, namespace};
 
 pub(crate) fn redis() {
     let server = RedisServer::start();
@@ -37,7 +37,7 @@ pub(crate) fn sqlite() {
             nodes: NodeIds::Any(1),
             ttl: 60,
         };
-        store.acquire(&request).map(|_| store)
+        acquire_when_due(&mut store, &request).map(|_| store)
     };
     let mut store = Some(granted().unwrap());
     assert!(in_child(|| store.take().is_some()));

@@ -9,12 +9,14 @@
 mod fork;
 mod hundred;
 
-use std::env;
 use std::process::ExitCode;
+use std::{env, thread};
 
 use libtest_mimic::{Arguments, Trial};
 use randflake_std::Randflake;
-use randflake_std::lease::{Namespace, open};
+use randflake_std::lease::{
+    AcquireRequest, Acquired, LeaseStore, Namespace, QuarantineCause, StoreError, open,
+};
 
 const TRIALS: &[(&str, fn())] = &[
     ("redis::a_hundred_processes_begin_at_once", hundred::redis),
@@ -66,6 +68,22 @@ fn main() -> ExitCode {
 
 fn namespace() -> Namespace {
     Namespace::new("orders", Randflake).unwrap()
+}
+
+/// Waits for the moment from which a file that was just made grants.
+fn acquire_when_due(
+    store: &mut LeaseStore,
+    request: &AcquireRequest<'_>,
+) -> Result<Acquired, StoreError> {
+    loop {
+        match store.acquire(request) {
+            Err(StoreError::Quarantined {
+                retry_in,
+                quarantine,
+            }) if quarantine.cause == QuarantineCause::Young => thread::sleep(retry_in),
+            outcome => return outcome,
+        }
+    }
 }
 
 fn declare_new(url: &str) {

@@ -11,6 +11,8 @@ use harness::program;
 use randflake_std::randflake_core::{LAYOUTS, LayoutSpec};
 use serde_json::Value;
 
+use crate::aged_store;
+
 /// Where the clocks of leases end, though the layout may go on.
 const YEAR_2500: Duration = Duration::from_secs(16_725_225_600);
 
@@ -22,9 +24,12 @@ struct Tool {
 
 impl Tool {
     fn new() -> Self {
+        let home = tempfile::tempdir().unwrap();
+        // One that is made within a last tick grants nothing before the next.
+        aged_store::in_state(home.path());
         Self {
             library: program("RANDFLAKE_LIBFAKETIME"),
-            home: tempfile::tempdir().unwrap(),
+            home,
         }
     }
 

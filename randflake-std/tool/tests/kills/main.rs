@@ -7,6 +7,8 @@
     reason = "a test fails by panicking"
 )]
 
+#[path = "../aged_store/mod.rs"]
+mod aged_store;
 mod boundaries;
 mod last_dates;
 mod minute;
