@@ -1,7 +1,6 @@
 //! The life of the server: start, reloads, end.
 
 use core::time::Duration;
-use std::path::Path;
 use std::sync::Arc;
 
 use randflake_std::DEFAULT_TTL;
@@ -85,15 +84,8 @@ impl ServeArgs {
     fn warn_of_local_leases(&self) -> Result<(), Failure> {
         if self.namespaces.is_local()? {
             let url = self.namespaces.shown_url()?;
-            let path = url.strip_prefix("sqlite:");
-            // Each start of a container without a volume says it.
-            let new = if path.is_some_and(|path| !Path::new(path).exists()) {
-                ", a new file (if there was one before: is its volume mounted?)"
-            } else {
-                ""
-            };
             say(&format!(
-                "the leases are kept on this machine, in {url}{new}: a server on another machine under the same secret would \
+                "the leases are kept on this machine, in {url}: a server on another machine under the same secret would \
                  issue equal ids, unless both are given one --store such as redis://HOST, or different node ids with static:"
             ));
         }

@@ -35,12 +35,17 @@ pub(crate) struct Home {
 impl Home {
     /// With a default store that was made a while ago.
     pub(crate) fn new() -> Self {
-        let home = Self {
-            folder: Arc::new(TempDir::new().unwrap()),
-            log: "log",
-        };
+        let home = Self::without_store();
         aged_store::in_state(&home.path("state"));
         home
+    }
+
+    /// As of a container without its volume.
+    pub(crate) fn without_store() -> Self {
+        Self {
+            folder: Arc::new(TempDir::new().unwrap()),
+            log: "log",
+        }
     }
 
     /// The same, for a second server.
