@@ -30,6 +30,7 @@ pub(crate) fn before(view: &mut View, asked: Asked, process: &Process, mine: &Te
             for (record, held) in records.zip(process.held()) {
                 record.fencing_token = held.grant.fencing_token.into();
                 record.token = crate::records::token(held.grant.token);
+                record.start = held.grant.start.into();
                 let (serial, nonce) = held.written.unwrap_or_default();
                 (record.serial, record.nonce) = (serial.into(), nonce.into());
                 record.held = true;
