@@ -235,7 +235,8 @@ impl Clock for LeapsAt {
 #[test]
 fn a_clock_that_leaps_during_an_acquire_is_noticed_by_the_renewal() {
     let clock = Arc::new(LeapsAt {
-        reading: 1,
+        // Twice before the write: another leap is refused at once.
+        reading: 2,
         readings: AtomicU64::new(0),
     });
     let namespace = Namespace::new("orders", Randflake).unwrap();
