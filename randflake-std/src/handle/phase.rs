@@ -160,15 +160,18 @@ mod tests {
         assert_eq!(pause(&phase), Wake::Close);
     }
 
-    /// Whatever ends the pause of another thread, which has begun by then on all but the busiest machines.
-    fn pause_until(begin: impl FnOnce(&PhaseCell), is_in_demand: &AtomicBool) -> Wake {
+    /// Whatever ends the pause of another thread, repeated until it does: a keeper that looks at the demand just then may
+    /// miss it, and would look again a tenth of a second later, which this pause does not.
+    fn pause_until(wake: impl Fn(&PhaseCell), is_in_demand: &AtomicBool) -> Wake {
         let phase = &PhaseCell::new();
         let long = Duration::from_secs(3_600);
         thread::scope(|scope| {
             let is_in_demand = || is_in_demand.load(Ordering::SeqCst);
             let pausing = scope.spawn(move || phase.pause(long, is_in_demand));
-            thread::sleep(Duration::from_millis(50));
-            begin(phase);
+            while !pausing.is_finished() {
+                thread::sleep(Duration::from_millis(50));
+                wake(phase);
+            }
             pausing.join().unwrap()
         })
     }

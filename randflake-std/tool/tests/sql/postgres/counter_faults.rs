@@ -85,12 +85,13 @@ fn a_killed_process_of_the_server_repeats_no_id() {
     let issued = ids(&mut client, NEXT, 20);
     let started = "SELECT pg_postmaster_start_time()::text";
     let started_at: String = client.query_one(started, &[]).unwrap().get(0);
-    let process: i32 = client
+    let mut other = database.client();
+    let process: i32 = other
         .query_one("SELECT pg_backend_pid()", &[])
         .unwrap()
         .get(0);
     server::kill(process);
-    // Until it has seen that, which closes all connections.
+    // Until it has seen that, which closes all connections, and not only that of the killed process.
     while client.batch_execute("SELECT 1").is_ok() {
         thread::sleep(Duration::from_millis(10));
     }
