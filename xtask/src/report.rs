@@ -238,11 +238,9 @@ impl Report {
             part.passed += counts.passed;
             part.failed += failed;
             let prefix = format!("{}: {what}", part.name);
-            self.failures.extend(
-                reasons
-                    .iter()
-                    .map(|reason| format!("{prefix}: {reason}: {}", shown(command))),
-            );
+            // Without the command, which stands where its output begins.
+            let failures = reasons.iter().map(|reason| format!("{prefix}: {reason}"));
+            self.failures.extend(failures);
             if counts.ignored > 0 && ignored == Ignored::Allowed {
                 self.notes
                     .push(format!("{prefix}: {} ignored", counts.ignored));

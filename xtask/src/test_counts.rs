@@ -7,7 +7,15 @@ pub(crate) struct Counts {
     pub(crate) failed: usize,
     pub(crate) ignored: usize,
     failed_names: Vec<String>,
+    panics: Vec<String>,
+    /// Lines of the last panic that are still to come.
+    panic_lines: usize,
 }
+
+/// Lines that are kept of a panic: where it was, and the begin of its message.
+const PANIC_LINES: usize = 3;
+/// Panics that the summary shows of one command. The output has all.
+const MOST_PANICS: usize = 5;
 
 /// Whether ignored tests count as failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +29,7 @@ impl Counts {
     /// Adds what a line of output says, if it says anything: `test name ... FAILED`, or
     /// `test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; ...`.
     pub(crate) fn add_line(&mut self, line: &str) {
+        self.add_panic(line.trim());
         let Some(line) = line.trim_end().strip_prefix("test ") else {
             return;
         };
@@ -43,13 +52,30 @@ impl Counts {
         }
     }
 
+    /// Keeps what a test said when it failed: only output of failed tests is shown.
+    fn add_panic(&mut self, line: &str) {
+        if line.contains("panicked at ") || line.starts_with("test panicked: ") {
+            self.panics.push(line.to_owned());
+            self.panic_lines = PANIC_LINES - 1;
+        } else if let (1.., Some(panic)) = (self.panic_lines, self.panics.last_mut()) {
+            panic.push(' ');
+            panic.push_str(line);
+            self.panic_lines -= 1;
+        }
+    }
+
     /// How many failures the run is, and why.
     pub(crate) fn judge(&self, succeeded: bool, ignored: Ignored) -> (usize, Vec<String>) {
         let mut reasons = Vec::new();
         let mut failed = self.failed;
         if self.failed > 0 {
             let names = self.failed_names.join(", ");
-            reasons.push(format!("{} failed ({names})", self.failed));
+            let mut reason = format!("{} failed ({names})", self.failed);
+            for panic in self.panics.iter().take(MOST_PANICS) {
+                reason.push_str("\n    ");
+                reason.push_str(panic.trim_end());
+            }
+            reasons.push(reason);
         } else if !succeeded {
             failed += 1;
             reasons.push("did not end well".to_owned());
@@ -98,6 +124,27 @@ mod tests {
         assert_eq!(
             counts.judge(false, Ignored::Allowed),
             (1, vec!["1 failed (a::c)".to_owned()])
+        );
+    }
+
+    #[test]
+    fn the_summary_says_what_a_failed_test_said() {
+        let counts = counts(&[
+            "test a::c ... FAILED\n",
+            "---- a::c stdout ----\n",
+            "thread 'a::c' (7) panicked at src/a.rs:3:5:\n",
+            "assertion `left == right` failed\n",
+            "  left: 1\n",
+            " right: 2\n",
+            "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n",
+        ]);
+        let (_, reasons) = counts.judge(false, Ignored::Fail);
+        assert_eq!(
+            reasons,
+            [
+                "1 failed (a::c)\n    thread 'a::c' (7) panicked at src/a.rs:3:5: \
+              assertion `left == right` failed left: 1"
+            ]
         );
     }
 
