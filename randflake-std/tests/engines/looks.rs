@@ -90,13 +90,16 @@ impl Holder {
 
 #[test]
 fn an_etcd_that_is_set_back_under_a_holder_is_noticed_by_a_look() {
-    let mut cluster = EtcdCluster::start(1);
-    let url = cluster.url();
-    drop(Holder::on(&url));
-    let backup = Backup::of(&mut cluster);
-    let holder = Holder::on(&url);
-    backup.restore(&mut cluster);
-    holder.stops_after_a_look();
+    // The second as after a disaster, with the only member that is left.
+    for settings in [&[][..], &["--force-new-cluster"]] {
+        let mut cluster = EtcdCluster::start_with(1, settings);
+        let url = cluster.url();
+        drop(Holder::on(&url));
+        let backup = Backup::of(&mut cluster);
+        let holder = Holder::on(&url);
+        backup.restore(&mut cluster);
+        holder.stops_after_a_look();
+    }
 }
 
 #[test]

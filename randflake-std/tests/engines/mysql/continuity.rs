@@ -212,7 +212,7 @@ fn w10_a_table_of_records_that_goes_back_alone_begins_in_quarantine() {
             let dumped = dumped.unwrap().1;
             let after = store.reserve(1_000).unwrap();
             assert_eq!(after.first(), before.end());
-            let later = acquire(&mut store, 1).unwrap()[0];
+            let later = acquire(&mut store, 1).unwrap_or_else(|error| panic!("{way}: {error}"))[0];
             thread::sleep(A_SECOND);
             for &statement in statements {
                 let is_dumped = statement == DUMPED;
