@@ -57,7 +57,7 @@ use self::operation::Undone;
 use self::records::Records;
 pub use self::shell::quoted;
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
-pub use self::url::{StoreUrl, find, namespaces, open, open_counter, stored};
+pub use self::url::{StoreUrl, find, mistake_in_ipv6, namespaces, open, open_counter, stored};
 use crate::clock::ExactSystemClock;
 use crate::rules::counter::SeenCounter;
 use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};

@@ -105,7 +105,29 @@ fn what_is_wrong_is_said_with_what_is_allowed() {
         ("etcd://:hunter2@host", "a password alone"),
         ("redis://me:hunter2@a,b", "has several hosts"),
         ("redis://me:hunter2@ho st", "a host with other characters"),
-        ("redis://::1", "a host with other characters"),
+        (
+            "redis://::1",
+            "an IPv6 address without brackets: write [::1]: take redis://",
+        ),
+        (
+            "redis://me:hunter2@2001:db8::10:20",
+            "write [2001:db8::10:20], or [2001:db8::10]:20 if 20 is the port",
+        ),
+        ("redis://::hunter2", "a port that is not 1 to 65535"),
+        (
+            "etcd://a:1,1:2:3:4:5:6:7:8:2379",
+            "write [1:2:3:4:5:6:7:8]:2379: take etcd",
+        ),
+        (
+            "postgres://a,::1:5432/ids",
+            "write [::1:5432], or [::1]:5432",
+        ),
+        ("mysql://::1/ids", "write [::1]: take mysql"),
+        (
+            "rediss://[fe80::1%25eth0]:7",
+            "has a zone id behind the IPv6 address fe80::1: ",
+        ),
+        ("etcds://fe80::1%eth0:7", "has a zone id"),
         ("redis://me:hunter2@[hunter2]", "not one of IPv6"),
         ("postgres://ids:hunter2", "a port that is not 1 to 65535"),
         ("redis://host:0", "a port"),

@@ -8,7 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
 use super::text::number;
-use super::{AddressKind, Scheme, longest};
+use super::{AddressKind, Scheme, longest, mistake_in_ipv6};
 use crate::store::engines::Registration;
 use crate::vocabulary::StoreError;
 
@@ -225,6 +225,9 @@ impl Scheme {
     }
 
     fn host(&self, text: &str, default_port: u16) -> Result<Host, StoreError> {
+        if let Some(mistake) = mistake_in_ipv6(text) {
+            return Err(self.refused(&mistake));
+        }
         let (name, port) = match text.rsplit_once(':') {
             // Of an IPv6 address in brackets, the last colon is a part.
             Some((name, port)) if !port.ends_with(']') => {

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod confined;
+mod ipv6;
 mod location;
 mod longest;
 mod open;
@@ -15,6 +16,7 @@ use core::str::FromStr;
 use core::time::Duration;
 
 pub use self::catalog::{find, namespaces, stored};
+pub use self::ipv6::mistake_in_ipv6;
 #[cfg(feature = "redis")]
 pub(super) use self::location::Address;
 #[cfg(any(feature = "redis", feature = "postgres"))]

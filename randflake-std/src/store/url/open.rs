@@ -25,10 +25,11 @@ use crate::vocabulary::{Namespace, StoreError};
 /// Percent signs in a path are not decoded.
 ///
 /// The other URLs may have a user and a password, `scheme://USER:PASSWORD@HOST:PORT`. In a password, write `@`, `:`,
-/// `/`, `?`, `#` and `%` as `%40`, `%3A`, `%2F`, `%3F`, `%23` and `%25`. An IPv6 address goes in brackets. etcd and
-/// PostgreSQL take several hosts, `HOST1:PORT1,HOST2:PORT2`. For a Unix socket, use `redis+unix:///PATH?db=NUMBER` for
-/// Redis; for PostgreSQL, give its directory as the host, `postgres://%2Frun%2Fpostgresql/DATABASE`. No error, log or
-/// `Debug` text shows user or password: see [`StoreUrl`](crate::lease::StoreUrl).
+/// `/`, `?`, `#` and `%` as `%40`, `%3A`, `%2F`, `%3F`, `%23` and `%25`. An IPv6 address goes in brackets,
+/// `[2001:db8::10]:6379`, without a zone id. etcd and PostgreSQL take several hosts,
+/// `HOST1:PORT1,HOST2:PORT2`. For a Unix socket, use `redis+unix:///PATH?db=NUMBER` for Redis; for PostgreSQL, give its
+/// directory as the host, `postgres://%2Frun%2Fpostgresql/DATABASE`. No error, log or `Debug` text shows user or
+/// password: see [`StoreUrl`](crate::lease::StoreUrl).
 ///
 /// Other options than these are refused. `owner` names the role that created the schema, if it is not the URL's user.
 /// `application_name` is what the server shows of a connection (`randflake` unless set). `connect_timeout` is the time for

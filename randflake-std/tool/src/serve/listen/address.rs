@@ -7,6 +7,7 @@ use std::io::ErrorKind;
 use std::net::{TcpListener, ToSocketAddrs};
 
 use listenfd::ListenFd;
+use randflake_std::store::mistake_in_ipv6;
 
 use crate::failure::Failure;
 
@@ -25,6 +26,10 @@ impl FromStr for ListenAddress {
         // No host is called so: a name that is looked up needs a port.
         if text == "systemd" {
             return Ok(Self::Passed);
+        }
+        // Else the last group would be taken for the port.
+        if let Some(mistake) = mistake_in_ipv6(text) {
+            return Err(format!("it {mistake}"));
         }
         let found = text.to_socket_addrs().map(|mut found| found.next());
         let found = found.ok().flatten();
@@ -96,4 +101,34 @@ impl Passed {
 pub(crate) fn is_local(address: SocketAddr) -> bool {
     // `::ffff:127.0.0.1` is this machine as well.
     address.ip().to_canonical().is_loopback()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ipv6_address_without_brackets_is_not_cut_into_address_and_port() {
+        for (text, said) in [
+            (
+                "::1:6380",
+                "write [::1:6380], or [::1]:6380 if 6380 is the port",
+            ),
+            (
+                "2001:db8::10:20",
+                "write [2001:db8::10:20], or [2001:db8::10]:20",
+            ),
+            ("[fe80::1%eth0]:6380", "has a zone id"),
+            ("fe80::1%1:6380", "has a zone id"),
+            ("[::1]", "an address and a port are allowed"),
+        ] {
+            let refused = text.parse::<ListenAddress>().unwrap_err();
+            assert!(refused.contains(said), "{text}: {refused}");
+        }
+        let taken = "[::1]:6380".parse();
+        assert!(
+            matches!(taken, Ok(ListenAddress::At(address)) if address.port() == 6380),
+            "{taken:?}"
+        );
+    }
 }
