@@ -2,19 +2,23 @@
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::{env, io};
 
+use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use randflake_std::BuildError;
-use randflake_std::date::span;
+use randflake_std::date::{span, utc};
 use randflake_std::lease::{DeviceLeaseError, StoreError};
 use randflake_std::segment::CounterError;
 use randflake_std::tagged::TaggedBuildError;
 
+use crate::date::now;
 use crate::output::visible;
 
 /// Why a command failed. The variant decides its exit status.
@@ -185,10 +189,28 @@ impl From<io::Error> for Failure {
 ///
 /// Messages quote what others wrote: names of holders, errors of servers. A line feed or an escape sequence in them must not
 /// look like a message of its own.
+///
+/// What cannot be written is dropped: a full disk or a reader that has gone must not end a server, or change the exit status.
 pub(crate) fn say(message: &str) {
     const NAME: Style = AnsiColor::Red.on_default().bold();
     let message = visible(&one_line(message));
-    anstream::eprintln!("{NAME}randflake:{NAME:#} {message}");
+    let time = if HAS_TIMES.load(Ordering::Relaxed) {
+        utc(now()) + " "
+    } else {
+        String::new()
+    };
+    let line = format!("{time}{NAME}randflake:{NAME:#} {message}\n");
+    // Not the macros of `anstream` or `std`, which panic.
+    _ = AutoStream::auto(io::stderr().lock()).write_all(line.as_bytes());
+}
+
+/// Whether lines on standard error begin with the time.
+static HAS_TIMES: AtomicBool = AtomicBool::new(false);
+
+/// Lets each line from here on begin with the time: those of a server, unless a journal adds one.
+#[cfg(feature = "serve")]
+pub(crate) fn say_times() {
+    HAS_TIMES.store(true, Ordering::Relaxed);
 }
 
 pub(crate) fn one_line(message: &str) -> String {

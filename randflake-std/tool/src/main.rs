@@ -5,6 +5,8 @@
 
 // The fuzz target `http` is built from this file, and the fuzzer brings its own `main`.
 #![cfg_attr(fuzzing, no_main)]
+// They panic where standard error is a full disk: `failure::say` does not.
+#![deny(clippy::print_stderr)]
 #![expect(
     clippy::doc_markdown,
     reason = "the doc comments of arguments are the help texts, shown as they are"

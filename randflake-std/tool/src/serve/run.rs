@@ -24,7 +24,7 @@ use super::resp::Resp;
 use super::service::Service;
 use super::service::served_namespace::Leasing;
 use super::system::{self, ServiceSignal, Signals};
-use crate::failure::{Failure, say};
+use crate::failure::{Failure, say, say_times};
 
 /// How often files are looked at. Polled, since what is mounted into a container is replaced by renamed links, which events
 /// of one file do not tell.
@@ -40,6 +40,9 @@ type Sockets = [Option<std::net::TcpListener>; 2];
 
 impl ServeArgs {
     pub(super) fn run(&self) -> Result<(), Failure> {
+        if !system::is_journaled() {
+            say_times();
+        }
         if self.resp.is_none() && self.http.is_none() {
             return Err(Failure::usage(
                 "no address: give --resp ADDRESS for the Redis protocol, --http ADDRESS for HTTP, or both",
@@ -200,7 +203,13 @@ impl ServeArgs {
         if let Some(socket) = http {
             let store = self.namespaces.shown_url()?;
             let ticket_key = self.ticket_key(service)?;
-            let protocol = Http::new(Arc::clone(service), Arc::clone(&memory), store, ticket_key);
+            let protocol = Http::new(
+                Arc::clone(service),
+                Arc::clone(&memory),
+                store,
+                ticket_key,
+                self.idle,
+            );
             listening.spawn(listener(socket, "http")?.run(protocol, stopping.clone()));
         }
         Ok(listening)

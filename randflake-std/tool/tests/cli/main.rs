@@ -15,6 +15,8 @@ mod doctor;
 mod explain;
 mod failures;
 mod forms;
+#[cfg(target_os = "linux")]
+mod full_log;
 mod generate;
 mod grants;
 mod histogram;

@@ -1,6 +1,7 @@
 //! What the server and systemd tell each other.
 
-use std::net::TcpListener;
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixDatagram;
 use std::process::{Command, Stdio};
@@ -27,16 +28,21 @@ fn systemd_passes_a_socket_and_hears_how_it_goes() {
     let home = Home::new();
     let path = home.path("notify");
     let notify = UnixDatagram::bind(&path).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    // Clients that come before the server are served as well.
-    let mut early = Client::connect(port);
-    early.send(b"PING\r\n");
+    let [resp, http] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+    // Clients that come before the server are served as well, with ids too: the first lease is waited for.
+    let mut early = Client::connect(resp.local_addr().unwrap().port());
+    early.send(b"PING\r\nINCR default\r\n");
+    let mut early_http = TcpStream::connect(http.local_addr().unwrap()).unwrap();
+    let request = b"GET /v1/ids HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    early_http.write_all(request).unwrap();
 
-    let tool = home.tool(&["serve", "--resp", "systemd"]);
+    let tool = home.tool(&["serve", "--resp", "systemd", "--http", "systemd"]);
     let mut command = Command::new("sh");
     // The first socket is file 3; this process's own id, which only the child knows, is no condition.
-    command.args(["-c", "exec 3<&0; exec \"$0\" \"$@\" </dev/null"]);
+    command.args([
+        "-c",
+        "exec 3<&0 4<&1; exec \"$0\" \"$@\" </dev/null >/dev/null",
+    ]);
     command.arg(tool.get_program()).args(tool.get_args());
     for (name, value) in tool.get_envs() {
         match value {
@@ -45,18 +51,24 @@ fn systemd_passes_a_socket_and_hears_how_it_goes() {
         };
     }
     command
-        .env("LISTEN_FDS", "1")
-        .env("LISTEN_FDNAMES", "resp")
+        .env("LISTEN_FDS", "2")
+        .env("LISTEN_FDNAMES", "resp:http")
         .env("NOTIFY_SOCKET", &path)
         .env("WATCHDOG_USEC", "100000")
         .current_dir(home.path(""))
-        .stdin(Stdio::from(OwnedFd::from(listener)))
+        .stdin(Stdio::from(OwnedFd::from(resp)))
+        .stdout(Stdio::from(OwnedFd::from(http)))
         .stderr(Stdio::null());
     let mut child = spawn(command).unwrap();
     hear(&notify, "READY=1");
     hear(&notify, "WATCHDOG=1");
     hear(&notify, "WATCHDOG=1");
     assert_eq!(early.reply(), "+PONG");
+    let id = early.reply();
+    assert!(id.starts_with(':'), "{id}");
+    let mut answer = String::new();
+    early_http.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
     signal_process(&child, libc::SIGHUP);
     hear(&notify, "RELOADING=1");
     hear(&notify, "READY=1");

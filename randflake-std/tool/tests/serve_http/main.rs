@@ -11,11 +11,14 @@ mod abuse;
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod client;
+mod connections;
 mod description;
 mod explain;
 mod exported;
 mod ids;
 mod leases;
+#[cfg(target_os = "linux")]
+mod log_lines;
 mod metrics;
 mod rights;
 mod server;

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
+#[cfg(target_os = "linux")]
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -90,6 +92,36 @@ impl Server {
         )
     }
 
+    /// Serves one token with all rights, while standard error is a full disk: the address cannot be read there.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn on_full_disk(arguments: &[&str]) -> (Self, String) {
+        let home = home();
+        let new = ["token", "new", "--name", "all", "--scopes", "ids,admin"];
+        let file = ["--namespaces", "*", "--file", "tokens"];
+        let made = tool(home.path()).args(new).args(file).output().unwrap();
+        let address = format!("127.0.0.1:{}", harness::free_port());
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = tool(home.path());
+        command
+            .args(["serve", "--http", &address, "--tokens", "tokens"])
+            .args(arguments)
+            .env("RANDFLAKE_KEY", KEY)
+            .stderr(full);
+        let server = Self {
+            process: command.spawn().unwrap(),
+            address,
+            home: home.into(),
+            arguments: Vec::new(),
+        };
+        while TcpStream::connect(&server.address).is_err() {
+            thread::yield_now();
+        }
+        (
+            server,
+            String::from_utf8(made.stdout).unwrap().trim().to_owned(),
+        )
+    }
+
     fn run(home: Arc<TempDir>, arguments: &[&str]) -> Self {
         Self::run_until(home, arguments, "randflake: ready")
     }
@@ -118,10 +150,12 @@ impl Server {
             let Ok(line) = lines.recv() else {
                 panic!("the server has ended: {said:?}, {:?}", process.wait());
             };
-            if let Some(at) = line.strip_prefix("randflake: http at ") {
+            // The time is before it.
+            let (_, said_now) = line.split_once(' ').unwrap_or_default();
+            if let Some(at) = said_now.strip_prefix("randflake: http at ") {
                 address = Some(at.to_owned());
             }
-            if line.starts_with(last) {
+            if said_now.starts_with(last) {
                 break;
             }
             said.push(line);

@@ -6,11 +6,18 @@ use std::thread::sleep;
 use std::time::Instant;
 
 use crate::client::{Answer, FOREVER};
+use crate::connections::ask_again;
 use crate::server::Server;
 
 #[test]
 fn who_never_ends_a_head_is_cut_off_and_disturbs_nobody() {
     let server = Server::start();
+    let [mut kept, mut half] = [(); 2].map(|()| server.connect());
+    for stream in [&mut kept, &mut half] {
+        let answer = ask_again(stream).unwrap();
+        assert_eq!(answer.header("keep-alive"), Some("timeout=3600"));
+    }
+    half.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
     let mut slow: Vec<_> = (0..200).map(|_| server.connect()).collect();
     for stream in &mut slow {
         stream
@@ -30,6 +37,9 @@ fn who_never_ends_a_head_is_cut_off_and_disturbs_nobody() {
         assert!(answer.is_none_or(|answer| answer.status == 408));
     }
     assert_eq!(server.get("/healthz").status, 200);
+    // Half a head ends a connection that had answers, too; one that is idle goes on.
+    _ = half.read_to_end(&mut Vec::new());
+    assert_eq!(ask_again(&mut kept).map(|answer| answer.status), Some(200));
 }
 
 #[test]

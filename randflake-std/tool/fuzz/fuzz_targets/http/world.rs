@@ -1,5 +1,6 @@
 //! A server on stores in memory.
 
+use core::time::Duration;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, fs, process};
@@ -55,7 +56,14 @@ impl World {
         let memory = MemoryLimits::augment_args(Command::new("serve")).get_matches_from(["serve"]);
         let memory = MemoryLimits::from_arg_matches(&memory).unwrap();
         let memory = Arc::new(MemoryBudget::new(memory));
-        let http = Http::new(Arc::clone(&service), memory, "memory".to_owned(), Some(key));
+        let idle = Duration::from_secs(3_600);
+        let http = Http::new(
+            Arc::clone(&service),
+            memory,
+            "memory".to_owned(),
+            Some(key),
+            idle,
+        );
         Self {
             runtime,
             service,

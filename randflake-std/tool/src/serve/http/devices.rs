@@ -1,5 +1,7 @@
 //! `/v1/devices`: whose a device is, and the counter of its last ticket.
 
+use std::sync::Arc;
+
 use axum::extract::Request;
 use randflake_std::lease::{Device, DeviceError, DeviceRequest, LeaseStore};
 use serde::{Deserialize, Serialize};
@@ -9,6 +11,7 @@ use super::request::ApiRequest;
 use super::tickets::device_of;
 use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::Refusal;
+use crate::serve::service::served_namespace::ServedNamespace;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,6 +39,7 @@ pub(super) async fn register(
     body: Request,
 ) -> Result<Json<DeviceAnswer>, Refusal> {
     request.begin(Weight::ONE, &["namespace"])?;
+    let space = space(&request)?;
     let (asked, _memory) = json::<DeviceParameters>(body, MAX_LEN).await?;
     let device = device_of(&asked.device)?;
     let register = move |store: &mut LeaseStore| {
@@ -45,29 +49,34 @@ pub(super) async fn register(
         };
         store.device(device, &register)
     };
-    work(&request, device, register).await
+    work(&request, space, device, register).await
 }
 
 pub(super) async fn look(request: ApiRequest) -> Result<Json<DeviceAnswer>, Refusal> {
     request.begin(Weight::ONE, &["namespace", "device"])?;
+    let space = space(&request)?;
     let device = device_of(request.query.text("device").unwrap_or_default())?;
     let look = move |store: &mut LeaseStore| store.device(device, &DeviceRequest::Look);
-    work(&request, device, look).await
+    work(&request, space, device, look).await
+}
+
+/// The namespace, for administrators: whoever sets a device's owner or counter decides who may make its next ticket.
+fn space(request: &ApiRequest) -> Result<&Arc<ServedNamespace>, Refusal> {
+    let ApiRequest { app, principal, .. } = request;
+    app.service
+        .space(principal, Scope::Admin, request.namespace()?)
 }
 
 async fn work(
     request: &ApiRequest,
+    space: &Arc<ServedNamespace>,
     device: u64,
     work: impl FnOnce(&mut LeaseStore) -> Result<Device, DeviceError> + Send + 'static,
 ) -> Result<Json<DeviceAnswer>, Refusal> {
-    let (app, principal) = (&request.app, &request.principal);
-    let namespace = request.namespace()?;
-    // Admin, since whoever sets a device's owner or counter decides who may make its next ticket.
-    let space = app.service.space(principal, Scope::Admin, namespace)?;
-    let known = space.with_store(principal, move |store| Ok(work(store)?));
+    let known = space.with_store(&request.principal, move |store| Ok(work(store)?));
     let known = known.await?;
     Ok(Json(DeviceAnswer {
-        namespace: namespace.to_owned(),
+        namespace: space.name().to_owned(),
         device: format!("{device:016x}"),
         owner: known.owner,
         counter: known.last_counter,

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use super::App;
 use super::recorder::Recorded;
 use super::request::ApiRequest;
-use crate::serve::access::{Principal, Weight};
+use crate::serve::access::{Principal, Scope, Weight};
 use crate::serve::memory::MemoryBudget;
 use crate::serve::service::Service;
 use crate::serve::service::answers::AnswerTimes;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(super) async fn metrics(request: ApiRequest) -> Result<Response, Refusal> {
     request.begin(Weight::OVERVIEW, &[])?;
-    request.must_be_admin()?;
+    request.must_have(Scope::Admin)?;
     let ApiRequest { app, principal, .. } = &request;
     for space in app.service.spaces_of(principal) {
         // For how many node ids are leased. Metrics are wanted most when the store does not answer.

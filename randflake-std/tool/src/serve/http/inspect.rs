@@ -65,6 +65,13 @@ pub(super) async fn many(
     body: Request,
 ) -> Result<Json<InspectAnswer>, Refusal> {
     let (service, principal) = (&request.app.service, &request.principal);
+    let asked = request.namespace();
+    let allowed = asked.and_then(|name| service.space(principal, Scope::Inspect, name));
+    if let Err(refusal) = allowed {
+        // One request, before its body is read.
+        request.begin(Weight::ONE, &["namespace"])?;
+        return Err(refusal);
+    }
     let read = json::<InspectRequest>(body, MAX_LEN).await;
     // As a request for each id, which only the body tells; what is wrong is one.
     let count = read.as_ref().map_or(1, |(asked, _)| asked.ids.len().max(1));
@@ -76,7 +83,6 @@ pub(super) async fn many(
         return Err(Refusal::invalid(message));
     }
     let namespace = request.namespace()?;
-    service.space(principal, Scope::Inspect, namespace)?;
     let form = form_of(asked.form.as_deref())?;
     let read = asked.ids.iter();
     let read = read.map(|text| service.inspect(principal, namespace, read_id(form, text)?));

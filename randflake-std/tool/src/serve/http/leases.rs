@@ -10,7 +10,7 @@ use super::request::ApiRequest;
 use super::status::NodeIdState;
 use crate::command::lease::{LeaseDocument, LeaseRow};
 use crate::date::whole_ms;
-use crate::serve::access::Weight;
+use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::{AcquireParameters, LeaseQuery, MAX_LEASES};
 
@@ -19,8 +19,10 @@ pub(super) async fn acquire(
     body: Request,
 ) -> Result<(StatusCode, Json<LeaseDocument>), Refusal> {
     request.begin(Weight::ONE, &["namespace"])?;
-    let (asked, _memory) = json::<AcquireParameters>(body, MAX_LEN).await?;
     let (service, namespace) = (&request.app.service, request.namespace()?);
+    // Who has no right need not send the body first.
+    service.space(&request.principal, Scope::Leases, namespace)?;
+    let (asked, _memory) = json::<AcquireParameters>(body, MAX_LEN).await?;
     let document = service
         .acquire(&request.principal, namespace, asked)
         .await?;
@@ -37,6 +39,7 @@ pub(super) async fn renew(
         query,
     } = &request;
     request.begin(Weight::ONE, &["request", "ttl_ms"])?;
+    request.must_have(Scope::Leases)?;
     let (document, _memory) = json(body, MAX_LEN).await?;
     let (name, ttl) = (query.text("request"), query.ms("ttl_ms")?);
     let renewed = app.service.renew(principal, document, name, ttl);
@@ -50,6 +53,7 @@ pub(super) async fn release(request: ApiRequest, body: Request) -> Result<Status
         query,
     } = &request;
     request.begin(Weight::ONE, &["request", "unused_from_unix_ms"])?;
+    request.must_have(Scope::Leases)?;
     let (document, _memory) = json(body, MAX_LEN).await?;
     let unused_from = query.ms("unused_from_unix_ms")?;
     let name = query.text("request");

@@ -40,15 +40,15 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{CACHE_CONTROL, CONNECTION, X_CONTENT_TYPE_OPTIONS};
+use axum::http::{HeaderName, HeaderValue, Version};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use randflake_std::Secret;
 use tokio::time::timeout;
@@ -58,7 +58,7 @@ use self::files::FILES;
 use self::held::BodyMemory;
 use self::recorder::Recorded;
 use self::request_log::LoggedRequest;
-use self::stall_limit::StallLimit;
+use self::stall_limit::{IdleLimit, StallLimit};
 use super::access::Access;
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::memory::{Account, MemoryBudget};
@@ -67,9 +67,6 @@ use super::service::answers::AnswerStatus;
 use super::service::counters::Connections;
 use super::service::refusal::{Refusal, RefusalKind};
 
-/// How long the head of a request may take, and the next one may be waited for. Clients that keep connections open longer
-/// open a new one; half a head (slowloris) holds its place no longer.
-const HEAD: Duration = Duration::from_secs(10);
 /// Longest head of a request in bytes.
 const MAX_HEAD: usize = 16 << 10;
 /// What a connection holds: a head that is read, one that is written, and its state.
@@ -77,6 +74,18 @@ const COST: usize = 2 * MAX_HEAD + (4 << 10);
 /// Time limit of an answer, including receiving the body of the request. It is beyond every wait inside: 5 s for a turn, for
 /// ids and for memory, 10 s for a body.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
+
+/// Whether the connection stays open after the answer, as far as the client wants it.
+fn keeps_alive(request: &hyper::Request<Incoming>) -> bool {
+    let values = request.headers().get_all(CONNECTION).iter();
+    let mut words = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|text| text.split(','));
+    request.version() == Version::HTTP_11
+        && !words.any(|word| word.trim().eq_ignore_ascii_case("close"))
+}
 
 /// State shared by all handlers.
 struct App {
@@ -172,6 +181,7 @@ async fn middleware(State(app): State<Arc<App>>, mut request: Request, next: Nex
 pub(crate) struct Http {
     service: Arc<Service>,
     router: Router,
+    idle: Duration,
 }
 
 impl Http {
@@ -180,6 +190,7 @@ impl Http {
         memory: Arc<MemoryBudget>,
         store: String,
         ticket_key: Option<Secret>,
+        idle: Duration,
     ) -> Self {
         // Before the handles are built that report to it.
         Recorded::global();
@@ -190,7 +201,11 @@ impl Http {
             store,
             ticket_key: ticket_key.map(Arc::new),
         }));
-        Self { service, router }
+        Self {
+            service,
+            router,
+            idle,
+        }
     }
 }
 
@@ -207,16 +222,39 @@ impl Protocol for Http {
 
     async fn speak(self, stream: Stream, account: Arc<Account>, mut stopping: Stopping) {
         let router = TowerToHyperService::new(self.router);
+        let idle = Arc::new(IdleLimit::new(self.idle, account));
+        let stream = StallLimit::new(stream, Arc::clone(&idle));
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
             // By it `identify` and `BodyMemory` find the connection that a request came on.
-            request.extensions_mut().insert(Arc::clone(&account));
-            router.call(request)
+            request.extensions_mut().insert(Arc::clone(idle.account()));
+            let is_kept = keeps_alive(&request);
+            idle.next_turn();
+            let answering = router.call(request);
+            let idle = Arc::clone(&idle);
+            async move {
+                let mut answered = answering.await;
+                idle.next_turn();
+                if let Ok(response) = &mut answered
+                    && is_kept
+                {
+                    // A client that knows when the connection is closed sends no request into its end.
+                    let hint = format!("timeout={}", idle.time().as_secs());
+                    let hint = HeaderValue::try_from(hint).ok();
+                    response
+                        .headers_mut()
+                        .extend(hint.map(|hint| (KEEP_ALIVE, hint)));
+                }
+                answered
+            }
         });
         let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD)
+            // A client that has sent its request may close its direction at once, as `nc -N` does. Who has gone altogether is
+            // not told from it, and is noticed by the answer.
+            .half_close(true)
+            // The stream has both limits: a head may take less time than a connection may be idle.
+            .header_read_timeout(None)
             .max_buf_size(MAX_HEAD)
-            .serve_connection(TokioIo::new(StallLimit::new(stream)), service);
+            .serve_connection(TokioIo::new(stream), service);
         let mut connection = core::pin::pin!(connection);
         // What the client did wrong, or that it has gone, is its own affair.
         tokio::select! {

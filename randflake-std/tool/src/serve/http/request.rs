@@ -61,12 +61,13 @@ impl ApiRequest {
         }
     }
 
-    /// Refuses clients without admin; an answer about the whole server has only the namespaces that its client sees.
-    pub(super) fn must_be_admin(&self) -> Result<(), Refusal> {
-        if self.principal.has(Scope::Admin) {
+    /// Refuses clients that have a right in no namespace at all: before a body is read that names one, and where an answer
+    /// about the whole server has the namespaces that its client sees.
+    pub(super) fn must_have(&self, scope: Scope) -> Result<(), Refusal> {
+        if self.principal.has(scope) {
             return Ok(());
         }
-        let (name, right) = (self.principal.name(), Scope::Admin.name());
+        let (name, right) = (self.principal.name(), scope.name());
         let message = format!("the token {name:?} has no right to {right}");
         Err(Refusal::new(RefusalKind::Forbidden, message))
     }

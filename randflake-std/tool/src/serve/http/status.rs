@@ -15,7 +15,7 @@ use crate::command::lease::Snapshot;
 use crate::date;
 use crate::date::whole_ms;
 use crate::layout::described;
-use crate::serve::access::Weight;
+use crate::serve::access::{Scope, Weight};
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::served_namespace::ServedNamespace;
 
@@ -105,7 +105,7 @@ struct StatusFields {
 
 pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Refusal> {
     request.begin(Weight::OVERVIEW, &[])?;
-    request.must_be_admin()?;
+    request.must_have(Scope::Admin)?;
     let ApiRequest { app, principal, .. } = &request;
     // One, however many namespaces: their boards are cached, and shared by all who look.
     principal.take_reads(1)?;

@@ -44,10 +44,10 @@ pub(super) async fn tickets(
     body: Request,
 ) -> Result<(StatusCode, Json<TicketAnswer>), Refusal> {
     request.begin(Weight::ONE, &["namespace"])?;
-    let (asked, _memory) = json::<TicketParameters>(body, MAX_LEN).await?;
     let ApiRequest { app, principal, .. } = &request;
     let namespace = request.namespace()?;
     let space = app.service.space(principal, Scope::Leases, namespace)?;
+    let (asked, _memory) = json::<TicketParameters>(body, MAX_LEN).await?;
     let device = device_of(&asked.device)?;
     let key = app.ticket_key.clone().ok_or_else(|| {
         let message =

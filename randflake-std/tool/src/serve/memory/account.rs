@@ -127,6 +127,11 @@ impl Account {
         Ok(())
     }
 
+    /// Whether the client has sent a token, or needed none for what it asked.
+    pub(crate) fn is_known(&self) -> bool {
+        matches!(&*lock(&self.state), AccountState::KnownClient(_))
+    }
+
     /// Hash of the token that the client has sent last, if it needed one.
     pub(crate) fn token(&self) -> Option<Hash> {
         match &*lock(&self.state) {

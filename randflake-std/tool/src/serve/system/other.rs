@@ -17,6 +17,10 @@ pub(in crate::serve) async fn watchdog() {}
 
 pub(in crate::serve) fn allow_many_files() {}
 
+pub(in crate::serve) fn is_journaled() -> bool {
+    false
+}
+
 /// Ctrl-C, the only signal here.
 pub(in crate::serve) struct Signals;
 

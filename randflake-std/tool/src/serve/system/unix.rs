@@ -1,8 +1,9 @@
 //! Signals, systemd's readiness and watchdog, and the limit of open files.
 
 use core::time::Duration;
-use std::io;
+use std::{env, io};
 
+use rustix::fs::fstat;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -60,6 +61,16 @@ pub(in crate::serve) fn allow_many_files() {
     };
     // Otherwise connections wait to be accepted.
     _ = setrlimit(Resource::Nofile, most);
+}
+
+/// Whether standard error is the journal of systemd, which adds the time to each line.
+pub(in crate::serve) fn is_journaled() -> bool {
+    // Device and inode of that socket, as systemd.exec(5) says. The variable alone is inherited by programs whose standard
+    // error is another one.
+    let (Ok(journal), Ok(found)) = (env::var("JOURNAL_STREAM"), fstat(io::stderr())) else {
+        return false;
+    };
+    journal == format!("{}:{}", found.st_dev, found.st_ino)
 }
 
 /// SIGTERM, SIGINT and SIGHUP.

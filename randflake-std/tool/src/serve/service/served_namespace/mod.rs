@@ -2,13 +2,14 @@
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
 use randflake_std::{
     BuildError, Builder, DEFAULT_TTL, GenerateError, Handle, Health, Id, NodeIdCount,
 };
+use tokio::sync::{SetOnce, SetOnceError};
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
@@ -23,7 +24,7 @@ use super::readiness::{NotReady, cause};
 use super::refusal::{Refusal, RefusalKind};
 use super::store_sessions::{StoreSessions, Turns, Work};
 
-/// How long a request for ids waits: for the next tick, or for a lost lease to be replaced.
+/// How long a request for ids waits: for the next tick, for the first lease, or for a lost one to be replaced.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Cipher>>;
@@ -42,7 +43,7 @@ pub(crate) struct ServedNamespace {
     codec: Codec<LayoutSpec, Option<Cipher>>,
     open: StoreOpener,
     /// Set once the store has granted leases.
-    ids: OnceLock<Ids>,
+    ids: SetOnce<Ids>,
     /// How many node ids, the highest ones, its clients are not granted.
     reserved: u32,
     changes: StoreSessions,
@@ -75,7 +76,7 @@ impl ServedNamespace {
             reserved: reserved(namespace.node_ids()),
             namespace,
             open,
-            ids: OnceLock::new(),
+            ids: SetOnce::new(),
             changes: StoreSessions::new(Work::Change),
             reads: StoreSessions::new(Work::Read),
             waiting: Mutex::default(),
@@ -197,7 +198,7 @@ impl ServedNamespace {
             None => builder,
         };
         let handle = builder.build_async().await?;
-        if let Err(second) = self.ids.set(handle) {
+        if let Err(SetOnceError(second)) = self.ids.set(handle) {
             // It was started before, and those leases are used.
             _ = second.close_async().await;
         }
@@ -206,18 +207,15 @@ impl ServedNamespace {
 
     /// Fills the whole buffer, and waits for that if need be.
     pub(crate) async fn fill(&self, ids: &mut [Id], patience: Duration) -> Result<(), Refusal> {
-        let handle = self.ready()?;
+        let limit = Instant::now() + patience;
+        let handle = self.ready(limit).await?;
         // Without a timer where all are there at once, which is nearly always. Its error comes again from the wait.
         let mut done = handle.fill(ids).unwrap_or_default();
-        if done < ids.len() {
-            let limit = Instant::now() + patience;
-            while done < ids.len() {
-                let left = limit.saturating_duration_since(Instant::now());
-                let filled = handle.fill_wait_async(&mut ids[done..], left).await;
-                // What was filled so far is lost then: gaps are allowed, and a client expects all
-                // or none.
-                done += filled.map_err(|error| self.refusal(&error))?;
-            }
+        while done < ids.len() {
+            let left = limit.saturating_duration_since(Instant::now());
+            let filled = handle.fill_wait_async(&mut ids[done..], left).await;
+            // What was filled so far is lost then: gaps are allowed, and a client expects all or none.
+            done += filled.map_err(|error| self.refusal(&error))?;
         }
         self.issued.add(ids.len() as u64);
         Ok(())
@@ -228,8 +226,20 @@ impl ServedNamespace {
         self.handle()?.generate().ok()
     }
 
-    fn ready(&self) -> Result<&Ids, Refusal> {
-        self.handle().ok_or_else(|| {
+    /// The handle. Before the first leases it waits for them: a socket of systemd's takes clients before the server is there.
+    async fn ready(&self, limit: Instant) -> Result<&Ids, Refusal> {
+        if let Some(handle) = self.handle() {
+            return Ok(handle);
+        }
+        let waiting = lock(&self.waiting).clone();
+        // A quarantine, or a namespace that is full, lasts longer than a client waits.
+        let is_long = waiting.is_some_and(|reason| reason.is_of_namespace);
+        let granted = if is_long {
+            None
+        } else {
+            timeout_at(limit, self.ids.wait()).await.ok()
+        };
+        granted.ok_or_else(|| {
             let name = self.name();
             let message =
                 format!("namespace {name:?} is starting: its store has not granted a lease yet");
