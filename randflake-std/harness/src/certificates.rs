@@ -43,6 +43,8 @@ impl Authority {
         parameters.distinguished_name.push(DnType::CommonName, name);
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();
+        let key_file = folder.path().join("ca.key");
+        fs::write(key_file, key.serialize_pem()).unwrap();
         let issuer = CertifiedIssuer::self_signed(parameters, key).unwrap();
         // Servers that are not root's read from it.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
@@ -53,6 +55,14 @@ impl Authority {
     /// The file of its own certificate.
     pub fn file(&self) -> PathBuf {
         self.folder.path().join("ca.pem")
+    }
+
+    /// Its own certificate and key, which no server should use.
+    pub fn own(&self) -> Certified {
+        Certified {
+            certificate: self.file(),
+            key: self.folder.path().join("ca.key"),
+        }
     }
 
     /// For a server of that name.

@@ -206,6 +206,17 @@ fn redis() {
         "{error}"
     );
 
+    let own = authority.own();
+    let [certificate, key] = [&own.certificate, &own.key].map(|file| file.to_str().unwrap());
+    let files_of_it = ["--tls-cert-file", certificate, "--tls-key-file", key];
+    let no_end_entity = RedisServer::start_encrypted(&authority, &files_of_it);
+    let url = format!(
+        "rediss://{HOST}:{}?{}",
+        no_end_entity.port,
+        files(&authority, Some(&authority))
+    );
+    refused(&url, "is an authority's (CA:TRUE)");
+
     let not_encrypted = RedisServer::start();
     let url = format!(
         "rediss://{HOST}:{}?{}",

@@ -190,7 +190,8 @@ impl From<io::Error> for Failure {
 /// Messages quote what others wrote: names of holders, errors of servers. A line feed or an escape sequence in them must not
 /// look like a message of its own.
 ///
-/// What cannot be written is dropped: a full disk or a reader that has gone must not end a server, or change the exit status.
+/// What cannot be written is dropped: a full disk or a reader that has gone must not end a server,
+/// or change the exit status.
 pub(crate) fn say(message: &str) {
     const NAME: Style = AnsiColor::Red.on_default().bold();
     let message = visible(&one_line(message));

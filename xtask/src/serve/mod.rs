@@ -8,7 +8,9 @@ use crate::matrix::separate_test;
 use crate::report::Report;
 use crate::scratch::Scratch;
 use crate::setup::Need;
-use crate::tools::{NODE, NPM, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK};
+use crate::tools::{
+    NODE, NPM, OPENSSL, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK,
+};
 use crate::venv::{RANDFLAKE, Venv};
 use crate::{bench, chaos, npm};
 
@@ -16,10 +18,11 @@ const REDIS_PY: &str =
     "redis==8.1.0 --hash=sha256:a4fe1aac3d3b3cc791d4b3d5931c5a956045dc951ee74d1c913ee3ac4d2ee9fb";
 
 pub(crate) fn needs() -> Vec<Need> {
-    let tools: [&'static Tool; 7] = [
+    let tools: [&'static Tool; 8] = [
         &REDIS,
         &REDIS_CLI,
         &REDIS_BENCHMARK,
+        &OPENSSL,
         &PYTHON,
         &NODE,
         &NPM,
@@ -37,7 +40,7 @@ pub(crate) fn run(report: &mut Report) {
     };
     let mut tests = separate_test("serve");
     tests.arg("--");
-    let tools: [(&'static Tool, &str, &[&str]); 4] = [
+    let tools: [(&'static Tool, &str, &[&str]); 5] = [
         (&REDIS, "RANDFLAKE_REDIS_SERVER", &["incidents::"]),
         (&REDIS_CLI, "RANDFLAKE_REDIS_CLI", &["redis_cli", "tls"]),
         (
@@ -45,6 +48,7 @@ pub(crate) fn run(report: &mut Report) {
             "RANDFLAKE_REDIS_BENCHMARK",
             &["redis_cli"],
         ),
+        (&OPENSSL, "RANDFLAKE_OPENSSL", &["openssl"]),
         (&POSTGRES, "RANDFLAKE_POSTGRES", &["emptied::"]),
     ];
     for (tool, variable, skipped) in tools {

@@ -4,7 +4,7 @@ use core::error::Error;
 use std::io;
 use std::sync::Arc;
 
-use rustls::{AlertDescription, CertificateError, Error as TlsError};
+use rustls::{AlertDescription, CertificateError, Error as TlsError, OtherError};
 
 /// Sentence on why encryption failed, if an error is of that: trying again cannot help, somebody
 /// must change something first.
@@ -17,6 +17,21 @@ pub(in crate::store) fn refusal(error: &(dyn Error + 'static)) -> Option<String>
         ) => "the server's certificate comes from nobody who is trusted here: name a file of its \
              authority's certificate with sslrootcert=FILE"
             .to_owned(),
+        // The library has no kinds for these: only their names are told.
+        TlsError::InvalidCertificate(CertificateError::Other(OtherError(other))) => {
+            match &*other.to_string() {
+                "CaUsedAsEndEntity" => {
+                    "the server's certificate is an authority's (CA:TRUE), which no \
+                     server may use: it needs one with CA:FALSE (openssl req -x509 -addext \
+                     basicConstraints=critical,CA:FALSE)"
+                        .to_owned()
+                }
+                "UnsupportedCertVersion" => "the server's certificate is of X.509 version 1: it \
+                     needs one of version 3, with a subjectAltName"
+                    .to_owned(),
+                other => format!("the server's certificate cannot be used: {other}"),
+            }
+        }
         TlsError::InvalidMessage(_) => "the server does not speak TLS there".to_owned(),
         TlsError::AlertReceived(
             AlertDescription::CertificateRequired

@@ -106,8 +106,9 @@ pub(crate) struct ServeArgs {
     connections: ConnectionLimits,
     /// Close connections on which nothing is asked for so long
     ///
-    /// HTTP clients are told (`Keep-Alive: timeout=`). A balancer or proxy before the server should close idle connections
-    /// to it earlier. Connections on which no token was sent yet are closed after 10 s.
+    /// HTTP clients are told (`Keep-Alive: timeout=`). A balancer or proxy before the server should
+    /// close idle connections to it earlier. Connections on which no token was sent yet are closed
+    /// after 10 s.
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = idle)]
     idle: Duration,
     /// Note each request on standard error: a JSON object on a line, without tokens

@@ -1,4 +1,5 @@
-//! Standard error on a full disk: what cannot be said changes neither what is done nor the exit status.
+//! Standard error on a full disk: what cannot be said changes neither what is done nor the exit
+//! status.
 
 use std::fs::File;
 use std::process::{Command, Stdio};

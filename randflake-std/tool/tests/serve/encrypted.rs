@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 
 use harness::certificates::{Authority, Certified, HOST};
@@ -18,8 +19,13 @@ pub(crate) struct Encrypted(StreamOwned<ClientConnection, TcpStream>);
 impl Encrypted {
     /// Connects to an address as a client that trusts an authority, with a certificate of its own or none.
     pub(crate) fn connect(address: &str, trusted: &Authority, own: Option<&Certified>) -> Self {
+        Self::connect_trusting(address, &trusted.file(), own)
+    }
+
+    /// As a client that trusts the certificate in a file.
+    pub(crate) fn connect_trusting(address: &str, trusted: &Path, own: Option<&Certified>) -> Self {
         let mut roots = RootCertStore::empty();
-        let authority = CertificateDer::from_pem_file(trusted.file()).unwrap();
+        let authority = CertificateDer::from_pem_file(trusted).unwrap();
         roots.add(authority).unwrap();
         let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()

@@ -29,7 +29,8 @@ fn systemd_passes_a_socket_and_hears_how_it_goes() {
     let path = home.path("notify");
     let notify = UnixDatagram::bind(&path).unwrap();
     let [resp, http] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
-    // Clients that come before the server are served as well, with ids too: the first lease is waited for.
+    // Clients that come before the server are served as well, with ids too: the first lease is
+    // waited for.
     let mut early = Client::connect(resp.local_addr().unwrap().port());
     early.send(b"PING\r\nINCR default\r\n");
     let mut early_http = TcpStream::connect(http.local_addr().unwrap()).unwrap();

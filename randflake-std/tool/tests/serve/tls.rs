@@ -180,6 +180,71 @@ fn connections_end_when_their_authority_is_not_accepted_any_more() {
     assert_eq!(other.ask(b"PING\r\n"), "+PONG\\r\\n");
 }
 
+/// The lines of the guides, as they stand; their certificates are for one of these names. A client
+/// with rustls is the strictest.
+#[test]
+fn certificates_of_openssl_as_in_the_guides_serve_strict_clients() {
+    let guides = [
+        include_str!("../../../../docs/serve.md"),
+        include_str!("../../../../docs/deploy/README.md"),
+    ];
+    for guide in guides {
+        let (_, rest) = guide.split_once("openssl req -x509 -newkey ").unwrap();
+        let line: Vec<_> = rest.split_inclusive('\n').take(2).collect();
+        // Its files, as the other guide calls them.
+        let line = line.concat();
+        let line = line.replace("tls.key", "server.key");
+        let line = line.replace("tls.crt", "server.pem");
+        let home = Home::new();
+        let folder = home.path("");
+        let openssl = |words: &str| {
+            let openssl = harness::program("RANDFLAKE_OPENSSL");
+            let command = format!("{} {words}", openssl.display());
+            let mut shell = Command::new("sh");
+            let output = shell.args(["-c", &command]).current_dir(&folder).output();
+            assert!(output.as_ref().unwrap().status.success(), "{output:?}");
+        };
+        let made = |line: &str| openssl(&format!("req -x509 -newkey {line}"));
+        made(&line);
+        let more = [
+            "--http",
+            "127.0.0.1:0",
+            "--tls-cert",
+            "server.pem",
+            "--tls-key",
+            "server.key",
+        ];
+        let server = Server::start_with(home, &more);
+        let home = server.home();
+        let connect = || {
+            let trusted = home.path("server.pem");
+            Encrypted::connect_trusting(&server.http(), &trusted, None)
+        };
+        let request = b"GET /v1/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
+        let answer = connect().ask(request);
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        assert!(
+            !home.log().contains("clients will refuse it"),
+            "{}",
+            home.log()
+        );
+        // Without the option it is an authority's.
+        made(&line.replace("-addext basicConstraints=critical,CA:FALSE", ""));
+        server.signal(libc::SIGHUP);
+        home.wait_for("the certificate is an authority's (CA:TRUE)");
+        home.wait_for("new connections use the certificates");
+        let error = connect().try_ask(request).unwrap_err().to_string();
+        assert!(error.contains("CaUsedAsEndEntity"), "{error}");
+        // As `x509` signs one without extensions.
+        openssl(
+            "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=a -keyout server.key -out a.csr",
+        );
+        openssl("x509 -req -in a.csr -signkey server.key -out server.pem");
+        server.signal(libc::SIGHUP);
+        home.wait_for("server.pem: it is of X.509 version 1");
+    }
+}
+
 #[test]
 fn what_is_dubious_is_told() {
     let home = Home::new();

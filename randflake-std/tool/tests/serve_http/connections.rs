@@ -1,4 +1,5 @@
-//! Connections: how long they stay open, and what is answered before a body or after the client's last byte.
+//! Connections: how long they stay open, and what is answered before a body or after the client's
+//! last byte.
 
 use core::time::Duration;
 use std::io::{Read as _, Write as _};
@@ -9,7 +10,8 @@ use std::time::Instant;
 use crate::client::{Answer, FOREVER};
 use crate::server::Server;
 
-const ACQUIRE: &str = "POST /v1/leases HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
+const ACQUIRE: &str = "POST /v1/leases HTTP/1.1\r\nhost: localhost\r\n\
+                       content-type: application/json\r\ncontent-length: 2\r\n\r\n{}";
 const ONE_ID: &str = "GET /v1/ids HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /// Asks for an id on a connection that stays open, and reads the answer.

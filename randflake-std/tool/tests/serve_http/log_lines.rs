@@ -1,4 +1,5 @@
-//! Lines on standard error: with the time unless a journal adds it, and dropped where they cannot be written.
+//! Lines on standard error: with the time unless a journal adds it, and dropped where they cannot
+//! be written.
 
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt as _;
@@ -35,7 +36,8 @@ fn a_server_whose_log_is_on_a_full_disk_serves_on() {
 fn lines_begin_with_the_time_unless_they_are_in_the_journal() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
-    // What was said of an option that is missing, the variable being that of another file than standard error or not.
+    // What was said of an option that is missing, the variable being that of another file than
+    // standard error or not.
     let said = |is_journal: bool| {
         let log = File::create(&path).unwrap();
         let found = log.metadata().unwrap();

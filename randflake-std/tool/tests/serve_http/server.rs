@@ -92,7 +92,8 @@ impl Server {
         )
     }
 
-    /// Serves one token with all rights, while standard error is a full disk: the address cannot be read there.
+    /// Serves one token with all rights, while standard error is a full disk: the address cannot be
+    /// read there.
     #[cfg(target_os = "linux")]
     pub(crate) fn on_full_disk(arguments: &[&str]) -> (Self, String) {
         let home = home();

@@ -237,7 +237,8 @@ impl Protocol for Http {
                 if let Ok(response) = &mut answered
                     && is_kept
                 {
-                    // A client that knows when the connection is closed sends no request into its end.
+                    // A client that knows when the connection is closed sends no request into its
+                    // end.
                     let hint = format!("timeout={}", idle.time().as_secs());
                     let hint = HeaderValue::try_from(hint).ok();
                     response
@@ -248,8 +249,8 @@ impl Protocol for Http {
             }
         });
         let connection = http1::Builder::new()
-            // A client that has sent its request may close its direction at once, as `nc -N` does. Who has gone altogether is
-            // not told from it, and is noticed by the answer.
+            // A client that has sent its request may close its direction at once, as `nc -N` does.
+            // Who has gone altogether is not told from it, and is noticed by the answer.
             .half_close(true)
             // The stream has both limits: a head may take less time than a connection may be idle.
             .header_read_timeout(None)

@@ -61,8 +61,8 @@ impl ApiRequest {
         }
     }
 
-    /// Refuses clients that have a right in no namespace at all: before a body is read that names one, and where an answer
-    /// about the whole server has the namespaces that its client sees.
+    /// Refuses clients that have a right in no namespace at all: before a body is read that names
+    /// one, and where an answer about the whole server has the namespaces that its client sees.
     pub(super) fn must_have(&self, scope: Scope) -> Result<(), Refusal> {
         if self.principal.has(scope) {
             return Ok(());

@@ -1,5 +1,5 @@
-//! A connection that fails if its client stops receiving, is slow with the head of a request, or asks nothing for long:
-//! otherwise it would hold a place, and an answer in memory.
+//! A connection that fails if its client stops receiving, is slow with the head of a request, or
+//! asks nothing for long: otherwise it would hold a place, and an answer in memory.
 
 use core::pin::Pin;
 use core::sync::atomic::{AtomicU64, Ordering};
@@ -17,8 +17,8 @@ use crate::serve::memory::Account;
 /// Longest time in which a client receives nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long the head of a request may take: half a head (slowloris) holds its place no longer. A client that has sent no
-/// token waits no longer with a request either.
+/// How long the head of a request may take: half a head (slowloris) holds its place no longer. A
+/// client that has sent no token waits no longer with a request either.
 const HEAD: Duration = Duration::from_secs(10);
 
 /// A connection with its time limits.
@@ -44,8 +44,8 @@ pub(super) struct IdleLimit {
     turn: AtomicU64,
 }
 
-/// A time limit. It is begun by the first wait, not by each try: a timer for each would cost every answer, and most are done
-/// at once.
+/// A time limit. It is begun by the first wait, not by each try: a timer for each would cost every
+/// answer, and most are done at once.
 #[derive(Default)]
 struct Timer(Option<Pin<Box<Sleep>>>);
 
@@ -143,8 +143,8 @@ impl AsyncRead for StallLimit {
             }
             return outcome;
         }
-        // The beginning of a head that came together with the request before is not seen, and so has the longer time of an
-        // idle connection: it holds no more than one.
+        // The beginning of a head that came together with the request before is not seen, and so
+        // has the longer time of an idle connection: it holds no more than one.
         let time = if this.has_begun {
             HEAD
         } else {

@@ -15,7 +15,7 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
 use rustls::server::danger::ClientCertVerifier;
 use rustls::server::{ParsedCertificate, WebPkiClientVerifier};
-use rustls::{CertificateError, Error, RootCertStore, ServerConfig};
+use rustls::{CertificateError, Error, OtherError, RootCertStore, ServerConfig};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
@@ -174,6 +174,11 @@ fn configure(
                 "the private key of --tls-key is not this certificate's: give both of one pair"
                     .to_owned()
             }
+            Error::InvalidCertificate(error) if is_named(&error, "UnsupportedCertVersion") => {
+                "it is of X.509 version 1, which clients refuse: make one of version 3, with a \
+                 subjectAltName"
+                    .to_owned()
+            }
             error => format!("the certificate and its private key cannot be used: {error}"),
         })
     })?;
@@ -223,8 +228,19 @@ fn unfit(certificate: &CertificateDer<'static>) -> Option<String> {
             "the certificate is not for servers: its extended key usage has to have serverAuth"
                 .to_owned(),
         ),
+        Err(Error::InvalidCertificate(error)) if is_named(&error, "CaUsedAsEndEntity") => Some(
+            "the certificate is an authority's (CA:TRUE), which only some clients take for a \
+             server's: make one with CA:FALSE (openssl req -x509 -addext basicConstraints=critical,CA:FALSE)"
+                .to_owned(),
+        ),
         _ => None,
     }
+}
+
+/// Whether it is the error of that name: the library has no kind for some, and only their names are
+/// told.
+fn is_named(error: &CertificateError, name: &str) -> bool {
+    matches!(error, CertificateError::Other(OtherError(other)) if other.to_string() == name)
 }
 
 /// What is wrong with a client's certificate, if that is why its handshake failed.
@@ -236,6 +252,9 @@ fn refusal(error: &io::Error) -> Option<String> {
         ) => "its certificate is not for clients: its extended key usage has to have clientAuth",
         Error::InvalidCertificate(CertificateError::UnknownIssuer) => {
             "its certificate is of no authority in the file of --client-ca"
+        }
+        Error::InvalidCertificate(error) if is_named(error, "CaUsedAsEndEntity") => {
+            "its certificate is an authority's (CA:TRUE): it needs one with CA:FALSE"
         }
         Error::InvalidCertificate(other) => return Some(format!("its certificate: {other}")),
         // Not for its certificate: a port scan or a client without TLS, which an operator can do

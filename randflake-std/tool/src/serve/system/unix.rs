@@ -65,8 +65,8 @@ pub(in crate::serve) fn allow_many_files() {
 
 /// Whether standard error is the journal of systemd, which adds the time to each line.
 pub(in crate::serve) fn is_journaled() -> bool {
-    // Device and inode of that socket, as systemd.exec(5) says. The variable alone is inherited by programs whose standard
-    // error is another one.
+    // Device and inode of that socket, as systemd.exec(5) says. The variable alone is inherited by
+    // programs whose standard error is another one.
     let (Ok(journal), Ok(found)) = (env::var("JOURNAL_STREAM"), fstat(io::stderr())) else {
         return false;
     };

@@ -24,7 +24,8 @@ use super::readiness::{NotReady, cause};
 use super::refusal::{Refusal, RefusalKind};
 use super::store_sessions::{StoreSessions, Turns, Work};
 
-/// How long a request for ids waits: for the next tick, for the first lease, or for a lost one to be replaced.
+/// How long a request for ids waits: for the next tick, for the first lease, or for a lost one to
+/// be replaced.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) type Ids = Handle<LayoutSpec, Option<Cipher>>;
@@ -214,7 +215,8 @@ impl ServedNamespace {
         while done < ids.len() {
             let left = limit.saturating_duration_since(Instant::now());
             let filled = handle.fill_wait_async(&mut ids[done..], left).await;
-            // What was filled so far is lost then: gaps are allowed, and a client expects all or none.
+            // What was filled so far is lost then: gaps are allowed, and a client expects all or
+            // none.
             done += filled.map_err(|error| self.refusal(&error))?;
         }
         self.issued.add(ids.len() as u64);
@@ -226,7 +228,8 @@ impl ServedNamespace {
         self.handle()?.generate().ok()
     }
 
-    /// The handle. Before the first leases it waits for them: a socket of systemd's takes clients before the server is there.
+    /// The handle. Before the first leases it waits for them: a socket of systemd's takes clients
+    /// before the server is there.
     async fn ready(&self, limit: Instant) -> Result<&Ids, Refusal> {
         if let Some(handle) = self.handle() {
             return Ok(handle);
