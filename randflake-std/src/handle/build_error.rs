@@ -133,7 +133,13 @@ impl Display for BuildError {
             }
             Self::Store(source) => Display::fmt(source, f),
             Self::Waited { waited, error } => {
-                write!(f, "gave up after {}: {error}", span(*waited))
+                write!(f, "gave up after {}", span(*waited))?;
+                // By then a longer wait would have succeeded; of other errors nobody knows.
+                if let StoreError::Quarantined { retry_in, .. } = error {
+                    let enough = span(waited.saturating_add(*retry_in));
+                    write!(f, ", where {enough} were needed")?;
+                }
+                write!(f, ": {error}")
             }
             Self::Lease(source) => write!(f, "the store's grant cannot be used: {source}"),
             Self::Thread(source) => write!(f, "the keeper's thread cannot be started: {source}"),

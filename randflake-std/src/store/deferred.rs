@@ -56,7 +56,7 @@ impl Engine for Deferred {
         Profile::at("a store that is not open yet")
     }
 
-    fn opened(&mut self) -> Result<Option<LeaseStore>, StoreError> {
+    fn open_deferred(&mut self) -> Result<Option<LeaseStore>, StoreError> {
         let store = (self.open)(&self.namespace)?;
         // Its ids would be those of another namespace, where others have the same node ids.
         if *store.namespace() != self.namespace {

@@ -27,6 +27,10 @@ use crate::vocabulary::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 /// 6. A loss that the engine notices changes its fingerprint before the read returns, and no crash undoes that. An engine
 ///    that keeps something outside of the records also keeps the latest end of all writes there
 ///    ([`latest_end_unix_ms`](Write::latest_end_unix_ms)), and returns it after a loss.
+/// 7. A **new** engine, in which nothing was ever written, says [`is_absence_certain`](Continuity::is_absence_certain) only if
+///    it would also show that everything was deleted, as one does that keeps a mark outside of its records. Then the first
+///    acquire is granted at once. Otherwise a new namespace waits until a person
+///    [declares it new](LeaseStore::end_quarantine).
 ///
 /// `profile`, `read` and `write` are what the rules need. The others are here because a read and a write of one namespace
 /// cannot say them: what concerns all namespaces, removals too large for a transaction, and the connection.
@@ -118,7 +122,7 @@ pub trait Engine: Send + Debug {
     /// # Errors
     ///
     /// Those of the other store.
-    fn opened(&mut self) -> Result<Option<LeaseStore>, StoreError> {
+    fn open_deferred(&mut self) -> Result<Option<LeaseStore>, StoreError> {
         Ok(None)
     }
 }

@@ -164,7 +164,7 @@ impl LeaseStore {
     /// The records, once what is [deferred] was opened with what this store was told before.
     fn ready(&mut self) -> Result<&mut Records, StoreError> {
         // Only a deferred store opens another, which takes its place for good.
-        if let Some(mut opened) = self.records.engine().opened()? {
+        if let Some(mut opened) = self.records.engine().open_deferred()? {
             // Said before it was open: the handle names its key as soon as it is built.
             if let Some(seal) = self.namespace.terms().seal {
                 opened.seal(seal);

@@ -172,6 +172,24 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
 }
 
 #[test]
+fn a_wait_that_is_too_short_for_a_quarantine_says_how_long_is_enough() {
+    let mut store = MemoryStore::with_system_clock(namespace());
+    store.create_namespace().unwrap();
+    store.quarantine().unwrap();
+    let error = builder(store).wait(SHORT).build().unwrap_err();
+    // The longest TTL and 20 s; some of it may be over before the build begins.
+    let said = error.to_string();
+    let enough = said
+        .split_once(", where 1m ")
+        .and_then(|(_, rest)| rest.split_once("s were needed: "));
+    let seconds = enough.map(|(seconds, _)| seconds.parse::<u64>().unwrap());
+    assert!(
+        seconds.is_some_and(|seconds| (10..=21).contains(&seconds)),
+        "{said}"
+    );
+}
+
+#[test]
 fn each_reason_for_a_wait_is_told_once() {
     let store = MemoryStore::with_system_clock(namespace());
     let holders = builder(store.clone()).node_ids(2).build().unwrap();

@@ -107,7 +107,7 @@ impl<W: Watcher> Engine for Watched<W> {
         self.engine.limit_for(ttl);
     }
 
-    fn opened(&mut self) -> Result<Option<LeaseStore>, StoreError> {
-        self.engine.opened()
+    fn open_deferred(&mut self) -> Result<Option<LeaseStore>, StoreError> {
+        self.engine.open_deferred()
     }
 }

@@ -7,7 +7,7 @@ use randflake_std::date::utc;
 use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::randflake_core::LAYOUTS;
 use randflake_std::randflake_core::{Cipher, Codec, LayoutError, LayoutFields, LayoutSpec};
-use randflake_std::{Layout, Randflake};
+use randflake_std::{Layout, Randflake, Secret};
 
 use crate::date;
 use crate::failure::Failure;
@@ -261,7 +261,12 @@ impl LayoutChoice {
         }
         // Read and not made: a command that only compares must leave no secret behind.
         let secret = secret.source()?.read()?;
-        Ok(secret.map(|secret| KeyCheck::of(&self.form.cipher(&secret))))
+        Ok(secret.map(|secret| self.key_check(&secret)))
+    }
+
+    /// The check value of ids under a secret.
+    pub(crate) fn key_check(&self, secret: &Secret) -> KeyCheck {
+        KeyCheck::of(&self.form.cipher(secret))
     }
 
     pub(crate) fn spec(&self) -> LayoutSpec {

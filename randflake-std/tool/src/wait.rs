@@ -97,7 +97,8 @@ pub(crate) fn sleep(time: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Waits at most this long for something to show itself in a store, and looks for it every 2 s.
+/// Waits at most this long for something to show itself in a store, and looks for it every 2 s. It says at each quarter how
+/// much is left.
 pub(crate) fn wait_for_sign(
     limit: Duration,
     mut is_seen: impl FnMut() -> Result<bool, Failure>,
@@ -106,12 +107,18 @@ pub(crate) fn wait_for_sign(
     // second.
     const LOOK: Duration = Duration::from_secs(2);
     let mut left = limit;
+    // Whoever waits without a word thinks that the command hangs.
+    let mut next_word = limit / 4 * 3;
     while !left.is_zero() {
         let pause = left.min(LOOK);
         thread::sleep(pause);
         left -= pause;
         if is_seen()? {
             break;
+        }
+        if left <= next_word && !left.is_zero() {
+            say(&format!("still waiting: {} left", span(left)));
+            next_word = left.saturating_sub(limit / 4);
         }
     }
     Ok(())

@@ -360,3 +360,26 @@ fn the_url_of_the_store_is_read_from_a_file() {
         .fails(1);
     assert!(told.contains("it must have one line"), "{told}");
 }
+
+/// Without the file, the first process that leases would decide.
+#[test]
+fn a_new_namespace_has_the_secret_that_it_was_declared_with() {
+    let user = User::new();
+    let (key, other) = (user.argument("orders.key"), user.argument("other.key"));
+    for path in [&key, &other] {
+        user.run(&["keygen", "--out", path]).ok();
+    }
+    let init = ["lease", "init", "--yes", "--namespace", "orders"];
+    let with = |path| user.run(&[&init[..], &["--key-file", path]].concat());
+    let said = with("missing.key").fails(1);
+    assert!(said.contains("missing.key"), "{said}");
+    with(&key).ok();
+    let generate = |path| user.run(&["generate", "--namespace", "orders", "--key-file", path]);
+    let said = generate(&other).fails(1);
+    assert!(said.contains("the namespace has other terms"), "{said}");
+    generate(&key).ok();
+    // Nor is it changed by declaring the namespace once more.
+    let said = with(&other).fails(1);
+    assert!(said.contains("the namespace has other terms"), "{said}");
+    with(&key).ok();
+}

@@ -123,6 +123,7 @@ fn who_waits_goes_on_when_the_namespace_is_declared_new() {
             (Some(0), 1),
             "{answer:?}"
         );
+        assert!(told.stderr.contains("still waiting: "), "{told:?}");
         // Far below the quarantine, on any machine.
         assert!(begun.elapsed() < Duration::from_secs(60));
     });

@@ -1,5 +1,7 @@
 //! The command `randflake lease init`.
 
+use std::path::PathBuf;
+
 use randflake_std::backoff::renewed_within;
 use randflake_std::date::span;
 use randflake_std::lease::{LeaseStore, QuarantineCause};
@@ -7,6 +9,7 @@ use randflake_std::lease::{LeaseStore, QuarantineCause};
 use super::confirm::confirm;
 use crate::failure::{Failure, say};
 use crate::output::print_line;
+use crate::secret::SecretSource;
 use crate::store::LeaseArgs;
 use crate::wait::wait_for_sign;
 
@@ -22,7 +25,10 @@ use crate::wait::wait_for_sign;
 /// leases is refused, and one that was dropped or is in quarantine for another reason.
 ///
 /// Run it once, by hand or in the job that sets up the server; never at each start of a service or container, where it would
-/// declare a server new that has lost its data.
+/// declare a server new that has lost its data. It asks first; where nobody can answer, as in a job, --yes is needed.
+///
+/// It needs no secret. With --key-file the namespace has that secret from the beginning; otherwise it takes that of the first
+/// process that leases in it.
 ///
 /// A dropped namespace is opened again by --reopen, and by nothing else. It may have another layout, secret and longest TTL
 /// then, and grants once every lease from before has expired.
@@ -34,6 +40,7 @@ use crate::wait::wait_for_sign;
 #[command(after_help = "\
 Examples:
   randflake lease init --store redis://ids.internal --namespace orders
+  randflake lease init --store redis://ids.internal --namespace orders --key-file orders.key --yes
   randflake lease init --store redis://ids.internal --namespace meters --max-ttl 30d --no-wait
   randflake lease init --store redis://ids.internal --namespace orders --reopen
   randflake lease init --store postgres://db.internal/ids --namespace orders --moved")]
@@ -54,6 +61,9 @@ pub(crate) struct LeaseInitArgs {
     /// Declare that the store was moved here, and that no process uses the original any more
     #[arg(long, conflicts_with_all = ["no_wait", "reopen"])]
     moved: bool,
+    /// File of the namespace's secret: from now on leases under another one are refused
+    #[arg(long, value_name = "FILE", conflicts_with = "moved")]
+    key_file: Option<PathBuf>,
     #[command(flatten)]
     store: LeaseArgs,
 }
@@ -64,6 +74,12 @@ impl LeaseInitArgs {
             return self.declare_moved();
         }
         let mut store = self.store.open()?;
+        // Only a secret that was named: one that lies about here may be another namespace's, and none is ever changed.
+        if let Some(path) = &self.key_file
+            && let Some(secret) = SecretSource::Given(path.clone()).read()?
+        {
+            store.seal(self.store.layout().key_check(&secret));
+        }
         if self.reopen {
             return match store.reopen_namespace()? {
                 Some(quarantine) => print_line(quarantine),
