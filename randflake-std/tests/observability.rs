@@ -97,8 +97,9 @@ struct Metrics {
 
 impl Metrics {
     fn update(&mut self, snapshotter: &Snapshotter) {
-        for (key, _, _, value) in snapshotter.snapshot().into_vec() {
+        for (key, _, description, value) in snapshotter.snapshot().into_vec() {
             let key = key.key();
+            assert!(description.is_some(), "{key} has no help");
             assert!(
                 key.labels().any(|label| label.key() == "namespace"),
                 "{key}"

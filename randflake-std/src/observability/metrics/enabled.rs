@@ -3,14 +3,90 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use ::metrics::{counter, gauge};
+use ::metrics::{counter, describe_counter, describe_gauge, gauge};
 use randflake_core::GenerateError;
 
 /// How often the keeper reports what was issued.
 pub(crate) const REPORT_EVERY: Option<Duration> = Some(Duration::from_secs(1));
 
+/// Name and help of each counter; `observability` says more.
+const COUNTERS: [(&str, &str); 6] = [
+    (
+        "randflake_acquires_total",
+        "Calls of the store that granted leases.",
+    ),
+    (
+        "randflake_renewals_total",
+        "Renewals that the store answered.",
+    ),
+    (
+        "randflake_store_failures_total",
+        "Calls of the store that failed.",
+    ),
+    (
+        "randflake_leases_lost_total",
+        "Leases that were lost, by the reason.",
+    ),
+    (
+        "randflake_ids_issued_total",
+        "Ids, also those taken in advance.",
+    ),
+    (
+        "randflake_exhaustions_total",
+        "Refusals because a tick's sequences were exhausted.",
+    ),
+];
+
+/// The same for gauges.
+const GAUGES: [(&str, &str); 9] = [
+    (
+        "randflake_lease_expires_timestamp_seconds",
+        "When the last lease expires, as Unix time; 0 once the handle is closed.",
+    ),
+    (
+        "randflake_lease_ttl_seconds",
+        "How long a lease lasts unless it is renewed.",
+    ),
+    (
+        "randflake_quarantine_end_timestamp_seconds",
+        "When the store's quarantine ends, as Unix time; 0 without one.",
+    ),
+    ("randflake_leases_held", "Node ids with a live lease."),
+    (
+        "randflake_node_ids_wanted",
+        "Node ids that the load of an elastic handle needs.",
+    ),
+    (
+        "randflake_capacity_ids_per_second",
+        "Ids that the leases held allow.",
+    ),
+    (
+        "randflake_layout_end_timestamp_seconds",
+        "When the layout's last tick ends, as Unix time.",
+    ),
+    (
+        "randflake_store_skew_seconds",
+        "The store's clock minus this machine's.",
+    ),
+    (
+        "randflake_occupancy_ratio",
+        "Part of the namespace's node ids that are leased.",
+    ),
+];
+
+/// Tells the recorder what each metric is.
+fn describe() {
+    for (name, help) in COUNTERS {
+        describe_counter!(name, help);
+    }
+    for (name, help) in GAUGES {
+        describe_gauge!(name, help);
+    }
+}
+
 /// Registers every counter at zero: an increase is noticed only from what was there before it.
 pub(crate) fn begin(namespace: &str, ttl: Duration, reasons: &[&'static str]) {
+    describe();
     // Owned: a recorder keeps labels for as long as it lives.
     let label = || namespace.to_owned();
     for reason in reasons {
@@ -137,6 +213,8 @@ pub(crate) fn skew(namespace: &str, store: Duration, here: Duration) {
 
 #[expect(clippy::cast_precision_loss, reason = "node ids are 32 bits wide")]
 pub(crate) fn occupancy(namespace: &str, live: u64, total: u64) {
+    // It may be called without a handle.
+    describe();
     let ratio = live as f64 / total as f64;
     gauge!("randflake_occupancy_ratio", "namespace" => namespace.to_owned()).set(ratio);
 }

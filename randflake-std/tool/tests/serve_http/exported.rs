@@ -65,6 +65,21 @@ fn rules_tests_and_dashboard_name_series_that_are_there_from_the_start() {
     }
 }
 
+#[test]
+fn every_metric_has_its_help() {
+    let server = Server::start();
+    let metrics = server.get("/metrics");
+    let of = |word: &str| -> Vec<String> {
+        let lines = metrics.text().lines();
+        let heads = lines.filter_map(|line| line.strip_prefix(word));
+        let names = heads.map(|head| head.split(' ').next().unwrap().to_owned());
+        names.collect()
+    };
+    let typed = of("# TYPE ");
+    assert_eq!(of("# HELP "), typed);
+    assert!(typed.len() > 20, "{typed:?}");
+}
+
 /// An alert compares with what was there before: what has not happened yet is there with 0.
 #[test]
 fn whatever_may_fail_is_exported_as_zero() {

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Instant, SystemTime};
 use std::{fs, thread};
 
@@ -87,7 +87,7 @@ impl Scrape {
     }
 }
 
-/// The alerts that are sent at the end, by their names.
+/// The alerts that are sent at the end, by their names; none is pending.
 fn check(folder: &Path, before: &Scrape, after: &Scrape, expected: &[&str]) {
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operations/alerts.yml");
     let rules = fs::canonicalize(rules).unwrap();
@@ -104,13 +104,13 @@ fn check(folder: &Path, before: &Scrape, after: &Scrape, expected: &[&str]) {
         )
         .unwrap();
     }
-    test += "    promql_expr_test:\n      - expr: count by (alertname) (ALERTS{alertstate=\"firing\"})\n";
+    test += "    promql_expr_test:\n      - expr: count by (alertname, alertstate) (ALERTS)\n";
     writeln!(test, "        eval_time: {}m", 2 * MINUTES - 1).unwrap();
     test += "        exp_samples:\n";
     for name in expected {
         writeln!(
             test,
-            "          - {{ labels: '{{alertname=\"{name}\"}}', value: 1 }}"
+            "          - {{ labels: '{{alertname=\"{name}\", alertstate=\"firing\"}}', value: 1 }}"
         )
         .unwrap();
     }
@@ -123,6 +123,45 @@ fn check(folder: &Path, before: &Scrape, after: &Scrape, expected: &[&str]) {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}\n{test}");
+}
+
+/// Away until the leases have expired: that is told, and not that the load needs more node ids.
+#[test]
+fn an_outage_of_the_store_is_told_as_one() {
+    let server = Server::start_with(&["--ttl", TTL]);
+    let held = "randflake_leases_held{namespace=\"default\"}";
+    let before = Scrape::until(&server, held, 1.0);
+    let away = rusqlite::Connection::open(server.path("state/randflake/leases.db")).unwrap();
+    away.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let after = Scrape::until(&server, held, 0.0);
+    let wanted = after.value("randflake_node_ids_wanted{namespace=\"default\"}");
+    assert_eq!(wanted, Some(1.0), "{:?}", after.values);
+    let sent = ["RandflakeLeasesNotRenewed", "RandflakeServeNotReady"];
+    check(&server.path("."), &before, &after, &sent);
+}
+
+/// Of what a server exports, and of its help.
+#[test]
+fn promtool_finds_nothing_wrong_with_the_metrics() {
+    let server = Server::start();
+    let metrics = server.get("/metrics");
+    let mut promtool = Command::new(told("RANDFLAKE_PROMTOOL"))
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    promtool
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(&metrics.body)
+        .unwrap();
+    let output = promtool.wait_with_output().unwrap();
+    assert!(
+        output.status.success() && output.stderr.is_empty(),
+        "{output:?}"
+    );
 }
 
 #[test]

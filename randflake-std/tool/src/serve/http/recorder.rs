@@ -20,9 +20,16 @@ enum MetricKind {
 type MetricValues =
     BTreeMap<(String, MetricKind), BTreeMap<(String, Option<String>), Arc<AtomicU64>>>;
 
+#[derive(Default)]
+struct Metrics {
+    values: MetricValues,
+    /// What each metric is, by its name.
+    help: BTreeMap<String, SharedString>,
+}
+
 /// Keeps the last value of each counter and gauge.
 #[derive(Clone, Default)]
-pub(super) struct Recorded(Arc<Mutex<MetricValues>>);
+pub(super) struct Recorded(Arc<Mutex<Metrics>>);
 
 impl Recorded {
     /// That of this process. The facade has one place for it.
@@ -42,18 +49,29 @@ impl Recorded {
         let namespace = namespace.map(|(_, value)| value.to_owned());
         // Taken when a metric is registered, not when it counts: handles keep what they get.
         let mut kept = lock(&self.0);
-        let family = kept.entry((key.name().to_owned(), kind)).or_default();
+        let family = kept
+            .values
+            .entry((key.name().to_owned(), kind))
+            .or_default();
         Arc::clone(family.entry((labels(pairs()), namespace)).or_default())
+    }
+
+    fn describe(&self, name: &KeyName, help: SharedString) {
+        // The library's own, which have nothing to escape.
+        lock(&self.0).help.insert(name.as_str().to_owned(), help);
     }
 
     /// Those of the namespaces that may be seen, in the text format of Prometheus.
     pub(super) fn write(&self, text: &mut String, sees: impl Fn(&str) -> bool) {
         let kept = lock(&self.0);
-        for ((name, kind), family) in &*kept {
+        for ((name, kind), family) in &kept.values {
             let shown = match kind {
                 MetricKind::Counter => "counter",
                 MetricKind::Gauge => "gauge",
             };
+            if let Some(help) = kept.help.get(name) {
+                _ = writeln!(text, "# HELP {name} {help}");
+            }
             _ = writeln!(text, "# TYPE {name} {shown}");
             for ((labels, namespace), value) in family {
                 // Without the label it is of no namespace, and everybody who may ask for metrics
@@ -72,9 +90,13 @@ impl Recorded {
 }
 
 impl Recorder for Recorded {
-    fn describe_counter(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_counter(&self, name: KeyName, _: Option<Unit>, help: SharedString) {
+        self.describe(&name, help);
+    }
 
-    fn describe_gauge(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
+    fn describe_gauge(&self, name: KeyName, _: Option<Unit>, help: SharedString) {
+        self.describe(&name, help);
+    }
 
     fn describe_histogram(&self, _: KeyName, _: Option<Unit>, _: SharedString) {}
 

@@ -77,6 +77,11 @@ impl Account {
         self.peer
     }
 
+    /// The memory that all clients share.
+    pub(crate) fn memory(&self) -> &MemoryBudget {
+        &self.memory
+    }
+
     fn client(&self) -> IpAddr {
         self.peer.ip()
     }

@@ -262,12 +262,17 @@ fn info_text(session: &RespSession, principal: &Principal) -> String {
     if service.is_admin_of_all(principal) {
         // What all clients do together.
         let (connections, counters) = (&service.counters.resp, &service.counters);
+        let parts = session.account.memory().parts();
         _ = write!(
             text,
-            "# Clients\r\nconnected_clients:{}\r\n\r\n\
+            // `redis-cli --stat` shows a field that is missing as the lowest number there is.
+            "# Clients\r\nconnected_clients:{}\r\nblocked_clients:0\r\n\r\n\
+             # Memory\r\nused_memory:{}\r\nmaxmemory:{}\r\n\r\n\
              # Stats\r\ntotal_connections_received:{}\r\nrejected_connections:{}\r\n\
              total_commands_processed:{}\r\n\r\n",
             connections.open.get(),
+            parts.iter().map(|part| part.used).sum::<usize>(),
+            parts.iter().map(|part| part.limit).sum::<usize>(),
             connections.accepted.get(),
             connections.refused.get(),
             counters.resp_answers.total(),
