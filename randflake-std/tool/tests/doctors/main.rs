@@ -13,6 +13,7 @@ mod aged_store;
 mod declared;
 mod line;
 mod planted;
+mod runbook;
 #[expect(dead_code, reason = "other tests do more with the tool")]
 #[path = "../cli/user.rs"]
 mod user;
