@@ -231,8 +231,12 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if is_help {
-        // Whoever has closed the output does not want the rest.
-        let _closed = error.print();
+        // Of help that was not asked for the exit status says enough.
+        if let Err(failed) = error.print()
+            && !error.use_stderr()
+        {
+            return Failure::Output(failed).report();
+        }
     } else {
         let text = without_urls(error.render().to_string());
         let tip = tip(error).unwrap_or_default();
