@@ -2,9 +2,10 @@
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
@@ -41,6 +42,25 @@ impl RedisServer {
         Self::start_on(port, &[], &clock.variables(), answers(port))
     }
 
+    /// A Sentinel, which watches nothing yet.
+    pub fn start_sentinel() -> Self {
+        let port = free_port();
+        let command = move |folder: &Path| {
+            // It writes its state there.
+            let file = folder.join("sentinel.conf");
+            fs::write(&file, format!("bind 127.0.0.1\nport {port}\n")).unwrap();
+            let mut command = Command::new(program(PROGRAM));
+            command.arg(file).arg("--sentinel");
+            command
+        };
+        // It knows no `QUIT`, by which `ask` ends.
+        let answers = move || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_ok();
+        Self {
+            server: Server::start(TempDir::new().unwrap(), command, answers),
+            port,
+        }
+    }
+
     pub(crate) fn start_on(
         port: u16,
         settings: &[&str],
@@ -49,7 +69,7 @@ impl RedisServer {
     ) -> Self {
         let settings: Vec<String> = settings.iter().map(|&word| word.to_owned()).collect();
         let variables = variables.to_vec();
-        let command = move |folder: &std::path::Path| {
+        let command = move |folder: &Path| {
             let mut command = Command::new(program(PROGRAM));
             command
                 .args(["--bind", "127.0.0.1", "--port", &port.to_string()])

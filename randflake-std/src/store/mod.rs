@@ -25,6 +25,13 @@ pub(crate) mod looked_at;
 mod occupancy;
 mod operation;
 mod past;
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod peer;
 mod records;
 #[cfg(any(
     feature = "redis",

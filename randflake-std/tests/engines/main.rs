@@ -16,6 +16,7 @@ mod contract_postgres;
 mod contract_redis;
 mod encryption;
 mod hostile;
+mod lasting;
 mod length;
 mod looks;
 #[path = "../namespaces/mod.rs"]

@@ -346,9 +346,12 @@ impl StoreArgs {
         let place = self.shown_url().unwrap_or_default();
         let makes = "the first `randflake generate` or `randflake lease acquire` makes";
         let others = match self.names() {
-            Ok(None) => {
+            Ok(None) if is_of_file(&place) => {
                 format!("the file is not there: is the path right? If it is new, {makes} it")
             }
+            Ok(None) => format!(
+                "this database has no tables of a lease store: is it the right one? If it is new, {makes} them"
+            ),
             Ok(Some(list)) if list.names.is_empty() => format!("it has none; {makes} one"),
             Ok(Some(list)) => format!("it has {}; choose one with --namespace", some(&list.names)),
             Err(error) => format!("which others it has is not known: {error}"),
@@ -357,6 +360,13 @@ impl StoreArgs {
             "there is no namespace {name:?} in {place}: {others}"
         ))
     }
+}
+
+/// Whether a store is in a file of this machine.
+fn is_of_file(shown_url: &str) -> bool {
+    ["sqlite:", "static:"]
+        .iter()
+        .any(|scheme| shown_url.starts_with(scheme))
 }
 
 /// Lists the first of many names: a store may have thousands of namespaces.

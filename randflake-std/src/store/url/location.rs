@@ -41,7 +41,7 @@ pub(in crate::store) enum Address {
 }
 
 /// A host's name or address, the latter without brackets; or, for PostgreSQL, the directory of its socket.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(in crate::store) struct Host {
     pub(in crate::store) name: String,
     pub(in crate::store) port: u16,

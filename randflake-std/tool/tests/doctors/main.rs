@@ -11,6 +11,7 @@
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod declared;
+mod lasting;
 mod line;
 mod planted;
 mod runbook;

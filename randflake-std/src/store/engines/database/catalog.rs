@@ -20,8 +20,7 @@ impl<D: Driver> Database<D> {
     pub(super) fn names(&mut self, only: Option<&str>) -> Result<Names, EngineError> {
         let only = only.map(str::to_owned);
         self.work(async move |client: &mut DatabaseClient<D>| {
-            let connect = D::Session::connect(&client.driver, &client.namespace);
-            let mut session = timeout(ANSWER_LIMIT, connect).await??;
+            let mut session = client.connect().await?;
             let names = async {
                 session.prepare(&client.driver).await?;
                 if !is_made(&mut session).await? {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{DatabaseFailure, ServerState, SingleUpdate, SqlValue, emptied};
 use crate::rules::{Key, Keys, Write};
+use crate::store::peer::ExpectedPeer;
 use crate::store::url::Location;
 use crate::vocabulary::{Finding, StoreError};
 
@@ -18,6 +19,9 @@ pub(in crate::store) trait Driver: Debug + Send + Sized + 'static {
     /// Settings for the client, field by field: its own parser takes more options, such that switch
     /// verification off.
     fn of(location: &Location) -> Result<Self, StoreError>;
+
+    /// The servers of the URL.
+    fn expected(&self) -> &[ExpectedPeer];
 
     /// Whether times are the server's.
     fn has_own_clock(&self) -> bool {

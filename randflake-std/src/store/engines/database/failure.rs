@@ -82,6 +82,17 @@ impl DatabaseFailure {
         self.is_overtaken
     }
 
+    /// The same as a mistake that lasts, if it may pass otherwise and the mistake explains it.
+    pub(super) fn or_mistake(self, mistake: impl FnOnce() -> Option<String>) -> Self {
+        if self.error.kind() == EngineErrorKind::Unusable {
+            return self;
+        }
+        match mistake() {
+            Some(why) => Self::of_the_connection(EngineError::unusable(why).because(self.error)),
+            None => self,
+        }
+    }
+
     pub(in crate::store) fn at(self, place: &str) -> EngineError {
         self.error.at(place)
     }

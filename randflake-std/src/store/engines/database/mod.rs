@@ -56,6 +56,8 @@ pub(in crate::store) struct Database<D: Driver> {
 /// What an operation works with.
 struct DatabaseClient<D: Driver> {
     session: Option<D::Session>,
+    /// Whether the server has ever taken a connection.
+    has_connected: bool,
     driver: D,
     namespace: String,
 }
@@ -70,6 +72,7 @@ impl<D: Driver> Database<D> {
         let has_own_clock = driver.has_own_clock();
         let client = DatabaseClient {
             session: None,
+            has_connected: false,
             driver,
             namespace: namespace.name().to_owned(),
         };
@@ -193,7 +196,7 @@ impl<D: Driver> DatabaseClient<D> {
             let is_last = open.is_none() || !only_reads;
             let mut session = match open.take() {
                 Some(session) => session,
-                None => open_session(&self.driver, &self.namespace).await?,
+                None => self.open_session().await?,
             };
             // Without a limit a server that hangs would hang the keeper past the end of its leases.
             let answer = timeout(limit, operation(&mut session)).await;
@@ -213,6 +216,36 @@ impl<D: Driver> DatabaseClient<D> {
     }
 }
 
+impl<D: Driver> DatabaseClient<D> {
+    async fn open_session(&mut self) -> Result<D::Session, DatabaseFailure> {
+        let mut session = self.connect().await?;
+        // Longer: making the tables waits for others who make them.
+        timeout(SETUP_LIMIT, set_up(&mut session, &self.driver)).await??;
+        Ok(session)
+    }
+
+    async fn connect(&mut self) -> Result<D::Session, DatabaseFailure> {
+        let connect = D::Session::connect(&self.driver, &self.namespace);
+        let connected = timeout(ANSWER_LIMIT, connect).await;
+        let connected = connected.unwrap_or_else(|elapsed| Err(elapsed.into()));
+        self.has_connected |= connected.is_ok();
+        // A server that has been there was the right one.
+        if self.has_connected {
+            return connected;
+        }
+        connected.map_err(|failure| or_mistake(&self.driver, failure))
+    }
+}
+
+/// The failure of a connection, or the mistake that explains it.
+fn or_mistake(driver: &impl Driver, failure: DatabaseFailure) -> DatabaseFailure {
+    match driver.expected() {
+        [expected] => failure.or_mistake(|| expected.mistake()),
+        // Of several hosts, another one may be the right one.
+        _ => failure,
+    }
+}
+
 /// Connects, and runs some work that is not a store's.
 pub(super) fn once<D: Driver, C, T>(
     location: &Location,
@@ -225,7 +258,9 @@ pub(super) fn once<D: Driver, C, T>(
     let driver = D::of(location)?;
     let runtime = Builder::new_current_thread().enable_all().build();
     let done = runtime.map_err(EngineError::unavailable)?.block_on(async {
-        let client = timeout(CONNECT_LIMIT, connect(&driver)).await??;
+        let connected = timeout(CONNECT_LIMIT, connect(&driver)).await;
+        let connected = connected.unwrap_or_else(|elapsed| Err(elapsed.into()));
+        let client = connected.map_err(|failure| or_mistake(&driver, failure))?;
         timeout(WORK_LIMIT, work(client)).await?
     });
     done.map_err(|failure: DatabaseFailure| failure.at(&place::<D>(location)).into())
@@ -233,16 +268,6 @@ pub(super) fn once<D: Driver, C, T>(
 
 fn place<D: Driver>(location: &Location) -> String {
     format!("{} at {}", D::PLACE, location.address)
-}
-
-async fn open_session<D: Driver>(
-    driver: &D,
-    namespace: &str,
-) -> Result<D::Session, DatabaseFailure> {
-    let mut session = timeout(ANSWER_LIMIT, D::Session::connect(driver, namespace)).await??;
-    // Longer: making the tables waits for others who make them.
-    timeout(SETUP_LIMIT, set_up(&mut session, driver)).await??;
-    Ok(session)
 }
 
 /// Makes what is missing, and checks what is there.

@@ -3,12 +3,14 @@
 use core::fmt::{self, Debug, Display, Formatter};
 use core::mem;
 use core::time::Duration;
+use std::io::ErrorKind;
 use std::process;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use ureq::Agent;
+use ureq::http::StatusCode;
 use zeroize::Zeroizing;
 
 use super::clock::MemberClock;
@@ -17,8 +19,10 @@ use super::tls;
 use super::transaction::{
     Header, Kv, Range, Transaction, TransactionOutcome, read_answer, read_request,
 };
+use crate::date::span;
 use crate::store::encryption::Files;
 use crate::store::engines::shown;
+use crate::store::peer::{ExpectedPeer, Peer};
 use crate::store::reply_limit::LARGEST_REPLY;
 use crate::store::url::Location;
 use crate::vocabulary::{EngineError, StoreError};
@@ -40,6 +44,8 @@ pub(super) struct EtcdClient {
     agent: Agent,
     scheme: &'static str,
     members: Vec<String>,
+    /// The members as the URL describes them, until one has answered.
+    expected: Vec<ExpectedPeer>,
     /// The one that is asked first: it answered last time.
     at: usize,
     user: Option<User>,
@@ -74,7 +80,9 @@ impl EtcdClient {
             .max_redirects(0)
             // `HTTPS_PROXY` is for the outside; members are not there.
             .proxy(None);
-        let (scheme, config) = match Files::asked_by(location)? {
+        let files = Files::asked_by(location)?;
+        let expected = ExpectedPeer::all_of(location, Peer::Http, "etcd", files.is_some());
+        let (scheme, config) = match files {
             Some(files) => ("https", tls::encrypted(config, &files)?),
             None => ("http", config),
         };
@@ -88,6 +96,7 @@ impl EtcdClient {
             agent: config.build().into(),
             scheme,
             members: location.hosts().iter().map(ToString::to_string).collect(),
+            expected,
             at: 0,
             user,
             time_limit: TIME_LIMIT,
@@ -172,9 +181,17 @@ impl EtcdClient {
         }
         let member = |error: ureq::Error| {
             let at = &self.members[self.at];
-            let hint = self.hint(&error);
-            let refused = tls::refusal(&error).map_or_else(
-                || EngineError::unavailable(format!("the etcd member {at}: {error}{hint}")),
+            let mistake = tls::refusal(&error).or_else(|| self.mistake(&error));
+            let refused = mistake.map_or_else(
+                || {
+                    let why = match &error {
+                        ureq::Error::Timeout(_) => {
+                            format!("no answer within {}", span(self.time_limit))
+                        }
+                        error => format!("{error}{}", self.hint(error)),
+                    };
+                    EngineError::unavailable(format!("the etcd member {at}: {why}"))
+                },
                 |why| EngineError::unusable(format!("the etcd member {at}: {why}")),
             );
             MemberRefusal::Member(refused.because(error))
@@ -191,19 +208,54 @@ impl EtcdClient {
             .with_config()
             .limit(LARGEST_REPLY as u64)
             .read_to_string();
-        let answer: Value = serde_json::from_str(&text.map_err(member)?)
-            .map_err(|_| MemberRefusal::Member(not_understood()))?;
-        if !response.status().is_success() {
+        let text = text.map_err(member)?;
+        let status = response.status();
+        let answer = serde_json::from_str(&text).ok().filter(is_of_a_gateway);
+        let Some(answer) = answer else {
+            return Err(MemberRefusal::Member(self.foreign(status, &text)));
+        };
+        if !status.is_success() {
             return Err(refusal(&answer));
         }
+        self.expected.clear();
         // Only from members that were able to answer: a proxy in front of them has a clock of its own.
         self.clock.saw(date.as_deref());
         Ok(answer)
     }
 
+    /// Why no try can succeed, if another server is there than the URL says.
+    fn mistake(&self, error: &ureq::Error) -> Option<String> {
+        let is_cut = match error {
+            ureq::Error::Io(error) => error.kind() != ErrorKind::ConnectionRefused,
+            // The name may have an address later.
+            ureq::Error::HostNotFound => false,
+            _ => true,
+        };
+        self.expected.get(self.at).filter(|_| is_cut)?.mistake()
+    }
+
+    /// Error of a reply that no gateway of etcd gives.
+    fn foreign(&self, status: StatusCode, text: &str) -> EngineError {
+        let at = &self.members[self.at];
+        // A proxy answers so while it has no member behind it.
+        if status.is_server_error() {
+            return EngineError::unavailable(format!("the etcd member {at}: {status}"));
+        }
+        // Go's words to a client that should encrypt.
+        let is_plain = text.contains("HTTP request to an HTTPS server");
+        EngineError::unusable(if is_plain {
+            format!("the etcd member {at} takes encrypted connections only: write etcds://")
+        } else {
+            format!(
+                "{at} answers {status}, as no etcd does: correct the host and port of the URL (etcd 3.4 or later is needed, \
+                 with its JSON gateway)"
+            )
+        })
+    }
+
     /// Where one side encrypts and the other does not, neither is told so.
     fn hint(&self, error: &ureq::Error) -> &'static str {
-        use std::io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+        use ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
         let is_ended = matches!(
             error,
             ureq::Error::Io(error)
@@ -241,10 +293,19 @@ impl EtcdClient {
     }
 }
 
+/// Whether a reply is one of etcd: it has a header, or the code of an error.
+fn is_of_a_gateway(answer: &Value) -> bool {
+    /// The highest code of gRPC. Other servers put the status of HTTP there.
+    const HIGHEST_CODE: u64 = 16;
+    let code = answer.get("code").and_then(Value::as_u64);
+    let has_code = code.is_some_and(|code| code <= HIGHEST_CODE);
+    has_code || answer.get("header").is_some_and(Value::is_object)
+}
+
 /// What an error of the gateway means.
 fn refusal(answer: &Value) -> MemberRefusal {
-    /// gRPC's codes for a wrong argument, a missing permission and a failed precondition.
-    const LASTING: [u64; 3] = [3, 7, 9];
+    /// gRPC's codes for a wrong argument, a missing permission, a failed precondition and an unknown method.
+    const LASTING: [u64; 4] = [3, 7, 9, 12];
     let code = answer.get("code").and_then(Value::as_u64).unwrap_or(0);
     let message = ["message", "error"]
         .iter()

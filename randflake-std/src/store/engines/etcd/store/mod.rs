@@ -107,7 +107,8 @@ impl EtcdStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when a member's certificate is not
-    /// trusted, or the cluster refuses the user, or has the namespace with other terms or of a newer version.
+    /// trusted, or the cluster refuses the user, or has the namespace with other terms or of a newer version, or another server
+    /// answers there.
     /// [`StoreError::Unavailable`] when no member answers.
     pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let location = StoreUrl::location_for(url, &super::ENGINE)?;

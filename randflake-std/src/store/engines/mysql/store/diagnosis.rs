@@ -9,13 +9,22 @@ use crate::vocabulary::Finding;
 const QUESTION: &str = "
     SELECT VERSION(), @@GLOBAL.innodb_flush_log_at_trx_commit,
         CONCAT(@@GLOBAL.sync_binlog, IF(@@GLOBAL.log_bin, '', ', unused: log_bin is off')),
-        @@GLOBAL.innodb_doublewrite, @@GLOBAL.innodb_flush_method, ";
+        @@GLOBAL.innodb_doublewrite, @@GLOBAL.innodb_flush_method,
+        CONCAT(@@binlog_format, IF(@@GLOBAL.log_bin, '', ', unused: log_bin is off')), ";
 
 pub(super) async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>, DatabaseFailure> {
     let question = Sql::new(QUESTION, &[]).with(session.fixed.known, &[]);
     let row = session.row(question).await?.unwrap_or_default();
-    let row: [String; 6] = row.try_into().map_err(|_| emptied())?;
-    let [server, flushes, syncs, doublewrite, method, fingerprint] = row;
+    let row: [String; 7] = row.try_into().map_err(|_| emptied())?;
+    let [
+        server,
+        flushes,
+        syncs,
+        doublewrite,
+        method,
+        binlog,
+        fingerprint,
+    ] = row;
     // Any other value writes the log once a second, or leaves that to the operating system.
     let once = |name, value: String| match &*value {
         "1" => Finding::fine(name, value),
@@ -34,6 +43,12 @@ pub(super) async fn findings(session: &mut MysqlSession) -> Result<Vec<Finding>,
             Finding::wrong("innodb_flush_method", method, sentence)
         } else {
             Finding::fine("innodb_flush_method", method)
+        },
+        if binlog == "STATEMENT" {
+            let sentence = "the server refuses every write of the store: set it to MIXED or ROW";
+            Finding::wrong("binlog_format", binlog, sentence)
+        } else {
+            Finding::fine("binlog_format", binlog)
         },
     ];
     let sentence =

@@ -25,6 +25,7 @@ use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
 use crate::store::engines::database::{Database, Driver, once};
+use crate::store::peer::{ExpectedPeer, Peer};
 use crate::store::reply_limit::LARGEST_REPLY;
 use crate::store::url::{Location, StoreUrl};
 use crate::vocabulary::{EngineError, Namespace, StoreError};
@@ -120,6 +121,7 @@ pub(super) const OPENING: Opening = Opening {
 /// How a `MySQL` or `MariaDB` server is reached.
 pub(in crate::store) struct Mysql {
     options: Opts,
+    expected: Vec<ExpectedPeer>,
     /// For an encrypted connection.
     files: Option<Files>,
     /// Clock instead of the server's, in tests.
@@ -136,7 +138,8 @@ impl MysqlStore {
     /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
     /// [`StoreError::Unusable`] when
     ///
-    /// - the server's certificate is not trusted, the server refuses user, password or database, or it is too old,
+    /// - the server's certificate is not trusted, the server refuses user, password or database, it is too old or of another kind,
+    ///   or takes no writes by a setting,
     /// - it has a setting by which a crash loses leases,
     /// - the tables were changed, or made by somebody who is not trusted, or a newer version made them,
     /// - the namespace has other terms,
@@ -227,11 +230,18 @@ impl Driver for Mysql {
             .max_allowed_packet(Some(LARGEST_REPLY))
             // The client would leave the encrypted connection for a socket that it is told of.
             .prefer_socket(false);
+        let files = Files::asked_by(location)?;
+        let name = "MySQL or MariaDB";
         Ok(Self {
             options: options.into(),
-            files: Files::asked_by(location)?,
+            expected: ExpectedPeer::all_of(location, Peer::Mysql, name, files.is_some()),
+            files,
             clock: None,
         })
+    }
+
+    fn expected(&self) -> &[ExpectedPeer] {
+        &self.expected
     }
 
     fn has_own_clock(&self) -> bool {

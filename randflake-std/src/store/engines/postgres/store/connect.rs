@@ -8,8 +8,9 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_postgres::config::Host;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
-use tokio_postgres::{Client, Config, NoTls, SimpleQueryMessage};
+use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
 
+use super::failure::of_login;
 use super::{Postgres, tls};
 use crate::store::engines::database::{BoundedStream, DatabaseFailure};
 use crate::vocabulary::EngineError;
@@ -64,22 +65,55 @@ where
 {
     let stream = reach(name, port, config.get_connect_timeout().copied());
     let stream = stream.await.map_err(EngineError::unavailable)?;
-    let (client, connection) = config.connect_raw(BoundedStream::new(stream), tls).await?;
+    let connected = config.connect_raw(BoundedStream::new(stream), tls).await;
+    let (client, connection) = connected.map_err(of_login)?;
     let driver = tokio::spawn(async move { _ = connection.await });
-    let settings = client.simple_query("SHOW transaction_read_only").await;
-    let is_read_only = settings?
-        .iter()
-        .any(|message| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some("on")));
-    if is_read_only {
-        driver.abort();
-        let why =
-            "it takes no writes (transaction_read_only is on), as a standby: name the primary";
-        return Err(EngineError::unavailable(why).into());
-    }
-    Ok((client, driver))
+    let why = match writes(&client).await {
+        Ok(Writes::Allowed) => return Ok((client, driver)),
+        Ok(Writes::SwitchedOff) => EngineError::unusable(
+            "default_transaction_read_only is on for this role, this database or the server, so it takes no writes: if it \
+             is the primary, set it off (ALTER ROLE, ALTER DATABASE or ALTER SYSTEM ... SET default_transaction_read_only \
+             = off)",
+        ),
+        Ok(Writes::Standby) => EngineError::unavailable(
+            "it takes no writes (transaction_read_only is on), as a standby: name the primary",
+        ),
+        Err(error) => {
+            driver.abort();
+            return Err(error.into());
+        }
+    };
+    driver.abort();
+    Err(DatabaseFailure::of_the_connection(why))
 }
 
-/// Connects to the first address of a host that answers.
+/// Whether a server takes writes.
+enum Writes {
+    Allowed,
+    /// By a setting, which stays until somebody changes it.
+    SwitchedOff,
+    /// It may be promoted.
+    Standby,
+}
+
+async fn writes(client: &Client) -> Result<Writes, Error> {
+    let is_so = async |question, yes: &str| {
+        let rows = client.simple_query(question).await?;
+        let is_yes = |message: &_| matches!(message, SimpleQueryMessage::Row(row) if row.get(0) == Some(yes));
+        Ok::<_, Error>(rows.iter().any(is_yes))
+    };
+    if !is_so("SHOW transaction_read_only", "on").await? {
+        return Ok(Writes::Allowed);
+    }
+    // By its schema: the path in which names are looked up is not set yet.
+    let is_standby = is_so("SELECT pg_catalog.pg_is_in_recovery()", "t").await?;
+    Ok(if is_standby {
+        Writes::Standby
+    } else {
+        Writes::SwitchedOff
+    })
+}
+
 async fn reach(name: &str, port: u16, limit: Option<Duration>) -> io::Result<TcpStream> {
     let mut last = io::Error::other("the name has no address");
     for address in lookup_host((name, port)).await? {

@@ -22,6 +22,7 @@ use crate::store::LeaseStore;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
 use crate::store::engines::database::{Database, Driver, once};
+use crate::store::peer::{ExpectedPeer, Peer};
 use crate::store::url::{Host, Location, StoreUrl};
 use crate::vocabulary::{Namespace, StoreError};
 
@@ -120,7 +121,8 @@ impl PostgresStore {
     /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
     /// [`StoreError::Unusable`] when
     ///
-    /// - the server's certificate is not trusted, the server refuses user, password or database, or it is too old,
+    /// - the server's certificate is not trusted, the server refuses user, password or database, it is too old or of another kind,
+    ///   or takes no writes by a setting,
     /// - it has a setting by which a crash loses leases,
     /// - the tables were changed, or made by somebody who is not trusted, or a newer version made them,
     /// - the namespace has other terms,
@@ -181,6 +183,7 @@ pub(super) const OPENING: Opening = Opening {
 #[derive(Debug)]
 pub(in crate::store) struct Postgres {
     config: Config,
+    expected: Vec<ExpectedPeer>,
     /// For an encrypted connection.
     files: Option<Files>,
     /// Who made the schema, if it was another role.
@@ -220,8 +223,13 @@ impl Driver for Postgres {
         }
         Ok(Self {
             config,
+            expected: ExpectedPeer::all_of(location, Peer::Postgres, "PostgreSQL", files.is_some()),
             files,
             owner: location.option("owner").map(str::to_owned),
         })
+    }
+
+    fn expected(&self) -> &[ExpectedPeer] {
+        &self.expected
     }
 }

@@ -2,14 +2,13 @@
 
 /// What the store relies on, whatever the server's, the database's or the role's settings are. There is one good
 /// plan for each statement: by the primary key. And whether the server is a standby.
-// A commit must be on the disk when it is answered; a later transaction must see what an earlier one wrote; a role or
-// a pooler may have made sessions read-only; names must not be looked up in schemas of other users; a statement whose
-// client has gone ends. The rest keeps the planner, whose statistics may be old, from reading the rows of all
-// namespaces.
+// A commit must be on the disk when it is answered; a later transaction must see what an earlier one wrote; names must
+// not be looked up in schemas of other users; a statement whose client has gone ends. The rest keeps the planner, whose
+// statistics may be old, from reading the rows of all namespaces. Writes that an operator has switched off stay off: it
+// may be the former primary.
 pub(super) const SETTINGS: &str = "
     SET synchronous_commit = on;
     SET default_transaction_isolation = 'read committed';
-    SET default_transaction_read_only = off;
     SET search_path = pg_catalog;
     SET statement_timeout = '20s';
     SET jit = off;

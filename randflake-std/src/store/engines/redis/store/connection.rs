@@ -10,13 +10,15 @@ use redis::{
     Value,
 };
 
-use super::process::takes_sections;
+use super::process::{is_sentinel, takes_sections};
 use super::rights;
 use super::settings::settings;
 use super::tls::Encryption;
 use super::transport::Transport;
+use crate::date::span;
 use crate::rules::Key;
 use crate::store::encryption::{self, Files};
+use crate::store::peer::{ExpectedPeer, Peer};
 use crate::store::url::Location;
 use crate::vocabulary::{EngineError, StoreError};
 
@@ -32,6 +34,8 @@ pub(super) struct Connection {
     encryption: Option<Encryption>,
     time_limit: Duration,
     open: Option<RedisSession>,
+    /// The server that is to answer there, until one has.
+    expected: Option<ExpectedPeer>,
 }
 
 /// A connection that is open.
@@ -48,11 +52,13 @@ impl Connection {
     /// Connection to the server of a URL, which is not made yet.
     pub(super) fn new(location: &Location) -> Result<Self, StoreError> {
         let files = Files::asked_by(location)?;
+        let expected = ExpectedPeer::all_of(location, Peer::Redis, "Redis", files.is_some()).pop();
         Ok(Self {
             settings: settings(location)?,
             encryption: files.as_ref().map(Encryption::new).transpose()?,
             time_limit: TIME_LIMIT,
             open: None,
+            expected,
         })
     }
 
@@ -75,6 +81,8 @@ impl Connection {
             encryption: self.encryption.clone(),
             time_limit: self.time_limit,
             open: None,
+            // It may be another host than the URL's.
+            expected: None,
         }
     }
 
@@ -189,12 +197,12 @@ impl Connection {
         outcome
     }
 
-    fn connect(&self) -> RedisResult<RedisSession> {
+    fn connect(&mut self) -> RedisResult<RedisSession> {
         // Also bounds TLS and the login, by read timeouts of the same length.
         let encryption = self.encryption.as_ref();
-        let redis = Transport::connect(&self.settings, encryption, self.time_limit);
+        let redis = Transport::connect(&self.settings, encryption, self.time_limit)?;
         let mut open = RedisSession {
-            redis: redis.map_err(|error| self.hint(error))?,
+            redis,
             takes_sections: false,
             // No operation asks for so long, so `limit` sets its time the first time.
             time_limit: Duration::MAX,
@@ -202,52 +210,64 @@ impl Connection {
         };
         open.limit(self.time_limit)?;
         // The first words of a connection without a password, so that encryption fails here.
-        let info = redis::cmd("INFO").arg("server").query(&mut open.redis);
-        let info: String = info.map_err(|error| self.hint(error))?;
+        let info: String = redis::cmd("INFO").arg("server").query(&mut open.redis)?;
+        if is_sentinel(&info) {
+            let sentence = "it is a Sentinel, which keeps no leases: name the master that it watches in the URL \
+                            (`SENTINEL get-master-addr-by-name NAME` says which)";
+            let kind = ErrorKind::InvalidClientConfig;
+            return Err((kind, "unfit server", sentence.to_owned()).into());
+        }
         open.takes_sections = takes_sections(&info);
+        self.expected = None;
         Ok(open)
-    }
-
-    /// Where one side encrypts and the other does not, neither is told so.
-    fn hint(&self, error: RedisError) -> RedisError {
-        let sentence = match self.settings.addr() {
-            ConnectionAddr::Tcp(..)
-                if error.is_connection_dropped() && !error.is_connection_refusal() =>
-            {
-                "the server ends the connection at once: if it takes encrypted ones only, take rediss://"
-            }
-            ConnectionAddr::TcpTls { .. } if error.is_timeout() => {
-                "no answer in time: the server may be busy, or take no encrypted connections there"
-            }
-            _ => return error,
-        };
-        RedisError::from((ErrorKind::Io, sentence, error.to_string()))
     }
 
     /// The error as the rules see it.
     fn failure(&self, error: RedisError) -> EngineError {
+        let place = self.place();
         // First: the client wraps it in an error of I/O, which would look as if it could pass.
         if let Some(why) = encryption::refusal(&error) {
-            return EngineError::unusable(format!("{}: {why}", self.place())).because(error);
+            return EngineError::unusable(format!("{place}: {why}")).because(error);
         }
         // Not followed: after a failover or a move of the key, an operator is to look first.
         if let Some((other, _)) = error.redirect_node()
             && error.kind() == ErrorKind::Server(ServerErrorKind::Moved)
         {
             let sentence = format!(
-                "{} is of a cluster, in which {other} has this namespace: name that one in the URL",
-                self.place()
+                "{place} is of a cluster, in which {other} has this namespace: name that one in the URL"
             );
             return EngineError::unusable(sentence).because(error);
         }
         if let Some(refused) = rights::refused(&error) {
             return refused.because(error);
         }
-        if is_lasting(&error) {
-            return EngineError::unusable(format!("{} refuses: {error}", self.place()))
-                .because(error);
+        if let Some(why) = rights::mistake(&error, self.database()) {
+            return EngineError::unusable(format!("{place}: {why}")).because(error);
         }
-        EngineError::unavailable(error).at(&self.place())
+        if is_lasting(&error) {
+            return EngineError::unusable(format!("{place} refuses: {error}")).because(error);
+        }
+        self.outage(error).at(&place)
+    }
+
+    /// What has no answer that can be understood. It may pass, unless another server is there than the URL says.
+    fn outage(&self, error: RedisError) -> EngineError {
+        let is_answered = error.code().is_some();
+        let mistake = self.expected.as_ref().filter(|_| !is_answered);
+        // Nothing listens where a connection is refused.
+        let mistake = mistake.filter(|_| !error.is_connection_refusal());
+        if let Some(why) = mistake.and_then(ExpectedPeer::mistake) {
+            return EngineError::unusable(why).because(error);
+        }
+        let is_ended = error.is_connection_dropped() && !error.is_connection_refusal();
+        let sentence = if error.is_timeout() {
+            format!("no answer within {}", span(self.time_limit))
+        } else if is_ended && self.expected.is_some() {
+            format!("the server ends the connection at once: {error}")
+        } else {
+            error.to_string()
+        };
+        EngineError::unavailable(sentence).because(error)
     }
 
     pub(super) fn place(&self) -> String {
@@ -298,7 +318,11 @@ fn is_lasting(error: &RedisError) -> bool {
         ErrorKind::AuthenticationFailed
             | ErrorKind::InvalidClientConfig
             | ErrorKind::Server(Kind::NoPerm | Kind::CrossSlot)
-    ) || matches!(error.code(), Some("NOAUTH" | "WRONGPASS" | "WRONGTYPE"))
+    ) || matches!(
+        error.code(),
+        // The last one: protected mode.
+        Some("NOAUTH" | "WRONGPASS" | "WRONGTYPE" | "DENIED")
+    )
 }
 
 impl Debug for Connection {

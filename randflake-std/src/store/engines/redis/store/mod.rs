@@ -52,8 +52,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// `+select` is needed if the URL names another database than 0. The claim in database 0 needs no more, because a connection
 /// begins there; a server or proxy that admits users to some databases only must admit them to 0. `+config|get` lets `randflake doctor` read
 /// `appendfsync`. `randflake lease namespaces` needs `+scan`, and `randflake lease drop` needs `+del`.
-/// Without `+hdel`, earlier leases are kept for longer than 400 days: up to 65,536 of each node id. If another right is missing, the store fails as [`StoreError::Unusable`] and names it, before anything is
-/// written.
+/// Without `+hdel`, earlier leases are kept for longer than 400 days: up to 65,536 of each node id. If another right is missing, or the
+/// server has renamed or disabled one of these commands, the store fails as [`StoreError::Unusable`] and names it, before anything
+/// is written. So it does for a database that the server does not have, and for a Sentinel.
 ///
 /// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
 /// another node has the key, there was a failover or a move, and an operator should look first. A wrong node is refused as
@@ -129,8 +130,8 @@ impl RedisStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is
-    /// not trusted, or the server refuses the user, is the wrong node of a cluster,
-    /// evicts keys, or has the namespace with other terms or of a newer version.
+    /// not trusted, or the server refuses the user, is the wrong node of a cluster, a Sentinel or another kind of server, lacks a
+    /// command or the database, evicts keys, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.
     pub fn open(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let location = StoreUrl::location_for(url, &super::ENGINE)?;

@@ -95,6 +95,11 @@ pub(super) fn takes_sections(info: &str) -> bool {
     major.parse::<u32>().is_ok_and(|major| major >= 7)
 }
 
+/// Whether a server only watches others.
+pub(super) fn is_sentinel(info: &str) -> bool {
+    field(info, "redis_mode") == "sentinel"
+}
+
 /// What the server tells of a name; empty if it does not.
 fn field<'i>(info: &'i str, name: &str) -> &'i str {
     let value = |line: &'i str| line.strip_prefix(name)?.strip_prefix(':');

@@ -27,7 +27,22 @@ pub(super) fn check(open: &mut RedisSession, hash: &str, index: &str) -> RedisRe
 }
 
 fn is_lacking(error: &RedisError) -> bool {
-    error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm)
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm) || is_unknown(error)
+}
+
+/// The server has no such command, by whatever name a script or a client has called it.
+fn is_unknown(error: &RedisError) -> bool {
+    error.detail().is_some_and(|detail| {
+        let detail = detail.to_ascii_lowercase();
+        // A script says `Unknown Redis command called from script`.
+        [
+            "unknown command",
+            "unknown redis command",
+            "unknown subcommand",
+        ]
+        .iter()
+        .any(|words| detail.contains(words))
+    })
 }
 
 /// A script was refused, without a word on what it lacks.
@@ -35,6 +50,37 @@ pub(super) fn is_unnamed(error: &RedisError) -> bool {
     error
         .detail()
         .is_some_and(|detail| detail.contains("can't run this command"))
+        || is_unknown(error)
+}
+
+/// What somebody has to change, where the server or the URL does not fit.
+pub(super) fn mistake(error: &RedisError, database: u32) -> Option<String> {
+    let detail = error.detail()?;
+    if error.kind() == ErrorKind::InvalidClientConfig {
+        return Some(detail.to_owned());
+    }
+    if is_unknown(error) {
+        // "unknown command 'TIME', with args beginning with: "; before Redis 7 in backticks.
+        let named = detail.split(['\'', '`']).nth(1);
+        let named = named.map_or_else(
+            || "a command".to_owned(),
+            |name| format!("the command {name}"),
+        );
+        return Some(format!(
+            "the server does not know {named}: do not rename or disable commands of the store (`rename-command`; \
+             the documentation of RedisStore lists them), and name a Redis server, not a proxy or a Sentinel"
+        ));
+    }
+    // A number above 2^31 is none of a database either.
+    if detail.contains("DB index") || detail.contains("value is out of range") {
+        return Some(format!(
+            "the server has no database {database}: it has as many as its setting `databases` says, 16 unless set, \
+             which begin with 0"
+        ));
+    }
+    detail.contains("not allowed in cluster mode").then(|| {
+        "the server is a node of a cluster, which has database 0 alone: name no other in the URL".to_owned()
+    })
 }
 
 /// The right that the user lacks, if that is what the server has refused.

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use redis::{
     ConnectionAddr, ConnectionInfo, ConnectionLike, ErrorKind, Parser, Pipeline,
-    RedisConnectionInfo, RedisResult, Value,
+    RedisConnectionInfo, RedisError, RedisResult, Value,
 };
 
 use super::tls::Encryption;
@@ -84,7 +84,8 @@ impl Transport {
         let mut answers = self.ask_all(&commands)?.into_iter();
         if login.password().is_some() {
             let refused = answers.next().and_then(Result::err);
-            if let Some(error) = refused {
+            // A server that is full says so to the first command, whatever that is.
+            if let Some(error) = refused.filter(|error| !is_full(error)) {
                 let why = "the server refuses user and password";
                 return Err((ErrorKind::AuthenticationFailed, why, error.to_string()).into());
             }
@@ -177,6 +178,13 @@ impl Debug for Transport {
             .field("is_open", &self.is_open)
             .finish_non_exhaustive()
     }
+}
+
+/// Whether the server has as many clients as it takes.
+fn is_full(error: &RedisError) -> bool {
+    error
+        .detail()
+        .is_some_and(|detail| detail.contains("max number of clients"))
 }
 
 /// A socket to the first address that answers.
