@@ -335,6 +335,14 @@ impl Display for SecretError {
                 write!(
                     f,
                     "the secret has {len} characters: {HEX_LEN} hexadecimal digits are allowed"
+                )?;
+                if *len != LEN {
+                    return Ok(());
+                }
+                write!(
+                    f,
+                    "; of a secret of {LEN} bytes of text, as other packages of Randflake take it, they are what \
+                     `printf %s TEXT | xxd -p` prints"
                 )
             }
             Self::File(refusal) => {

@@ -40,9 +40,56 @@ pub(crate) enum TextForm {
     Uuid,
 }
 
+/// An id as it was given.
+#[derive(Clone, Debug)]
+pub(crate) struct GivenId {
+    pub(crate) id: Id,
+    /// The prefix of a typed id, such as `ord` of `ord_3vgoe12ccb8gh`.
+    pub(crate) prefix: Option<Box<str>>,
+}
+
+impl From<Id> for GivenId {
+    fn from(id: Id) -> Self {
+        Self { id, prefix: None }
+    }
+}
+
+impl GivenId {
+    /// Appends an id in its place: a text has the same prefix.
+    pub(crate) fn append(&self, id: Id, form: TextForm, text: &mut String) {
+        if let (TextForm::Text, Some(prefix)) = (form, &self.prefix) {
+            text.push_str(prefix);
+            text.push(SEPARATOR);
+        }
+        form.append(id, text);
+    }
+}
+
+/// Separates the prefix of a typed id from the digits; it is none of them.
+const SEPARATOR: char = '_';
+
 impl TextForm {
     /// Reads an id, or says what is wrong, what is allowed, and which form the text has instead.
     pub(crate) fn read(self, text: &str) -> Result<Id, String> {
+        self.read_given(text).map(|given| given.id)
+    }
+
+    /// Reads an id, which may be a typed one where it is a text.
+    pub(crate) fn read_given(self, text: &str) -> Result<GivenId, String> {
+        let split = text.rsplit_once(SEPARATOR);
+        if let (Self::Text, Some((prefix, digits))) = (self, split)
+            && is_prefix(prefix)
+        {
+            let id = self.read_alone(digits);
+            return Ok(GivenId {
+                id: id.map_err(|problem| format!("after the prefix \"{prefix}\": {problem}"))?,
+                prefix: Some(prefix.into()),
+            });
+        }
+        self.read_alone(text).map(GivenId::from)
+    }
+
+    fn read_alone(self, text: &str) -> Result<Id, String> {
         // Two readers, since the advice itself tries other forms and must not ask for advice again.
         self.read_plainly(text)
             .map_err(|problem| mistake::explain(self, text, problem))
@@ -117,6 +164,15 @@ impl TextForm {
         }
         text
     }
+}
+
+/// Whether a typed id may have this prefix: see `Kind::PREFIX`.
+fn is_prefix(text: &str) -> bool {
+    let is_allowed = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_');
+    text.len() <= 32
+        && text.starts_with(|first: char| first.is_ascii_lowercase())
+        && !text.ends_with(SEPARATOR)
+        && text.bytes().all(is_allowed)
 }
 
 /// The id, if the text is the one that it is written as.

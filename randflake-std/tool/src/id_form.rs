@@ -4,6 +4,7 @@ use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::{Cipher, Feistel53, Id, Id53, Layout, Randflake53, Secret};
 
 use crate::failure::Failure;
+use crate::form::GivenId;
 
 /// Form of the ids of a layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +76,9 @@ impl IdForm {
     }
 
     /// The ids before the first that is none of this form, and what is wrong with it.
-    pub(crate) fn checked(self, ids: &[Id]) -> (&[Id], Result<(), Failure>) {
-        for (index, id) in ids.iter().enumerate() {
-            if let Err(problem) = self.check(*id) {
+    pub(crate) fn checked(self, ids: &[GivenId]) -> (&[GivenId], Result<(), Failure>) {
+        for (index, given) in ids.iter().enumerate() {
+            if let Err(problem) = self.check(given.id) {
                 return (&ids[..index], Err(Failure::usage(problem)));
             }
         }

@@ -105,6 +105,9 @@ fn read_times(text: &str) -> Result<EpochAndTick, String> {
         Some((epoch, tick)) => (epoch, Some(tick)),
         None => (text, None),
     };
+    if let Some(problem) = in_seconds(epoch) {
+        return Err(problem);
+    }
     // A number is never a date here: dates have hyphens.
     let epoch_unix_ms = epoch.parse().ok().or_else(|| date::unix_ms(epoch));
     let epoch_unix_ms = epoch_unix_ms.ok_or_else(|| {
@@ -117,6 +120,18 @@ fn read_times(text: &str) -> Result<EpochAndTick, String> {
             .map_err(|_| format!("'{tick}' is not the length of a tick in milliseconds"))
     });
     Ok((epoch_unix_ms, tick_ms.transpose()?))
+}
+
+/// What is wrong with an epoch of as many digits as Unix seconds have: in milliseconds it is early in 1970, before any id.
+fn in_seconds(epoch: &str) -> Option<String> {
+    const LEN: usize = "1577836800".len();
+    let number: u64 = epoch.parse().ok().filter(|_| epoch.len() == LEN)?;
+    let (meant, written) = (Duration::from_secs(number), Duration::from_millis(number));
+    Some(format!(
+        "'{epoch}' looks like Unix seconds, and milliseconds are allowed: write {epoch}000 or {}; if it is milliseconds, write {}",
+        utc(meant),
+        date::utc_in_ticks(date::whole_ms(written), 1)
+    ))
 }
 
 fn read_preset(

@@ -41,6 +41,12 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     if text.starts_with(['{', '[']) {
         return Some("of JSON only the id is allowed, as `jq -r .text` prints it".to_owned());
     }
+    if form == TextForm::Text && text.contains('_') {
+        return Some(
+            "the prefix of a typed id, before the last _, has a-z, 0-9 and _ and begins with a letter, as in ord_3vgoe12ccb8gh"
+                .to_owned(),
+        );
+    }
     // A line of CSV, or a string copied from source code.
     let bare = text.trim_matches(['"', '\'', ',', ';']).trim();
     if bare.len() < text.len() && reads(form, bare) {
@@ -69,10 +75,16 @@ fn advice(form: TextForm, text: &str) -> Option<String> {
     }
     // Before what looks like a path, as both have points.
     if text.contains('.') && text.parse::<f64>().is_ok() {
-        return Some(
-            "a number with a fraction or an exponent has lost its last digits: keep ids as text or as whole numbers"
-                .to_owned(),
-        );
+        let advice = match form {
+            TextForm::Text => {
+                "a number with a fraction or an exponent has lost its last digits; pandas, DuckDB and spreadsheets make one of a \
+                 text id with digits and one e, such as 12345678901e9: have them read the column as text"
+            }
+            _ => {
+                "a number with a fraction or an exponent has lost its last digits: keep ids as text or as whole numbers"
+            }
+        };
+        return Some(advice.to_owned());
     }
     // Only what looks like a path: an id must not be taken for a file that happens to have its
     // name.

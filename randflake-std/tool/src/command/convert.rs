@@ -6,9 +6,10 @@ use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{Id, Plain};
 
 use crate::command::input::{BLOCK, for_each_block};
+use crate::command::rounded::RoundedArgs;
 use crate::command::table::{TableArgs, replace};
 use crate::failure::Failure;
-use crate::form::TextForm;
+use crate::form::{GivenId, TextForm};
 use crate::id_form::IdForm;
 use crate::layout::LayoutChoice;
 use crate::output::stdout;
@@ -47,6 +48,8 @@ pub(crate) struct ConvertArgs {
     #[arg(long)]
     decrypt: bool,
     #[command(flatten)]
+    rounded: RoundedArgs,
+    #[command(flatten)]
     table: TableArgs,
     #[command(flatten)]
     secret: SecretArgs,
@@ -73,24 +76,33 @@ impl ConvertArgs {
             to: self.to,
         };
         if let Some(format) = self.table.format() {
-            return replace(&self.table, format, &self.values, self.from, &conversion);
+            let rounded = self.rounded.check(self.from, self.given_form());
+            return replace(&self.table, format, &self.values, rounded, &conversion);
         }
         let mut out = stdout();
         let mut numbers = Vec::with_capacity(BLOCK);
         let mut converted = Vec::with_capacity(BLOCK);
-        for_each_block(&self.values, self.from, |ids| {
+        let mut text = String::new();
+        let rounded = self.rounded.check(self.from, self.given_form());
+        for_each_block(&self.values, rounded, |ids| {
             numbers.clear();
-            numbers.extend(ids.iter().map(|id| id.to_u64()));
+            numbers.extend(ids.iter().map(|given| given.id.to_u64()));
             conversion.permute(&mut numbers);
             converted.clear();
             converted.extend(numbers.iter().copied().map(Id::from_u64));
-            let mut pairs = ids.iter().zip(&converted).enumerate();
-            let foreign = pairs
-                .find_map(|(index, (from, to))| Some((index, conversion.check(*from, *to).err()?)));
-            let good = foreign.as_ref().map_or(ids.len(), |(index, _)| *index);
+            text.clear();
+            let mut checked = Ok(());
+            for (given, &to) in ids.iter().zip(&converted) {
+                checked = conversion.check(given, to);
+                if checked.is_err() {
+                    break;
+                }
+                given.append(to, self.to, &mut text);
+                text.push('\n');
+            }
             // Ids before the foreign one are printed, like the lines before one that is no id.
-            out.write_all(self.to.lines(&converted[..good]).as_bytes())?;
-            foreign.map_or(Ok(()), |(_, problem)| Err(Failure::usage(problem)))
+            out.write_all(text.as_bytes())?;
+            checked.map_err(Failure::usage)
         })?;
         Ok(out.flush()?)
     }
@@ -102,6 +114,16 @@ impl ConvertArgs {
         let form = self.layout.as_ref().map(LayoutChoice::form);
         form.filter(|form| form.is_encrypted())
             .unwrap_or(IdForm::Bits64)
+    }
+
+    /// Form of the ids that are given, if the options tell it.
+    fn given_form(&self) -> Option<IdForm> {
+        match () {
+            () if self.decrypt => Some(self.form()),
+            // Of a layout plain ids are checked.
+            () if self.encrypt || self.layout.is_some() => Some(IdForm::Plain),
+            () => None,
+        }
     }
 }
 
@@ -126,24 +148,15 @@ impl Conversion {
         }
     }
 
-    /// Form of the ids that are converted.
-    pub(crate) fn form(&self) -> IdForm {
-        if self.decrypts {
-            IdForm::of_cipher(self.permutation.as_ref())
-        } else {
-            IdForm::Plain
-        }
-    }
-
     /// Refuses a plain id that has bits outside the fields of the layout.
-    pub(crate) fn check(&self, from: Id, to: Id) -> Result<(), String> {
+    pub(crate) fn check(&self, from: &GivenId, to: Id) -> Result<(), String> {
         // The check is of plain ids, whichever side they are on: encrypted ones have all bits.
-        let plain = if self.decrypts { to } else { from };
+        let plain = if self.decrypts { to } else { from.id };
         match &self.layout {
             // Taking apart ignores bits outside the fields, so what does not come together again had some.
             Some(codec) if codec.compose(codec.inspect(plain)) != Ok(plain) => {
                 let mut text = String::new();
-                self.from.append(from, &mut text);
+                from.append(from.id, self.from, &mut text);
                 Err(format!(
                     "{text}: the layout has no such id: bits outside its fields are set; is it encrypted, or of another \
                      layout?"

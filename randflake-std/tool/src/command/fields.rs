@@ -5,10 +5,11 @@ use core::time::Duration;
 use std::io::{self, Write as _};
 
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
-use randflake_std::{AnyLayout, Id, Parts};
+use randflake_std::{AnyLayout, Parts};
 
 use crate::command::bits::Bits;
 use crate::date::{self, utc_in_ticks};
+use crate::form::{GivenId, TextForm};
 use crate::id_form::IdForm;
 use crate::output::BufferedStdout;
 
@@ -56,22 +57,24 @@ impl<'a> FieldsWriter<'a> {
         self
     }
 
-    pub(crate) fn write(&mut self, out: &mut BufferedStdout, ids: &[Id]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, out: &mut BufferedStdout, ids: &[GivenId]) -> io::Result<()> {
         let spec = self.codec.layout().spec();
         // The maker's clock may be ahead of this one by some seconds.
         let latest = date::now() + Duration::from_secs(60);
         self.raws.clear();
-        self.raws.extend(ids.iter().map(|id| id.to_u64()));
+        self.raws.extend(ids.iter().map(|given| given.id.to_u64()));
         // All at once: the cipher takes several blocks in the time of one.
         self.codec.permutation().invert_all(&mut self.raws);
         self.text.clear();
-        for (&id, &raw) in ids.iter().zip(&self.raws) {
+        for (given, &raw) in ids.iter().zip(&self.raws) {
+            let id = given.id;
             let parts = spec.unpack(raw);
             if !self.tick_fields.are_of(parts) {
                 self.tick_fields = TickFields::new(self.shape, &spec, parts, latest);
             }
             let TickFields { shown, doubt, .. } = &self.tick_fields;
             let (text, int, sequence) = (id.to_text(), id.to_i64(), parts.sequence);
+            let prefix = given.prefix.as_deref();
             // Not by `serde_json`: the shapes share the fields of a tick, and none has text to escape. Writing to a string
             // never fails.
             _ = match self.shape {
@@ -81,21 +84,33 @@ impl<'a> FieldsWriter<'a> {
                     let number = self.form.number(id);
                     let number = number.map(|number| format!("\"number\":{number},"));
                     let number = number.unwrap_or_default();
+                    let prefix = prefix.map(|prefix| format!("\"prefix\":\"{prefix}\","));
+                    let prefix = prefix.unwrap_or_default();
                     writeln!(
                         self.text,
-                        r#"{{"text":"{text}","int":"{int}",{number}"raw":"{raw}",{shown},"sequence":{sequence}{bits}}}"#
+                        r#"{{{prefix}"text":"{text}","int":"{int}",{number}"raw":"{raw}",{shown},"sequence":{sequence}{bits}}}"#
                     )
                 }
                 Shape::Block => {
                     let bits = self.bits.as_ref().map(|bits| bits.rows(raw));
                     let bits = bits.unwrap_or_default();
+                    let prefix = prefix.map(|prefix| format!("prefix    {prefix}\n"));
+                    let prefix = prefix.unwrap_or_default();
                     write!(
                         self.text,
-                        "text      {text}\nint       {int}\nraw       {raw}\n{shown}\nsequence  {sequence}\n{bits}"
+                        "{prefix}text      {text}\nint       {int}\nraw       {raw}\n{shown}\nsequence  {sequence}\n{bits}"
                     )
                 }
                 Shape::Line => {
-                    writeln!(self.text, "{text:<13}  {shown}  sequence {sequence}{doubt}")
+                    let start = self.text.len();
+                    given.append(id, TextForm::Text, &mut self.text);
+                    let width = self.text.len() - start;
+                    let padding = 13_usize.saturating_sub(width);
+                    writeln!(
+                        self.text,
+                        "{:padding$}  {shown}  sequence {sequence}{doubt}",
+                        ""
+                    )
                 }
             };
         }

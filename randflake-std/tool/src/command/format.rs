@@ -7,7 +7,7 @@ use clap::builder::PossibleValue;
 use randflake_std::Id;
 
 use crate::command::fields::FieldsWriter;
-use crate::form::TextForm;
+use crate::form::{GivenId, TextForm};
 use crate::number::within;
 use crate::output::BufferedStdout;
 
@@ -68,7 +68,10 @@ impl Format {
     ) -> io::Result<()> {
         match self {
             Self::Id(form) => out.write_all(form.lines(ids).as_bytes()),
-            Self::Json => fields.write(out, ids),
+            Self::Json => {
+                let ids: Vec<_> = ids.iter().copied().map(GivenId::from).collect();
+                fields.write(out, &ids)
+            }
         }
     }
 }

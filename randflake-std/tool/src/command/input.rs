@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 
-use randflake_std::Id;
-
+use crate::command::rounded::{Rounded, RoundedArgs};
 use crate::failure::{Failure, say};
-use crate::form::TextForm;
+use crate::form::{GivenId, TextForm};
+use crate::id_form::IdForm;
 use crate::mistake::not_utf8;
 
 /// Most ids that are handed on together: enough that decrypting many at once pays.
@@ -24,17 +24,22 @@ pub(crate) struct IdArgs {
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
     pub(crate) from: TextForm,
+    #[command(flatten)]
+    pub(crate) rounded: RoundedArgs,
     /// Print a JSON object for each id
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 impl IdArgs {
+    /// `form` is what the ids are.
     pub(crate) fn for_each_block(
         &self,
-        each: impl FnMut(&[Id]) -> Result<(), Failure>,
+        form: IdForm,
+        each: impl FnMut(&[GivenId]) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        for_each_block(&self.ids, self.from, each)
+        let rounded = self.rounded.check(self.from, Some(form));
+        for_each_block(&self.ids, rounded, each)
     }
 }
 
@@ -45,26 +50,42 @@ impl IdArgs {
 /// that were read are handed on before more are, and all before the first that cannot be read.
 pub(crate) fn for_each_block(
     given: &[String],
-    form: TextForm,
-    each: impl FnMut(&[Id]) -> Result<(), Failure>,
+    mut rounded: Rounded,
+    mut each: impl FnMut(&[GivenId]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
+    let form = rounded.form();
     if given.is_empty() {
-        return for_each_input_block(form, each);
+        let block = |ids: &[GivenId]| {
+            rounded.watch(ids.iter().map(|given| given.id.to_u64()))?;
+            each(ids)
+        };
+        for_each_input_block(form, block)?;
+        if let Some(warning) = rounded.warning() {
+            say(&warning);
+        }
+        return Ok(());
     }
     let read = |value: &String| {
-        form.read(value)
+        form.read_given(value)
             .map_err(|problem| Failure::usage(format!("{}: {problem}", shown(value))))
     };
     // All are read before one is handed on: a typing error in the last argument prints no half of
     // an answer.
-    let ids: Result<Vec<_>, _> = given.iter().map(read).collect();
-    ids?.chunks(BLOCK).try_for_each(each)
+    let ids: Vec<GivenId> = given.iter().map(read).collect::<Result<_, _>>()?;
+    let numbers = || ids.iter().map(|given| given.id.to_u64());
+    let alone = numbers().filter_map(|number| rounded.warning_alone(number));
+    let warnings: Vec<_> = alone.collect();
+    rounded.watch(numbers())?;
+    for warning in warnings {
+        say(&warning);
+    }
+    ids.chunks(BLOCK).try_for_each(each)
 }
 
 /// Reads the ids on the lines of standard input, which may be blank at the end.
 fn for_each_input_block(
     form: TextForm,
-    mut each: impl FnMut(&[Id]) -> Result<(), Failure>,
+    mut each: impl FnMut(&[GivenId]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let stdin = io::stdin().lock();
     if stdin.is_terminal() {
@@ -111,7 +132,7 @@ fn for_each_input_block(
 }
 
 /// Reads the id on a line or in a cell, without the white space around it. `None` if there is nothing else.
-pub(crate) fn read_text(form: TextForm, line: &[u8]) -> Result<Option<Id>, String> {
+pub(crate) fn read_text(form: TextForm, line: &[u8]) -> Result<Option<GivenId>, String> {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     if line.len() > LONGEST_LINE {
         return Err(format!("longer than {LONGEST_LINE} bytes, as no id is"));
@@ -122,7 +143,7 @@ pub(crate) fn read_text(form: TextForm, line: &[u8]) -> Result<Option<Id>, Strin
     if text.is_empty() {
         return Ok(None);
     }
-    let id = form.read(text);
+    let id = form.read_given(text);
     id.map(Some)
         .map_err(|problem| format!("{}: {problem}", shown(text)))
 }

@@ -52,7 +52,7 @@ impl InspectArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let codec = self.layout.layout.codec(&self.secret)?;
         if let Some(format) = self.table.format() {
-            return self.table.run(format, &self.ids.ids, self.ids.from, &codec);
+            return self.table.run(format, &self.ids, &codec);
         }
         let shape = match self.ids.ids.len() {
             _ if self.ids.json => Shape::Json,
@@ -67,7 +67,7 @@ impl InspectArgs {
             fields = fields.with_bits(out.is_coloured() && !self.ids.json);
         }
         let form = self.layout.layout.form();
-        self.ids.for_each_block(|ids| {
+        self.ids.for_each_block(form, |ids| {
             let (ids, foreign) = form.checked(ids);
             fields.write(&mut out, ids)?;
             foreign

@@ -20,6 +20,7 @@ mod issuing;
 pub(crate) mod keygen;
 pub(crate) mod lease;
 mod progress;
+mod rounded;
 pub(crate) mod segment;
 pub(crate) mod sql;
 mod table;

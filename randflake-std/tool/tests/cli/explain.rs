@@ -28,6 +28,9 @@ fn an_id_s_holder_is_told_also_after_others_had_the_node_id() {
         assert_eq!(field(&told, "node"), "7");
         assert!(field(&told, "lease").ends_with(", released"), "{told}");
         assert!(field(&told, "verdict").starts_with("held: "), "{told}");
+        let typed = format!("ord_{}", ids[1]);
+        let typed = user.run_keyed(&["explain", &typed]).ok();
+        assert_eq!(typed, format!("prefix    ord\n{told}"));
     }
     let all: Vec<_> = holders.iter().flat_map(|(_, ids)| ids.clone()).collect();
     let told = user.run_on(all.join("\n").as_bytes(), &["explain", "--json"]);

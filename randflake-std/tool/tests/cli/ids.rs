@@ -29,6 +29,67 @@ fn several_ids_have_a_line_each() {
 }
 
 #[test]
+fn a_typed_id_is_read_and_its_prefix_is_shown() {
+    let user = User::new();
+    let block = user.run_keyed(&["inspect", "ord_3vgoe12ccb8gh"]).ok();
+    assert!(
+        block
+            .starts_with("prefix    ord\ntext      3vgoe12ccb8gh\nint       4594531474933654033\n"),
+        "{block}"
+    );
+    let told = user.run_keyed(&words("inspect --json line_item2_3vgoe12ccb8gh"));
+    let object = &objects(&told.ok())[0];
+    assert_eq!(object["prefix"], "line_item2");
+    assert_eq!(object["text"], "3vgoe12ccb8gh");
+    for (input, line, expected) in [
+        (
+            "ord_3vgoe12ccb8gh\nv\n",
+            "convert --to int",
+            "4594531474933654033\n31\n",
+        ),
+        (
+            "ord_3vgoe12ccb8gh\n",
+            "convert --to text",
+            "ord_3vgoe12ccb8gh\n",
+        ),
+        (
+            "ord_3vgoe12ccb8gh\n",
+            "inspect --csv --columns id,node",
+            "id,node\nord_3vgoe12ccb8gh,42\n",
+        ),
+        (
+            "n,id\n1,ord_v\n",
+            "convert --csv --column id --to int",
+            "n,id\n1,31\n",
+        ),
+    ] {
+        assert_eq!(user.run_on(input.as_bytes(), &words(line)).ok(), expected);
+    }
+    let told = user
+        .run_keyed(&words("inspect ord_3vgoe12ccb8gh user_v"))
+        .ok();
+    let starts: Vec<_> = told
+        .lines()
+        .map(|line| line.split(' ').next().unwrap())
+        .collect();
+    assert_eq!(starts, ["ord_3vgoe12ccb8gh", "user_v"]);
+    for (text, problem) in [
+        (
+            "ord_3VG",
+            "after the prefix \"ord\": 'V', character 2, is not a digit",
+        ),
+        (
+            "Ord_3vg",
+            "the prefix of a typed id, before the last _, has a-z, 0-9 and _",
+        ),
+        ("ord_", "after the prefix \"ord\": "),
+    ] {
+        let said = user.run_keyed(&["inspect", text]).fails(2);
+        assert!(said.contains(problem), "{said}");
+    }
+}
+
+#[test]
 fn an_id_in_json_has_all_fields() {
     let user = User::new();
     let expected = json!({

@@ -212,6 +212,11 @@ fn a_wrong_layout_is_refused_with_what_is_possible() {
             "'yesterday' is not an epoch: a date such as 2025-01-01 or Unix milliseconds are allowed",
         ),
         (
+            "snowflake@1577836800",
+            "'1577836800' looks like Unix seconds, and milliseconds are allowed: write 1577836800000 or \
+             2020-01-01T00:00:00Z; if it is milliseconds, write 1970-01-19T06:17:16.800Z",
+        ),
+        (
             "sonyflake@2025-01-01/10ms",
             "'10ms' is not the length of a tick in milliseconds",
         ),

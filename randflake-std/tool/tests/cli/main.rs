@@ -31,6 +31,7 @@ mod mistakes;
 mod namespaces;
 mod numbers;
 mod provision;
+mod rounded;
 mod secrets;
 mod segments;
 #[cfg(unix)]

@@ -42,6 +42,30 @@ fn the_default_key_is_of_one_namespace_and_the_refusal_says_what_to_do() {
     );
 }
 
+/// As other packages of Randflake take it: 16 bytes of text.
+#[test]
+fn a_secret_of_16_characters_names_the_way_to_hex() {
+    let user = User::new();
+    let advice = "the secret has 16 characters: 32 hexadecimal digits are allowed; of a secret of 16 bytes of text, as other \
+                  packages of Randflake take it, they are what `printf %s TEXT | xxd -p` prints";
+    user.write_key("k", "super-secret-key\n");
+    let said = user
+        .run(&["inspect", "--key-file", "k", "3vgoe12ccb8gh"])
+        .fails(1);
+    assert_eq!(said, format!("secret file k: {advice}"));
+    let variable = [("RANDFLAKE_KEY", "super-secret-key")];
+    let said = user
+        .run_in(&variable, &["inspect", "3vgoe12ccb8gh"])
+        .fails(2);
+    assert!(
+        said.starts_with(&format!("RANDFLAKE_KEY: {advice}")),
+        "{said}"
+    );
+    user.write_key("k", "73757065722d7365637265742d6b6579");
+    user.run(&["inspect", "--key-file", "k", "3vgoe12ccb8gh"])
+        .ok();
+}
+
 #[test]
 fn a_shared_secret_is_meant_by_name_and_shown() {
     let user = User::new();

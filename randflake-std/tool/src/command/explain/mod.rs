@@ -12,6 +12,7 @@ use randflake_std::{AnyLayout, Parts};
 pub(crate) use self::row::ExplainRow;
 use crate::command::input::IdArgs;
 use crate::failure::{Failure, say};
+use crate::form::GivenId;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
@@ -64,14 +65,14 @@ impl ExplainArgs {
         let mut source = LeaseSource::new(store, self.ids.ids.is_empty());
         let mut out = stdout();
         let form = self.store.layout().form();
-        self.ids.for_each_block(|ids| {
+        self.ids.for_each_block(form, |ids| {
             let (ids, foreign) = form.checked(ids);
-            let parts = |id: &randflake_std::Id| codec.inspect(*id);
+            let parts = |given: &GivenId| codec.inspect(given.id);
             let parts: Vec<Parts> = ids.iter().map(parts).collect();
             source.read(&parts)?;
-            for (id, parts) in ids.iter().zip(&parts) {
+            for (given, parts) in ids.iter().zip(&parts) {
                 let (explanation, now) = source.explain(*parts)?;
-                let row = ExplainRow::new(*id, *parts, spec, &explanation, now);
+                let row = ExplainRow::new(given, *parts, spec, &explanation, now);
                 if self.ids.json {
                     out.object(&row)?;
                 } else if self.ids.ids.len() == 1 {

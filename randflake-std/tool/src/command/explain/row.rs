@@ -3,17 +3,25 @@
 use core::time::Duration;
 use std::io::{self, Write};
 
+use randflake_std::Parts;
 use randflake_std::date::utc;
 use randflake_std::lease::Explanation;
 use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::{Id, Parts};
 use serde::Serialize;
 
+use crate::form::{GivenId, TextForm};
 use crate::output::visible;
 
 #[derive(Serialize)]
 pub(crate) struct ExplainRow {
+    /// Prefix of a typed id.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prefix: Option<Box<str>>,
+    /// The id without its prefix.
     text: String,
+    /// The id as it is written with it.
+    #[serde(skip)]
+    shown: String,
     /// As text, because not every JSON reader keeps 64 bits.
     int: String,
     unix_ms: u64,
@@ -40,7 +48,7 @@ struct LeaseFields {
 impl ExplainRow {
     /// The row of an id whose explanation is of this time of the store's clock.
     pub(crate) fn new(
-        id: Id,
+        given: &GivenId,
         parts: Parts,
         spec: LayoutSpec,
         explanation: &Explanation,
@@ -59,7 +67,12 @@ impl ExplainRow {
             _ => None,
         };
         let unix_ms = spec.unix_ms(parts.tick);
+        let id = given.id;
+        let mut shown = String::new();
+        given.append(id, TextForm::Text, &mut shown);
         Self {
+            prefix: given.prefix.clone(),
+            shown,
             text: id.to_text().to_string(),
             int: id.to_i64().to_string(),
             unix_ms,
@@ -88,6 +101,9 @@ impl ExplainRow {
 
     /// Writes a line for each field.
     pub(super) fn write_block(&self, out: &mut impl Write) -> io::Result<()> {
+        if let Some(prefix) = &self.prefix {
+            writeln!(out, "prefix    {prefix}")?;
+        }
         writeln!(
             out,
             "text      {}\nint       {}\ntime      {}\nnode      {}\nsequence  {}",
@@ -115,7 +131,7 @@ impl ExplainRow {
         writeln!(
             out,
             "{:<13}  time {}  node {:<6}  sequence {:<6}  {:<9}  {}",
-            self.text,
+            self.shown,
             self.time_utc,
             self.node,
             self.sequence,

@@ -49,7 +49,7 @@ impl Histogram {
         }
     }
 
-    pub(super) fn add(&mut self, ids: &[Id]) {
+    pub(super) fn add(&mut self, ids: impl IntoIterator<Item = Id>) {
         for id in ids {
             let part = match self.by {
                 // The upper half of the product: `id * parts / 2^64` without a division.
@@ -161,7 +161,7 @@ mod tests {
             let ids: Vec<_> = [0, 1, 2, 1 << 60, u64::MAX / 3, u64::MAX]
                 .map(Id::from_u64)
                 .into();
-            counts.add(&ids);
+            counts.add(ids);
             assert_eq!(counts.total(), 6);
             let expected = match by {
                 By::Range(3) => [5, 0, 1].to_vec(),
@@ -175,7 +175,7 @@ mod tests {
             let mut counts = Histogram::new(By::Range(parts));
             for part in 0..parts as usize {
                 let first = u64::from_str_radix(&counts.name(part), 16).unwrap();
-                counts.add(&[Id::from_u64(first)]);
+                counts.add([Id::from_u64(first)]);
                 assert_eq!(counts.all()[part], 1);
             }
         }

@@ -13,6 +13,7 @@ use randflake_std::randflake_core::Codec;
 use randflake_std::{Id, Parts, Secret};
 
 use crate::command::input::{BLOCK, for_each_block};
+use crate::command::rounded::RoundedArgs;
 use crate::date;
 use crate::failure::Failure;
 use crate::form::TextForm;
@@ -52,6 +53,8 @@ pub(crate) struct HistogramArgs {
     /// How the ids are written
     #[arg(long, value_enum, default_value = "text", value_name = "FORM")]
     from: TextForm,
+    #[command(flatten)]
+    rounded: RoundedArgs,
     /// Into how many ranges of equal length the numbers of 64 bits are divided
     #[arg(
         long,
@@ -84,12 +87,15 @@ impl HistogramArgs {
             Some(shards) => By::Shard(shards),
             None => By::Range(self.bins),
         });
-        match self.count {
-            Some(count) => self.sample(count, &mut counts)?,
-            None => for_each_block(&[], self.from, |ids| {
-                counts.add(ids);
+        if let Some(count) = self.count {
+            self.sample(count, &mut counts)?;
+        } else {
+            // Plain or encrypted, of any layout.
+            let rounded = self.rounded.check(self.from, None);
+            for_each_block(&[], rounded, |ids| {
+                counts.add(ids.iter().map(|given| given.id));
                 Ok(())
-            })?,
+            })?;
         }
         if counts.total() == 0 {
             // All shares, and the test, would be 0/0.
@@ -136,7 +142,7 @@ impl HistogramArgs {
                 }));
             }
             let made: Result<Vec<Id>, _> = ids.iter().copied().collect();
-            counts.add(&made.map_err(Failure::usage)?);
+            counts.add(made.map_err(Failure::usage)?);
         }
         Ok(())
     }

@@ -1,13 +1,14 @@
 //! Columns of what ids say, added to a table or alone.
 
+use randflake_std::AnyLayout;
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
-use randflake_std::{AnyLayout, Id};
 
 use super::args::{Format, TableArgs};
 use super::column::{Column, Inspected, Times};
 use super::run::{Edit, NoId, RowText};
+use crate::command::input::IdArgs;
 use crate::failure::Failure;
-use crate::form::TextForm;
+use crate::form::GivenId;
 use crate::id_form::IdForm;
 
 /// Columns of a table that stands in its own right, and those that a table gets.
@@ -47,8 +48,7 @@ impl AddArgs {
     pub(crate) fn run(
         &self,
         format: Format,
-        given: &[String],
-        form: TextForm,
+        ids: &IdArgs,
         codec: &Codec<LayoutSpec, Option<Cipher>>,
     ) -> Result<(), Failure> {
         let is_list = self.table.column.is_none();
@@ -61,7 +61,7 @@ impl AddArgs {
             if names[..index].contains(name) {
                 return Err(format!("{name:?} is there twice"));
             }
-            Column::named(name, form, &codec.layout())
+            Column::named(name, ids.from, &codec.layout())
         });
         let columns: Result<Vec<_>, _> = columns.collect();
         let columns = columns.map_err(|problem| {
@@ -78,7 +78,8 @@ impl AddArgs {
             .map(|name| format!("{}{name}", self.prefix))
             .collect();
         let mut add = Add::new(codec, format, is_list, &names, columns);
-        self.table.run(given, form, names, &mut add)
+        let rounded = ids.rounded.check(ids.from, Some(add.form()));
+        self.table.run(&ids.ids, rounded, names, &mut add)
     }
 }
 
@@ -155,6 +156,10 @@ impl<'a> Add<'a> {
         }
     }
 
+    fn form(&self) -> IdForm {
+        IdForm::of_cipher(self.codec.permutation().as_ref())
+    }
+
     fn write(&self, row: RowText<'_>, cells: &str, out: &mut Vec<u8>) {
         if !self.is_list {
             out.extend_from_slice(row.text);
@@ -184,12 +189,14 @@ impl Edit for Add<'_> {
         self.codec.permutation().invert_all(numbers);
     }
 
-    fn form(&self) -> IdForm {
-        IdForm::of_cipher(self.codec.permutation().as_ref())
-    }
-
-    fn row(&mut self, row: RowText<'_>, id: Id, raw: u64, out: &mut Vec<u8>) -> Result<(), String> {
-        self.form().check(id)?;
+    fn row(
+        &mut self,
+        row: RowText<'_>,
+        id: &GivenId,
+        raw: u64,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        self.form().check(id.id)?;
         let parts = self.spec.unpack(raw);
         self.times.set(&self.spec, parts.tick);
         let mut cells = core::mem::take(&mut self.cells);

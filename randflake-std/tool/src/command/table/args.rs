@@ -10,6 +10,7 @@ use super::lines::Lines;
 use super::objects::Objects;
 use super::run::{Edit, run};
 use super::separated::{ColumnChoice, Separated};
+use crate::command::rounded::Rounded;
 use crate::failure::{Failure, say};
 use crate::form::TextForm;
 
@@ -107,11 +108,11 @@ impl TableArgs {
     pub(super) fn run(
         &self,
         given: &[String],
-        form: TextForm,
+        rounded: Rounded,
         added: Vec<String>,
         edit: &mut impl Edit,
     ) -> Result<(), Failure> {
-        let split = self.split(form, added);
+        let split = self.split(rounded.form(), added);
         let input: Box<dyn Read + Send> = if given.is_empty() {
             let stdin = io::stdin();
             if stdin.is_terminal() {
@@ -129,7 +130,7 @@ impl TableArgs {
         let place = self.column.clone();
         run(
             Blocks::new(input, split),
-            form,
+            rounded,
             edit,
             BadRows::new(self.on_error, place),
         )

@@ -4,9 +4,9 @@ use core::ops::Range;
 use std::io::{self, Read};
 
 use memchr::memchr_iter;
-use randflake_std::Id;
 
 use crate::failure::Failure;
+use crate::form::GivenId;
 use crate::mistake::not_text;
 
 /// Bytes that are read together: some thousand rows, so that decrypting many at once pays.
@@ -31,7 +31,7 @@ pub(super) struct Row {
 pub(super) enum Content {
     /// Names of columns.
     Header,
-    Id(Id),
+    Id(GivenId),
     /// Nothing.
     Empty,
     /// `\N` of tab-separated values, which further cells of the row repeat.

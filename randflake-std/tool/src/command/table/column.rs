@@ -2,11 +2,11 @@
 
 use clap::ValueEnum;
 use itoa::Buffer;
+use randflake_std::Parts;
 use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::{Id, Parts};
 
 use crate::date::utc_in_ticks;
-use crate::form::TextForm;
+use crate::form::{GivenId, TextForm};
 
 /// What a column has. The names are those of the fields of `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,7 +60,7 @@ impl Column {
 
     pub(super) fn append(self, id: &Inspected<'_>, text: &mut String) {
         let number: u64 = match self {
-            Self::Form(form) => return form.append(id.id, text),
+            Self::Form(form) => return id.id.append(id.id.id, form, text),
             Self::TimeUtc => return text.push_str(&id.times.utc),
             Self::Raw => id.raw,
             Self::Time => id.times.unix_ms / 1_000,
@@ -78,7 +78,7 @@ impl Column {
 
 /// An id with what it says.
 pub(super) struct Inspected<'a> {
-    pub(super) id: Id,
+    pub(super) id: &'a GivenId,
     pub(super) raw: u64,
     pub(super) parts: Parts,
     pub(super) spec: &'a LayoutSpec,

@@ -12,7 +12,6 @@ mod column;
 mod lines;
 mod objects;
 mod replace;
-mod rounded;
 mod run;
 mod separated;
 

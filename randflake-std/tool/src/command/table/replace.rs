@@ -6,16 +6,16 @@ use super::args::{Format, TableArgs};
 use super::column::Column;
 use super::run::{Edit, NoId, RowText};
 use crate::command::convert::Conversion;
+use crate::command::rounded::Rounded;
 use crate::failure::Failure;
-use crate::form::TextForm;
-use crate::id_form::IdForm;
+use crate::form::GivenId;
 
 /// Reads a table from standard input and writes it with converted ids.
 pub(crate) fn replace(
     table: &TableArgs,
     format: Format,
     given: &[String],
-    form: TextForm,
+    rounded: Rounded,
     conversion: &Conversion,
 ) -> Result<(), Failure> {
     if table.column.is_none() {
@@ -28,7 +28,7 @@ pub(crate) fn replace(
         format,
         cell: String::new(),
     };
-    table.run(given, form, Vec::new(), &mut replace)
+    table.run(given, rounded, Vec::new(), &mut replace)
 }
 
 struct Replace<'a> {
@@ -48,14 +48,10 @@ impl Edit for Replace<'_> {
         self.conversion.permute(numbers);
     }
 
-    fn form(&self) -> IdForm {
-        self.conversion.form()
-    }
-
     fn row(
         &mut self,
         row: RowText<'_>,
-        id: Id,
+        id: &GivenId,
         number: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
@@ -69,7 +65,7 @@ impl Edit for Replace<'_> {
         let quote = if is_quoted { "\"" } else { "" };
         self.cell.clear();
         self.cell.push_str(quote);
-        to.append(converted, &mut self.cell);
+        id.append(converted, to, &mut self.cell);
         self.cell.push_str(quote);
         row.write_with(&self.cell, out);
         Ok(())

@@ -5,14 +5,11 @@ use std::io::Write;
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::{panic, thread};
 
-use randflake_std::Id;
-
 use super::bad_rows::{BadRows, Verdict};
 use super::blocks::{Block, Blocks, Content, Row};
-use super::rounded::Rounded;
+use crate::command::rounded::Rounded;
 use crate::failure::{Failure, say};
-use crate::form::TextForm;
-use crate::id_form::IdForm;
+use crate::form::GivenId;
 use crate::output::stdout;
 
 /// Blocks that wait for the writer. Few, so that memory is bounded; more than one, so that neither side waits for each.
@@ -28,14 +25,11 @@ pub(super) trait Edit {
     /// Decrypts or encrypts the numbers of ids, all at once.
     fn permute(&self, numbers: &mut [u64]);
 
-    /// Form of the ids that it is given: encrypted ones look like random numbers.
-    fn form(&self) -> IdForm;
-
     /// Writes the row of an id and its permuted number, or says why there is none of it; then nothing is written.
     fn row(
         &mut self,
         row: RowText<'_>,
-        id: Id,
+        id: &GivenId,
         number: u64,
         out: &mut Vec<u8>,
     ) -> Result<(), String>;
@@ -91,12 +85,11 @@ impl<'a> RowText<'a> {
 /// Reads rows, edits and writes them.
 pub(super) fn run(
     blocks: Blocks,
-    form: TextForm,
+    mut rounded: Rounded,
     edit: &mut impl Edit,
     mut bad: BadRows,
 ) -> Result<(), Failure> {
     let mut out = stdout();
-    let mut rounded = Rounded::new(form, edit.form());
     let (filled, next) = sync_channel(WAITING);
     let (empty, used) = channel();
     // Not scoped: when nobody reads the output any more, the process ends at once, though the reader may be waiting for
@@ -173,10 +166,10 @@ impl Writer {
         let mut numbers = mem::take(&mut self.numbers);
         numbers.clear();
         numbers.extend(block.rows.iter().filter_map(|row| match row.content {
-            Content::Id(id) => Some(id.to_u64()),
+            Content::Id(ref given) => Some(given.id.to_u64()),
             _ => None,
         }));
-        rounded.count(&numbers);
+        rounded.watch(numbers.iter().copied())?;
         edit.permute(&mut numbers);
         let mut permuted = numbers.iter();
         for row in &block.rows {
@@ -200,7 +193,7 @@ impl Writer {
                 }
                 Content::Id(id) => {
                     let number = permuted.next().copied().unwrap_or_default();
-                    match edit.row(text, *id, number, out) {
+                    match edit.row(text, id, number, out) {
                         Ok(()) => continue,
                         Err(problem) => bad.cell(self.rows, line(), &problem)?,
                     }

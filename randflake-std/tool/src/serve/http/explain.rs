@@ -47,6 +47,12 @@ pub(super) async fn explain(request: ApiRequest) -> Result<Json<ExplainAnswer>, 
     Ok(Json(ExplainAnswer {
         namespace: namespace.to_owned(),
         gaps: explained.gap.iter().map(GapDocument::of).collect(),
-        row: ExplainRow::new(id, parts, spec, &explained.explanation, explained.now),
+        row: ExplainRow::new(
+            &id.into(),
+            parts,
+            spec,
+            &explained.explanation,
+            explained.now,
+        ),
     }))
 }
