@@ -34,7 +34,11 @@ mod stall_limit;
 mod status;
 mod tickets;
 
+use core::future::poll_fn;
+use core::pin::Pin;
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -45,12 +49,13 @@ use axum::http::{HeaderName, HeaderValue, Version};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use hyper::body::Incoming;
+use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::TokioIo;
 use hyper_util::service::TowerToHyperService;
 use randflake_std::Secret;
+use tokio::io::{AsyncWriteExt as _, copy, sink};
 use tokio::time::timeout;
 
 use self::board::Boards;
@@ -75,6 +80,9 @@ const COST: usize = 2 * MAX_HEAD + (4 << 10);
 /// ids and for memory, 10 s for a body.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// How long a client that was answered may go on sending, which is not looked at.
+const LINGER: Duration = Duration::from_secs(1);
+
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
 /// Whether the connection stays open after the answer, as far as the client wants it.
@@ -85,6 +93,16 @@ fn keeps_alive(request: &hyper::Request<Incoming>) -> bool {
         .flat_map(|text| text.split(','));
     request.version() == Version::HTTP_11
         && !words.any(|word| word.trim().eq_ignore_ascii_case("close"))
+}
+
+/// Ends so that the client gets the whole answer: one that is refused may still be sending, and a
+/// socket that is closed with something unread breaks its connection.
+async fn close(mut stream: Stream, may_send: bool) -> io::Result<()> {
+    stream.shutdown().await?;
+    if may_send {
+        copy(&mut stream, &mut sink()).await?;
+    }
+    Ok(())
 }
 
 /// State shared by all handlers.
@@ -224,14 +242,18 @@ impl Protocol for Http {
         let router = TowerToHyperService::new(self.router);
         let idle = Arc::new(IdleLimit::new(self.idle, account));
         let stream = StallLimit::new(stream, Arc::clone(&idle));
+        let has_body = Arc::new(AtomicBool::new(false));
+        let of_request = Arc::clone(&has_body);
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            // Relaxed: stream and service are polled by one task.
+            of_request.store(!request.body().is_end_stream(), Ordering::Relaxed);
             // By it `identify` and `BodyMemory` find the connection that a request came on.
             request.extensions_mut().insert(Arc::clone(idle.account()));
             let is_kept = keeps_alive(&request);
             idle.next_turn();
             let answering = router.call(request);
             let idle = Arc::clone(&idle);
-            async move {
+            Box::pin(async move {
                 let mut answered = answering.await;
                 idle.next_turn();
                 if let Ok(response) = &mut answered
@@ -246,9 +268,9 @@ impl Protocol for Http {
                         .extend(hint.map(|hint| (KEEP_ALIVE, hint)));
                 }
                 answered
-            }
+            })
         });
-        let connection = http1::Builder::new()
+        let mut connection = http1::Builder::new()
             // A client that has sent its request may close its direction at once, as `nc -N` does.
             // Who has gone altogether is not told from it, and is noticed by the answer.
             .half_close(true)
@@ -256,13 +278,22 @@ impl Protocol for Http {
             .header_read_timeout(None)
             .max_buf_size(MAX_HEAD)
             .serve_connection(TokioIo::new(stream), service);
-        let mut connection = core::pin::pin!(connection);
         // What the client did wrong, or that it has gone, is its own affair.
-        tokio::select! {
-            _ = connection.as_mut() => return,
+        let ended = tokio::select! {
+            ended = poll_fn(|context| connection.poll_without_shutdown(context)) => Some(ended),
+            () = stopped(&mut stopping) => None,
+        };
+        let ended = if let Some(ended) = ended {
+            ended
+        } else {
             // An answer that has begun is finished; an idle connection ends at once.
-            () = stopped(&mut stopping) => connection.as_mut().graceful_shutdown(),
-        }
-        _ = connection.await;
+            Pin::new(&mut connection).graceful_shutdown();
+            poll_fn(|context| connection.poll_without_shutdown(context)).await
+        };
+        // What is no request is answered as well.
+        let is_no_request = ended.is_err_and(|error| error.is_parse());
+        let may_send = is_no_request || has_body.load(Ordering::Relaxed);
+        let stream = connection.into_parts().io.into_inner().into_stream();
+        _ = timeout(LINGER, close(stream, may_send)).await;
     }
 }

@@ -103,6 +103,11 @@ impl StallLimit {
         }
     }
 
+    /// The connection without its limits.
+    pub(super) fn into_stream(self) -> Stream {
+        self.stream
+    }
+
     fn within<T>(
         &mut self,
         context: &mut Context<'_>,
