@@ -17,6 +17,9 @@ use crate::{bench, chaos, npm};
 const REDIS_PY: &str =
     "redis==8.1.0 --hash=sha256:a4fe1aac3d3b3cc791d4b3d5931c5a956045dc951ee74d1c913ee3ac4d2ee9fb";
 
+/// A framework and its test client, of redis-py's example.
+const FASTAPI: &str = include_str!("fastapi.txt");
+
 pub(crate) fn needs() -> Vec<Need> {
     let tools: [&'static Tool; 8] = [
         &REDIS,
@@ -61,7 +64,12 @@ pub(crate) fn run(report: &mut Report) {
         }
     }
     let what = "the server's test redis_py";
-    let python = Venv::with(report, "serve-python", what, &[REDIS_PY, RANDFLAKE]);
+    let python = Venv::with(
+        report,
+        "serve-python",
+        what,
+        &[REDIS_PY, RANDFLAKE, FASTAPI],
+    );
     match &python {
         Some(venv) => _ = tests.env("RANDFLAKE_SERVE_PYTHON", venv.program("python")),
         None => skip(&mut tests, &["redis_py"]),

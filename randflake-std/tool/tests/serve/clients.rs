@@ -114,6 +114,23 @@ fn redis_py() {
     }
 }
 
+/// A client that keeps replies would issue one id again and again.
+#[test]
+fn redis_py_in_modes_that_are_not_served() {
+    let (server, token) = served();
+    let mut command = Command::new(program("RANDFLAKE_SERVE_PYTHON"));
+    command.args(["-c", include_str!("redis_py_modes.py")]);
+    let told = run(command, &server, &token, false);
+    for (mode, said) in [
+        ("cached", "each reply is a new id"),
+        ("cluster", "Cluster mode is not enabled"),
+        ("sentinel", "unknown command"),
+    ] {
+        let message = told[mode].as_str().unwrap_or_default();
+        assert!(message.contains(said), "{mode}: {told}");
+    }
+}
+
 #[test]
 fn ioredis() {
     let (server, token) = served();
@@ -144,7 +161,9 @@ fn example(interpreter: &str, name: &str, has_tokens: bool) -> BTreeSet<String> 
         .arg(examples().join(name))
         .env("RANDFLAKE_RESP_PORT", server.port().to_string())
         .env("RANDFLAKE_URL", url)
-        .env("RANDFLAKE_KEY", key.trim());
+        .env("RANDFLAKE_KEY", key.trim())
+        // Nothing is left beside the example.
+        .env("PYTHONDONTWRITEBYTECODE", "1");
     if has_tokens {
         command.env("RANDFLAKE_TOKEN", token);
     }
@@ -170,12 +189,31 @@ fn redis_py_s_neighbour_randflake_under_leases() {
     assert_eq!(ids.len(), 1_000);
 }
 
-/// A module is looked for above the program.
+#[test]
+fn redis_py_in_a_service_with_fastapi() {
+    let ids = example("RANDFLAKE_SERVE_PYTHON", "python/orders_test.py", true);
+    assert_eq!(ids.len(), 2);
+}
+
+/// Copies of programs where the modules are found that they import.
+fn beside_modules(names: &[&str]) -> PathBuf {
+    let modules = program("RANDFLAKE_SERVE_NODE_MODULES");
+    for name in names {
+        std::fs::copy(examples().join("node").join(name), modules.join(name)).unwrap();
+    }
+    modules.join(names[0])
+}
+
 #[test]
 fn ioredis_as_in_the_example() {
-    let modules = program("RANDFLAKE_SERVE_NODE_MODULES");
-    let copy = modules.join("ids.mjs");
-    std::fs::copy(examples().join("node/ids.mjs"), &copy).unwrap();
+    let copy = beside_modules(&["ids.mjs"]);
     let ids = example("RANDFLAKE_NODE", copy.to_str().unwrap(), true);
     assert_eq!(ids.len(), 1_001);
+}
+
+#[test]
+fn ioredis_in_a_service_with_express() {
+    let copy = beside_modules(&["orders.test.mjs", "orders.mjs"]);
+    let ids = example("RANDFLAKE_NODE", copy.to_str().unwrap(), true);
+    assert_eq!(ids.len(), 2);
 }

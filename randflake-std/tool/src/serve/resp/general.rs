@@ -151,6 +151,12 @@ pub(super) fn client(session: &mut RespSession, words: CommandArgs<'_>) -> Answe
         }
         // What library it is: nobody asks.
         (b"SETINFO", 4) | (b"NO-EVICT" | b"NO-TOUCH", 3) => session.out.simple("OK"),
+        (b"TRACKING" | b"CACHING", _) => {
+            // It begins as Redis' own refusal, by which clients know what a server lacks.
+            let message = "unknown subcommand: each reply is a new id, so none may be kept by a client; turn its client-side \
+                           caching off";
+            return Err(Refusal::invalid(message));
+        }
         _ => {
             let message = "unknown subcommand or wrong number of arguments: CLIENT ID, GETNAME, SETNAME and SETINFO are";
             return Err(Refusal::invalid(format!("{message} allowed")));
