@@ -12,12 +12,19 @@
  *   rf_renew        in the main loop, every few seconds: it claims the next block of the grant and writes the horizon
  *   rf_next         anywhere, interrupts included: the next id
  *
- * Who may call what:
+ * Who may call what. None waits for another, and what comes at a wrong time is refused and changes nothing:
  *
- *   - rf_next, and the functions without an rf_t: any thread and any interrupt, at any time, also in the midst of any
- *     other call. None waits for another.
- *   - rf_set_clock, rf_now, rf_inspect: the same, but not while rf_init or rf_wake runs. The last setting of the clock wins.
- *   - rf_init, rf_wake, rf_renew, rf_retain, rf_provision: one thread at a time, and no interrupt, as they may write flash memory.
+ *   - rf_next, and the functions without an rf_t or rf_flash: any thread and any interrupt, at any time, also in the midst
+ *     of any other call.
+ *   - rf_set_clock, rf_now, rf_inspect: the same. The last setting of the clock wins. While rf_init or rf_wake replaces the
+ *     configuration, the first returns RF_BUSY and the others return 0.
+ *   - rf_init, rf_wake, rf_renew, rf_retain: threads, as they may write flash memory. A second one on the same rf_t, from
+ *     another thread, an interrupt or a callback of the first, returns RF_BUSY; and so does one that would replace what a
+ *     call of the groups above is just using. A thread that is deleted in the midst of one leaves RF_BUSY until a reset.
+ *   - rf_flash_open, rf_flash_raise, rf_flash_erase_ahead: the same for an rf_flash; rf_flash_horizon at any time.
+ *   - rf_provision: in the factory, while nothing else runs.
+ *
+ * A pointer that is NULL gives RF_NULL; from functions that return no status, 0 or nothing. Nothing is written then.
  *
  * On processors with compare-and-swap (Cortex-M3 and up, RISC-V with the A extension) no interrupt is ever masked. On
  * others (Cortex-M0, M0+, RV32IMC) they are masked for 8 to 10 instructions at a time: see rf_critical_enter. What
@@ -48,7 +55,7 @@ enum {
     RF_SEQUENCE_EXHAUSTED = 3,
     /** no block is in force: call rf_renew in the main loop */
     RF_NO_BLOCK = 4,
-    /** another thread is inside rf_next: call again later */
+    /** another call is in progress on the same rf_t or rf_flash: call again later */
     RF_BUSY = 5,
     /** nothing is left of the grant, or it has expired: the device needs a new one */
     RF_GRANT_USED = 6,
@@ -122,7 +129,8 @@ typedef struct rf_grant {
 
 /** Decodes a grant as `randflake lease provision --grant-at` writes it into a device's memory.
  *
- * Errors, after which nothing was written: RF_NOT_PROVISIONED for blank memory, RF_GRANT_VERSION, RF_NODE_ID, RF_GRANT. */
+ * Errors, after which nothing was written: RF_NOT_PROVISIONED for blank memory, RF_GRANT_VERSION, RF_NODE_ID, RF_GRANT,
+ * RF_NULL. */
 rf_status rf_read_grant(const uint8_t bytes[RF_GRANT_SIZE], rf_grant *grant);
 
 /** What rf_init needs. It is copied, so it may be a local variable. */
@@ -152,7 +160,7 @@ typedef struct rf_config {
 } rf_config;
 
 /* Private: the size and alignment of rf_t, and how each version of the language says them. */
-#if UINTPTR_MAX > 0xffffffffu
+#if (defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4) || (defined(UINTPTR_MAX) && UINTPTR_MAX > 0xffffffffu)
 #define RF_SIZE 256
 #define RF_ALIGN 128
 #define RF_FLASH_SIZE 72
@@ -190,6 +198,8 @@ struct rf_aligned {
 
 /* What the library was built with. */
 RF_ASSERT(sizeof(rf_t) == RF_SIZE, size_of_rf_t);
+/* UINTPTR_MAX alone would not do: in C++98 stdint.h has no limits. */
+RF_ASSERT((sizeof(void *) > 4) == (RF_SIZE > 80), size_of_pointers);
 RF_ASSERT(offsetof(struct rf_aligned, rf) == RF_ALIGN, alignment_of_rf_t);
 RF_ASSERT(sizeof(rf_grant) == 12, size_of_rf_grant);
 RF_ASSERT(sizeof(rf_config) == 16 + 5 * sizeof(void *), size_of_rf_config);
@@ -198,19 +208,18 @@ RF_ASSERT(sizeof(rf_config) == 16 + 5 * sizeof(void *), size_of_rf_config);
  *
  * Calling it again, with a new grant for instance, ends the block in force and keeps the time.
  *
- * Errors: RF_NULL, RF_NOT_PROVISIONED, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_HORIZON_LOST, RF_GRANT_USED, and RF_BUSY when
- * called again. */
+ * Errors: RF_NULL, RF_NOT_PROVISIONED, RF_NODE_ID, RF_GRANT, RF_BLOCK, RF_HORIZON_LOST, RF_GRANT_USED, RF_BUSY. */
 rf_status rf_init(rf_t *rf, const rf_config *config);
 
-/** Words that rf_retain keeps. */
+/** Words that rf_retain keeps: the length of `words` in both calls. */
 #define RF_RETAINED_WORDS 5
 
 /** Ends the block in force before a sleep in which RAM is lost, and keeps what is left of it in five words that survive:
  * registers of a real-time clock, or RAM that stays powered. rf_next refuses from then on. If the device does not sleep
  * after all, rf_renew begins the next block, which the clock has to reach first.
  *
- * By the thread that calls rf_renew. Errors: RF_BUSY, try again; RF_NULL for NULL and before rf_init. */
-rf_status rf_retain(rf_t *rf, volatile uint32_t words[RF_RETAINED_WORDS]);
+ * Errors: RF_BUSY, try again; RF_NULL for NULL and before rf_init. */
+rf_status rf_retain(rf_t *rf, volatile uint32_t *words);
 
 /** rf_init after a sleep: goes on with the block of which rf_retain has kept a rest, without writing the horizon, and the
  * clock may be set to any time from that rest on. Otherwise as rf_init: if the words fail their check (CRC-32C), are not of
@@ -219,8 +228,8 @@ rf_status rf_retain(rf_t *rf, volatile uint32_t words[RF_RETAINED_WORDS]);
  * Call it if the chip says that its last reset was the end of a sleep, and rf_init after every other: over a power cut the
  * words may become anything. They are zeroed first and read back, so no block goes on twice.
  *
- * Errors: those of rf_init, and RF_BUSY after an rf_init. Until rf_set_clock, rf_next returns RF_CLOCK_UNKNOWN. */
-rf_status rf_wake(rf_t *rf, const rf_config *config, volatile uint32_t words[RF_RETAINED_WORDS]);
+ * Errors: those of rf_init, RF_BUSY also after an rf_init. Until rf_set_clock, rf_next returns RF_CLOCK_UNKNOWN. */
+rf_status rf_wake(rf_t *rf, const rf_config *config, volatile uint32_t *words);
 
 /** Writes a device's first horizon: the start of its grant. For the factory, or after a lost horizon together with a
  * new grant; never in a program that runs at each start, since a lost horizon would go unnoticed there.
@@ -238,7 +247,7 @@ rf_status rf_provision(const rf_config *config);
  *
  * Without a source of time call it once with (rf, 0, 0): the clock begins at the horizon.
  *
- * Errors: RF_NULL before rf_init. */
+ * Errors: RF_NULL before rf_init, RF_BUSY while it runs. */
 rf_status rf_set_clock(rf_t *rf, uint32_t unix_s, uint32_t max_step_s);
 
 /** Returns the time that the clock shows, or 0 while it shows none. */
@@ -254,7 +263,8 @@ rf_status rf_renew(rf_t *rf);
 
 /** Writes the next id to `*id`. It never waits and writes no flash memory.
  *
- * Errors, of which none consumes anything or changes `*id`: RF_NO_BLOCK, RF_CLOCK_BEHIND, RF_SEQUENCE_EXHAUSTED. */
+ * Errors, of which none consumes anything or changes `*id`: RF_NO_BLOCK, also before rf_init; RF_CLOCK_BEHIND;
+ * RF_CLOCK_UNKNOWN after rf_wake; RF_SEQUENCE_EXHAUSTED; RF_NULL. */
 rf_status rf_next(rf_t *rf, uint64_t *id);
 
 /** Characters of the longest text, with the zero that ends it. */
@@ -263,7 +273,7 @@ rf_status rf_next(rf_t *rf, uint64_t *id);
 /** Writes an id as text: 1 to 13 of 0-9 and a-v, and a zero. Returns the length without the zero. */
 size_t rf_text(uint64_t id, char text[RF_TEXT_SIZE]);
 
-/** Reads an id from `len` characters of text. Errors: RF_TEXT. */
+/** Reads an id from `len` characters of text. Errors: RF_TEXT, RF_NULL. */
 rf_status rf_parse(const char *text, size_t len, uint64_t *id);
 
 /** Length of a record in bytes. */
@@ -308,7 +318,8 @@ RF_ASSERT(sizeof(rf_flash) == RF_FLASH_SIZE, size_of_rf_flash);
 
 /** Reads the log. Writes nothing. Call it at each start, before rf_init or rf_provision.
  *
- * Errors: RF_NULL, RF_FLASH_PAGES; RF_FLASH_FORMAT; RF_HORIZON_STORE when a read failed and no record is readable. */
+ * Errors: RF_NULL, RF_FLASH_PAGES; RF_FLASH_FORMAT; RF_BUSY; RF_HORIZON_STORE when a read failed and no record is
+ * readable. */
 rf_status rf_flash_open(rf_flash *flash);
 
 /** The horizon of an rf_flash, or 0 for NULL, before rf_flash_open, and where no record is. */
@@ -317,17 +328,17 @@ uint32_t rf_flash_horizon(void *flash);
 /** Raises the horizon of an rf_flash. The first call of a start erases a page, and so does one that finds its page full,
  * which stops a program that runs in the same flash: milliseconds, or a second on some parts.
  *
- * Errors: RF_HORIZON_STORE, try again; RF_NULL for NULL and before rf_flash_open. */
+ * Errors: RF_HORIZON_STORE and RF_BUSY, try again; RF_NULL for NULL and before rf_flash_open. */
 int32_t rf_flash_raise(void *flash, uint32_t unix_s);
 
 /** Begins the next page now, if the current one has no room for so many raises: none of these then waits for an erase. For
- * a moment in which an erase harms nobody, and by the thread that calls rf_renew.
+ * a moment in which an erase harms nobody.
  *
  * Each page that is left early is an erase more, so a number that fills over half a page counts as half a page. Before the
  * first raise of a start, and after one that failed, this does nothing: the next raise erases a page.
  *
- * Errors: RF_HORIZON_STORE, after which the next raise erases a page, as it does without this call; RF_NULL for NULL and
- * before rf_flash_open. */
+ * Errors: RF_HORIZON_STORE, after which the next raise erases a page, as it does without this call; RF_BUSY; RF_NULL for
+ * NULL and before rf_flash_open. */
 rf_status rf_flash_erase_ahead(rf_flash *flash, uint32_t raises);
 
 /** What an id holds. */
@@ -339,7 +350,7 @@ typedef struct rf_parts {
 
 RF_ASSERT(sizeof(rf_parts) == 12, size_of_rf_parts);
 
-/** Decrypts an id, for debugging. Ids are not authenticated: any number has some parts. */
+/** Decrypts an id, for debugging. Ids are not authenticated: any number has some parts. All are 0 before rf_init. */
 rf_parts rf_inspect(const rf_t *rf, uint64_t id);
 
 /** Length of a ticket in bytes. */
@@ -350,7 +361,7 @@ rf_parts rf_inspect(const rf_t *rf, uint64_t id);
  * the last ticket accepted, 0 if none was: keep it durably. `now_unix_s` is rf_now.
  *
  * Errors, after which nothing was written: RF_TICKET_VERSION, RF_TICKET_FORGED, RF_TICKET_FOREIGN, RF_TICKET_COUNTER,
- * RF_TICKET_REPLAYED, RF_TICKET_LEASE, RF_TICKET_EXPIRED. */
+ * RF_TICKET_REPLAYED, RF_TICKET_LEASE, RF_TICKET_EXPIRED, RF_NULL. */
 rf_status rf_accept_ticket(const uint8_t ticket[RF_TICKET_SIZE], const uint8_t key[16], uint64_t device_id,
                            uint32_t now_unix_s, uint32_t *counter, rf_grant *grant);
 

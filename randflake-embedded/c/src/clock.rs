@@ -37,16 +37,26 @@ impl Clock for Time<'_> {
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_now(rf: &Rf) -> u32 {
-    let time = rf.setup().and_then(|setup| Time { rf, setup }.unix_s());
-    time.unwrap_or(0)
+extern "C" fn rf_now(rf: Option<&Rf>) -> u32 {
+    let time = rf.and_then(|rf| rf.inside(|setup| Time { rf, setup }.unix_s()));
+    time.flatten().unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_set_clock(rf: &Rf, unix_s: u32, max_step_s: u32) -> Status {
-    let Some(setup) = rf.setup() else {
+extern "C" fn rf_set_clock(rf: Option<&Rf>, unix_s: u32, max_step_s: u32) -> Status {
+    let Some(rf) = rf else {
         return status::NULL;
     };
+    match rf.inside(|setup| set(rf, setup, unix_s, max_step_s)) {
+        Some(()) => status::OK,
+        None if rf.gate.is_untouched() => status::NULL,
+        // `rf_init` replaces the configuration.
+        None => status::BUSY,
+    }
+}
+
+#[inline]
+fn set(rf: &Rf, setup: &Setup, unix_s: u32, max_step_s: u32) {
     let grant = &setup.config.grant;
     let uptime = setup.config.uptime_s();
     let from = match word::load(&rf.trusted) {
@@ -62,7 +72,6 @@ extern "C" fn rf_set_clock(rf: &Rf, unix_s: u32, max_step_s: u32) -> Status {
         AtomicWord::compare_exchange(&rf.trusted, UNKNOWN, offset_to(from, uptime));
     }
     word::store(&rf.offset, offset);
-    status::OK
 }
 
 /// Offset from uptime to Unix time, never 0, which means unknown: equal times are a second off instead.

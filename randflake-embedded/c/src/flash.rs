@@ -1,12 +1,14 @@
 //! The horizon in raw flash, over the callbacks of a program's driver: `rf_flash`.
 
+use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::mem::MaybeUninit;
 use core::{iter, slice};
 
-use randflake_core::{FlashHorizonError, HorizonLog, LogFlash};
+use randflake_core::{AtomicWord, FlashHorizonError, HorizonLog, LogFlash};
 
 use crate::status::{self, Status};
+use crate::word::{self, Word};
 
 type Read = extern "C" fn(*mut c_void, u32, *mut u8, u32) -> i32;
 type Program = extern "C" fn(*mut c_void, u32, *const u8, u32) -> i32;
@@ -16,9 +18,9 @@ type Erase = extern "C" fn(*mut c_void, u32) -> i32;
 #[repr(C)]
 pub struct Flash {
     part: Part,
-    /// `OPEN` once `log` is there.
-    state: u32,
-    log: MaybeUninit<HorizonLog>,
+    /// The horizon, a multiple of 4, with `OPEN` once `log` is there, and `CLAIMED` while a call changes it.
+    state: Word,
+    log: UnsafeCell<MaybeUninit<HorizonLog>>,
 }
 
 const _: () = assert!(size_of::<Flash>() == status::FLASH_SIZE);
@@ -36,6 +38,7 @@ struct Part {
 }
 
 const OPEN: u32 = 1;
+const CLAIMED: u32 = 2;
 
 /// Bytes of a record: the slots of the log. A slot of the flash has one, and blank bytes.
 const RECORD_SIZE: usize = 8;
@@ -48,50 +51,76 @@ const MAX_PAGE_SIZE: u32 = 1 << 20;
 const MAX_PAGES: u32 = 1 << 10;
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_flash_open(flash: Option<&mut Flash>) -> Status {
-    status::of(flash.ok_or(status::NULL).and_then(open))
-}
-
-fn open(flash: &mut Flash) -> Result<(), Status> {
-    flash.state = 0;
-    flash
-        .log
-        .write(HorizonLog::open(&mut flash.part.driver()?)?);
-    flash.state = OPEN;
-    Ok(())
+extern "C" fn rf_flash_open(flash: Option<&Flash>) -> Status {
+    let opened = flash.ok_or(status::NULL).and_then(|flash| {
+        flash.alone(0, |log, driver| {
+            log.write(HorizonLog::open(driver)?);
+            Ok(())
+        })
+    });
+    status::of(opened)
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_flash_horizon(flash: Option<&mut Flash>) -> u32 {
-    opened(flash).map_or(0, |(_, log)| log.unix_s())
+extern "C" fn rf_flash_horizon(flash: Option<&Flash>) -> u32 {
+    flash.map_or(0, |flash| match word::load(&flash.state) {
+        state if state & OPEN != 0 => state & !(OPEN | CLAIMED),
+        _ => 0,
+    })
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_flash_raise(flash: Option<&mut Flash>, unix_s: u32) -> Status {
-    status::of(raise(flash, unix_s))
-}
-
-fn raise(flash: Option<&mut Flash>, unix_s: u32) -> Result<(), Status> {
-    let (part, log) = opened(flash)?;
-    Ok(log.raise(&mut part.driver()?, unix_s)?)
+extern "C" fn rf_flash_raise(flash: Option<&Flash>, unix_s: u32) -> Status {
+    opened(flash, |log, driver| Ok(log.raise(driver, unix_s)?))
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_flash_erase_ahead(flash: Option<&mut Flash>, raises: u32) -> Status {
-    status::of(erase_ahead(flash, raises))
+extern "C" fn rf_flash_erase_ahead(flash: Option<&Flash>, raises: u32) -> Status {
+    opened(flash, |log, driver| Ok(log.erase_ahead(driver, raises)?))
 }
 
-fn erase_ahead(flash: Option<&mut Flash>, raises: u32) -> Result<(), Status> {
-    let (part, log) = opened(flash)?;
-    Ok(log.erase_ahead(&mut part.driver()?, raises)?)
+/// Runs a call that needs an opened flash. None is there where a program forgot `user`, by which the two callbacks get it.
+fn opened(
+    flash: Option<&Flash>,
+    call: impl FnOnce(&mut HorizonLog, &mut Driver<'_>) -> Result<(), Status>,
+) -> Status {
+    let called = flash.ok_or(status::NULL).and_then(|flash| {
+        flash.alone(OPEN, |log, driver| {
+            // SAFETY: `rf_flash_open` has written it.
+            call(unsafe { log.assume_init_mut() }, driver)
+        })
+    });
+    status::of(called)
 }
 
-/// The parts of an opened flash. None is missing where a program forgot `user`, by which the two callbacks get it.
-fn opened(flash: Option<&mut Flash>) -> Result<(&Part, &mut HorizonLog), Status> {
-    let flash = flash.filter(|flash| flash.state == OPEN);
-    let Flash { part, log, .. } = flash.ok_or(status::NULL)?;
-    // SAFETY: `rf_flash_open` has written it.
-    Ok((part, unsafe { log.assume_init_mut() }))
+impl Flash {
+    /// Runs a call that changes the log, unless another one is in progress: in a second task, or in a callback of the
+    /// driver of which this is called. The horizon is shown meanwhile.
+    fn alone(
+        &self,
+        needed: u32,
+        call: impl FnOnce(&mut MaybeUninit<HorizonLog>, &mut Driver<'_>) -> Result<(), Status>,
+    ) -> Result<(), Status> {
+        let before = word::load(&self.state);
+        if before & needed != needed {
+            return Err(status::NULL);
+        }
+        let claimed = before | CLAIMED;
+        if before == claimed || !AtomicWord::compare_exchange(&self.state, before, claimed) {
+            return Err(status::BUSY);
+        }
+        // SAFETY: the state is claimed, so that nobody else has it.
+        let log = unsafe { &mut *self.log.get() };
+        let result = self
+            .part
+            .driver()
+            .and_then(|mut driver| call(log, &mut driver));
+        let is_open = needed == OPEN || result.is_ok();
+        // SAFETY: it was open before, or has just been opened.
+        let horizon = is_open.then(|| unsafe { log.assume_init_ref() }.unix_s() | OPEN);
+        AtomicWord::compare_exchange(&self.state, claimed, horizon.unwrap_or(0));
+        result
+    }
 }
 
 impl Part {

@@ -1,65 +1,85 @@
-//! Keeps a block from being replaced while anybody issues from it.
+//! One word that keeps calls apart which would disturb each other. Nobody waits: who comes at a wrong time is refused.
 
 use randflake_core::AtomicWord;
 
-/// Counts the calls of `rf_next` that are in progress. Nobody waits: an interrupt that finds the gate closed is refused,
-/// and so is a caller that wants to close it while a thread is inside.
+/// Who is in the library, and what is there for them.
+///
+/// ```text
+/// calls inside (29 bits) | CLAIMED | OPEN | SET_UP
+/// ```
+///
+/// - Calls that read the configuration or the block are *inside*: any number, from threads and interrupts.
+/// - A call that changes either *claims* the gate for all of its time, with all callbacks: another one that comes
+///   meanwhile, from a second task, an interrupt or one of the callbacks, is refused.
+/// - It withdraws what it replaces, `SET_UP` or `OPEN`, which fails while a call is inside.
 #[repr(transparent)]
 pub(crate) struct Gate<W>(W);
 
-/// Value of zeroed memory: a static `rf_t` refuses until `rf_init` was called.
-const NOT_SET_UP: u32 = 0;
-const CLOSED: u32 = 1;
-/// Open, with nobody inside.
-const OPEN: u32 = 2;
+/// There is a configuration. Zeroed memory has none, so a static `rf_t` refuses until `rf_init` was called.
+pub(crate) const SET_UP: u32 = 1;
+/// Ids may be taken from the block.
+pub(crate) const OPEN: u32 = 2;
+const CLAIMED: u32 = 4;
+/// One call inside.
+const INSIDE: u32 = 8;
+/// The bits that count them.
+const COUNT: u32 = INSIDE.wrapping_neg();
 
 impl<W: AtomicWord<Value = u32>> Gate<W> {
-    pub(crate) fn is_set_up(&self) -> bool {
-        self.0.load() != NOT_SET_UP
+    /// Whether all of these are there.
+    pub(crate) fn has(&self, flags: u32) -> bool {
+        self.0.load() & flags == flags
     }
 
-    pub(crate) fn is_open(&self) -> bool {
-        self.0.load() >= OPEN
+    /// Whether `rf_init` was never called, and is not in progress.
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.0.load() == 0
     }
 
-    /// Enters if the gate is open, and returns whether it did. Who enters must [`leave`](Self::leave).
+    /// Enters if this is there, and returns whether it is. Who enters must [`leave`](Self::leave).
     #[inline]
-    pub(crate) fn enter(&self) -> bool {
-        self.add(1)
+    pub(crate) fn enter(&self, flag: u32) -> bool {
+        self.add(flag, flag, INSIDE)
     }
 
     #[inline]
     pub(crate) fn leave(&self) {
-        self.add(1_u32.wrapping_neg());
+        self.add(0, 0, INSIDE.wrapping_neg());
     }
 
-    /// Changes the count if the gate is open, and returns whether it was.
+    /// Becomes the only call that may change something, unless there is one. It must [`release`](Self::release).
+    pub(crate) fn claim(&self) -> bool {
+        self.add(CLAIMED, 0, CLAIMED)
+    }
+
+    pub(crate) fn release(&self) {
+        self.add(0, 0, CLAIMED.wrapping_neg());
+    }
+
+    /// Takes these away so that nobody enters for them, unless a call is inside. Only for the call that has claimed.
+    pub(crate) fn withdraw(&self, flags: u32) -> bool {
+        // Nobody else changes them.
+        let held = self.0.load() & flags;
+        self.add(COUNT, 0, held.wrapping_neg())
+    }
+
+    /// Puts these in place. Only for the call that has claimed.
+    pub(crate) fn provide(&self, flags: u32) {
+        let missing = flags & !self.0.load();
+        self.add(0, 0, missing);
+    }
+
+    /// Adds to the word if its bits under a mask are these, and returns whether they are.
     #[inline(never)]
-    fn add(&self, change: u32) -> bool {
+    fn add(&self, mask: u32, bits: u32, change: u32) -> bool {
         loop {
-            let inside = self.0.load();
-            if inside < OPEN {
+            let word = self.0.load();
+            if word & mask != bits {
                 return false;
             }
-            if self.0.compare_exchange(inside, inside.wrapping_add(change)) {
+            if self.0.compare_exchange(word, word.wrapping_add(change)) {
                 return true;
             }
         }
-    }
-
-    /// Closes the gate unless a call is inside, and returns whether it is closed.
-    pub(crate) fn close(&self) -> bool {
-        let inside = self.0.load();
-        inside < OPEN || inside == OPEN && self.0.compare_exchange(OPEN, CLOSED)
-    }
-
-    /// Marks the `rf_t` as initialized; only its first call changes something. Call it with the gate closed.
-    pub(crate) fn set_up(&self) {
-        self.0.compare_exchange(NOT_SET_UP, CLOSED);
-    }
-
-    /// Opens the gate again. Only for the caller that has closed it.
-    pub(crate) fn open(&self) {
-        self.0.compare_exchange(CLOSED, OPEN);
     }
 }

@@ -29,13 +29,19 @@ pub(crate) fn blocks(grant: Lease<Ids>, config: &Config) -> Blocks<Ids, Callback
 const RECORD_SIZE: usize = 8;
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_write_record(unix_s: u32, record: &mut [u8; RECORD_SIZE]) {
+extern "C" fn rf_write_record(unix_s: u32, record: Option<&mut [u8; RECORD_SIZE]>) {
+    let Some(record) = record else {
+        return;
+    };
     // Erased bytes for 0 and for times that a record cannot hold: they read as no horizon.
     *record = HorizonRecord::new(unix_s).map_or([u8::MAX; RECORD_SIZE], HorizonRecord::to_bytes);
 }
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_read_record(record: &[u8; RECORD_SIZE]) -> u32 {
+extern "C" fn rf_read_record(record: Option<&[u8; RECORD_SIZE]>) -> u32 {
+    let Some(record) = record else {
+        return 0;
+    };
     let (words, _) = record.as_chunks();
     let &[first, second] = words else {
         return 0;

@@ -6,6 +6,7 @@ use randflake_core::Codec;
 
 use crate::config::{Config, RawConfig};
 use crate::form::{Ids, cipher};
+use crate::gate::{OPEN, SET_UP};
 use crate::status::{self, Status};
 use crate::{Rf, Setup, horizon};
 
@@ -20,24 +21,32 @@ fn init(rf: Option<&Rf>, config: Option<&RawConfig>) -> Result<(), Status> {
     let (Some(rf), Some(config)) = (rf, config) else {
         return Err(status::NULL);
     };
-    let (key, config) = config.check()?;
-    let config = config.after_horizon()?;
-    if !rf.gate.close() {
-        return Err(status::BUSY);
-    }
-    set_up(rf, key, config);
-    Ok(())
+    rf.alone(|| {
+        let (key, config) = config.check()?;
+        let config = config.after_horizon()?;
+        if !rf.gate.withdraw(SET_UP | OPEN) {
+            return Err(status::BUSY);
+        }
+        set_up(rf, key, config);
+        Ok(())
+    })
 }
 
-/// Only for the caller that has closed the gate, or found that it was never open.
+/// Only for the call that has claimed the gate, and withdrawn `SET_UP` where it was there.
+// Inlined: a configuration that is moved into a call is copied by `memcpy` on RISC-V.
+#[expect(
+    clippy::inline_always,
+    reason = "`inline` alone leaves the call, and with it `memcpy`"
+)]
+#[inline(always)]
 pub(crate) fn set_up(rf: &Rf, key: &[u8; 16], config: Config) {
     let setup = Setup {
         codec: Codec::new(Ids, cipher(key)),
         config,
     };
-    // SAFETY: the gate is closed, so `rf_next` does not look at it; the header forbids the other calls meanwhile.
+    // SAFETY: nobody is inside, and nobody enters.
     unsafe { rf.setup.get().write(MaybeUninit::new(setup)) };
-    rf.gate.set_up();
+    rf.gate.provide(SET_UP);
 }
 
 #[unsafe(no_mangle)]

@@ -29,13 +29,14 @@ use randflake_core::{Codec, Sequencer};
 
 use config::Config;
 use form::{Cipher, Ids};
-use gate::Gate;
+use gate::{Gate, SET_UP};
+use status::Status;
 use word::Word;
 
-/// The C type `rf_t`. Zeroed memory is a valid one: its gate is closed and its clock knows no time.
+/// The C type `rf_t`. Zeroed memory is a valid one: nothing is set up and its clock knows no time.
 #[repr(C)]
 pub struct Rf {
-    /// Guards `block`: open while ids may be taken from it.
+    /// Guards `setup` and `block`.
     gate: Gate<Word>,
     /// Unix time minus uptime, wrapping; 0 while it is not known.
     offset: Word,
@@ -54,21 +55,38 @@ struct Setup {
 const _: () = assert!(size_of::<Rf>() == status::SIZE && align_of::<Rf>() <= status::ALIGN);
 
 impl Rf {
-    /// The cipher and the configuration; `None` before `rf_init`.
-    fn setup(&self) -> Option<&Setup> {
-        // SAFETY: `rf_init` has written it before it set the gate up.
-        self.gate
-            .is_set_up()
-            .then(|| unsafe { self.setup_written() })
+    /// Runs a call that changes something, unless another one is in progress: in a second task, in what an interrupt has
+    /// stopped, or in a callback of which this is called.
+    fn alone(&self, call: impl FnOnce() -> Result<(), Status>) -> Result<(), Status> {
+        if !self.gate.claim() {
+            return Err(status::BUSY);
+        }
+        let result = call();
+        self.gate.release();
+        result
     }
 
+    /// Runs a call that reads the configuration; `None` where there is none, or none at the moment.
+    #[inline]
+    fn inside<R>(&self, call: impl FnOnce(&Setup) -> R) -> Option<R> {
+        if !self.gate.enter(SET_UP) {
+            return None;
+        }
+        // SAFETY: it is set up, and stays so until the gate is left.
+        let result = call(unsafe { self.setup() });
+        self.gate.leave();
+        Some(result)
+    }
+
+    /// The cipher and the configuration.
+    ///
     /// # Safety
     ///
-    /// `rf_init` has written it.
-    unsafe fn setup_written(&self) -> &Setup {
-        // SAFETY: `rf_init` runs beside nothing that asks, or with the gate closed to whoever does.
+    /// The gate has `SET_UP`, and the caller is inside or has claimed it.
+    unsafe fn setup(&self) -> &Setup {
+        // SAFETY: who replaces it claims the gate, and withdraws `SET_UP` first.
         let setup = unsafe { &*self.setup.get() };
-        // SAFETY: it was written.
+        // SAFETY: it was written before `SET_UP` was set.
         unsafe { setup.assume_init_ref() }
     }
 }

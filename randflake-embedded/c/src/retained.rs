@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 use randflake_core::RetainedMemory;
 
 use crate::config::RawConfig;
+use crate::gate::{OPEN, SET_UP};
 use crate::status::{self, Status};
 use crate::{Rf, horizon, init};
 
@@ -42,18 +43,22 @@ fn retain(rf: Option<&Rf>, words: Option<NonNull<u32>>) -> Result<(), Status> {
         return Err(status::NULL);
     };
     let mut words = Words(words);
-    rf.setup().ok_or(status::NULL)?;
-    let has_block = rf.gate.is_open();
-    if !rf.gate.close() {
-        return Err(status::BUSY);
-    }
-    if has_block {
-        // SAFETY: it was in force, and nobody but `rf_renew` replaces it.
-        unsafe { rf.block() }.retain(&mut words);
-    } else {
-        words.write([0; 5]);
-    }
-    Ok(())
+    rf.alone(|| {
+        if !rf.gate.has(SET_UP) {
+            return Err(status::NULL);
+        }
+        let has_block = rf.gate.has(OPEN);
+        if !rf.gate.withdraw(OPEN) {
+            return Err(status::BUSY);
+        }
+        if has_block {
+            // SAFETY: it was in force, and the gate is claimed.
+            unsafe { rf.block() }.retain(&mut words);
+        } else {
+            words.write([0; 5]);
+        }
+        Ok(())
+    })
 }
 
 #[cfg_attr(not(feature = "bits53"), unsafe(no_mangle))]
@@ -74,17 +79,19 @@ fn wake(
     let (Some(rf), Some(config), Some(words)) = (rf, config, words) else {
         return Err(status::NULL);
     };
-    let (key, config) = config.check()?;
-    if rf.gate.is_set_up() {
-        return Err(status::BUSY);
-    }
-    let rest = horizon::blocks(config.grant.lease()?, &config).resume(&mut Words(words));
-    let Some(rest) = rest else {
-        init::set_up(rf, key, config.after_horizon()?);
-        return Ok(());
-    };
-    init::set_up(rf, key, config.after(&rest));
-    rf.replace(rest)?;
-    rf.gate.open();
-    Ok(())
+    rf.alone(|| {
+        let (key, config) = config.check()?;
+        if rf.gate.has(SET_UP) {
+            return Err(status::BUSY);
+        }
+        let rest = horizon::blocks(config.grant.lease()?, &config).resume(&mut Words(words));
+        let Some(rest) = rest else {
+            init::set_up(rf, key, config.after_horizon()?);
+            return Ok(());
+        };
+        init::set_up(rf, key, config.after(&rest));
+        rf.replace(rest)?;
+        rf.gate.provide(OPEN);
+        Ok(())
+    })
 }

@@ -11,7 +11,10 @@ use crate::status::{self, Status};
 const SIZE: usize = 14;
 
 #[unsafe(no_mangle)]
-extern "C" fn rf_text(id: u64, text: &mut [u8; SIZE]) -> usize {
+extern "C" fn rf_text(id: u64, text: Option<&mut [u8; SIZE]>) -> usize {
+    let Some(text) = text else {
+        return 0;
+    };
     let digits = Id::from_u64(id).to_text();
     let digits = digits.as_bytes();
     let zeros = core::iter::repeat(&0);
@@ -25,10 +28,14 @@ extern "C" fn rf_text(id: u64, text: &mut [u8; SIZE]) -> usize {
 ///
 /// `text` points to `len` bytes.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn rf_parse(text: *const u8, len: usize, id: &mut MaybeUninit<u64>) -> Status {
-    if text.is_null() {
+unsafe extern "C" fn rf_parse(
+    text: *const u8,
+    len: usize,
+    id: Option<&mut MaybeUninit<u64>>,
+) -> Status {
+    let (false, Some(id)) = (text.is_null(), id) else {
         return status::NULL;
-    }
+    };
     // SAFETY: the caller's.
     let text = unsafe { slice::from_raw_parts(text, len) };
     match Id::from_text(text) {

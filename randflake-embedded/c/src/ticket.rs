@@ -1,5 +1,6 @@
 //! `rf_accept_ticket`: checks a ticket and fills in its grant.
 
+use core::mem::MaybeUninit;
 use core::time::Duration;
 
 use randflake_core::{Ticket, TicketReader};
@@ -10,19 +11,23 @@ use crate::status::{self, Status};
 
 #[unsafe(no_mangle)]
 extern "C" fn rf_accept_ticket(
-    ticket: &[u8; Ticket::LEN],
-    key: &[u8; 16],
+    ticket: Option<&[u8; Ticket::LEN]>,
+    key: Option<&[u8; 16]>,
     device_id: u64,
     now_unix_s: u32,
-    counter: &mut u32,
-    grant: &mut Grant,
+    counter: Option<&mut u32>,
+    grant: Option<&mut MaybeUninit<Grant>>,
 ) -> Status {
+    let (Some(ticket), Some(key), Some(counter), Some(grant)) = (ticket, key, counter, grant)
+    else {
+        return status::NULL;
+    };
     let now = (now_unix_s != 0).then(|| Duration::from_secs(now_unix_s.into()));
     let mut reader = TicketReader::new(device_id, *counter);
     match reader.accept::<Ids>(ticket, key, now) {
         Ok(lease) => {
             *counter = reader.last_counter();
-            *grant = Grant::of(&lease);
+            grant.write(Grant::of(&lease));
             status::OK
         }
         Err(error) => error.into(),

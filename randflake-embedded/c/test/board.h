@@ -10,6 +10,10 @@ void interrupt_after(uint32_t ticks);
 /* The sweep's, with the address of the instruction that the interrupt came before. */
 void interrupt(uintptr_t address);
 
+/* Makes a call, and another one in an interrupt after so many ticks; returns whether it came before the first was over. */
+bool interrupted(rf_status (*call)(uint64_t *id), uint64_t *id, rf_status *status, rf_status (*in_interrupt)(uint64_t *id),
+                 uint64_t *other_id, rf_status *other_status, uint32_t delay);
+
 /* A request to the emulator. */
 uint32_t semihosting(uint32_t operation, const void *argument);
 
@@ -24,5 +28,6 @@ _Noreturn void run(void);
 /* The tests that need a board. */
 void resets(void);
 void preemption(void);
+void pairs(void);
 
 #endif

@@ -8,6 +8,7 @@ static struct device device;
 static rf_t rf;
 static rf_config config;
 static uint64_t id;
+static volatile uint32_t kept[RF_RETAINED_WORDS];
 
 static void forget(void) {
     static const rf_t zero;
@@ -27,6 +28,12 @@ static void start(void) {
     EXPECT(rf_renew(&rf) == RF_OK);
 }
 
+static void issues(uint32_t unix_s, uint32_t sequence) {
+    EXPECT(rf_next(&rf, &id) == RF_OK);
+    rf_parts parts = rf_inspect(&rf, id);
+    EXPECT(parts.unix_s == unix_s && parts.node_id == 42 && parts.sequence == sequence);
+}
+
 static void before_init(void) {
     forget();
     EXPECT(rf_next(&rf, &id) == RF_NO_BLOCK && id == 99);
@@ -37,6 +44,35 @@ static void before_init(void) {
     EXPECT(rf_init(&rf, 0) == RF_NULL);
     EXPECT(rf_provision(0) == RF_NULL);
     test("nothing_before_init");
+}
+
+/* One rule for all: RF_NULL, or 0, and nothing was written. */
+static void nulls(void) {
+    uint8_t bytes[RF_TICKET_SIZE] = {0};
+    uint32_t counter = 0;
+    rf_grant grant = {1, 2, 3};
+    start();
+    EXPECT(rf_init(0, &config) == RF_NULL && rf_init(&rf, 0) == RF_NULL && rf_provision(0) == RF_NULL);
+    EXPECT(rf_set_clock(0, START, 0) == RF_NULL && rf_now(0) == 0 && rf_renew(0) == RF_NULL);
+    EXPECT(rf_next(0, &id) == RF_NULL && rf_next(&rf, 0) == RF_NULL && id == 99);
+    EXPECT(rf_retain(0, kept) == RF_NULL && rf_retain(&rf, 0) == RF_NULL);
+    EXPECT(rf_wake(0, &config, kept) == RF_NULL && rf_wake(&rf, 0, kept) == RF_NULL && rf_wake(&rf, &config, 0) == RF_NULL);
+    rf_parts parts = rf_inspect(0, 1);
+    EXPECT(parts.unix_s == 0 && parts.node_id == 0 && parts.sequence == 0);
+    EXPECT(rf_text(1, 0) == 0 && rf_parse(0, 1, &id) == RF_NULL && rf_parse("1", 1, 0) == RF_NULL && id == 99);
+    rf_write_record(START, 0);
+    EXPECT(rf_read_record(0) == 0);
+    EXPECT(rf_read_grant(0, &grant) == RF_NULL && rf_read_grant(bytes, 0) == RF_NULL);
+    EXPECT(rf_accept_ticket(0, bytes, 1, 0, &counter, &grant) == RF_NULL);
+    EXPECT(rf_accept_ticket(bytes, 0, 1, 0, &counter, &grant) == RF_NULL);
+    EXPECT(rf_accept_ticket(bytes, bytes, 1, 0, 0, &grant) == RF_NULL);
+    EXPECT(rf_accept_ticket(bytes, bytes, 1, 0, &counter, 0) == RF_NULL);
+    EXPECT(counter == 0 && grant.node_id == 1 && grant.start_unix_s == 2 && grant.end_unix_s == 3);
+    EXPECT(rf_flash_open(0) == RF_NULL && rf_flash_horizon(0) == 0 && rf_flash_raise(0, START) == RF_NULL);
+    EXPECT(rf_flash_erase_ahead(0, 1) == RF_NULL);
+    /* Nothing was disturbed. */
+    issues(START, 0);
+    test("null_is_refused_by_each_function");
 }
 
 static void init_with(rf_status expected) {
@@ -126,12 +162,6 @@ static void clock(void) {
     device.uptime_s = START + 400;
     EXPECT(rf_set_clock(&rf, START + 400, UINT32_MAX) == RF_OK && rf_now(&rf) == START + 401);
     test("a_clock_is_set_within_bounds");
-}
-
-static void issues(uint32_t unix_s, uint32_t sequence) {
-    EXPECT(rf_next(&rf, &id) == RF_OK);
-    rf_parts parts = rf_inspect(&rf, id);
-    EXPECT(parts.unix_s == unix_s && parts.node_id == 42 && parts.sequence == sequence);
 }
 
 static void blocks(void) {
@@ -271,8 +301,70 @@ static void busy(void) {
     EXPECT(found_init == RF_BUSY && found_renew == RF_BUSY);
     device.in_the_midst = again;
     EXPECT(rf_now(&rf) == START);
+    EXPECT(found_init == RF_BUSY && found_renew == RF_BUSY);
+    again();
     EXPECT(found_init == RF_OK && found_renew == RF_OK);
     test("a_block_in_use_is_not_replaced");
+}
+
+static rf_status found_next, found_set, found_wake, found_retain;
+static uint32_t found_now;
+static rf_parts found_parts;
+static int32_t (*raise_as_before)(void *user, uint32_t unix_s);
+
+/* A driver that yields to a task, or a callback that calls the library itself. */
+static int32_t raise_with_calls(void *user, uint32_t unix_s) {
+    uint64_t other;
+    found_init = rf_init(&rf, &config);
+    found_renew = rf_renew(&rf);
+    found_retain = rf_retain(&rf, kept);
+    found_wake = rf_wake(&rf, &config, kept);
+    found_next = rf_next(&rf, &other);
+    found_set = rf_set_clock(&rf, rf_now(&rf), 100);
+    return raise_as_before(user, unix_s);
+}
+
+static bool is_refused(void) {
+    return found_init == RF_BUSY && found_renew == RF_BUSY && found_retain == RF_BUSY && found_wake == RF_BUSY;
+}
+
+static void nested(void) {
+    forget();
+    raise_as_before = config.raise_horizon;
+    config.raise_horizon = raise_with_calls;
+    EXPECT(rf_init(&rf, &config) == RF_OK && rf_set_clock(&rf, 0, 0) == RF_OK);
+    EXPECT(rf_renew(&rf) == RF_OK && is_refused() && found_next == RF_NO_BLOCK && found_set == RF_OK);
+    issues(START, 0);
+    /* A block that is extended gives ids meanwhile. */
+    device.uptime_s = 40;
+    EXPECT(rf_renew(&rf) == RF_OK && is_refused() && found_next == RF_OK && found_set == RF_OK);
+    issues(START + 40, 1);
+    device.fails = true;
+    device.uptime_s = 500;
+    EXPECT(rf_renew(&rf) == RF_HORIZON_STORE && is_refused() && found_next == RF_NO_BLOCK);
+    device.fails = false;
+    EXPECT(rf_renew(&rf) == RF_OK && is_refused());
+    issues(START + 500, 0);
+    test("a_call_inside_a_renewal_is_refused");
+}
+
+/* The horizon is read while the configuration is replaced, or just before. */
+static uint32_t read_with_calls(void *user) {
+    found_next = rf_next(&rf, &id);
+    found_set = rf_set_clock(&rf, START, 100);
+    found_now = rf_now(&rf);
+    found_parts = rf_inspect(&rf, 1);
+    found_renew = rf_renew(&rf);
+    return ((struct device *)user)->horizon;
+}
+
+static void nested_init(void) {
+    forget();
+    config.read_horizon = read_with_calls;
+    EXPECT(rf_init(&rf, &config) == RF_OK);
+    EXPECT(found_next == RF_NO_BLOCK && found_set == RF_BUSY && found_now == 0 && found_renew == RF_BUSY);
+    EXPECT(found_parts.unix_s == 0 && found_parts.node_id == 0 && found_parts.sequence == 0);
+    test("a_call_inside_rf_init_is_refused");
 }
 
 static void next_in_the_midst(void) {
@@ -323,8 +415,6 @@ static void text(void) {
     test("text_is_written_and_read");
 }
 
-static volatile uint32_t kept[RF_RETAINED_WORDS];
-
 /* A reset in which RAM is lost, and the end of a sleep. */
 static rf_status wake(void) {
     static const rf_t zero;
@@ -332,8 +422,6 @@ static rf_status wake(void) {
     device.uptime_s = 0;
     return rf_wake(&rf, &config, kept);
 }
-
-static rf_status found_retain;
 
 static void retain(void) {
     found_retain = rf_retain(&rf, kept);
@@ -457,6 +545,7 @@ static void errors(void) {
 
 void calls(void) {
     before_init();
+    nulls();
     bad_configs();
     provisioning();
     clock();
@@ -467,6 +556,8 @@ void calls(void) {
     wrong_times();
     losses();
     busy();
+    nested();
+    nested_init();
     overtaken();
     exhausted();
     text();

@@ -8,6 +8,9 @@ _Noreturn void run(void) {
     vectors();
     tickets();
     raw_flash(1);
+#ifdef PAIRS
+    pairs();
+#endif
 #endif
     preemption();
     finish();

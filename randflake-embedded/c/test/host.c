@@ -17,6 +17,7 @@ int main(void) {
     vectors();
     tickets();
     raw_flash(20);
+    tasks_and_callbacks();
     threads();
     finish();
 }

@@ -28,6 +28,7 @@ void vectors(void);
 void tickets(void);
 void raw_flash(uint32_t seeds);
 void threads(void);
+void tasks_and_callbacks(void);
 
 /* A device that is emulated in variables. */
 struct device {

@@ -47,6 +47,21 @@ void interrupt(uintptr_t address) {
     came = true;
 }
 
+bool interrupted(rf_status (*call)(uint64_t *id), uint64_t *id, rf_status *status, rf_status (*in_interrupt)(uint64_t *id),
+                 uint64_t *other_id, rf_status *other_status, uint32_t delay) {
+    of_interrupt = in_interrupt;
+    id_of_interrupt = 0;
+    is_over = came = false;
+    interrupt_after(delay);
+    *status = call(id);
+    is_over = true;
+    while (!came) {
+    }
+    *other_status = status_of_interrupt;
+    *other_id = id_of_interrupt;
+    return !came_when_over;
+}
+
 struct found {
     uint32_t delays, issued, duplicates, refused, places;
     bool is_whole;
@@ -62,14 +77,7 @@ static uint64_t position(uint64_t id) {
 static void round(const struct sweep *sweep, struct found *found) {
     uint64_t ids[3], highest = found->highest;
     rf_status status[3];
-    is_over = came = false;
-    interrupt_after(found->delays);
-    status[0] = sweep->call(&ids[0]);
-    is_over = true;
-    while (!came) {
-    }
-    status[1] = status_of_interrupt;
-    ids[1] = id_of_interrupt;
+    interrupted(sweep->call, &ids[0], &status[0], sweep->in_interrupt, &ids[1], &status[1], found->delays);
     status[2] = rf_next(&rf, &ids[2]);
     for (uint32_t at = 0; at < 3; ++at) {
         if (status[at] != RF_OK) {
@@ -119,7 +127,6 @@ static void say_found(const struct found *found) {
 
 static void run_sweep(const struct sweep *sweep) {
     begin();
-    of_interrupt = sweep->in_interrupt;
     struct found found = {0, 0, 0, 0, 0, false, 0};
     while (found.delays < MIN_DELAYS || (!found.is_whole && found.delays < MAX_DELAYS)) {
         found.delays += 1;

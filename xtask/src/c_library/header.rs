@@ -7,7 +7,10 @@ use std::process::Command;
 use super::{Form, folder};
 use crate::report::Report;
 
-const STANDARDS: [&str; 5] = ["c99", "c11", "c17", "c++11", "c++17"];
+const STANDARDS: [&str; 12] = [
+    "c90", "c99", "c11", "c17", "c2x", "c++98", "c++03", "c++11", "c++14", "c++17", "c++20",
+    "c++2b",
+];
 
 const WARNINGS: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"];
 

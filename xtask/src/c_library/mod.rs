@@ -25,12 +25,15 @@ const NO_COMPARE_AND_SWAP: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknow
 /// One target is enough to see that a panic is caught.
 const PLANTED: &str = "thumbv6m-none-eabi";
 
+/// Where each two calls are tried at each instruction: one target that masks interrupts and one that compares and swaps.
+const PAIRS: [&str; 2] = ["thumbv6m-none-eabi", "thumbv7m-none-eabi"];
+
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
 
 /// The parts of the test that need no board.
 const ANYWHERE: &[&str] = &["suite.c", "calls.c", "vectors.c", "flash.c"];
-const ON_THIS_MACHINE: &[&str] = &["host.c", "threads.c"];
-const ON_BOARDS: &[&str] = &["device.c", "console.c", "resets.c", "sweep.c"];
+const ON_THIS_MACHINE: &[&str] = &["host.c", "tasks.c", "threads.c"];
+const ON_BOARDS: &[&str] = &["device.c", "console.c", "resets.c", "pairs.c", "sweep.c"];
 
 pub(crate) fn needs() -> Vec<Need> {
     let mut needs = qemu::needs();
@@ -167,7 +170,7 @@ fn on_this_machine(report: &mut Report, form: &Form) {
 /// The compiler of a program for this machine, and where that will be.
 fn for_this_machine(form: &Form, archive: &Path) -> (Command, PathBuf) {
     let program_file = form.out().join("host");
-    let mut compiler = program("cc", &["-std=c11", "-g", "-O1"]);
+    let mut compiler = program("cc", &["-std=gnu11", "-g", "-O1"]);
     compiler
         .args(WARNINGS)
         .arg("-fsanitize=undefined,address")
@@ -209,8 +212,11 @@ fn for_target(report: &mut Report, form: &Form, target: &Target) -> Option<PathB
 fn on_boards(report: &mut Report, clang: &Path, form: &Form, target: &Target, archive: &Path) {
     let all = [ANYWHERE, ON_BOARDS].concat();
     let example = ["suite.c", "console.c", "example_driver.c", build::EXAMPLE];
+    // What differs between the forms is arithmetic.
+    let is_for_pairs = !form.is_53() && PAIRS.contains(&target.name);
+    let flags: &[&str] = if is_for_pairs { &["-DPAIRS"] } else { &[] };
     let mut images = vec![
-        CImage::of("device", &all, &[]),
+        CImage::of("device", &all, flags),
         CImage::of("example", &example, &[]),
     ];
     if NO_COMPARE_AND_SWAP.contains(&target.name) {
