@@ -74,7 +74,10 @@ fn failure_of(error: Error, hint: &str) -> DatabaseFailure {
     // All numbers that are not listed may pass: a try costs less than a store that gives up.
     let sort = SORTS.iter().find(|(known, _)| code(&error) == Some(*known));
     let message = match &error {
-        Error::Server(reply) => format!("{}{}{hint}", reply.message, remedy(reply.code)),
+        Error::Server(reply) => {
+            let (said, remedy) = (reply.message.trim_end_matches('.'), remedy(reply.code));
+            format!("{said}{remedy}{hint}")
+        }
         Error::Io(IoError::Io(error)) => error.to_string(),
         Error::Driver(error) => error.to_string(),
         error => error.to_string(),

@@ -313,16 +313,10 @@ fn is_unfit(error: &RedisError) -> bool {
 /// Whether trying again cannot help.
 fn is_lasting(error: &RedisError) -> bool {
     use ServerErrorKind as Kind;
-    matches!(
-        error.kind(),
-        ErrorKind::AuthenticationFailed
-            | ErrorKind::InvalidClientConfig
-            | ErrorKind::Server(Kind::NoPerm | Kind::CrossSlot)
-    ) || matches!(
-        error.code(),
-        // The last one: protected mode.
-        Some("NOAUTH" | "WRONGPASS" | "WRONGTYPE" | "DENIED")
-    )
+    let kinds = [Kind::NoPerm, Kind::CrossSlot].map(ErrorKind::Server);
+    kinds.contains(&error.kind())
+        // The second one: protected mode.
+        || matches!(error.code(), Some("WRONGTYPE" | "DENIED"))
 }
 
 impl Debug for Connection {

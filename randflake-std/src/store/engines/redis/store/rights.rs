@@ -55,9 +55,16 @@ pub(super) fn is_unnamed(error: &RedisError) -> bool {
 
 /// What somebody has to change, where the server or the URL does not fit.
 pub(super) fn mistake(error: &RedisError, database: u32) -> Option<String> {
-    let detail = error.detail()?;
-    if error.kind() == ErrorKind::InvalidClientConfig {
-        return Some(detail.to_owned());
+    let detail = error.detail().unwrap_or_default();
+    match (error.kind(), error.code()) {
+        (ErrorKind::InvalidClientConfig, _) => return Some(detail.to_owned()),
+        (ErrorKind::AuthenticationFailed, _) => {
+            return Some(format!("the server refuses user and password: {detail}"));
+        }
+        (_, Some("NOAUTH")) => {
+            return Some("the server asks for a password: redis://[USER]:PASSWORD@HOST".to_owned());
+        }
+        _ => {}
     }
     if is_unknown(error) {
         // "unknown command 'TIME', with args beginning with: "; before Redis 7 in backticks.
