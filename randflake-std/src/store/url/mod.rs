@@ -19,7 +19,12 @@ pub use self::catalog::{find, namespaces, stored};
 pub use self::ipv6::mistake_in_ipv6;
 #[cfg(feature = "redis")]
 pub(super) use self::location::Address;
-#[cfg(any(feature = "redis", feature = "postgres"))]
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
 pub(super) use self::location::Host;
 pub(super) use self::location::Location;
 pub use self::open::{open, open_counter};
