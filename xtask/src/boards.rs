@@ -13,15 +13,15 @@ const BOARDS: &[(&str, &[&str])] = &[
     ("riscv32imc-unknown-none-elf", &["esp32c3@0.0.0"]),
     (
         "thumbv7em-none-eabihf",
-        &["nrf52840", "rtic-stm32f411", "stm32f411", "stm32g431"],
+        &["nrf52840", "rtic-stm32f411", "stm32g431"],
     ),
-    ("thumbv6m-none-eabi", &["pico", "rp2040"]),
+    ("thumbv6m-none-eabi", &["pico"]),
 ];
 
 /// Has one set of features for what macros stand on, so that all boards share it.
 const HOST_MACROS: &str = "host-macros";
 
-const TESTED: &[&str] = &["i2c-rtc", "settings"];
+const TESTED: &[&str] = &["i2c-rtc", "pace", "settings"];
 
 pub(crate) fn needs() -> Vec<Need> {
     let targets = BOARDS.iter().map(|(target, _)| Need::Target(target));

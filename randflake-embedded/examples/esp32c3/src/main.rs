@@ -6,7 +6,8 @@
 //! | word | `PortableWord` for the clock, as there is no compare-and-swap; `LocalWord<u32>` for the ids, which main generates |
 //! | node id | by ticket, for the device whose number is its MAC address |
 //! | clock | begins where the ticket's lease does, or at the horizon |
-//! | horizon | in a partition of its own, beside the counter of the last ticket: `partitions.csv` |
+//! | horizon | in a partition of its own, beside the counter of the last ticket: `partitions.csv`; tried again at a pace if the flash refuses |
+//! | power | from the mains: main polls UART; a press is answered by an interrupt |
 #![no_std]
 #![no_main]
 
@@ -24,11 +25,12 @@ use esp_hal::uart::Uart;
 use esp_hal::{Blocking, efuse, handler, main};
 use esp_storage::FlashStorage;
 use heapless::spsc::{Producer, Queue};
+use pace::Pace;
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
-    Blocks, Clock, GenerateError, Generator, HorizonStore, Id, Lease, LocalWord, Monotonic,
-    Randflake as Layout, Sparx64OnTheFly, Ticket, TicketCounter, TicketReader, TimeBounds,
-    UnixClock,
+    Blocks, Clock, GenerateError, Generator, HorizonError, HorizonStore, Id, Lease, LocalWord,
+    Monotonic, Randflake as Layout, Sparx64OnTheFly, Ticket, TicketCounter, TicketReader,
+    TimeBounds, UnixClock,
 };
 use randflake_embedded::{FlashHorizon, PortableWord, Prefetch, Taker};
 use static_cell::StaticCell;
@@ -69,8 +71,17 @@ fn main() -> ! {
     let [key, ticket_key] = keys;
     let flash = Shared::<NoopRawMutex, _>::new(RefCell::new(flash));
     let part = |from| BlockingPartition::new(&flash, from, 3 * PAGE);
-    let horizon = FlashHorizon::<_>::open(part(HORIZON)).unwrap();
-    let mut counter = TicketCounter::new(FlashHorizon::<_>::open(part(COUNTER)).unwrap());
+    let uart = Uart::new(p.UART0, Default::default()).unwrap();
+    let mut line = Line::new(uart.with_tx(p.GPIO21).with_rx(p.GPIO20));
+    let pages = [HORIZON, COUNTER].map(|from| FlashHorizon::<_>::open(part(from)));
+    let [Ok(horizon), Ok(counter)] = pages else {
+        // Another format than this program's, or the flash fails.
+        loop {
+            line.tell("flash unreadable", 0);
+            esp_hal::delay::Delay::new().delay_millis(1_000);
+        }
+    };
+    let mut counter = TicketCounter::new(counter);
 
     let mac = efuse::base_mac_address();
     let device = mac
@@ -95,14 +106,13 @@ fn main() -> ! {
     critical_section::with(|cs| BUTTON.replace(cs, Some(button)));
     Io::new(p.IO_MUX).set_interrupt_handler(pressed);
 
-    let uart = Uart::new(p.UART0, Default::default()).unwrap();
-    let mut line = Line::new(uart.with_tx(p.GPIO21).with_rx(p.GPIO20));
     let mut issuer = Issuer {
         horizon,
         key,
         time,
         grant: None,
         ids: None,
+        pace: Pace::new(),
     };
     let mut asked = None;
     loop {
@@ -126,6 +136,7 @@ fn main() -> ! {
             match issuer.horizon.unix_s() {
                 // It is provisioned anew, and gets a new lease: the former may have been used further than is known.
                 0 => line.tell("horizon lost", device),
+                _ if issuer.pace.is_over() => line.tell("flash refuses", device),
                 _ => line.tell("ticket", device),
             }
         }
@@ -153,15 +164,26 @@ struct Issuer<H> {
     time: &'static Time,
     grant: Option<Lease<Layout>>,
     ids: Option<Ids>,
+    pace: Pace,
 }
 
 impl<H: HorizonStore> Issuer<H> {
     /// Begins the next block. Afterwards there are no ids if the flash refused, or the grant is used up.
     fn begin(&mut self) -> Option<&Ids> {
         self.ids = None;
-        let lease = Blocks::new(self.grant?, &mut self.horizon)
-            .begin(self.time.now())
-            .ok()?;
+        let grant = self.grant?;
+        let uptime = self.time.monotonic().uptime();
+        // After a failure, tries have a pace: each may cost three erases.
+        if !self.pace.is_due(uptime) {
+            return None;
+        }
+        let begun = Blocks::new(grant, &mut self.horizon).begin(self.time.now());
+        match &begun {
+            Ok(_) => self.pace.succeeded(),
+            Err(HorizonError::Store(_)) => self.pace.failed(uptime),
+            Err(_) => {}
+        }
+        let lease = begun.ok()?;
         let key = Sparx64OnTheFly::new(&self.key);
         self.ids = Ids::new(lease, self.time, key).ok();
         self.ids.as_ref()

@@ -6,7 +6,8 @@
 //! | word | `LocalWord<u32>`: one task generates |
 //! | node id | from the factory, with the key in UICR, which an update of the program leaves as it is |
 //! | clock | starts at the horizon, so there are ids before anybody tells the time |
-//! | horizon | the last three pages of flash, by an async driver; a block is begun when an id is asked for, so idle time wears nothing |
+//! | horizon | the last three pages of flash, by an async driver; a block is begun when an id is asked for, so idle time wears nothing; tried again at a pace if the flash refuses |
+//! | power | the executor sleeps until somebody asks |
 //!
 //! It sends ids, or the reason for which it has stopped: it was not provisioned, the horizon is lost, or the grant used
 //! up. Each asks for another grant, which the factory writes with a first horizon: `randflake lease provision`.
@@ -28,10 +29,12 @@ use embassy_sync::blocking_mutex::raw::NoopRawMutex;
 use embassy_sync::mutex::Mutex;
 use embassy_time::{Delay, Timer};
 use heapless::String;
+use pace::Pace;
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
-    AsyncHorizonStore, Blocks, Clock, DEFAULT_BLOCK_S, GenerateError, Generator, HorizonError, Id,
-    Lease, LeaseError, LocalWord, Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock,
+    AsyncHorizonStore, Blocks, Clock, DEFAULT_BLOCK_S, FlashHorizonError, GenerateError, Generator,
+    HorizonError, Id, Lease, LeaseError, LocalWord, Monotonic, Randflake as Layout,
+    Sparx64OnTheFly, TimeBounds, UnixClock,
 };
 use randflake_embedded::{EmbassyUptime, FlashHorizon, id_string, wait_async};
 
@@ -62,7 +65,11 @@ async fn main(spawner: Spawner) {
 
     let flash = Mutex::<NoopRawMutex, _>::new(BlockingAsync::new(Nvmc::new(p.NVMC)));
     let pages = Partition::new(&flash, HORIZON.start, HORIZON.end - HORIZON.start);
-    let horizon = FlashHorizon::<_>::open_async(pages).await.unwrap();
+    let horizon = match FlashHorizon::<_>::open_async(pages).await {
+        Ok(horizon) => horizon,
+        Err(FlashHorizonError::Version(_)) => stop(&mut tx, "the horizon has another format").await,
+        Err(_) => stop(&mut tx, "the flash cannot be read").await,
+    };
 
     let floor = Duration::from_secs(horizon.unix_s().into());
     let bounds = TimeBounds::from_horizon(floor)
@@ -75,6 +82,7 @@ async fn main(spawner: Spawner) {
         blocks: Blocks::new(grant, horizon),
         key,
         ids: None,
+        pace: Pace::new(),
     };
     let mut button = Input::new(p.P0_11, Pull::Up);
     loop {
@@ -85,6 +93,7 @@ async fn main(spawner: Spawner) {
             Err(Stopped::ForNow) => {}
             Err(Stopped::HorizonLost) => stop(&mut tx, "the horizon is lost").await,
             Err(Stopped::GrantUsed) => stop(&mut tx, "the grant is used up").await,
+            Err(Stopped::FlashFails) => stop(&mut tx, "the flash refuses").await,
         }
     }
 }
@@ -105,22 +114,14 @@ async fn stop(tx: &mut UarteTx<'static>, why: &str) -> ! {
 
 /// Why there is no id.
 enum Stopped {
-    /// The flash refused, or a second is exhausted.
+    /// The flash refused a while ago, or a second is exhausted.
     ForNow,
+    /// The flash has refused too often: further tries would wear it out.
+    FlashFails,
     /// For good: its pages were erased, so the grant may have been used further than is known.
     HorizonLost,
     /// The grant is used up for good.
     GrantUsed,
-}
-
-impl<E> From<HorizonError<E>> for Stopped {
-    fn from(error: HorizonError<E>) -> Self {
-        match error {
-            HorizonError::Store(_) => Self::ForNow,
-            HorizonError::Lost => Self::HorizonLost,
-            _ => Self::GrantUsed,
-        }
-    }
 }
 
 /// The grant and the key that were programmed into the first registers of UICR for customers:
@@ -143,6 +144,7 @@ struct Issuer<H> {
     blocks: Blocks<Layout, H>,
     key: Sparx64OnTheFly,
     ids: Option<Ids>,
+    pace: Pace,
 }
 
 impl<H: AsyncHorizonStore> Issuer<H> {
@@ -157,10 +159,34 @@ impl<H: AsyncHorizonStore> Issuer<H> {
                 Err(_) => return Err(Stopped::ForNow),
             }
         }
-        let lease = self.blocks.begin_async(TIME.now()).await?;
+        let lease = self.begin().await?;
         let ids = Ids::new(lease, &TIME, self.key.clone()).map_err(|_| Stopped::ForNow)?;
         let ids = self.ids.insert(ids.with_tolerance(TOLERANCE_S));
         ids.generate().map_err(|_| Stopped::ForNow)
+    }
+
+    /// Begins a block, at a pace if the flash refuses.
+    async fn begin(&mut self) -> Result<Lease<Layout>, Stopped> {
+        let uptime = EmbassyUptime.uptime();
+        if !self.pace.is_due(uptime) {
+            return Err(Stopped::ForNow);
+        }
+        match self.blocks.begin_async(TIME.now()).await {
+            Ok(lease) => {
+                self.pace.succeeded();
+                Ok(lease)
+            }
+            Err(HorizonError::Store(_)) => {
+                self.pace.failed(uptime);
+                Err(if self.pace.is_over() {
+                    Stopped::FlashFails
+                } else {
+                    Stopped::ForNow
+                })
+            }
+            Err(HorizonError::Lost) => Err(Stopped::HorizonLost),
+            Err(_) => Err(Stopped::GrantUsed),
+        }
     }
 }
 

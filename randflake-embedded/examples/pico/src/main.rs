@@ -6,7 +6,8 @@
 //! | word | `LocalWord<u32>` in a mutex of critical sections, which main and the interrupt lock for one id |
 //! | node id | from the factory, with the key in a page of flash |
 //! | clock | starts at the horizon, and counts the chip's microseconds |
-//! | horizon | the last three pages of flash; a block a minute |
+//! | horizon | the last three pages of flash; a block a minute; tried again at a pace if the flash refuses |
+//! | power | main sleeps between samples |
 #![no_std]
 #![no_main]
 
@@ -21,10 +22,12 @@ use embassy_rp::pac;
 use embassy_rp::peripherals::FLASH;
 use embassy_rp::uart::{self, UartTx};
 use heapless::spsc::{Producer, Queue};
+use pace::Pace;
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
-    Blocks, Clock, DEFAULT_BLOCK_S, Generator, HorizonError, HorizonStore, Id, Lease, LocalWord,
-    Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock, Uptime,
+    Blocks, Clock, DEFAULT_BLOCK_S, FlashHorizonError, Generator, HorizonError, HorizonStore, Id,
+    Lease, LocalWord, Monotonic, Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock,
+    Uptime,
 };
 use randflake_embedded::{CriticalSectionWord, FlashHorizon, FlashPart, id_string};
 use static_cell::StaticCell;
@@ -63,7 +66,15 @@ fn main() -> ! {
     let Some((grant, key)) = factory(&mut flash) else {
         stop(&mut tx, "this device is not provisioned");
     };
-    let horizon = FlashHorizon::<_>::open(FlashPart::new(flash, HORIZON).unwrap()).unwrap();
+    let pages = FlashPart::new(flash, HORIZON).unwrap();
+    let horizon = match FlashHorizon::<_>::open(pages) {
+        Ok(horizon) => horizon,
+        Err(FlashHorizonError::Version(_)) => stop(
+            &mut tx,
+            "the horizon has another format: install the former program",
+        ),
+        Err(_) => stop(&mut tx, "the flash cannot be read"),
+    };
 
     let floor = Duration::from_secs(horizon.unix_s().into());
     let bounds = TimeBounds::from_horizon(floor).within(&grant);
@@ -74,6 +85,7 @@ fn main() -> ! {
         blocks: Blocks::new(grant, horizon),
         key,
         tx,
+        pace: Pace::new(),
     };
     let (queue, mut samples) = QUEUE.init(Queue::new()).split();
     critical_section::with(|cs| SAMPLES.replace(cs, Some(queue)));
@@ -81,6 +93,9 @@ fn main() -> ! {
     loop {
         if let Some(id) = samples.dequeue() {
             issuer.send(id);
+        } else {
+            // Until the next sample at the latest.
+            cortex_m::asm::wfi();
         }
     }
 }
@@ -95,6 +110,7 @@ struct Issuer<H> {
     blocks: Blocks<Layout, H>,
     key: Sparx64OnTheFly,
     tx: Tx,
+    pace: Pace,
 }
 
 impl<H: HorizonStore> Issuer<H> {
@@ -108,15 +124,26 @@ impl<H: HorizonStore> Issuer<H> {
     /// Begins the next block of the grant, which is durable before there are ids of it. With the tolerance, nothing but
     /// the end of a block stops a generator.
     fn begin(&mut self) -> Option<Id> {
+        let uptime = TIME.monotonic().uptime();
+        if !self.pace.is_due(uptime) {
+            return None;
+        }
         match self.blocks.begin(TIME.now()) {
             Ok(lease) => {
+                self.pace.succeeded();
                 let ids = Ids::new(lease, &TIME, self.key.clone()).ok()?;
                 let ids = ids.with_tolerance(TOLERANCE_S);
                 critical_section::with(|cs| IDS.replace(cs, Some(ids)));
                 generate()
             }
-            // The flash refused. The next sample tries again.
-            Err(HorizonError::Store(_)) => None,
+            // The flash refused. A sample after the pause tries again; too many tries would wear it out.
+            Err(HorizonError::Store(_)) => {
+                self.pace.failed(uptime);
+                if self.pace.is_over() {
+                    stop(&mut self.tx, "the flash refuses: replace the device");
+                }
+                None
+            }
             Err(HorizonError::Lost) => stop(
                 &mut self.tx,
                 "the horizon is lost: this grant must be replaced",

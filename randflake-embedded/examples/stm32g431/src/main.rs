@@ -6,7 +6,8 @@
 //! | word | `LocalWord<u32>`: main alone generates |
 //! | node id | from the factory, with the key in the chip's memory that is programmed once |
 //! | clock | starts at the horizon, and counts a timer's microseconds |
-//! | horizon | the last three pages of flash; a block a minute |
+//! | horizon | the last three pages of flash; a block a minute; tried again at a pace if the flash refuses |
+//! | power | the processor sleeps between seconds, woken by the timer |
 #![no_std]
 #![no_main]
 
@@ -16,14 +17,16 @@ use core::ops::Range;
 use core::sync::atomic::AtomicU32;
 use core::time::Duration;
 
+use cortex_m::peripheral::{NVIC, SCB};
 use flash::PageFlash;
+use pace::Pace;
 use panic_halt as _;
 use randflake_embedded::randflake_core::{
-    Blocks, Clock, Generator, HorizonError, HorizonStore, Id, Lease, LeaseError, LocalWord,
-    Monotonic, Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock, Uptime,
+    Blocks, Clock, FlashHorizonError, Generator, HorizonError, HorizonStore, Id, Lease, LeaseError,
+    LocalWord, Monotonic, Randflake as Layout, Sparx64OnTheFly, TimeBounds, UnixClock, Uptime,
 };
 use randflake_embedded::{FlashHorizon, FlashPart};
-use stm32g4::stm32g431::{Peripherals, TIM2, USART2};
+use stm32g4::stm32g431::{Interrupt, Peripherals, TIM2, USART2};
 
 type Time = UnixClock<Uptime<1_000_000, fn() -> u32, AtomicU32>, AtomicU32>;
 type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly>;
@@ -49,6 +52,9 @@ fn main() -> ! {
         .write(|w| unsafe { w.bits(HZ / 1_000_000 - 1) });
     p.TIM2.egr().write(|w| w.ug().set_bit()); // Loads the prescaler.
     p.TIM2.cr1().modify(|_, w| w.cen().set_bit());
+    // An interrupt that becomes pending ends a sleep, although the processor takes none.
+    // SAFETY: main alone uses the register.
+    unsafe { (*SCB::PTR).scr.modify(|scr| scr | 1 << 4) };
 
     p.GPIOA.moder().modify(|_, w| w.moder2().alternate());
     p.GPIOA.afrl().modify(|_, w| w.afrl2().af7());
@@ -63,8 +69,13 @@ fn main() -> ! {
         Err(_) => stop(&tx, "the grant is damaged, or of another version"),
     };
     let flash = FlashPart::new(PageFlash::new(p.FLASH), HORIZON).unwrap();
-    let Ok(horizon) = FlashHorizon::<_>::open(flash) else {
-        stop(&tx, "the flash cannot be read");
+    let horizon = match FlashHorizon::<_>::open(flash) {
+        Ok(horizon) => horizon,
+        Err(FlashHorizonError::Version(_)) => stop(
+            &tx,
+            "the horizon has another format: install the former program",
+        ),
+        Err(_) => stop(&tx, "the flash cannot be read"),
     };
 
     let floor = Duration::from_secs(horizon.unix_s().into());
@@ -73,26 +84,52 @@ fn main() -> ! {
 
     let mut blocks = Blocks::new(grant, horizon);
     let mut ids: Option<Ids> = None;
-    for second in 1.. {
-        while TIME.monotonic().uptime() < Duration::from_secs(second) {}
+    let mut pace = Pace::new();
+    for second in 1_u32.. {
+        sleep_until(second);
         if let Some(Ok(id)) = ids.as_ref().map(Generator::generate) {
             send(&tx, id);
             continue;
         }
+        let uptime = TIME.monotonic().uptime();
+        if !pace.is_due(uptime) {
+            continue;
+        }
         match blocks.begin(TIME.now()) {
             Ok(lease) => {
+                pace.succeeded();
                 let next = ids.insert(Ids::new(lease, &TIME, key.clone()).unwrap());
                 if let Ok(id) = next.generate() {
                     send(&tx, id);
                 }
             }
-            // The flash refused. The next second tries again.
-            Err(HorizonError::Store(_)) => {}
+            // The flash refused. A second after the pause tries again; too many tries would wear it out.
+            Err(HorizonError::Store(_)) => {
+                pace.failed(uptime);
+                if pace.is_over() {
+                    stop(&tx, "the flash refuses: replace the device");
+                }
+            }
             Err(HorizonError::Lost) => stop(&tx, "the horizon is lost: replace the grant"),
             Err(_) => stop(&tx, "the grant is used up: replace it"),
         }
     }
-    unreachable!("the seconds of 500 billion years are over")
+    unreachable!("the seconds of 136 years are over")
+}
+
+/// Sleeps until so many seconds since boot: the timer's first channel wakes the processor.
+fn sleep_until(second: u32) {
+    let at = second.wrapping_mul(1_000_000);
+    // SAFETY: main alone changes the registers.
+    let timer = unsafe { &*TIM2::ptr() };
+    // SAFETY: any number is a time.
+    timer.ccr1().write(|w| unsafe { w.bits(at) });
+    timer.dier().write(|w| w.cc1ie().set_bit());
+    while TIME.monotonic().uptime() < Duration::from_secs(second.into()) {
+        cortex_m::asm::wfe();
+        timer.sr().write(|w| w.cc1if().clear_bit());
+        NVIC::unpend(Interrupt::TIM2);
+    }
 }
 
 fn microseconds() -> u32 {
