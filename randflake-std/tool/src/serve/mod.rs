@@ -114,7 +114,7 @@ pub(crate) struct ServeArgs {
     /// Note each request on standard error: a JSON object on a line, without tokens
     #[arg(long)]
     request_log: bool,
-    /// How long requests that were received may take after SIGTERM
+    /// How long requests that were received, and the release of the leases, may take after SIGTERM
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = date::duration)]
     grace: Duration,
 }

@@ -9,7 +9,7 @@ use randflake_std::lease::{StoreError, StoreErrorKind};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use super::ServeArgs;
 use super::access::Access;
@@ -29,6 +29,9 @@ use crate::failure::{Failure, say, say_times};
 /// How often files are looked at. Polled, since what is mounted into a container is replaced by renamed links, which events
 /// of one file do not tell.
 const LOOK: Duration = Duration::from_secs(2);
+
+/// What a release has of the grace at least, also where requests have taken all of it.
+const SHORTEST_RELEASE: Duration = Duration::from_secs(2);
 
 /// Status that the service manager shows.
 const ISSUING: &str = "issuing ids";
@@ -161,15 +164,20 @@ impl ServeArgs {
         // requests that were received still need.
         _ = stop.send(true);
         let answered = async { while listening.join_next().await.is_some() {} };
+        let ends = Instant::now() + self.grace;
         tokio::select! {
-            ended = timeout(self.grace, answered) => if ended.is_err() {
+            ended = timeout_at(ends, answered) => if ended.is_err() {
                 say(&format!("warning: requests were left after {}", span(self.grace)));
             },
             () = asked_to_stop(&mut signals) => say("warning: asked twice to stop, requests were left"),
         }
         say("releasing the leases");
+        // A store that does not answer must not keep the process: what stops it would kill it then.
+        let ends = ends.max(Instant::now() + SHORTEST_RELEASE);
         tokio::select! {
-            () = close(service) => {}
+            ended = timeout_at(ends, close(service)) => if ended.is_err() {
+                say("warning: the store does not answer: leases that are not released yet end by themselves");
+            },
             () = asked_to_stop(&mut signals) => say(
                 "warning: asked again to stop: leases that are not released yet end by themselves",
             ),

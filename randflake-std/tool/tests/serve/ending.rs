@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use crate::client::Client;
-use crate::server::{LIMIT, Server};
+use crate::server::{Home, LIMIT, Server};
 
 const CLIENTS: usize = 8;
 const COMMANDS: usize = 2_000;
@@ -78,4 +78,19 @@ fn a_second_signal_does_not_wait_for_the_store() {
         assert!(log.contains("were not released"), "{log}");
     }
     panic!("the second signal was not seen in {TRIES} tries");
+}
+
+#[test]
+fn a_store_that_does_not_answer_does_not_keep_the_server_longer_than_its_grace() {
+    let mut server = Server::start_with(Home::new(), &["--grace=1s"]);
+    let store = server.home().path("state/randflake/leases.db");
+    let busy = Connection::open(store).unwrap();
+    busy.busy_timeout(LIMIT).unwrap();
+    busy.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    server.signal(libc::SIGTERM);
+    assert!(server.ended().success());
+    // A release waits for SQLite for 10 s, so nothing but the grace has ended it.
+    let log = server.home().log();
+    assert!(log.contains("the store does not answer"), "{log}");
+    assert!(!log.contains("were not released"), "{log}");
 }
