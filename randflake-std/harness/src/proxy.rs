@@ -4,8 +4,9 @@ use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, Ordering};
 use core::time::Duration;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Instant;
 
 /// How often a quiet connection looks whether the network has changed.
 const LOOK: Duration = Duration::from_millis(10);
@@ -20,6 +21,15 @@ pub enum Network {
     Slow,
     /// Requests get through, replies do not.
     LosesReplies,
+}
+
+/// What becomes of a connection that was idle for too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleEnd {
+    /// Both sides see its end at once, as with a load balancer.
+    Closes = 1,
+    /// The next packet is refused, as with a firewall that has forgotten it.
+    Forgets,
 }
 
 const NETWORKS: [Network; 4] = [
@@ -40,9 +50,17 @@ struct State {
     /// Port that connections lead to.
     server: AtomicU16,
     ended: AtomicBool,
+    /// How long connections may be idle, and how they end then.
+    idle: Mutex<Option<(Duration, IdleEnd)>>,
 }
 
 impl State {
+    /// How a connection ends that was used last at some time, if it was idle for too long since.
+    fn idle_end(&self, used: Instant) -> Option<IdleEnd> {
+        let (limit, end) = (*self.idle.lock().unwrap())?;
+        (used.elapsed() > limit).then_some(end)
+    }
+
     fn network(&self) -> Network {
         if self.ended.load(Ordering::Relaxed) {
             return Network::Cut;
@@ -60,6 +78,7 @@ impl Proxy {
             network: AtomicU8::new(0),
             server: AtomicU16::new(server),
             ended: AtomicBool::new(false),
+            idle: Mutex::new(None),
         });
         let shared = Arc::clone(&state);
         thread::spawn(move || accept(&listener, &shared));
@@ -71,6 +90,11 @@ impl Proxy {
         self.state
             .network
             .store(u8::try_from(at).unwrap(), Ordering::Relaxed);
+    }
+
+    /// From now on connections end that are idle for longer than that.
+    pub fn end_idle(&self, limit: Duration, end: IdleEnd) {
+        *self.state.idle.lock().unwrap() = Some((limit, end));
     }
 
     /// From now on it leads to another server; connections that are open break.
@@ -104,11 +128,12 @@ fn accept(listener: &TcpListener, state: &Arc<State>) {
         else {
             continue;
         };
+        let used = Arc::new(Mutex::new(Instant::now()));
         for (from, to, is_reply) in [(&client, &server, false), (&server, &client, true)] {
             let (from, to) = (from.try_clone().unwrap(), to.try_clone().unwrap());
-            let state = Arc::clone(state);
+            let (state, used) = (Arc::clone(state), Arc::clone(&used));
             thread::spawn(move || {
-                carry(&from, &to, &state, is_reply);
+                carry(&from, &to, &state, &used, is_reply);
                 let _gone_already = from.shutdown(Shutdown::Both);
                 let _gone_already = to.shutdown(Shutdown::Both);
             });
@@ -117,11 +142,21 @@ fn accept(listener: &TcpListener, state: &Arc<State>) {
 }
 
 /// Until either end closes, or the network is cut.
-fn carry(mut from: &TcpStream, mut to: &TcpStream, state: &State, is_reply: bool) {
+fn carry(
+    mut from: &TcpStream,
+    mut to: &TcpStream,
+    state: &State,
+    used: &Mutex<Instant>,
+    is_reply: bool,
+) {
     let mut buffer = [0; 16_384];
     from.set_read_timeout(Some(LOOK)).unwrap();
     to.set_nodelay(true).unwrap();
     while state.network() != Network::Cut {
+        let idle_end = state.idle_end(*used.lock().unwrap());
+        if idle_end == Some(IdleEnd::Closes) {
+            return;
+        }
         let read = match from.read(&mut buffer) {
             Ok(0) => return,
             Ok(read) => read,
@@ -130,6 +165,10 @@ fn carry(mut from: &TcpStream, mut to: &TcpStream, state: &State, is_reply: bool
             }
             Err(_) => return,
         };
+        if idle_end.is_some() {
+            return;
+        }
+        *used.lock().unwrap() = Instant::now();
         match state.network() {
             Network::Cut => return,
             Network::LosesReplies if is_reply => continue,

@@ -1,5 +1,12 @@
 //! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
 
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod addresses;
 mod administration;
 mod blind_renewal;
 mod catalog;

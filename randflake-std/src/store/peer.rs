@@ -5,8 +5,10 @@
 
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
+use std::slice;
 
+use super::addresses::{Addresses, Attempt};
 use super::url::{Host, Location};
 
 /// Time limit of connecting, and of an answer.
@@ -116,9 +118,10 @@ impl ExpectedPeer {
     fn greet(&self, greeting: &[u8]) -> Option<Vec<u8>> {
         // Whoever is there may send without end.
         const ENOUGH: usize = 512;
-        let mut addresses = (&*self.host.name, self.host.port).to_socket_addrs().ok()?;
-        let mut stream =
-            addresses.find_map(|address| TcpStream::connect_timeout(&address, LIMIT).ok())?;
+        let connect =
+            |address, attempt: &Attempt| TcpStream::connect_timeout(&address, attempt.limit);
+        let mut addresses = Addresses::of(slice::from_ref(&self.host));
+        let mut stream = addresses.first_that_answers(LIMIT, connect).ok()?;
         stream.set_read_timeout(Some(LIMIT)).ok()?;
         stream.set_write_timeout(Some(LIMIT)).ok()?;
         stream.write_all(greeting).ok()?;

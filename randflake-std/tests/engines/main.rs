@@ -8,6 +8,7 @@
 )]
 #![cfg(unix)]
 
+mod addresses;
 #[path = "../contract/mod.rs"]
 mod contract;
 mod contract_etcd;
@@ -16,6 +17,7 @@ mod contract_postgres;
 mod contract_redis;
 mod encryption;
 mod hostile;
+mod idle;
 mod lasting;
 mod length;
 mod looks;

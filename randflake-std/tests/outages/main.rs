@@ -10,6 +10,7 @@
     reason = "a test fails by panicking"
 )]
 
+mod addresses;
 mod clients;
 mod ledger;
 mod network;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     let mut trials = power::trials();
     trials.extend(network::trials());
     trials.extend(sessions::trials());
+    trials.extend(addresses::trials());
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

@@ -32,8 +32,8 @@ use crate::vocabulary::{Namespace, StoreError};
 /// password: see [`StoreUrl`](crate::lease::StoreUrl).
 ///
 /// Other options than these are refused. `owner` names the role that created the schema, if it is not the URL's user.
-/// `application_name` is what the server shows of a connection (`randflake` unless set). `connect_timeout` is the time for
-/// each host in seconds; a connection is given up after 3 s in any case. The next section describes the `ssl...` options.
+/// `application_name` is what the server shows of a connection (`randflake` unless set). `connect_timeout` is the
+/// longest time for each address in seconds; all of them share 3 s in any case. The next section describes the `ssl...` options.
 ///
 /// | option                             | URLs                                       |
 /// |------------------------------------|--------------------------------------------|

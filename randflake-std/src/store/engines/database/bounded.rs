@@ -9,23 +9,29 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::store::reply_limit::{LARGEST_REPLY, too_long};
 
 /// A connection that fails once the server has sent more than [`LARGEST_REPLY`] since the last request.
-#[derive(Debug)]
-pub(in crate::store) struct BoundedStream<S> {
-    inner: S,
+pub(in crate::store) struct BoundedStream {
+    inner: Box<dyn Socket>,
     /// Bytes that may still be read before the next request.
     left: usize,
 }
 
-impl<S> BoundedStream<S> {
-    pub(in crate::store) fn new(inner: S) -> Self {
+/// A socket of any kind.
+trait Socket: AsyncRead + AsyncWrite + Unpin + Send {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Socket for S {}
+
+impl BoundedStream {
+    pub(in crate::store) fn new(
+        inner: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    ) -> Self {
         Self {
-            inner,
+            inner: Box::new(inner),
             left: LARGEST_REPLY,
         }
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
+impl AsyncRead for BoundedStream {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -43,7 +49,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for BoundedStream<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for BoundedStream<S> {
+impl AsyncWrite for BoundedStream {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

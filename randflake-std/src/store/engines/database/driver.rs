@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{DatabaseFailure, ServerState, SingleUpdate, SqlValue, emptied};
 use crate::rules::{Key, Keys, Write};
+use crate::store::addresses::Attempt;
 use crate::store::peer::ExpectedPeer;
 use crate::store::url::Location;
 use crate::vocabulary::{Finding, StoreError};
@@ -50,7 +51,12 @@ pub(in crate::store) trait DatabaseSession: Sized + Send + 'static {
     /// that the namespace must have, empty if it may have any, and the namespace once more.
     const REMOVE: &'static str;
 
-    async fn connect(driver: &Self::Driver, namespace: &str) -> Result<Self, DatabaseFailure>;
+    /// Connects to an address, and logs in. The caller limits the time.
+    async fn connect(
+        driver: &Self::Driver,
+        attempt: &Attempt,
+        namespace: &str,
+    ) -> Result<Self, DatabaseFailure>;
 
     /// Makes it independent of the settings of the server, the database and the user.
     async fn prepare(&mut self, driver: &Self::Driver) -> Result<(), DatabaseFailure>;

@@ -4,7 +4,9 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::values::{count, time};
-use super::{Database, DatabaseFailure, DatabaseSession, Driver, SingleUpdate, SqlValue, emptied};
+use super::{
+    Database, DatabaseFailure, DatabaseSession, Driver, Effect, SingleUpdate, SqlValue, emptied,
+};
 use crate::rules::{Committed, Keys, Removal, Write};
 use crate::store::engines::ExistingEngine;
 use crate::store::url::Location;
@@ -44,17 +46,18 @@ impl<D: Driver> Engine for Database<D> {
         // With a limit nothing is counted: the range may be all 2^32 node ids.
         let texts = limit.unwrap_or_else(|| count(&keys));
         if ask.with_state {
-            return self.run(texts, true, async move |session| look(session, &keys).await);
+            return self.run(texts, Effect::Reads, async move |session| {
+                look(session, &keys).await
+            });
         }
         let read = async move |session: &mut D::Session| session.texts(&keys, limit).await;
-        self.run(texts, true, read).map(Reading::of_texts)
+        self.run(texts, Effect::Reads, read).map(Reading::of_texts)
     }
 
     fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
         let texts = write.entries.len();
         let write = write.clone();
-        // Not repeated: it may have been done, and others may have changed the rows since.
-        self.run(texts, false, async move |session| {
+        self.run(texts, Effect::Writes, async move |session| {
             commit(session, &write).await
         })
     }
@@ -78,7 +81,7 @@ impl<D: Driver> Engine for Database<D> {
         // An empty guard compares nothing: no record is an empty text.
         let guard = removal.guard().unwrap_or_default().to_owned();
         let name = self.namespace.clone();
-        self.run(texts, false, async move |session| {
+        self.run(texts, Effect::Writes, async move |session| {
             let numbers = [low_kind.into(), high_kind.into(), from, to].map(SqlValue::Number);
             let [name, guard] = [&name, &guard].map(|text| SqlValue::Text(text));
             let values = [&[name][..], &numbers, &[guard, name]].concat();
@@ -87,7 +90,7 @@ impl<D: Driver> Engine for Database<D> {
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {
-        self.run(0, true, async |session| session.findings().await)
+        self.run(0, Effect::Reads, async |session| session.findings().await)
     }
 
     fn look(&mut self) -> Result<Look, EngineError> {
@@ -95,8 +98,8 @@ impl<D: Driver> Engine for Database<D> {
         if !self.has_open_session() {
             return Ok(Look::Changed);
         }
-        // Not repeated, which would be on a new session.
-        let is_same = self.run(0, false, async |session| session.has_same_tables().await);
+        let look = async |session: &mut D::Session| session.has_same_tables().await;
+        let is_same = self.run(0, Effect::LooksAtSession, look);
         Ok(if is_same? { Look::Same } else { Look::Changed })
     }
 

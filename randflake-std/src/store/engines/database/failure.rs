@@ -13,6 +13,7 @@ pub(in crate::store) struct DatabaseFailure {
     error: EngineError,
     origin: Origin,
     is_overtaken: bool,
+    is_silence: bool,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -67,7 +68,39 @@ impl DatabaseFailure {
             error,
             origin,
             is_overtaken: false,
+            is_silence: false,
         }
+    }
+
+    /// Failures of all addresses that were asked. If one of them lasts, so does this: another address
+    /// that is down must not make a wrong password look like an outage.
+    pub(super) fn of_all(mut failures: Vec<(String, Self)>) -> Self {
+        let lasts = |(_, failure): &(_, Self)| failure.error.kind() == EngineErrorKind::Unusable;
+        let sentences: Vec<_> = failures
+            .iter()
+            .map(|(address, failure)| format!("{address}: {}", failure.error))
+            .collect();
+        let chosen = failures.iter().position(lasts);
+        let Some(chosen) = chosen.or(failures.len().checked_sub(1)) else {
+            return EngineError::unavailable("the URL has no host").into();
+        };
+        let (_, failure) = failures.swap_remove(chosen);
+        if failures.is_empty() {
+            return failure;
+        }
+        let error = match failure.error.kind() {
+            EngineErrorKind::Unavailable => EngineError::unavailable(sentences.join("; ")),
+            EngineErrorKind::Unusable => EngineError::unusable(sentences.join("; ")),
+        };
+        Self {
+            error: error.because(failure.error),
+            ..failure
+        }
+    }
+
+    /// Whether there was no answer in the time of the operation.
+    pub(super) fn is_silence(&self) -> bool {
+        self.is_silence
     }
 
     pub(super) fn is_of_the_connection(&self) -> bool {
@@ -113,6 +146,7 @@ impl From<EngineError> for DatabaseFailure {
             error,
             origin: Origin::Store,
             is_overtaken: false,
+            is_silence: false,
         }
     }
 }
@@ -124,6 +158,7 @@ impl From<Elapsed> for DatabaseFailure {
             error: EngineError::unavailable("no answer in time"),
             origin: Origin::Server,
             is_overtaken: false,
+            is_silence: true,
         }
     }
 }

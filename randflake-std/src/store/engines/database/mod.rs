@@ -3,6 +3,7 @@
 #[cfg(feature = "postgres")]
 mod bounded;
 mod catalog;
+mod connect;
 mod driver;
 mod engine;
 mod failure;
@@ -15,12 +16,14 @@ use core::mem;
 use core::panic::AssertUnwindSafe;
 use core::time::Duration;
 use std::panic;
+use std::time::Instant;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
 #[cfg(feature = "postgres")]
 pub(super) use self::bounded::BoundedStream;
+use self::connect::first_that_answers;
 pub(super) use self::driver::{DatabaseSession, Driver, TextsByKey, whole_pages};
 #[cfg(feature = "postgres")]
 pub(super) use self::failure::pooled;
@@ -29,6 +32,7 @@ use self::runtime::{StoreRuntime, ended};
 pub(super) use self::server_state::{ServerState, emptied};
 use self::values::check_version;
 pub(super) use self::values::{SingleUpdate, SqlValue, TABLES, expected, key, window};
+use crate::store::addresses::{Addresses, Attempt};
 use crate::store::url::Location;
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -37,6 +41,9 @@ const ANSWER_LIMIT: Duration = Duration::from_secs(3);
 /// How long it may take to make the tables, or to wait for another who does.
 // Above the 15 s that MySQL's `GET_LOCK` waits, so that the error says who is waited for.
 const SETUP_LIMIT: Duration = Duration::from_secs(20);
+/// A kept connection that was idle for this long may have ended without a sign.
+// No server or proxy ends connections sooner: they could not be used.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// One namespace in a database on a server: the engine of `PostgresStore` and `MysqlStore`. A connection that was lost is
 /// replaced by the next operation.
@@ -58,8 +65,22 @@ struct DatabaseClient<D: Driver> {
     session: Option<D::Session>,
     /// Whether the server has ever taken a connection.
     has_connected: bool,
+    /// When the session was used last.
+    used: Instant,
     driver: D,
+    addresses: Addresses,
     namespace: String,
+}
+
+/// What an operation does on the server. It decides what follows if a kept connection has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// It is repeated on a new connection.
+    Reads,
+    /// It may have been done, so it is not repeated: a connection that was idle is asked first.
+    Writes,
+    /// It asks about the session itself: a new one could not answer.
+    LooksAtSession,
 }
 
 impl<D: Driver> Database<D> {
@@ -73,7 +94,9 @@ impl<D: Driver> Database<D> {
         let client = DatabaseClient {
             session: None,
             has_connected: false,
+            used: Instant::now(),
             driver,
+            addresses: Addresses::of(location.hosts()),
             namespace: namespace.name().to_owned(),
         };
         Ok(Self {
@@ -127,19 +150,18 @@ impl<D: Driver> Database<D> {
         has_session && !self.runtime.is_inherited() && !self.has_closed_session()
     }
 
-    /// Runs an operation on some texts of the namespace. One that only reads is repeated on a new connection where the
-    /// one that was open fails; one that writes is not: it may have been done.
+    /// Runs an operation on some texts of the namespace.
     fn run<T: Send + 'static>(
         &mut self,
         texts: usize,
-        only_reads: bool,
+        effect: Effect,
         operation: impl AsyncFn(&mut D::Session) -> Result<T, DatabaseFailure> + Send + 'static,
     ) -> Result<T, EngineError> {
         let texts = u32::try_from(texts).unwrap_or(u32::MAX);
         // More time for many texts: a search for a free node id reads 4,096 at once.
         let limit = self.limit + Duration::from_micros(100) * texts;
         self.work(async move |client: &mut DatabaseClient<D>| {
-            client.operate(limit, only_reads, &operation).await
+            client.operate(limit, effect, &operation).await
         })
     }
 
@@ -179,21 +201,13 @@ impl<D: Driver> DatabaseClient<D> {
     async fn operate<T>(
         &mut self,
         limit: Duration,
-        only_reads: bool,
+        effect: Effect,
         operation: &impl AsyncFn(&mut D::Session) -> Result<T, DatabaseFailure>,
     ) -> Result<T, DatabaseFailure> {
-        // Taken out, so that a panic in the operation drops it with what may still be on its way.
-        let mut open = self.session.take();
-        // A write is not repeated, so a connection that was closed meanwhile is to be noticed
-        // before it.
-        if let Some(session) = &mut open
-            && !session.is_open().await
-        {
-            open = None;
-        }
+        let mut open = self.kept_session(limit, effect).await;
         loop {
             // A new connection that fails at once will not do better again.
-            let is_last = open.is_none() || !only_reads;
+            let is_last = open.is_none() || effect != Effect::Reads;
             let mut session = match open.take() {
                 Some(session) => session,
                 None => self.open_session().await?,
@@ -204,6 +218,10 @@ impl<D: Driver> DatabaseClient<D> {
             match outcome {
                 Err(failure) if !is_last && failure.is_of_the_connection() => {}
                 outcome => {
+                    if outcome.as_ref().is_err_and(DatabaseFailure::is_silence) {
+                        self.addresses.is_silent();
+                    }
+                    self.used = Instant::now();
                     // After any other error an answer may still be on its way.
                     let is_kept = outcome
                         .as_ref()
@@ -214,26 +232,47 @@ impl<D: Driver> DatabaseClient<D> {
             }
         }
     }
-}
 
-impl<D: Driver> DatabaseClient<D> {
-    async fn open_session(&mut self) -> Result<D::Session, DatabaseFailure> {
-        let mut session = self.connect().await?;
-        // Longer: making the tables waits for others who make them.
-        timeout(SETUP_LIMIT, set_up(&mut session, &self.driver)).await??;
-        Ok(session)
+    /// The session that was kept, if it still works.
+    async fn kept_session(&mut self, limit: Duration, effect: Effect) -> Option<D::Session> {
+        // Taken out, so that a panic in the operation drops it with what may still be on its way.
+        let mut session = self.session.take()?;
+        if !session.is_open().await {
+            return None;
+        }
+        // Not every end is seen from here: a firewall forgets a connection without a word, and the
+        // client of MySQL does not tell. A renewal that fails because of it would count as an outage.
+        if effect == Effect::Writes && self.used.elapsed() >= IDLE {
+            let answer = timeout(limit / 2, session.has_same_tables()).await;
+            answer.ok()?.ok()?;
+        }
+        Some(session)
     }
 
     async fn connect(&mut self) -> Result<D::Session, DatabaseFailure> {
-        let connect = D::Session::connect(&self.driver, &self.namespace);
-        let connected = timeout(ANSWER_LIMIT, connect).await;
-        let connected = connected.unwrap_or_else(|elapsed| Err(elapsed.into()));
+        let Self {
+            driver,
+            addresses,
+            namespace,
+            ..
+        } = self;
+        let connect =
+            async |attempt: &Attempt| D::Session::connect(driver, attempt, namespace).await;
+        let connected = first_that_answers(addresses, ANSWER_LIMIT, connect).await;
         self.has_connected |= connected.is_ok();
         // A server that has been there was the right one.
         if self.has_connected {
             return connected;
         }
         connected.map_err(|failure| or_mistake(&self.driver, failure))
+    }
+
+    async fn open_session(&mut self) -> Result<D::Session, DatabaseFailure> {
+        let mut session = self.connect().await?;
+        // Longer: making the tables waits for others who make them.
+        let done = timeout(SETUP_LIMIT, set_up(&mut session, &self.driver)).await;
+        done.inspect_err(|_| self.addresses.is_silent())??;
+        Ok(session)
     }
 }
 
@@ -249,17 +288,18 @@ fn or_mistake(driver: &impl Driver, failure: DatabaseFailure) -> DatabaseFailure
 /// Connects, and runs some work that is not a store's.
 pub(super) fn once<D: Driver, C, T>(
     location: &Location,
-    connect: impl AsyncFnOnce(&D) -> Result<C, DatabaseFailure>,
+    connect: &impl AsyncFn(&D, &Attempt) -> Result<C, DatabaseFailure>,
     work: impl AsyncFnOnce(C) -> Result<T, DatabaseFailure>,
 ) -> Result<T, StoreError> {
     const CONNECT_LIMIT: Duration = Duration::from_secs(10);
     /// With a wait for the locks of others.
     const WORK_LIMIT: Duration = Duration::from_secs(60);
     let driver = D::of(location)?;
+    let mut addresses = Addresses::of(location.hosts());
     let runtime = Builder::new_current_thread().enable_all().build();
     let done = runtime.map_err(EngineError::unavailable)?.block_on(async {
-        let connected = timeout(CONNECT_LIMIT, connect(&driver)).await;
-        let connected = connected.unwrap_or_else(|elapsed| Err(elapsed.into()));
+        let connect = async |attempt: &Attempt| connect(&driver, attempt).await;
+        let connected = first_that_answers(&mut addresses, CONNECT_LIMIT, connect).await;
         let client = connected.map_err(|failure| or_mistake(&driver, failure))?;
         timeout(WORK_LIMIT, work(client)).await?
     });

@@ -49,7 +49,7 @@ const POSTGRES: Scheme = Scheme {
     form: "postgres://[USER[:PASSWORD]@]HOST[:PORT][,HOST[:PORT]...]/DATABASE",
 };
 
-/// The time for each host, if the URL names one; the time for all of them has a limit of its own.
+/// The longest time for each address, if the URL names one; the time for all of them has a limit of its own.
 fn connect_timeout(location: &Location) -> Result<Option<Duration>, StoreError> {
     let Some(text) = location.option("connect_timeout") else {
         return Ok(None);

@@ -31,6 +31,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// A request has this part of the TTL, so that a renewal can be repeated with another member.
 const TRIES_PER_TTL: u32 = 12;
 const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
+/// A connection that was idle for this long is not used again: it may have ended without a sign, and a renewal that fails
+/// because of it would count as an outage.
+const IDLE: Duration = Duration::from_secs(1);
 /// A token that lasts for a second may have expired once it is there.
 const LOGINS: usize = 3;
 /// gRPC's code for a token that is not valid any more, or missing.
@@ -78,6 +81,7 @@ impl EtcdClient {
             .http_status_as_error(false)
             // Nobody is to lead a password to another host.
             .max_redirects(0)
+            .max_idle_age(IDLE)
             // `HTTPS_PROXY` is for the outside; members are not there.
             .proxy(None);
         let files = Files::asked_by(location)?;
@@ -101,7 +105,7 @@ impl EtcdClient {
             user,
             time_limit: TIME_LIMIT,
             clock: MemberClock::default(),
-            presence: Presence::default(),
+            presence: Presence::of(location.hosts()),
             process: process::id(),
         })
     }
@@ -109,13 +113,13 @@ impl EtcdClient {
     /// Fits the time limit to a TTL.
     pub(super) fn limit_for(&mut self, ttl: Duration) {
         // Before the lease that is asked for: the member may go at any time after that.
-        self.presence.watch(&self.members[self.at]);
+        self.presence.watch(self.at);
         self.time_limit = (ttl / TRIES_PER_TTL).clamp(SHORTEST_LIMIT, TIME_LIMIT);
     }
 
     /// Whether the member that answered last has gone since a lease was asked for.
     pub(super) fn has_disconnected(&mut self) -> bool {
-        self.presence.has_gone(&self.members[self.at])
+        self.presence.has_gone(self.at)
     }
 
     /// Reads all of it at one moment, in the order of the ranges.

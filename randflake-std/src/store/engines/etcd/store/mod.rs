@@ -35,7 +35,9 @@ use crate::vocabulary::{Namespace, StoreError};
 /// An acquire and a renewal read what they need at one revision, and write if none of it has changed since: two round
 /// trips; an acquire needs more when nearly all node ids are leased and none was released lately.
 ///
-/// A request times out after a twelfth of the TTL, at most 5 s. Enable compaction (`--auto-compaction-retention`), or the
+/// A request times out after a twelfth of the TTL, at most 5 s, for each member; the one that answered last is asked first.
+/// Name the members one by one: of a name with several addresses, the first that takes a connection is asked, and no other
+/// where it does not answer. Enable compaction (`--auto-compaction-retention`), or the
 /// renewals fill the cluster's space. When it is full, every operation fails as [`StoreError::Unusable`] until there is
 /// space again and the alarm `NOSPACE` is disarmed; leases granted before are kept.
 ///

@@ -2,8 +2,11 @@
 
 use core::time::Duration;
 use std::io::ErrorKind;
-use std::net::{TcpStream, ToSocketAddrs};
-use std::process;
+use std::net::TcpStream;
+use std::{process, slice};
+
+use crate::store::addresses::{Addresses, Attempt};
+use crate::store::url::Host;
 
 /// A member that cannot be reached in this time counts as gone.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
@@ -11,27 +14,38 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(1);
 /// An idle connection to a member, which ends when the member does: its HTTP client does not tell.
 ///
 /// A cluster that is set back is stopped for that, so whoever knew the members of before looks at it soon.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Presence {
-    /// The member that is watched, as `HOST:PORT`, and the process that has connected.
-    of: Option<(String, u32)>,
+    members: Vec<Addresses>,
+    /// Place of the member that is watched, and the process that has connected.
+    of: Option<(usize, u32)>,
     connection: Option<TcpStream>,
 }
 
 impl Presence {
+    pub(super) fn of(members: &[Host]) -> Self {
+        let addresses = |member: &Host| Addresses::of(slice::from_ref(member));
+        Self {
+            members: members.iter().map(addresses).collect(),
+            of: None,
+            connection: None,
+        }
+    }
+
     /// Begins to watch a member, before a lease is read or granted there; returns whether it can be reached.
-    pub(super) fn watch(&mut self, member: &str) -> bool {
-        let of = (member.to_owned(), process::id());
-        if self.of.as_ref() != Some(&of) {
+    pub(super) fn watch(&mut self, member: usize) -> bool {
+        let of = (member, process::id());
+        if self.of != Some(of) {
             // Another member has answered since. A child has no connection of its own.
             (self.of, self.connection) = (Some(of), None);
         }
-        self.connection = self.connection.take().or_else(|| connect(member));
+        let kept = self.connection.take();
+        self.connection = kept.or_else(|| connect(&mut self.members[member]));
         self.connection.is_some()
     }
 
     /// Whether a member has gone since it is watched, as far as is known.
-    pub(super) fn has_gone(&mut self, member: &str) -> bool {
+    pub(super) fn has_gone(&mut self, member: usize) -> bool {
         if !self.watch(member) {
             return true;
         }
@@ -43,10 +57,9 @@ impl Presence {
     }
 }
 
-fn connect(member: &str) -> Option<TcpStream> {
-    let mut addresses = member.to_socket_addrs().ok()?;
-    let connect = |address| TcpStream::connect_timeout(&address, CONNECT_LIMIT).ok();
-    let connection = addresses.find_map(connect)?;
+fn connect(member: &mut Addresses) -> Option<TcpStream> {
+    let connect = |address, attempt: &Attempt| TcpStream::connect_timeout(&address, attempt.limit);
+    let connection = member.first_that_answers(CONNECT_LIMIT, connect).ok()?;
     connection.set_nonblocking(true).ok()?;
     Some(connection)
 }
@@ -69,20 +82,23 @@ mod tests {
     #[test]
     fn a_member_that_ends_or_cannot_be_reached_has_gone_and_one_that_is_there_has_not() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let member = listener.local_addr().unwrap().to_string();
-        let mut presence = Presence::default();
-        assert!(presence.watch(&member));
+        let other = TcpListener::bind("127.0.0.1:0").unwrap();
+        let member = |listener: &TcpListener| Host {
+            name: "127.0.0.1".to_owned(),
+            port: listener.local_addr().unwrap().port(),
+        };
+        let mut presence = Presence::of(&[member(&listener), member(&other)]);
+        assert!(presence.watch(0));
         let (accepted, _) = listener.accept().unwrap();
-        assert!(!presence.has_gone(&member));
+        assert!(!presence.has_gone(0));
         drop(accepted);
-        while !presence.has_gone(&member) {
+        while !presence.has_gone(0) {
             std::thread::yield_now();
         }
         // It is connected to anew.
-        assert!(!presence.has_gone(&member));
-        let other = TcpListener::bind("127.0.0.1:0").unwrap();
-        assert!(!presence.has_gone(&other.local_addr().unwrap().to_string()));
+        assert!(!presence.has_gone(0));
+        assert!(!presence.has_gone(1));
         drop(listener);
-        assert!(presence.has_gone(&member));
+        assert!(presence.has_gone(0));
     }
 }

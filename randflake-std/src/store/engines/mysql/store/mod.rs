@@ -22,13 +22,14 @@ use randflake_core::Clock;
 use self::failure::of_login;
 use self::session::MysqlSession;
 use crate::store::LeaseStore;
+use crate::store::addresses::Attempt;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
-use crate::store::engines::database::{Database, Driver, once};
+use crate::store::engines::database::{Database, DatabaseFailure, Driver, once};
 use crate::store::peer::{ExpectedPeer, Peer};
 use crate::store::reply_limit::LARGEST_REPLY;
 use crate::store::url::{Location, StoreUrl};
-use crate::vocabulary::{EngineError, Namespace, StoreError};
+use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in a `MySQL` or `MariaDB` database, shared by the processes of many machines.
 ///
@@ -48,8 +49,11 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// connection and verifies the server's certificate; without it the connection is plain. [`open`](crate::lease::open) lists all
 /// options.
 ///
-/// Connecting times out after 3 s. An operation times out after a sixth of the TTL, at least 0.5 s and at most 3 s, plus
-/// 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost connection.
+/// Connecting times out after 3 s, which all addresses of the host share: each has an equal part of what is left, for its login
+/// too, and the one that answered last is asked first. An operation times out after a sixth of the TTL, at least 0.5 s and at
+/// most 3 s, plus 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost
+/// connection. One that was idle for a second is asked before a renewal, which takes one more round trip: so its end does
+/// not count as a failure.
 ///
 /// A connection pooler must pool by session. One that gives each transaction another session is refused as soon as an
 /// operation reaches another session.
@@ -187,11 +191,8 @@ impl MysqlStore {
         work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>,
     ) -> Result<T, StoreError> {
         let location = url.into_location(&super::ENGINE)?;
-        let connect = async |mysql: &Mysql| {
-            let connection = Conn::new(mysql.options()?).await;
-            connection.map_err(|error| of_login(error, mysql.files.is_some()))
-        };
-        once(&location, connect, async |mut client: Conn| {
+        let connect = async |mysql: &Mysql, attempt: &Attempt| mysql.connect(attempt).await;
+        once(&location, &connect, async |mut client: Conn| {
             let done = work(&mut client).await?;
             client.disconnect().await?;
             Ok(done)
@@ -200,12 +201,16 @@ impl MysqlStore {
 }
 
 impl Mysql {
-    /// The options of one connection.
-    fn options(&self) -> Result<Opts, EngineError> {
+    /// Connects to an address, and logs in.
+    async fn connect(&self, attempt: &Attempt) -> Result<Conn, DatabaseFailure> {
         // For each connection anew: certificates are replaced before they expire.
         let encryption = self.files.as_ref().map(tls::options).transpose()?;
-        let builder = OptsBuilder::from_opts(self.options.clone());
-        Ok(builder.ssl_opts(encryption).into())
+        let options = OptsBuilder::from_opts(self.options.clone())
+            .ssl_opts(encryption)
+            // The name stays, for the certificate.
+            .resolved_ips(attempt.address.map(|address| vec![address.ip()]));
+        let connection = Conn::new(options).await;
+        connection.map_err(|error| of_login(error, self.files.is_some()))
     }
 }
 

@@ -9,12 +9,12 @@ use mysql_async::prelude::Queryable;
 use mysql_async::{Conn, Error, IoError, QueryResult, Row, TextProtocol, Value, from_row_opt};
 use randflake_core::Clock;
 
-use super::failure::of_login;
 use super::server::{FixedSettings, MarkedState};
 use super::sql::Sql;
 use super::statements::{self, CHECK, CLOCK, LOCK, NAMESPACE, NEXT_NAMESPACE, REMOVE, UNLOCK};
 use super::{Mysql, diagnosis};
 use crate::rules::{Keys, Write, read_clock};
+use crate::store::addresses::Attempt;
 use crate::store::engines::database::{
     self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TABLES, TextsByKey, key, window,
 };
@@ -52,10 +52,13 @@ impl database::DatabaseSession for MysqlSession {
     const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
     const REMOVE: &'static str = REMOVE;
 
-    async fn connect(mysql: &Mysql, namespace: &str) -> Result<Self, DatabaseFailure> {
-        let connection = Conn::new(mysql.options()?).await;
+    async fn connect(
+        mysql: &Mysql,
+        attempt: &Attempt,
+        namespace: &str,
+    ) -> Result<Self, DatabaseFailure> {
         Ok(Self {
-            connection: connection.map_err(|error| of_login(error, mysql.files.is_some()))?,
+            connection: mysql.connect(attempt).await?,
             namespace: namespace.to_owned(),
             number: getrandom::u32().map_err(EngineError::unavailable)?.into(),
             // Until `prepare` has asked for them.

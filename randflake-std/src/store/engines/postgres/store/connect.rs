@@ -1,71 +1,54 @@
 //! Connections to PostgreSQL, over a stream whose replies are bounded.
 
-use core::time::Duration;
 use std::io;
 
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
+#[cfg(unix)]
+use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
-use tokio_postgres::config::Host;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
-use tokio_postgres::{Client, Config, Error, NoTls, SimpleQueryMessage};
+use tokio_postgres::{Client, Error, NoTls, SimpleQueryMessage};
 
 use super::failure::of_login;
 use super::{Postgres, tls};
+use crate::store::addresses::Attempt;
 use crate::store::engines::database::{BoundedStream, DatabaseFailure};
+use crate::store::url::Host;
 use crate::vocabulary::EngineError;
 
-pub(super) type Stream = BoundedStream<TcpStream>;
-
-/// A connection, and the task that moves its bytes.
+/// A connection to an address, and the task that moves its bytes.
 pub(super) async fn connect(
     postgres: &Postgres,
+    attempt: &Attempt,
 ) -> Result<(Client, JoinHandle<()>), DatabaseFailure> {
-    match &postgres.files {
-        Some(files) => to_primary(&postgres.config, tls::connector(files)?).await,
-        None => to_primary(&postgres.config, NoTls).await,
+    let connecting = async {
+        match &postgres.files {
+            Some(files) => log_in(postgres, attempt, tls::connector(files)?).await,
+            None => log_in(postgres, attempt, NoTls).await,
+        }
+    };
+    match postgres.config.get_connect_timeout() {
+        Some(limit) => timeout(*limit, connecting).await?,
+        None => connecting.await,
     }
 }
 
-/// Connects to the first host that takes writes: a standby cannot grant.
-async fn to_primary<T>(
-    config: &Config,
+/// Connects, unless the server takes no writes: a standby cannot grant.
+async fn log_in<T>(
+    postgres: &Postgres,
+    attempt: &Attempt,
     mut tls: T,
 ) -> Result<(Client, JoinHandle<()>), DatabaseFailure>
 where
-    T: MakeTlsConnect<Stream>,
+    T: MakeTlsConnect<BoundedStream>,
     T::Stream: Send + 'static,
-    T::TlsConnect: Send,
-    <T::TlsConnect as TlsConnect<Stream>>::Future: Send,
+    T::TlsConnect: TlsConnect<BoundedStream>,
 {
-    let mut last = EngineError::unavailable("the URL has no host").into();
-    for (host, port) in config.get_hosts().iter().zip(config.get_ports()) {
-        let Host::Tcp(name) = host else {
-            continue;
-        };
-        let encrypts = tls.make_tls_connect(name);
-        let encrypts = encrypts.map_err(|error| EngineError::unavailable(error.into()))?;
-        match to_host(config, name, *port, encrypts).await {
-            Ok(connected) => return Ok(connected),
-            Err(failure) => last = failure,
-        }
-    }
-    Err(last)
-}
-
-async fn to_host<T>(
-    config: &Config,
-    name: &str,
-    port: u16,
-    tls: T,
-) -> Result<(Client, JoinHandle<()>), DatabaseFailure>
-where
-    T: TlsConnect<Stream>,
-    T::Stream: Send + 'static,
-{
-    let stream = reach(name, port, config.get_connect_timeout().copied());
-    let stream = stream.await.map_err(EngineError::unavailable)?;
-    let connected = config.connect_raw(BoundedStream::new(stream), tls).await;
+    let tls = tls.make_tls_connect(&attempt.host.name);
+    let tls = tls.map_err(|error| EngineError::unavailable(error.into()))?;
+    let stream = reach(attempt).await.map_err(EngineError::unavailable)?;
+    let connected = postgres.config.connect_raw(stream, tls).await;
     let (client, connection) = connected.map_err(of_login)?;
     let driver = tokio::spawn(async move { _ = connection.await });
     let why = match writes(&client).await {
@@ -114,22 +97,24 @@ async fn writes(client: &Client) -> Result<Writes, Error> {
     })
 }
 
-async fn reach(name: &str, port: u16, limit: Option<Duration>) -> io::Result<TcpStream> {
-    let mut last = io::Error::other("the name has no address");
-    for address in lookup_host((name, port)).await? {
-        let connecting = TcpStream::connect(address);
-        let connected = match limit {
-            Some(limit) => timeout(limit, connecting).await.map_err(io::Error::from),
-            None => Ok(connecting.await),
-        };
-        match connected.flatten() {
-            Ok(stream) => {
-                // Or what is too long for one packet waits for an acknowledgement.
-                stream.set_nodelay(true)?;
-                return Ok(stream);
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
+async fn reach(attempt: &Attempt) -> io::Result<BoundedStream> {
+    let Some(address) = attempt.address else {
+        return local(&attempt.host).await;
+    };
+    let stream = TcpStream::connect(address).await?;
+    // Or what is too long for one packet waits for an acknowledgement.
+    stream.set_nodelay(true)?;
+    Ok(BoundedStream::new(stream))
+}
+
+/// The socket that a server makes in a folder.
+#[cfg(unix)]
+async fn local(Host { name, port }: &Host) -> io::Result<BoundedStream> {
+    let stream = UnixStream::connect(format!("{name}/.s.PGSQL.{port}")).await?;
+    Ok(BoundedStream::new(stream))
+}
+
+#[cfg(not(unix))]
+async fn local(_: &Host) -> io::Result<BoundedStream> {
+    Err(io::Error::other("this system has no such sockets"))
 }

@@ -19,11 +19,12 @@ use tokio_postgres::{Client, Config};
 use self::session::PostgresSession;
 use super::connect_timeout;
 use crate::store::LeaseStore;
+use crate::store::addresses::Attempt;
 use crate::store::encryption::Files;
 use crate::store::engines::Opening;
 use crate::store::engines::database::{Database, Driver, once};
 use crate::store::peer::{ExpectedPeer, Peer};
-use crate::store::url::{Host, Location, StoreUrl};
+use crate::store::url::{Location, StoreUrl};
 use crate::vocabulary::{Namespace, StoreError};
 
 /// A store of leases and counters in a PostgreSQL database, shared by the processes of many machines.
@@ -48,8 +49,11 @@ use crate::vocabulary::{Namespace, StoreError};
 /// the connection and verifies the server's certificate; without it the connection is plain. [`open`](crate::lease::open) lists
 /// all options.
 ///
-/// Connecting times out after 3 s. An operation times out after a sixth of the TTL, at least 0.5 s and at most 3 s, plus
-/// 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost connection.
+/// Connecting times out after 3 s, which the addresses of all hosts share: each has an equal part of what is left, for its login
+/// too, and the one that answered last is asked first. An operation times out after a sixth of the TTL, at least 0.5 s and at
+/// most 3 s, plus 0.1 ms for each node id. Either is [`StoreError::Unavailable`]. The next operation replaces a lost
+/// connection. One that was idle for a second is asked before a renewal, which takes one more round trip: so its end does
+/// not count as a failure.
 ///
 /// A connection pooler must pool by session (`PgBouncer`: `pool_mode=session`). One that gives each transaction another
 /// session is refused.
@@ -167,8 +171,10 @@ impl PostgresStore {
         work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,
     ) -> Result<T, StoreError> {
         let location = url.into_location(&super::ENGINE)?;
-        let connect = async |postgres: &Postgres| Ok(connect::connect(postgres).await?.0);
-        once(&location, connect, async |mut client: Client| {
+        let connect = async |postgres: &Postgres, attempt: &Attempt| {
+            Ok(connect::connect(postgres, attempt).await?.0)
+        };
+        once(&location, &connect, async |mut client: Client| {
             Ok(work(&mut client).await?)
         })
     }
@@ -198,9 +204,6 @@ impl Driver for Postgres {
     fn of(location: &Location) -> Result<Self, StoreError> {
         let files = Files::asked_by(location)?;
         let mut config = Config::new();
-        for Host { name, port } in location.hosts() {
-            config.host(name).port(*port);
-        }
         if let Some(user) = &location.user {
             config.user(user);
         }

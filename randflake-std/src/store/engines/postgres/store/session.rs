@@ -14,6 +14,7 @@ use super::statements::{
 };
 use super::{Postgres, diagnosis};
 use crate::rules::{Before, Entry, Key, Keys, Write};
+use crate::store::addresses::Attempt;
 use crate::store::engines::database::{
     self, DatabaseFailure, ServerState, SingleUpdate, SqlValue, TextsByKey, emptied, expected, key,
     window,
@@ -46,8 +47,12 @@ impl database::DatabaseSession for PostgresSession {
     const NEXT_NAMESPACE: &'static str = NEXT_NAMESPACE;
     const REMOVE: &'static str = REMOVE;
 
-    async fn connect(postgres: &Postgres, namespace: &str) -> Result<Self, DatabaseFailure> {
-        let (client, driver) = connect(postgres).await?;
+    async fn connect(
+        postgres: &Postgres,
+        attempt: &Attempt,
+        namespace: &str,
+    ) -> Result<Self, DatabaseFailure> {
+        let (client, driver) = connect(postgres, attempt).await?;
         Ok(Self {
             client,
             driver,

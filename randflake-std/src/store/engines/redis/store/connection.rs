@@ -3,7 +3,7 @@
 use core::error::Error as _;
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
-use std::process;
+use std::{io, process};
 
 use redis::{
     ConnectionAddr, ConnectionInfo, ErrorKind, Pipeline, RedisError, RedisResult, ServerErrorKind,
@@ -14,12 +14,13 @@ use super::process::{is_sentinel, takes_sections};
 use super::rights;
 use super::settings::settings;
 use super::tls::Encryption;
-use super::transport::Transport;
+use super::transport::{Socket, Transport};
 use crate::date::span;
 use crate::rules::Key;
+use crate::store::addresses::{Addresses, Attempt};
 use crate::store::encryption::{self, Files};
 use crate::store::peer::{ExpectedPeer, Peer};
-use crate::store::url::Location;
+use crate::store::url::{Host, Location};
 use crate::vocabulary::{EngineError, StoreError};
 
 /// Time limit of a connection and of a reply, unless an operation's TTL asks for less.
@@ -32,6 +33,8 @@ const SHORTEST_LIMIT: Duration = Duration::from_millis(100);
 pub(super) struct Connection {
     settings: ConnectionInfo,
     encryption: Option<Encryption>,
+    /// None for a socket of this machine.
+    addresses: Addresses,
     time_limit: Duration,
     open: Option<RedisSession>,
     /// The server that is to answer there, until one has.
@@ -56,6 +59,7 @@ impl Connection {
         Ok(Self {
             settings: settings(location)?,
             encryption: files.as_ref().map(Encryption::new).transpose()?,
+            addresses: Addresses::of(location.hosts()),
             time_limit: TIME_LIMIT,
             open: None,
             expected,
@@ -71,14 +75,16 @@ impl Connection {
     /// Connection to database 0 of the same server, as the same user. It needs no `SELECT`: every connection begins there.
     pub(super) fn to_database_0(&self) -> Self {
         let login = self.settings.redis_settings().clone().set_db(0);
-        self.with(self.settings.clone().set_redis_settings(login))
+        let settings = self.settings.clone().set_redis_settings(login);
+        self.with(settings, self.addresses.anew())
     }
 
     /// Connection with other settings, of which nothing is asked yet.
-    fn with(&self, settings: ConnectionInfo) -> Self {
+    fn with(&self, settings: ConnectionInfo, addresses: Addresses) -> Self {
         Self {
             settings,
             encryption: self.encryption.clone(),
+            addresses,
             time_limit: self.time_limit,
             open: None,
             // It may be another host than the URL's.
@@ -105,7 +111,11 @@ impl Connection {
         // The rest stays as the URL says: encryption, verification, user and password.
         name.clone_into(host);
         *port = number;
-        Ok(self.with(self.settings.clone().set_addr(to)))
+        let addresses = Addresses::of(&[Host {
+            name: name.to_owned(),
+            port: number,
+        }]);
+        Ok(self.with(self.settings.clone().set_addr(to), addresses))
     }
 
     /// Runs something here, or for a claim on the node of a cluster that has it: two namespaces on two nodes meet only
@@ -185,6 +195,9 @@ impl Connection {
         };
         open.limit(self.time_limit)?;
         let outcome = commands(&mut open);
+        if outcome.as_ref().is_err_and(RedisError::is_timeout) {
+            self.addresses.is_silent();
+        }
         // After a failure, a late reply would be taken for the next one's; and after a failover another server
         // may be behind the address.
         if outcome
@@ -197,29 +210,41 @@ impl Connection {
         outcome
     }
 
+    /// Connects to the first address that answers.
     fn connect(&mut self) -> RedisResult<RedisSession> {
-        // Also bounds TLS and the login, by read timeouts of the same length.
-        let encryption = self.encryption.as_ref();
-        let redis = Transport::connect(&self.settings, encryption, self.time_limit)?;
-        let mut open = RedisSession {
-            redis,
-            takes_sections: false,
-            // No operation asks for so long, so `limit` sets its time the first time.
-            time_limit: Duration::MAX,
-            process: process::id(),
-        };
-        open.limit(self.time_limit)?;
-        // The first words of a connection without a password, so that encryption fails here.
-        let info: String = redis::cmd("INFO").arg("server").query(&mut open.redis)?;
-        if is_sentinel(&info) {
-            let sentence = "it is a Sentinel, which keeps no leases: name the master that it watches in the URL \
-                            (`SENTINEL get-master-addr-by-name NAME` says which)";
-            let kind = ErrorKind::InvalidClientConfig;
-            return Err((kind, "unfit server", sentence.to_owned()).into());
-        }
-        open.takes_sections = takes_sections(&info);
+        let session = self.first_that_answers()?;
+        // A server that has been there was the right one.
         self.expected = None;
-        Ok(open)
+        Ok(session)
+    }
+
+    fn first_that_answers(&mut self) -> RedisResult<RedisSession> {
+        let Self {
+            settings,
+            encryption,
+            addresses,
+            ..
+        } = self;
+        if let ConnectionAddr::Unix(path) = settings.addr() {
+            return RedisSession::begin(
+                Socket::local(path, self.time_limit)?,
+                settings,
+                encryption.as_ref(),
+            );
+        }
+        let begin = |address, attempt: &Attempt| {
+            let socket = Socket::connect(&address, attempt.limit)?;
+            RedisSession::begin(socket, settings, encryption.as_ref())
+        };
+        let outcome = addresses.first_that_answers(self.time_limit, begin);
+        outcome.map_err(|mut failures: Vec<RedisError>| {
+            // Another address that is down must not make a wrong password look like an outage.
+            let chosen = failures.iter().position(is_answer);
+            match chosen.or(failures.len().checked_sub(1)) {
+                Some(chosen) => failures.swap_remove(chosen),
+                None => io::Error::other("the URL has no host").into(),
+            }
+        })
     }
 
     /// The error as the rules see it.
@@ -277,6 +302,31 @@ impl Connection {
 }
 
 impl RedisSession {
+    /// Logs in over a socket, and asks for what the server takes.
+    fn begin(
+        socket: Socket,
+        settings: &ConnectionInfo,
+        encryption: Option<&Encryption>,
+    ) -> RedisResult<Self> {
+        let mut open = Self {
+            redis: Transport::over(socket, settings, encryption)?,
+            takes_sections: false,
+            // No operation asks for so long, so `limit` sets its time the first time.
+            time_limit: Duration::MAX,
+            process: process::id(),
+        };
+        // The first words of a connection without a password, so that encryption fails here.
+        let info: String = redis::cmd("INFO").arg("server").query(&mut open.redis)?;
+        if is_sentinel(&info) {
+            let sentence = "it is a Sentinel, which keeps no leases: name the master that it watches in the URL \
+                            (`SENTINEL get-master-addr-by-name NAME` says which)";
+            let kind = ErrorKind::InvalidClientConfig;
+            return Err((kind, "unfit server", sentence.to_owned()).into());
+        }
+        open.takes_sections = takes_sections(&info);
+        Ok(open)
+    }
+
     /// The answers to commands that are sent together; each may be an error of its own. The client's own way waits for each
     /// answer, also for the others once one has not come in time: five times the limit while a server hangs.
     pub(super) fn ask_all(&mut self, commands: &Pipeline) -> RedisResult<Vec<RedisResult<Value>>> {
@@ -290,6 +340,11 @@ impl RedisSession {
         }
         Ok(())
     }
+}
+
+/// Whether the server has answered, or something has in its place.
+fn is_answer(error: &RedisError) -> bool {
+    error.code().is_some() || is_lasting(error) || encryption::refusal(error).is_some()
 }
 
 /// The node of a cluster that has what was asked for, if that is what an answer says.

@@ -38,7 +38,8 @@ use crate::vocabulary::{Namespace, StoreError};
 /// number of leases. Times come from the server's clock.
 ///
 /// A call ends within a quarter of the TTL: connecting may take a twelfth, at most 5 s, and each of two tries as much.
-/// Looking up the server's name has no limit.
+/// The addresses of the server's name share the time to connect: each has an equal part of what is left, for its login too,
+/// and the one that answered last is asked first.
 ///
 /// # Rights
 ///

@@ -1,9 +1,10 @@
 //! The stream of a connection to Redis: commands out, and replies in, which are bounded. The client's own has no bound.
 
 use core::fmt::{self, Debug, Formatter};
+use core::net::SocketAddr;
 use core::time::Duration;
 use std::io::{self, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::TcpStream;
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -41,17 +42,12 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// Connects and logs in. Each address of the server's name has its part of the time.
-    pub(super) fn connect(
+    /// Logs in over a socket that has a time limit.
+    pub(super) fn over(
+        socket: Socket,
         settings: &ConnectionInfo,
         encryption: Option<&Encryption>,
-        limit: Duration,
     ) -> RedisResult<Self> {
-        let begun = Instant::now();
-        let socket = reach(settings.addr(), limit)?;
-        // At least a moment: zero would be no limit.
-        let left = limit.saturating_sub(begun.elapsed());
-        socket.limit(left.max(Duration::from_millis(1)))?;
         let stream: Box<dyn Stream> = match (encryption, settings.addr()) {
             (Some(encryption), ConnectionAddr::TcpTls { host, .. }) => {
                 encryption.over(socket, host)?
@@ -187,46 +183,6 @@ fn is_full(error: &RedisError) -> bool {
         .is_some_and(|detail| detail.contains("max number of clients"))
 }
 
-/// A socket to the first address that answers.
-fn reach(address: &ConnectionAddr, limit: Duration) -> io::Result<Socket> {
-    let (host, port) = match address {
-        ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => (host, port),
-        ConnectionAddr::Unix(path) => return local(path),
-        _ => {
-            return Err(io::Error::other(
-                "this kind of address is not supported here",
-            ));
-        }
-    };
-    let begun = Instant::now();
-    let mut last = io::Error::other("the name has no address");
-    let addresses: Vec<_> = (&**host, *port).to_socket_addrs()?.collect();
-    for (place, address) in addresses.iter().enumerate() {
-        let waiting = u32::try_from(addresses.len() - place).unwrap_or(u32::MAX);
-        let left = limit.saturating_sub(begun.elapsed()) / waiting;
-        let connected = TcpStream::connect_timeout(address, left.max(Duration::from_millis(1)));
-        match connected {
-            Ok(stream) => {
-                // Or what is too long for one packet waits for an acknowledgement.
-                stream.set_nodelay(true)?;
-                return Ok(Socket::Tcp(stream));
-            }
-            Err(error) => last = error,
-        }
-    }
-    Err(last)
-}
-
-#[cfg(unix)]
-fn local(path: &Path) -> io::Result<Socket> {
-    UnixStream::connect(path).map(Socket::Unix)
-}
-
-#[cfg(not(unix))]
-fn local(_: &Path) -> io::Result<Socket> {
-    Err(io::Error::other("this system has no such sockets"))
-}
-
 /// A reply up to its greatest length.
 struct Bounded<'a> {
     stream: &'a mut dyn Stream,
@@ -252,6 +208,32 @@ macro_rules! on {
 }
 
 impl Socket {
+    /// Connects to an address.
+    pub(super) fn connect(address: &SocketAddr, limit: Duration) -> io::Result<Self> {
+        let begun = Instant::now();
+        let stream = TcpStream::connect_timeout(address, limit)?;
+        // Or what is too long for one packet waits for an acknowledgement.
+        stream.set_nodelay(true)?;
+        let socket = Self::Tcp(stream);
+        // At least a moment: zero would be no limit.
+        let left = limit.saturating_sub(begun.elapsed());
+        socket.limit(left.max(Duration::from_millis(1)))?;
+        Ok(socket)
+    }
+
+    /// Connects to a socket of this machine.
+    #[cfg(unix)]
+    pub(super) fn local(path: &Path, limit: Duration) -> io::Result<Self> {
+        let socket = Self::Unix(UnixStream::connect(path)?);
+        socket.limit(limit)?;
+        Ok(socket)
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn local(_: &Path, _: Duration) -> io::Result<Self> {
+        Err(io::Error::other("this system has no such sockets"))
+    }
+
     fn limit(&self, limit: Duration) -> io::Result<()> {
         on!(self, stream => {
             stream.set_read_timeout(Some(limit))?;
