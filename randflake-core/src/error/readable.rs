@@ -132,6 +132,7 @@ crate::readable_debug!(PutError { Full, WentBack });
 crate::readable_debug!(ReserveError {
     Empty,
     First,
+    Step,
     Exhausted
 });
 crate::readable_debug!(SetClockError { OutOfRange, Busy });

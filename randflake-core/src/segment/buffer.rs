@@ -27,17 +27,19 @@ use crate::{AtomicWord, Id, Permutation};
 #[derive(Debug)]
 pub struct SegmentBuffer<W> {
     // Places count what was ever put in, so they only grow, and a word that compares equal has not
-    // changed. A number is its place plus its segment's offset.
+    // changed. A number is its place times the counter's step, plus its segment's offset.
     /// The first place not taken yet.
     taken: W,
     /// The first place behind the last segment.
     end: W,
     halves: [Half<W>; 2],
+    /// By how much each number is above the one before it: the same in all segments of a counter.
+    step: u64,
     /// 1 while a thread adds a segment.
     putting: W,
 }
 
-/// Where a segment's places begin, and what to add to them.
+/// Where a segment's places begin, and what to add to their products with the step.
 #[derive(Debug)]
 struct Half<W> {
     begin: W,
@@ -56,7 +58,11 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
             // No place is 0, so that the empty half begins before the other.
             taken: W::new(1),
             end: W::new(first.len().wrapping_add(1)),
-            halves: [half(1, first.first().wrapping_sub(1)), half(0, 0)],
+            halves: [
+                half(1, first.first().wrapping_sub(first.step())),
+                half(0, 0),
+            ],
+            step: first.step(),
             putting: W::new(0),
         }
     }
@@ -75,14 +81,25 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
             }
             let (half, end) = self.at(taken, end);
             let count = most.max(1).min(end.wrapping_sub(taken));
-            let first = taken.wrapping_add(half.offset.load());
+            let first = self.number(taken, half.offset.load());
             if self
                 .taken
                 .compare_exchange(taken, taken.wrapping_add(count))
             {
-                return Some(Segment { first, len: count });
+                let step = self.step;
+                return Some(Segment {
+                    first,
+                    len: count,
+                    step,
+                });
             }
         }
+    }
+
+    /// The number at a place of a segment with an offset.
+    #[inline]
+    fn number(&self, place: u64, offset: u64) -> u64 {
+        place.wrapping_mul(self.step).wrapping_add(offset)
     }
 
     /// The half of a place, and where its segment ends.
@@ -115,7 +132,7 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
             };
             let len = usize::try_from(numbers.len()).unwrap_or(usize::MAX);
             if let Some(ids) = rest.get_mut(..len) {
-                fill_ids(permutation, numbers.first(), 1, ids);
+                fill_ids(permutation, numbers.first(), self.step, ids);
             }
             filled = filled.saturating_add(len);
         }
@@ -133,12 +150,12 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         self.taken.load().saturating_sub(1)
     }
 
-    /// Adds a segment behind the last one.
+    /// Adds a segment behind the last one, of the same step.
     ///
     /// # Errors
     ///
     /// [`PutError::Full`] unless at most one segment has numbers left, and [`PutError::WentBack`] when
-    /// the segment begins before the end of an earlier one.
+    /// the segment begins before the end of an earlier one, or has another step, as only another counter has.
     pub fn put(&self, segment: Segment) -> Result<(), PutError> {
         // A second caller is refused rather than made to wait: it would put a segment that was reserved in vain.
         if !self.putting.compare_exchange(0, 1) {
@@ -160,8 +177,8 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         };
         let end = self.end.load();
         // The number behind the newest segment: below it a number was given before, or may have been.
-        let reached = end.wrapping_add(newer.offset.load());
-        if segment.first() < reached {
+        let reached = self.number(end, newer.offset.load());
+        if segment.first() < reached || segment.step() != self.step {
             return Err(PutError::WentBack {
                 first: segment.first(),
                 reached,
@@ -172,7 +189,8 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
             return Err(PutError::Full);
         }
         // The half is not read any more, and is not before its `begin` and then `end` say so.
-        set(&older.offset, segment.first().wrapping_sub(end));
+        let offset = segment.first().wrapping_sub(end.wrapping_mul(self.step));
+        set(&older.offset, offset);
         set(&older.begin, end);
         // Segments are disjoint and below 2^63, so their lengths add up to less.
         set(&self.end, end.wrapping_add(segment.len()));
@@ -232,6 +250,25 @@ mod tests {
         buffer.take(2);
         assert_eq!(buffer.put(segment(24, 5)), refused(24, 25));
         assert_eq!(buffer.put(segment(25, 5)), Ok(()));
+    }
+
+    #[test]
+    fn numbers_are_a_step_apart() {
+        let stepped = |first, len, step| Segment::stepped(first, len, step).unwrap();
+        let buffer = SegmentBuffer::<LocalWord<u64>>::new(stepped(2, 3, 5));
+        assert_eq!(buffer.take(2), Some(stepped(2, 2, 5)));
+        let refused = |first| {
+            let reached = 17;
+            Err(PutError::WentBack { first, reached })
+        };
+        assert_eq!(buffer.put(stepped(12, 3, 5)), refused(12));
+        assert_eq!(buffer.put(segment(17, 3)), refused(17));
+        buffer.put(stepped(102, 2, 5)).unwrap();
+        let mut ids = [Id::from_u64(0); 4];
+        assert_eq!(buffer.fill(&mut ids, &Plain), 3);
+        assert_eq!(ids.map(Id::to_u64), [12, 102, 107, 0]);
+        buffer.put(stepped(112, 1, 5)).unwrap();
+        assert_eq!(buffer.take(9), Some(stepped(112, 1, 5)));
     }
 
     #[test]

@@ -18,6 +18,11 @@ pub enum ReserveError {
         /// Number that was given.
         first: u64,
     },
+    /// The step is out of range.
+    Step {
+        /// Step that was given.
+        step: u64,
+    },
     /// The counter has fewer numbers left than were asked for.
     Exhausted {
         /// Count of numbers asked for.
@@ -34,6 +39,10 @@ impl Display for ReserveError {
             Self::First { first } => write!(
                 f,
                 "number {first} is out of range: 1 to {MAX_NUMBER} are allowed"
+            ),
+            Self::Step { step } => write!(
+                f,
+                "a step of {step} is out of range: 1 to {MAX_NUMBER} are allowed"
             ),
             Self::Exhausted { asked, left } => {
                 write!(f, "{asked} numbers asked for: the counter has {left} left")

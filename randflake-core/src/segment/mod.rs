@@ -12,7 +12,8 @@ pub use error::ReserveError;
 /// database's `bigint`.
 pub const MAX_NUMBER: u64 = i64::MAX as u64 - 1;
 
-/// A range of consecutive numbers: at least one, from 1 to [`MAX_NUMBER`].
+/// A range of numbers that a counter counts in turn: at least one, from 1 to [`MAX_NUMBER`]. They are consecutive unless
+/// the counter has a [step](Segment::stepped).
 ///
 /// Uniqueness rests on one thing alone: all segments ever reserved from a counter are disjoint. A
 /// store sees to that by never letting the counter go back.
@@ -32,6 +33,7 @@ pub const MAX_NUMBER: u64 = i64::MAX as u64 - 1;
 pub struct Segment {
     first: u64,
     len: u64,
+    step: u64,
 }
 
 impl Segment {
@@ -42,21 +44,41 @@ impl Segment {
     /// [`ReserveError::First`] unless `first` is from 1 to [`MAX_NUMBER`], [`ReserveError::Empty`] when
     /// `len` is 0, [`ReserveError::Exhausted`] when the last one would be beyond [`MAX_NUMBER`].
     pub const fn new(first: u64, len: u64) -> Result<Self, ReserveError> {
+        Self::stepped(first, len, 1)
+    }
+
+    /// Makes a segment of `len` numbers: `first`, `first + step` and so on.
+    ///
+    /// ```
+    /// use randflake_core::segment::Segment;
+    ///
+    /// let segment = Segment::stepped(2, 3, 5)?;
+    /// assert_eq!(segment.numbers().collect::<Vec<_>>(), [2, 7, 12]);
+    /// assert_eq!(segment.end(), 17);
+    /// # Ok::<(), randflake_core::segment::ReserveError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`new`](Segment::new); [`ReserveError::Exhausted`] also when the number after the last one would not fit,
+    /// and [`ReserveError::Step`] unless `step` is from 1 to [`MAX_NUMBER`].
+    pub const fn stepped(first: u64, len: u64, step: u64) -> Result<Self, ReserveError> {
         if len == 0 {
             return Err(ReserveError::Empty);
         }
-        // A counter that has issued its last number stands one further.
-        let Some(left) = (MAX_NUMBER + 1).checked_sub(first) else {
-            return Err(ReserveError::First { first });
-        };
-        // Enough numbers would be left from 0 on, but numbers begin at 1.
-        if first == 0 {
-            return Err(ReserveError::First { first });
+        if step == 0 || step > MAX_NUMBER {
+            return Err(ReserveError::Step { step });
         }
+        // A counter that has issued its last number stands one further. From 0 on enough would be left, but numbers
+        // begin at 1.
+        let left = match (MAX_NUMBER + 1).checked_sub(first) {
+            Some(left) if first > 0 => left.div_euclid(step),
+            _ => return Err(ReserveError::First { first }),
+        };
         if len > left {
             return Err(ReserveError::Exhausted { asked: len, left });
         }
-        Ok(Self { first, len })
+        Ok(Self { first, len, step })
     }
 
     /// First number of the segment.
@@ -78,7 +100,21 @@ impl Segment {
     #[must_use]
     #[inline]
     pub const fn end(&self) -> u64 {
-        self.first.wrapping_add(self.len) // `new` keeps it below 2^63
+        // `stepped` keeps it below 2^63.
+        self.first.wrapping_add(self.len.wrapping_mul(self.step))
+    }
+
+    /// By how much each number is above the one before it; 1 unless the counter has a step.
+    #[must_use]
+    #[inline]
+    pub const fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// The numbers, from the first one on.
+    pub fn numbers(&self) -> impl Iterator<Item = u64> + use<> {
+        let Self { first, len, step } = *self;
+        (0..len).map(move |place| first.wrapping_add(place.wrapping_mul(step)))
     }
 }
 
@@ -98,6 +134,12 @@ mod tests {
     #[test]
     fn what_is_beyond_is_refused() {
         assert_eq!(Segment::new(1, 0), Err(ReserveError::Empty));
+        for step in [0, MAX_NUMBER + 1] {
+            assert_eq!(
+                Segment::stepped(1, 1, step),
+                Err(ReserveError::Step { step })
+            );
+        }
         for first in [0, MAX_NUMBER + 2, u64::MAX] {
             assert_eq!(Segment::new(first, 1), Err(ReserveError::First { first }));
         }
@@ -108,6 +150,17 @@ mod tests {
             (1, u64::MAX, MAX_NUMBER),
         ] {
             let refused = Segment::new(first, asked);
+            assert_eq!(refused, Err(ReserveError::Exhausted { asked, left }));
+        }
+    }
+
+    /// The number after the last one is stored, so it has to fit as well.
+    #[test]
+    fn the_last_step_fits() {
+        let last = Segment::stepped(MAX_NUMBER - 9, 2, 5).unwrap();
+        assert_eq!(last.end(), MAX_NUMBER + 1);
+        for (first, asked, left) in [(MAX_NUMBER - 9, 3, 2), (MAX_NUMBER - 3, 1, 0)] {
+            let refused = Segment::stepped(first, asked, 5);
             assert_eq!(refused, Err(ReserveError::Exhausted { asked, left }));
         }
     }

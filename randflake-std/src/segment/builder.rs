@@ -11,12 +11,14 @@ use randflake_core::internal::SegmentLength;
 use randflake_core::{Permutation, Plain, Sparx64};
 
 use super::keeper::SegmentKeeper;
+use super::period_end::Sent;
 use super::shared::SharedSegments;
 use super::{Segments, SegmentsOwner};
 use crate::backoff::{Backoff, Retry};
+use crate::rules::counter::Reserved;
 use crate::secret::Secret;
 use crate::store::LeaseStore;
-use crate::vocabulary::CounterError;
+use crate::vocabulary::{CounterError, CounterTerms};
 
 /// How long numbers last without the store by default: 60 s.
 pub const DEFAULT_SURVIVE: Duration = Duration::from_secs(60);
@@ -62,7 +64,15 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
         }
     }
 
+    /// How the counter has to count: another one is refused by name. Default: as it does.
+    pub fn terms(mut self, terms: CounterTerms) -> Self {
+        self.store.set_counter_terms(terms);
+        self
+    }
+
     /// How long numbers last when the store is down. Default: 60 s.
+    ///
+    /// Numbers with dates last no longer than their period.
     ///
     /// Segment lengths double and halve to achieve it: at a steady rate, the numbers left when the next segment is
     /// requested last this long, and at most twice as long. They last less after the rate has just risen, or at the
@@ -101,9 +111,10 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
         self.check()?;
         let length = SegmentLength::new(*self.lengths.start(), *self.lengths.end(), self.target());
         // The shortest length: how fast numbers will go is not known yet.
-        let first = reserve_first(&mut self.store, length.get().into())?;
+        let (first, sent) = reserve_first(&mut self.store, length.get().into())?;
         let shared = SharedSegments::new(
             first,
+            &sent,
             self.permutation,
             self.refill_at_percent,
             length.get(),
@@ -138,12 +149,14 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     }
 }
 
-fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<super::Segment, CounterError> {
+/// Reserves the first segment, and returns it with when it was asked for.
+fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<(Reserved, Sent), CounterError> {
     // Only an unknown outcome is tried again. If the first try did reserve, its numbers are a gap.
     let mut backoff = Backoff::new(Duration::ZERO);
     loop {
-        let error = match store.reserve(length) {
-            Ok(segment) => return Ok(segment),
+        let sent = Sent::now();
+        let error = match store.reserve_up_to(length) {
+            Ok(reserved) => return Ok((reserved, sent)),
             Err(error) => error,
         };
         let Some(pause) = backoff.pause(Retry::from(&error)) else {

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use randflake_core::internal::{PutError, SegmentLength};
 
+use super::period_end::Sent;
 use super::shared::SharedSegments;
 use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
 use crate::look_schedule::{LookSchedule, Step};
@@ -72,13 +73,18 @@ impl<P> SegmentKeeper<P> {
             if self.look(now) {
                 continue;
             }
+            if self.shared.is_period_over() {
+                // Else they would be in the way of those of the next one.
+                self.shared.discard();
+            }
             if self.shared.is_low() {
                 self.refill_or_pause();
             } else if pause.is_zero() {
                 self.compare();
             } else {
                 let until_look = self.looks.as_ref().map(|looks| looks.pause(now));
-                thread::park_timeout(until_look.map_or(pause, |until| until.min(pause)));
+                let earlier = [until_look, self.shared.period_left()];
+                thread::park_timeout(earlier.into_iter().flatten().fold(pause, Duration::min));
             }
         }
     }
@@ -188,9 +194,14 @@ impl<P> SegmentKeeper<P> {
         let length = self.length.get();
         // Told before the call, which may hang: after a second of it the store is said to be away.
         self.shared.begin_request();
-        let segment = self.store.reserve(length.into())?;
+        let sent = Sent::now();
+        let reserved = self.store.reserve_up_to(length.into())?;
+        if self.shared.is_of_later_period(&reserved) {
+            // By the store's clock the period of those that are left has ended.
+            self.shared.discard();
+        }
         self.shared
-            .put(segment, length)
+            .put(reserved, &sent, length)
             .map_err(|error| match error {
                 // The store granted numbers that this handle had before: its counter went back, and
                 // whoever reserves there issues them again.
@@ -239,9 +250,10 @@ mod tests {
 
     fn keeper_of(store: impl Into<LeaseStore>) -> SegmentKeeper<Plain> {
         let mut store = store.into();
-        let first = store.reserve(10).unwrap();
+        let first = store.reserve_up_to(10).unwrap();
         let length = SegmentLength::new(10, 10, Duration::ZERO);
-        let shared = SharedSegments::new(first, Box::new(Plain), 100, length.get());
+        let sent = Sent::now();
+        let shared = SharedSegments::new(first, &sent, Box::new(Plain), 100, length.get());
         SegmentKeeper::new(Arc::new(shared), store, length)
     }
 

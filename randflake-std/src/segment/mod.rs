@@ -28,10 +28,21 @@
 //! 6. A running [`Segments`] compares its counter with what it has seen every 20 s (it looks at a file each second), and marks it as `Lost` if it is gone, so that
 //!    nobody begins it again by mistake. A handle that was cut off meanwhile, and finds numbers issued again, fails as
 //!    [`CounterError::Rewound`], and so does every other client of the counter.
-//! 7. No clock is involved, and a reservation costs the same for any length.
+//! 7. No clock is involved, unless numbers have dates, and a reservation costs the same for any length.
+//! 8. **Terms.** How a counter counts ([`CounterTerms`]) is kept in its record: in steps from a first number, or anew each day,
+//!    month or year. A client that [names](SegmentsBuilder::terms) other terms is refused as [`CounterError::OtherTerms`].
+//!
+//! # Numbers with dates
+//!
+//! [`DatedNumbers`] are those of one counter that jumps ahead when a period begins: the date's digits stand before the number's
+//! own, so that it still only grows, and no pair of date and number repeats, whatever clocks do. The date is that of the
+//! store's clock at the reservation. A handle drops what is left of a period at its end, by its monotonic clock or its wall clock,
+//! whichever comes first. If the store's clock was ahead, nothing is reserved until it reaches that date again
+//! ([`CounterError::Ahead`]), but for the last 10 s.
 
 mod builder;
 mod keeper;
+mod period_end;
 mod shared;
 
 use core::error::Error;
@@ -45,7 +56,10 @@ use randflake_core::{Id, Permutation, Plain};
 use crate::backoff::renewed_within;
 use crate::store::LeaseStore;
 pub use crate::store::open_counter as open;
-pub use crate::vocabulary::{CounterError, CounterErrorKind, CounterPlace, CounterStatus};
+pub use crate::vocabulary::{
+    CounterError, CounterErrorKind, CounterPlace, CounterStatus, CounterTerms, CounterTermsError,
+    DatedNumbers, Period, UtcOffset,
+};
 pub use builder::{DEFAULT_LENGTHS, DEFAULT_SURVIVE, SegmentsBuildError, SegmentsBuilder};
 use keeper::COMPARED_PER;
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
@@ -161,6 +175,18 @@ impl<P: Permutation> Segments<P> {
     #[must_use]
     pub fn status(&self) -> SegmentsStatus {
         self.0.0.status()
+    }
+
+    /// How the counter counts.
+    #[must_use]
+    pub fn terms(&self) -> CounterTerms {
+        self.0.0.terms
+    }
+
+    /// The number that was issued as this id, as text: with its date if it has one, `20261128-000123`.
+    #[must_use]
+    pub fn text(&self, id: Id) -> String {
+        self.terms().text(self.number(id))
     }
 
     /// The number that was issued as this id: decrypted if the handle has a secret, otherwise the id itself.

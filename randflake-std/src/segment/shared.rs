@@ -10,9 +10,11 @@ use randflake_core::internal::{PutError, SegmentBuffer};
 use randflake_core::segment::Segment;
 use randflake_core::{Id, Permutation};
 
+use super::period_end::{PeriodEnd, Sent};
 use super::{SegmentError, SegmentsStatus};
 use crate::fork_guard::ForkGuard;
-use crate::vocabulary::{CounterError, CounterErrorKind};
+use crate::rules::counter::Reserved;
+use crate::vocabulary::{CounterError, CounterErrorKind, CounterTerms, DatedNumbers};
 
 /// A store that has not answered for this long is called away.
 const SLOW: Duration = Duration::from_secs(1);
@@ -21,6 +23,11 @@ pub(super) struct SharedSegments<P> {
     buffer: SegmentBuffer<AtomicU64>,
     /// In a box, as a cipher that moves leaves a copy of its round keys behind.
     pub(super) permutation: Box<P>,
+    pub(super) terms: CounterTerms,
+    /// First number of the latest segment.
+    latest: AtomicU64,
+    /// End of the period of all numbers in the buffer; `None` if they have no dates.
+    period_end: Option<PeriodEnd>,
     refill_at_percent: u32,
     /// The keeper refills when no more numbers than this are left.
     refill_at: AtomicU64,
@@ -54,15 +61,25 @@ impl SegmentsPhase {
 }
 
 impl<P: Permutation> SharedSegments<P> {
+    /// `first` was asked for at `sent`.
     pub(super) fn new(
-        first: Segment,
+        first: Reserved,
+        sent: &Sent,
         permutation: Box<P>,
         refill_at_percent: u32,
         length: u32,
     ) -> Self {
+        let Reserved {
+            segment,
+            terms,
+            lasts,
+        } = first;
         let shared = Self {
-            buffer: SegmentBuffer::new(first),
+            buffer: SegmentBuffer::new(segment),
             permutation,
+            terms,
+            latest: AtomicU64::new(segment.first()),
+            period_end: lasts.map(|lasts| PeriodEnd::new(sent, lasts)),
             refill_at_percent,
             refill_at: AtomicU64::new(0),
             woken: AtomicBool::new(false),
@@ -77,7 +94,7 @@ impl<P: Permutation> SharedSegments<P> {
             }),
             changed: Condvar::new(),
         };
-        shared.refill_after(first);
+        shared.refill_after(segment);
         shared
     }
 
@@ -85,6 +102,9 @@ impl<P: Permutation> SharedSegments<P> {
     pub(super) fn next(&self) -> Result<Id, SegmentError> {
         // Before a number is taken: a child has a copy of the buffer, and its parent issues the same numbers.
         self.check_process()?;
+        if self.is_period_over() {
+            return Err(self.refusal());
+        }
         let Some(number) = self.buffer.take(1) else {
             return Err(self.refusal());
         };
@@ -95,6 +115,9 @@ impl<P: Permutation> SharedSegments<P> {
 
     pub(super) fn fill(&self, ids: &mut [Id]) -> Result<usize, SegmentError> {
         self.check_process()?;
+        if self.is_period_over() && !ids.is_empty() {
+            return Err(self.refusal());
+        }
         let filled = self.buffer.fill(ids, &*self.permutation);
         if filled == 0 && !ids.is_empty() {
             return Err(self.refusal());
@@ -148,7 +171,7 @@ impl<P: Permutation> SharedSegments<P> {
         }
         let phase = self.phase();
         SegmentsStatus {
-            remaining: self.buffer.remaining(),
+            remaining: self.remaining(),
             length: phase.length,
             away_for: phase.away_for(),
             last_error: phase.last_error.clone(),
@@ -169,11 +192,27 @@ impl<P: Permutation> SharedSegments<P> {
 impl<P> SharedSegments<P> {
     pub(super) fn is_low(&self) -> bool {
         // Relaxed: a bound of before makes a refill some numbers early or late, no more.
-        self.buffer.remaining() <= self.refill_at.load(Ordering::Relaxed)
+        self.remaining() <= self.refill_at.load(Ordering::Relaxed)
     }
 
+    /// Numbers that can still be issued.
     pub(super) fn remaining(&self) -> u64 {
+        if self.is_period_over() {
+            return 0;
+        }
         self.buffer.remaining()
+    }
+
+    /// Whether the numbers that are left are of a period that has ended.
+    #[inline]
+    pub(super) fn is_period_over(&self) -> bool {
+        self.period_left().is_some_and(|left| left.is_zero())
+    }
+
+    /// How long until the period ends, if there is one.
+    #[inline]
+    pub(super) fn period_left(&self) -> Option<Duration> {
+        self.period_end.as_ref().map(PeriodEnd::left)
     }
 
     /// Makes the next caller that finds few numbers wake the keeper again.
@@ -186,8 +225,24 @@ impl<P> SharedSegments<P> {
         self.buffer.taken()
     }
 
-    pub(super) fn put(&self, segment: Segment, length: u32) -> Result<(), PutError> {
+    /// Whether numbers are of a later period than those before.
+    pub(super) fn is_of_later_period(&self, reserved: &Reserved) -> bool {
+        let date = |dates: DatedNumbers, number| dates.date_and_count(number).0;
+        let first = reserved.segment.first();
+        self.terms.dates().is_some_and(|dates| {
+            date(dates, first) > date(dates, self.latest.load(Ordering::Relaxed))
+        })
+    }
+
+    /// Adds what was asked for at `sent`.
+    pub(super) fn put(&self, reserved: Reserved, sent: &Sent, length: u32) -> Result<(), PutError> {
+        let Reserved { segment, lasts, .. } = reserved;
         self.buffer.put(segment)?;
+        self.latest.store(segment.first(), Ordering::Relaxed);
+        // After it: the numbers before it are of the period that has ended until then.
+        if let (Some(end), Some(lasts)) = (&self.period_end, lasts) {
+            end.set(sent, lasts);
+        }
         // After it: the other way round callers would compare what is left of the old one with the new bound.
         self.refill_after(segment);
         let mut phase = self.phase();
@@ -279,8 +334,19 @@ mod tests {
 
     /// The numbers from 1 to 10, of which half are left at a refill.
     fn ten() -> SharedSegments<Plain> {
-        let first = Segment::new(1, 10).unwrap();
-        SharedSegments::new(first, Box::new(Plain), 50, 10)
+        SharedSegments::new(reserved(1, 10), &Sent::now(), Box::new(Plain), 50, 10)
+    }
+
+    fn reserved(first: u64, len: u64) -> Reserved {
+        Reserved {
+            segment: Segment::new(first, len).unwrap(),
+            terms: CounterTerms::default(),
+            lasts: None,
+        }
+    }
+
+    fn put(shared: &SharedSegments<Plain>, reserved: Reserved, length: u32) {
+        shared.put(reserved, &Sent::now(), length).unwrap();
     }
 
     fn take(shared: &SharedSegments<Plain>, count: u32) {
@@ -328,7 +394,7 @@ mod tests {
         shared.begin_request();
         shared.note(Some(EngineError::unavailable("no answer").into()));
         assert!(shared.status().away_for.is_some());
-        shared.put(Segment::new(11, 100).unwrap(), 100).unwrap();
+        put(&shared, reserved(11, 100), 100);
         let status = shared.status();
         assert!(status.away_for.is_none() && status.last_error.is_none());
         assert_eq!((status.remaining, status.length), (110, 100));
@@ -340,9 +406,29 @@ mod tests {
         take(&shared, 1);
         assert!(shared.is_low());
         // One `take` ends at the end of a segment.
-        shared.put(Segment::new(111, 100).unwrap(), 100).unwrap();
+        put(&shared, reserved(111, 100), 100);
         shared.discard();
         assert_eq!(shared.status().remaining, 0);
+    }
+
+    #[test]
+    fn nothing_of_a_period_that_has_ended_is_issued() {
+        const HOUR: Duration = Duration::from_secs(3_600);
+        let day = |first, lasts| Reserved {
+            lasts: Some(lasts),
+            ..reserved(first, 10)
+        };
+        let first = day(1, Duration::ZERO);
+        let shared = SharedSegments::new(first, &Sent::now(), Box::new(Plain), 50, 10);
+        assert_eq!(shared.next(), Err(SegmentError::Refilling));
+        assert!(shared.is_woken() && shared.is_low());
+        assert_eq!(fill(&shared, 1), Err(SegmentError::Refilling));
+        assert_eq!(fill(&shared, 0), Ok(0));
+        assert_eq!(shared.status().remaining, 0);
+        shared.discard();
+        put(&shared, day(101, HOUR), 10);
+        assert_eq!(shared.next().map(Id::to_u64), Ok(101));
+        assert_eq!(shared.status().remaining, 9);
     }
 
     #[test]
@@ -354,7 +440,7 @@ mod tests {
                 shared.phase().puts
             });
             thread::sleep(Duration::from_millis(50));
-            shared.put(Segment::new(11, 10).unwrap(), 10).unwrap();
+            put(&shared, reserved(11, 10), 10);
             waiting.join().unwrap()
         });
         assert_eq!(puts, 1);

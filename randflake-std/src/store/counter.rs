@@ -7,24 +7,43 @@ use super::quoted;
 use super::records::Records;
 use super::{Ask, LeaseStore, Reading};
 use crate::rules::counter::{
-    CounterCaller, CounterDecision, CounterRefusal, check, create, reserve, resume,
+    CounterCaller, CounterDecision, CounterRefusal, Reserved, ahead_for, check, create,
+    next_number, reserve, resume,
 };
 use crate::rules::{Before, CounterRecord, CounterView, Entry, Key, Keys};
-use crate::vocabulary::{CounterError, CounterPlace, CounterStatus, EngineError};
+use crate::vocabulary::{CounterError, CounterPlace, CounterStatus, CounterTerms, EngineError};
 
 const KEYS: [Keys; 1] = [Keys::One(Key::Counter)];
 
 /// The namespace's counter: see [`segment`](crate::segment).
 impl LeaseStore {
+    /// Says how the counter counts: a new one counts so, and one that is there and counts otherwise is refused by name. Without
+    /// it a new one counts 1, 2, 3, and one that is there counts as it does.
+    pub fn set_counter_terms(&mut self, terms: CounterTerms) {
+        self.counter_terms = Some(terms);
+    }
+
     /// Reserves the next `count` numbers. Not idempotent: after an unknown outcome, reserve again, which may leave a
-    /// gap.
+    /// gap. Numbers with dates are those of the period that the store's clock shows.
     ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when `count` is 0 or the counter has fewer left, [`CounterError::Lost`],
-    /// [`CounterError::Rewound`], and the engine's errors.
+    /// [`CounterError::Invalid`] when `count` is 0 or the counter has fewer left, [`CounterError::Full`] when the period has,
+    /// [`CounterError::Ahead`], [`CounterError::OtherTerms`], [`CounterError::Lost`], [`CounterError::Rewound`], and the
+    /// engine's errors.
     pub fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
-        self.count(|view, caller| reserve(view, caller, count))
+        let reserved = self.count(|view, caller| reserve(view, caller, count))?;
+        Ok(reserved.segment)
+    }
+
+    /// Reserves as many numbers, or all that the period has left, with how long the period lasts.
+    pub(crate) fn reserve_up_to(&mut self, count: u64) -> Result<Reserved, CounterError> {
+        match self.count(|view, caller| reserve(view, caller, count)) {
+            Err(CounterError::Full {
+                left: left @ 1.., ..
+            }) => self.count(|view, caller| reserve(view, caller, left)),
+            outcome => outcome,
+        }
     }
 
     /// Compares the counter with what this store has seen of it. If it is behind that, marks it as lost, for all clients.
@@ -47,15 +66,19 @@ impl LeaseStore {
         // Before `?`: an engine may hold a lock since the read, also after an error.
         records.engine().abandon();
         let view = records.counter_of(reading?)?;
+        let record = view.record.as_ref();
         Ok(CounterStatus {
-            next: view.record.as_ref().map(|record| record.next),
+            next: record.map(|record| next_number(record, view.now)),
+            terms: record.map(|record| record.terms),
+            is_unused: record.is_some_and(|record| record.next <= record.terms.first()),
+            ahead_for: record.and_then(|record| ahead_for(record, view.now)),
             lost: view.kept().is_none(),
         })
     }
 
-    /// Begins a new counter at 1. For an operator who knows that no number of it was ever reserved, once: called at each start
-    /// of a program, it would begin the counter again wherever its store is lost. Does nothing if it was called before and
-    /// nothing was reserved since.
+    /// Begins a new counter at 1, or as its [terms](LeaseStore::set_counter_terms) say. For an operator who knows that no number of it was ever reserved, once: called at each start
+    /// of a program, it would begin the counter again wherever its store is lost. If it was called before and nothing was
+    /// reserved since, it changes the terms if others are named, and otherwise does nothing.
     ///
     /// A [`Segments`](crate::segment::Segments) that runs compares the counter with what it has seen, and marks it as
     /// lost if it is gone, so that this is refused. So whoever is not sure waits for
@@ -63,19 +86,21 @@ impl LeaseStore {
     ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when the counter has reserved numbers or was resumed; [`CounterError::Lost`] when it may have
-    /// gone back; [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has seen numbers of it; and the engine's
+    /// [`CounterError::Invalid`] when the counter has reserved numbers or was resumed, and [`CounterError::OtherTerms`] if it
+    /// then counts otherwise; [`CounterError::Lost`] when it may have gone back; [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has seen numbers of it; and the engine's
     /// errors.
     pub fn create_counter(&mut self) -> Result<(), CounterError> {
         self.count(create)
     }
 
     /// Continues at `number`, or at the counter's position if that is higher; returns which. For an operator: to begin
-    /// at a number other than 1, and after a data loss, when `number` must be higher than every number ever reserved.
+    /// at a number other than 1, and after a data loss, when `number` must be higher than every number ever reserved. A
+    /// counter with steps continues at the next of its numbers.
     ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](crate::segment::MAX_NUMBER), and the engine's
+    /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](crate::segment::MAX_NUMBER), or has no date, or
+    /// one that the store's clock has not reached, where numbers have dates; [`CounterError::OtherTerms`]; and the engine's
     /// errors.
     pub fn resume_counter(&mut self, number: u64) -> Result<u64, CounterError> {
         self.count(|view, caller| resume(view, caller, number))
@@ -89,6 +114,7 @@ impl LeaseStore {
         // Once for all tries: a stale one wrote nothing, so its numbers are still fresh.
         let caller = CounterCaller {
             seen: self.counter,
+            terms: self.counter_terms,
             fresh: fresh().map_err(EngineError::unavailable)?,
         };
         let decided = self.ready()?.update(&KEYS, |records, reading| {
@@ -123,6 +149,27 @@ impl LeaseStore {
                 reached,
                 counter: self.counter_place(),
             },
+            CounterRefusal::OtherTerms { kept, named } => CounterError::OtherTerms {
+                kept,
+                named,
+                counter: self.counter_place(),
+            },
+            CounterRefusal::Full {
+                left,
+                passes_in,
+                message,
+            } => CounterError::Full {
+                left,
+                passes_in,
+                message,
+                counter: Box::new(self.counter_place()),
+            },
+            CounterRefusal::Ahead { passes_in, message } => CounterError::Ahead {
+                passes_in,
+                message,
+                counter: Box::new(self.counter_place()),
+            },
+            CounterRefusal::ClockNotSet(sentence) => EngineError::unavailable(sentence).into(),
             CounterRefusal::Invalid(sentence) => CounterError::Invalid(sentence),
         }
     }
@@ -157,6 +204,7 @@ impl Records {
         Ok(CounterView {
             record: record.transpose()?,
             fingerprint: reading.continuity.fingerprint,
+            now: reading.now,
         })
     }
 }

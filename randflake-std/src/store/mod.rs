@@ -77,7 +77,7 @@ use crate::rules::counter::SeenCounter;
 use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
 #[cfg(doc)]
 use crate::vocabulary::MAX_SKEW;
-use crate::vocabulary::{Namespace, StoreError, Token};
+use crate::vocabulary::{CounterTerms, Namespace, StoreError, Token};
 
 /// The leases and the counter of one namespace.
 ///
@@ -95,6 +95,8 @@ pub struct LeaseStore {
     seen: Observed,
     /// What this process has seen of the counter.
     counter: SeenCounter,
+    /// How the counter has to count, if that was said.
+    counter_terms: Option<CounterTerms>,
     /// The acquire of unknown outcome.
     pending: Option<Pending>,
     /// The first and the last node id that it may be granted, if not all.
@@ -122,6 +124,7 @@ impl LeaseStore {
             machine: Machine::default(),
             seen: Observed::default(),
             counter: SeenCounter::default(),
+            counter_terms: None,
             pending: None,
             within: None,
             estimate: None,
@@ -148,6 +151,7 @@ impl LeaseStore {
         Self {
             machine: self.machine.clone(),
             arguments: self.arguments.clone(),
+            counter_terms: self.counter_terms,
             ..Self::over(engine, self.namespace.clone())
         }
     }
@@ -160,6 +164,7 @@ impl LeaseStore {
             machine: self.machine.clone(),
             seen: self.seen.clone(),
             counter: self.counter,
+            counter_terms: self.counter_terms,
             pending: self.pending.clone(),
             within: self.within,
             estimate: self.estimate,
@@ -187,6 +192,7 @@ impl LeaseStore {
                 opened.act_as_proxy();
             }
             opened.within = self.within.or(opened.within);
+            opened.counter_terms = self.counter_terms.or(opened.counter_terms);
             opened.arguments = self.arguments.take().or(opened.arguments);
             *self = opened;
         }

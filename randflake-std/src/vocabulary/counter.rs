@@ -2,8 +2,9 @@
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
+use core::time::Duration;
 
-use super::{EngineError, EngineErrorKind, StoreError};
+use super::{CounterTerms, EngineError, EngineErrorKind, StoreError};
 use crate::backoff::Retry;
 #[cfg(doc)]
 use crate::store::LeaseStore;
@@ -28,6 +29,36 @@ pub enum CounterError {
         /// The counter.
         counter: CounterPlace,
     },
+    /// The counter counts otherwise than this client says: it has other [terms](CounterTerms). Nothing was changed.
+    OtherTerms {
+        /// The counter's terms.
+        kept: CounterTerms,
+        /// Those that the client named.
+        named: CounterTerms,
+        /// The counter.
+        counter: CounterPlace,
+    },
+    /// The period has fewer numbers left than were asked for, as they have only so many digits. Nothing was reserved.
+    Full {
+        /// Numbers that the period has left.
+        left: u64,
+        /// When the next period begins.
+        passes_in: Duration,
+        /// What is full, and what can be done.
+        message: String,
+        /// The counter.
+        counter: Box<CounterPlace>,
+    },
+    /// Numbers of a period that has not begun by the store's clock were reserved while it was ahead. Periods never go back, so
+    /// nothing is issued until that one begins.
+    Ahead {
+        /// When it begins.
+        passes_in: Duration,
+        /// What was found, and what follows.
+        message: String,
+        /// The counter.
+        counter: Box<CounterPlace>,
+    },
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
     /// The engine cannot be used until something is changed. Nothing was reserved.
@@ -41,6 +72,9 @@ error_kinds! {
     CounterError => CounterErrorKind {
         Lost,
         Rewound,
+        OtherTerms,
+        Full,
+        Ahead,
         Invalid,
         Unusable,
         Unavailable,
@@ -94,6 +128,21 @@ impl Display for CounterError {
                  resume it with a NUMBER above every number ever issued, at least {reached}: {}",
                 counter.resume()
             ),
+            Self::OtherTerms {
+                kept,
+                named,
+                counter,
+            } => write!(
+                f,
+                "{counter} counts {kept}, and this client says {named}: terms are fixed when a counter is begun, so say the \
+                 same, or nothing, or take another counter, of another namespace"
+            ),
+            Self::Full {
+                message, counter, ..
+            }
+            | Self::Ahead {
+                message, counter, ..
+            } => write!(f, "{counter}: {message}"),
             Self::Invalid(sentence) => f.write_str(sentence),
             Self::Unusable(error) => Display::fmt(error, f),
             Self::Unavailable(error) => write!(f, "the store is unavailable: {error}"),
@@ -106,7 +155,12 @@ impl Error for CounterError {
         match self {
             // Its sentence is this error's own.
             Self::Unusable(error) | Self::Unavailable(error) => error.source(),
-            Self::Lost { .. } | Self::Rewound { .. } | Self::Invalid(_) => None,
+            Self::Lost { .. }
+            | Self::Rewound { .. }
+            | Self::OtherTerms { .. }
+            | Self::Full { .. }
+            | Self::Ahead { .. }
+            | Self::Invalid(_) => None,
         }
     }
 }
@@ -115,9 +169,13 @@ impl From<&CounterError> for Retry {
     fn from(error: &CounterError) -> Self {
         match error {
             CounterError::Unavailable(_) => Self::Soon,
+            CounterError::Full { passes_in, .. } | CounterError::Ahead { passes_in, .. } => {
+                Self::Later(Some(*passes_in))
+            }
             // Until an operator says where the counter goes on.
             CounterError::Lost { .. }
             | CounterError::Rewound { .. }
+            | CounterError::OtherTerms { .. }
             | CounterError::Invalid(_)
             | CounterError::Unusable(_) => Self::Never,
         }
@@ -164,8 +222,15 @@ impl Display for CounterPlace {
 /// A counter as its store knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterStatus {
-    /// The first number not reserved yet, as far as the store knows; `None` if it has no such counter.
+    /// The first number not reserved yet, as far as the store knows; `None` if it has no such counter. If numbers have dates,
+    /// that of the period that the store's clock shows.
     pub next: Option<u64>,
+    /// How it counts; `None` if the store has no such counter.
+    pub terms: Option<CounterTerms>,
+    /// No number was reserved yet, so [`create_counter`](LeaseStore::create_counter) may still change its terms.
+    pub is_unused: bool,
+    /// How long nothing is issued because the store's clock was ahead: see [`CounterError::Ahead`].
+    pub ahead_for: Option<Duration>,
     /// The counter is not there, or reservations may have been forgotten: refused until an operator
     /// [begins](LeaseStore::create_counter) or [resumes](LeaseStore::resume_counter) it.
     pub lost: bool,

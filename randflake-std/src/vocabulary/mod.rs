@@ -6,6 +6,7 @@
 mod error_kinds;
 
 pub(crate) mod counter;
+mod counter_terms;
 pub(crate) mod device;
 mod engine_error;
 mod error;
@@ -26,6 +27,7 @@ mod upgrade;
 use core::time::Duration;
 
 pub use self::counter::{CounterError, CounterErrorKind, CounterPlace, CounterStatus};
+pub use self::counter_terms::{CounterTerms, CounterTermsError, DatedNumbers, Period, UtcOffset};
 pub use self::device::{Device, DeviceError, DeviceRequest, MAX_COUNTER_STEP};
 pub use self::engine_error::{EngineError, EngineErrorKind};
 pub use self::error::{StoreError, StoreErrorKind};

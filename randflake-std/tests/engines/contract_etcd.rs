@@ -133,7 +133,7 @@ impl Counters for Etcd {
     fn lose_counters(&self) {
         for name in self.counters.lose() {
             let key = STANDARD.encode(format!("randflake/{name}/counter"));
-            let of_another = STANDARD.encode("11:1:0:0:9:another:0");
+            let of_another = STANDARD.encode("11:1:0:0:9:another:0:1:1:0:");
             let put = serde_json::json!({"key": key, "value": of_another});
             self.cluster.members[0].post("kv/put", &put.to_string());
         }

@@ -133,7 +133,7 @@ fn namespaces() {
 
 #[test]
 fn counters_devices_and_claims() {
-    let text = "11:rt:9:7:6:run:42";
+    let text = "11:rt:9:7:6:run:42:1:1:0:";
     let counter = CounterRecord::from_text(text, FIRST).unwrap();
     assert_eq!(
         (
@@ -145,6 +145,32 @@ fn counters_devices_and_claims() {
         ),
         (1_001, 9, 7, "run:42", text)
     );
+
+    for (terms, words) in [
+        ("from 2 in steps of 5", "2:5:0:"),
+        ("anew each day (UTC), with 6 digits", "1:1:9:day 6 UTC"),
+        (
+            "anew each month (+05:30), with 4 digits",
+            "1:1:e:month 4 +05:30:later",
+        ),
+    ] {
+        let text = format!("11:rt:9:7:6:run:42:{words}");
+        let counter = CounterRecord::from_text(&text, FIRST).unwrap();
+        assert_eq!(
+            (&*counter.terms.to_string(), &*counter.to_text()),
+            (terms, &*text)
+        );
+    }
+    for damaged in [
+        "",
+        ":1:0:0:",
+        ":1:1",
+        ":2:1:9:day 6 UTC",
+        ":1:1:a:day 6 UTC",
+    ] {
+        let text = format!("11:rt:9:7:6:run:42{damaged}");
+        assert!(CounterRecord::from_text(&text, FIRST).is_err(), "{text}");
+    }
 
     let text = "11:rx:7:8:shop:a@b:t";
     let device = DeviceRecord::from_text(text, FIRST).unwrap();

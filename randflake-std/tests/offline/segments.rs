@@ -7,9 +7,11 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
 
+use randflake_core::ManualClock;
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::segment::{
-    CounterError, CounterErrorKind, SegmentError, Segments, SegmentsBuildError,
+    CounterError, CounterErrorKind, CounterTerms, DatedNumbers, Period, SegmentError, Segments,
+    SegmentsBuildError,
 };
 use randflake_std::{ExactSystemClock, Id, Plain, Randflake, Secret};
 
@@ -88,6 +90,58 @@ fn a_buffer_is_filled_over_segments() {
     assert_eq!(numbers.fill(&mut ids), Ok(150));
     assert!(ids.iter().map(|id| id.to_u64()).eq(1..=150));
     assert_eq!(numbers.fill(&mut ids[..0]), Ok(0));
+}
+
+#[test]
+fn a_handle_counts_in_steps_and_compares_them() {
+    let terms = CounterTerms::stepped(2, 5).unwrap();
+    let mut store = store();
+    store.set_counter_terms(terms);
+    store.create_counter().unwrap();
+    let build = |terms| {
+        let builder = Segments::builder(store.clone()).lengths(3..=3);
+        builder.terms(terms).build()
+    };
+    let numbers = build(terms).unwrap();
+    for expected in (2..).step_by(5).take(20) {
+        assert_eq!(numbers.next_wait(LIMIT).unwrap().to_u64(), expected);
+    }
+    let refused = build(CounterTerms::stepped(3, 5).unwrap()).unwrap_err();
+    assert!(refused.to_string().contains("counts from 2 in steps of 5"));
+}
+
+/// What is left of a day is dropped at its end, and what is issued then is of the next one.
+#[test]
+fn a_handle_goes_on_with_the_next_day() {
+    const DAY_MS: u64 = 86_400_000;
+    const LEFT_MS: u64 = 400;
+    // 2026-11-29T00:00:00Z
+    let midnight = 20_786 * DAY_MS;
+    let clock = Arc::new(ManualClock::at_unix_ms(midnight - LEFT_MS));
+    let namespace = Namespace::new("orders", Randflake).unwrap();
+    let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
+    let terms = CounterTerms::dated(DatedNumbers::new(Period::Day, 6).unwrap());
+    store.set_counter_terms(terms);
+    store.create_counter().unwrap();
+    let secret = Secret::from_bytes([7; 16]);
+    let numbers = Segments::builder(store).encrypted(&secret).build().unwrap();
+    let first = numbers.next().unwrap();
+    assert_eq!(numbers.text(first), "20261128-000001");
+    assert_eq!(numbers.number(first), 20_261_128_000_001);
+    clock.advance_ms(LEFT_MS);
+    thread::sleep(Duration::from_millis(LEFT_MS));
+    let next = numbers.next_wait(LIMIT).unwrap();
+    assert_eq!(numbers.text(next), "20261129-000001");
+    // Its store's clock is set back: what it has is issued, and no more is reserved.
+    clock.step_ms(-5_000_000);
+    let refused = loop {
+        if let Err(error @ SegmentError::StoreRefuses { .. }) = numbers.next() {
+            break error;
+        }
+    };
+    assert!(refused.to_string().contains("refused"));
+    let error = numbers.status().last_error.unwrap();
+    assert_eq!(error.kind(), CounterErrorKind::Ahead);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Counters.
 
+use core::time::Duration;
+
 use randflake_std::rules::counter::{
     CounterCaller, CounterDecision, CounterRefusal, SeenCounter, check, create, reserve, resume,
 };
 use randflake_std::rules::{CounterRecord, CounterView, Form};
+use randflake_std::segment::CounterTerms;
 
 use crate::inputs::number;
 
@@ -60,6 +63,7 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
     ] = inputs;
     let record = |next, origin, vouched: i64| CounterRecord {
         next: number(next),
+        terms: CounterTerms::default(),
         origin: number(origin),
         // The mark of a loss.
         vouched: if vouched == -1 {
@@ -73,10 +77,15 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
     let view = CounterView {
         record: (there == 1).then(|| record(next, origin, vouched)),
         fingerprint: fingerprint.to_string(),
+        now: Duration::ZERO,
     };
     let mut seen = SeenCounter::default();
     seen.note(&record(seen_next, seen_origin, 0));
-    let caller = CounterCaller { seen, fresh: FRESH };
+    let caller = CounterCaller {
+        seen,
+        terms: None,
+        fresh: FRESH,
+    };
     let mut row = inputs.to_vec();
     row.extend(values(&reserve(&view, &caller, number(count))));
     row.extend(values(&check(&view, &caller)));
@@ -91,6 +100,7 @@ fn values<T>(decision: &CounterDecision<T>) -> [i64; 6] {
         Err(CounterRefusal::Lost { .. }) => 1,
         Err(CounterRefusal::Rewound { .. }) => 2,
         Err(CounterRefusal::Invalid(_)) => 3,
+        Err(other) => panic!("{other:?}"),
     };
     let signed = |value: u64| i64::try_from(value).unwrap();
     let Some(after) = &decision.after else {

@@ -7,6 +7,7 @@ mod history;
 mod loss;
 mod new_counters;
 mod reserve;
+mod terms;
 
 use core::fmt::Debug;
 
@@ -21,6 +22,7 @@ pub(crate) use history::*;
 pub(crate) use loss::*;
 pub(crate) use new_counters::NewCounters;
 pub(crate) use reserve::*;
+pub(crate) use terms::*;
 
 /// A store that starts empty, and its clients.
 pub(crate) trait Counters: Backend + Sync {
@@ -58,6 +60,10 @@ macro_rules! segment_contract {
             a_second_loss_is_another_one,
             a_counter_that_began_again_beside_its_holder_is_refused_to_all,
             a_counter_is_not_declared_new_after_a_holder_has_come,
+            counters_with_steps_share_no_number,
+            other_terms_of_a_counter_are_refused_by_name,
+            dated_numbers_begin_anew_and_never_repeat,
+            a_period_that_has_used_its_digits_says_so,
             random_histories_reserve_no_number_twice,
         }
     };

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use randflake_std::segment::{CounterError, CounterStatus, MAX_NUMBER, Segment};
+use randflake_std::segment::{CounterError, CounterStatus, CounterTerms, MAX_NUMBER, Segment};
 
 use super::{Counters, invalid, lost, namespace, segment};
 
@@ -12,6 +12,9 @@ pub(crate) fn a_counter_is_dense_from_one_on(backend: &impl Counters) {
     let mut other = backend.open_counter(&namespace("orders"));
     let at = |next| CounterStatus {
         next: Some(next),
+        terms: Some(CounterTerms::default()),
+        is_unused: next == 1,
+        ahead_for: None,
         lost: false,
     };
     assert_eq!(store.counter().unwrap(), at(1));
@@ -94,6 +97,9 @@ pub(crate) fn a_counter_that_is_not_there_is_lost<B: Counters>(backend: &B) {
     }
     let missing = CounterStatus {
         next: None,
+        terms: None,
+        is_unused: false,
+        ahead_for: None,
         lost: true,
     };
     for _ in 0..2 {

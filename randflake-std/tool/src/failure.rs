@@ -142,6 +142,10 @@ impl From<CounterError> for Failure {
     fn from(error: CounterError) -> Self {
         match error {
             CounterError::Invalid(message) => Self::Usage(message),
+            // Both pass by themselves, at the end of a period.
+            CounterError::Full { .. } | CounterError::Ahead { .. } => {
+                Self::Later(error.to_string())
+            }
             error => Self::failed(error),
         }
     }
@@ -231,12 +235,8 @@ pub(crate) fn report_usage(error: &clap::Error) -> ExitCode {
             | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
     );
     if is_help {
-        // Of help that was not asked for the exit status says enough.
-        if let Err(failed) = error.print()
-            && !error.use_stderr()
-        {
-            return Failure::Output(failed).report();
-        }
+        // Whoever has closed the output does not want the rest.
+        let _closed = error.print();
     } else {
         let text = without_urls(error.render().to_string());
         let tip = tip(error).unwrap_or_default();

@@ -41,6 +41,11 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
+    /// Whether one was chosen.
+    pub(crate) fn is_given(&self) -> bool {
+        self.json || self.format.is_some()
+    }
+
     pub(crate) fn or(&self, default: TextForm) -> Format {
         match self.format {
             // Clap refuses both together, so neither hides the other.

@@ -9,6 +9,7 @@
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod check;
+mod counter_terms;
 mod device;
 mod docs;
 mod doctor;

@@ -12,7 +12,7 @@ use crate::rules::{
     Committed, Continuity, CounterRecord, Form, Key, Keys, Removal, Write, read_clock,
 };
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
-use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
+use crate::vocabulary::{CounterTerms, EngineError, Finding, Namespace, StoreError};
 
 /// A store of leases and counters in memory, for tests and simulations.
 ///
@@ -199,6 +199,7 @@ impl Memory {
         }
         let begun = CounterRecord {
             next: 1,
+            terms: CounterTerms::default(),
             origin: 1,
             vouched: state.breaks.to_string(),
             nonce: 0,

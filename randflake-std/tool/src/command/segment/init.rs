@@ -1,14 +1,15 @@
 //! The command `randflake segment init`.
 
 use randflake_std::date::span;
-use randflake_std::segment::{CounterStatus, compared_within};
+use randflake_std::segment::{CounterStatus, CounterTerms, compared_within};
 
+use super::terms::TermsArgs;
 use crate::failure::{Failure, say};
 use crate::output::print_line;
 use crate::store::StoreArgs;
 use crate::wait::wait_for_sign;
 
-/// Begin a new counter at 1
+/// Begin a new counter at 1, in steps, or anew each day
 ///
 /// A store that has lost its data looks like a new one, and so does one at a mistyped path or on a volume that is not mounted. A
 /// counter that begins again there repeats its numbers. So nothing is issued before you say that no number ever was. A counter
@@ -26,12 +27,18 @@ pub(crate) struct SegmentInitArgs {
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
+    terms: TermsArgs,
+    #[command(flatten)]
     store: StoreArgs,
 }
 
 impl SegmentInitArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
+        let named = self.terms.named()?;
         let mut store = self.store.open_counter()?;
+        if let Some(terms) = named {
+            store.set_counter_terms(terms);
+        }
         // A counter that is there, or was found to have gone back, is judged at once: no holder can
         // add to that.
         let is_there = store.counter()?.next.is_some();
@@ -45,16 +52,21 @@ impl SegmentInitArgs {
             wait_for_sign(within, || Ok(store.counter()?.next.is_some()))?;
         }
         if let CounterStatus {
-            next: Some(next @ 2..),
+            next: Some(next),
+            terms: Some(terms),
+            is_unused: false,
             lost: false,
+            ..
         } = store.counter()?
+            && named.is_none_or(|named| named == terms)
         {
             say(
-                "run `segment init` once, not at each start: where the store is lost, it would begin the counter at 1 again, \
-                 and its numbers would repeat",
+                "run `segment init` once, not at each start: where the store is lost, it would begin the counter anew, and its \
+                 numbers would repeat",
             );
             return print_line(format_args!(
-                "the counter is there: it goes on at {next}, and nothing was changed"
+                "the counter is there: it goes on at {}, and nothing was changed",
+                terms.text(next)
             ));
         }
         // Which refuses a counter that somebody has shown to be an old one.
@@ -68,6 +80,10 @@ impl SegmentInitArgs {
                 self.store.counter_arguments()?,
             ));
         }
-        print_line("the counter begins at 1")
+        let terms = store.counter()?.terms.unwrap_or_default();
+        if terms == CounterTerms::default() {
+            return print_line("the counter begins at 1");
+        }
+        print_line(format_args!("the counter counts {terms}"))
     }
 }

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 
 use randflake_std::randflake_core::Permutation;
+use randflake_std::segment::CounterTerms;
 use randflake_std::{Id, Plain};
 
+use super::terms::TermsArgs;
 use crate::command::format::{Format, IssueArgs};
 use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
@@ -31,6 +33,8 @@ pub(crate) struct SegmentIssueArgs {
     #[command(flatten)]
     wait: WaitArgs,
     #[command(flatten)]
+    terms: TermsArgs,
+    #[command(flatten)]
     secret: SecretArgs,
     #[command(flatten)]
     store: StoreArgs,
@@ -47,16 +51,23 @@ impl SegmentIssueArgs {
         }
         if self.encrypt {
             self.print(
-                TextForm::Text,
+                Some(TextForm::Text),
                 &self.secret.read_or_make(&self.store)?.cipher(),
             )
         } else {
-            self.print(TextForm::Int, &Plain)
+            self.print(None, &Plain)
         }
     }
 
-    fn print(&self, default: TextForm, permutation: &impl Permutation) -> Result<(), Failure> {
-        let format = self.issue.format.or(default);
+    /// `default`: form of encrypted numbers; plain ones are digits, with their date if they have one.
+    fn print(
+        &self,
+        default: Option<TextForm>,
+        permutation: &impl Permutation,
+    ) -> Result<(), Failure> {
+        let format = self.issue.format.or(default.unwrap_or(TextForm::Int));
+        let is_plain = default.is_none() && !self.issue.format.is_given();
+        let named = self.terms.named()?;
         let interrupt = Interrupt::watch()?;
         let pause = |time| interrupt.pause(time);
         if self.store.has_no_store()? {
@@ -65,9 +76,15 @@ impl SegmentIssueArgs {
         let open = self.store.counter_opener()?;
         // A run that is ended leaves a gap of at most one segment, so there is nothing to release at a signal.
         let mut store = self.wait.until(pause, open)?;
+        if let Some(terms) = named {
+            store.set_counter_terms(terms);
+        }
+        let terms = self.wait.until(pause, || store.counter())?.terms;
+        let terms = terms.unwrap_or_default();
         let mut out = stdout();
         let mut progress = Progress::new(self.issue.count);
-        let (mut block, mut ids) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
+        let (mut block, mut raws) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
+        let mut ids = Vec::with_capacity(BLOCK);
         let mut done = 0;
         while done < self.issue.count {
             // Before it waits for the store, the reader gets all that was made so far.
@@ -77,20 +94,28 @@ impl SegmentIssueArgs {
             // After a lost answer another segment is reserved: a gap does no harm, and a number
             // twice would.
             let segment = self.wait.until(pause, || store.reserve(count))?;
-            let mut numbers = segment.first()..segment.end();
-            while !numbers.is_empty() {
+            let mut numbers = segment.numbers();
+            loop {
                 // At each block and not at each segment, which a slow reader may take minutes to
                 // read.
                 interrupt.check()?;
                 block.clear();
                 block.extend(numbers.by_ref().take(BLOCK));
-                let first = block.first().copied().unwrap_or_default();
+                if block.is_empty() {
+                    break;
+                }
+                raws.clone_from(&block);
                 permutation.permute_all(&mut block);
                 ids.clear();
                 ids.extend(block.iter().copied().map(Id::from_u64));
                 match format {
+                    Format::Id(_) if is_plain && terms.dates().is_some() => {
+                        for raw in &raws {
+                            writeln!(out, "{}", terms.text(*raw))?;
+                        }
+                    }
                     Format::Id(form) => out.write_all(form.lines(&ids).as_bytes())?,
-                    Format::Json => write_objects(&mut out, first, &ids)?,
+                    Format::Json => write_objects(&mut out, &terms, &raws, &ids)?,
                 }
                 done += ids.len() as u64;
                 progress.show(done);
@@ -100,11 +125,21 @@ impl SegmentIssueArgs {
     }
 }
 
-/// Writes numbers as JSON objects. They have no layout and so no fields: `raw` is the number before its encryption.
-fn write_objects(out: &mut BufferedStdout, first: u64, ids: &[Id]) -> io::Result<()> {
-    for (raw, id) in (first..).zip(ids) {
+/// Writes numbers as JSON objects. They have no layout and so no fields: `raw` is the number before its encryption, and
+/// `number` the same with its date in front.
+fn write_objects(
+    out: &mut BufferedStdout,
+    terms: &CounterTerms,
+    raws: &[u64],
+    ids: &[Id],
+) -> io::Result<()> {
+    for (raw, id) in raws.iter().zip(ids) {
         let (text, int) = (id.to_text(), id.to_i64());
-        writeln!(out, r#"{{"text":"{text}","int":"{int}","raw":"{raw}"}}"#)?;
+        write!(out, r#"{{"text":"{text}","int":"{int}","raw":"{raw}""#)?;
+        if terms.dates().is_some() {
+            write!(out, r#","number":"{}""#, terms.text(*raw))?;
+        }
+        writeln!(out, "}}")?;
     }
     Ok(())
 }

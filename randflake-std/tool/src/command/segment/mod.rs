@@ -4,6 +4,7 @@ mod init;
 mod issue;
 mod resume;
 mod status;
+mod terms;
 
 use clap::Subcommand;
 
@@ -15,6 +16,9 @@ use crate::failure::Failure;
 /// needed. The store counts them; a run that is killed leaves a gap of at most 65536. A new counter is begun
 /// once, with init: one that is not there may have been lost.
 ///
+/// A counter may begin anew each day (init --daily), or count in steps (init --from 2 --step 5). It then does so for every
+/// client; one that says something else is refused.
+///
 /// Unlike ids they tell how many there are and in which order they were made, unless --encrypt.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -25,6 +29,9 @@ Examples:
   randflake segment -n 3
   randflake segment init --namespace invoices
   randflake segment --namespace invoices
+  randflake segment init --namespace orders --daily
+  randflake segment --namespace orders         20261128-000001
+  randflake segment init --namespace eu --from 2 --step 5
   randflake segment --encrypt -n 1000 > ids.txt
   randflake segment init --store redis://ids.example
   randflake segment resume 1000001"

@@ -1,15 +1,23 @@
-//! Counters: numbers that are handed out in segments, each once. They need no layout and no clock.
+//! Counters: numbers that are handed out in segments, each once. They need no layout, and a clock only for their dates.
 
-use randflake_core::segment::Segment;
+mod window;
 
+use core::time::Duration;
+
+pub use self::window::Reserved;
+pub(crate) use self::window::{ahead_for, next_number};
+use self::window::{aligned, reserved, resumable};
 use super::Form;
 use super::text::{self, Fields, Line};
+use crate::vocabulary::{CounterTerms, DatedNumbers};
 
 /// Stored record of a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterRecord {
     /// First number that is not reserved.
     pub next: u64,
+    /// How it counts.
+    pub terms: CounterTerms,
     /// Random number of the record's first write, so that one made anew is noticed; 0 since an operator resumed the
     /// counter, and so vouched for every number below `next`.
     pub origin: u64,
@@ -28,7 +36,10 @@ impl CounterRecord {
     #[must_use]
     pub fn to_text(&self) -> String {
         let line = Line::of(&self.form).number(self.next).number(self.origin);
-        line.number(self.nonce).text(&self.vouched).end()
+        let line = line.number(self.nonce).text(&self.vouched);
+        let line = line.number(self.terms.first()).number(self.terms.step());
+        let dates = self.terms.dates().map(DatedNumbers::words);
+        line.text(&dates.unwrap_or_default()).end()
     }
 
     /// The record of a text, for a program that knows a version.
@@ -43,6 +54,10 @@ impl CounterRecord {
                 origin: fields.number()?,
                 nonce: fields.number()?,
                 vouched: fields.text()?,
+                terms: {
+                    let (first, step) = (fields.number()?, fields.number()?);
+                    CounterTerms::of_words(first, step, &fields.text()?)?
+                },
                 form: fields.form(),
             })
         };
@@ -58,6 +73,8 @@ pub struct CounterView {
     pub record: Option<CounterRecord>,
     /// Fingerprint of the engine.
     pub fingerprint: String,
+    /// Clock of the engine, as time since the Unix epoch: for the dates of numbers.
+    pub now: Duration,
 }
 
 impl CounterView {
@@ -87,6 +104,31 @@ pub enum CounterRefusal {
         /// The highest position that is known.
         reached: u64,
     },
+    /// The counter counts otherwise than the client says.
+    OtherTerms {
+        /// As the store has them.
+        kept: CounterTerms,
+        /// As the client named them.
+        named: CounterTerms,
+    },
+    /// A period has fewer numbers left than were asked for.
+    Full {
+        /// Numbers that it has left.
+        left: u64,
+        /// When the next period begins.
+        passes_in: Duration,
+        /// What is full, and what can be done.
+        message: String,
+    },
+    /// The counter is in a period that has not begun by the store's clock.
+    Ahead {
+        /// When it begins.
+        passes_in: Duration,
+        /// What was found, and what follows.
+        message: String,
+    },
+    /// The store's clock shows a time that cannot be right.
+    ClockNotSet(String),
     /// The request is out of range: a sentence says what is allowed.
     Invalid(String),
 }
@@ -97,12 +139,17 @@ pub struct SeenCounter {
     origin: u64,
     /// First number that was not reserved then; 0 if nothing was seen.
     next: u64,
+    terms: CounterTerms,
 }
 
 impl SeenCounter {
     /// Remembers a record that may be relied on.
     pub fn note(&mut self, record: &CounterRecord) {
-        (self.origin, self.next) = (record.origin, record.next);
+        *self = Self {
+            origin: record.origin,
+            next: record.next,
+            terms: record.terms,
+        };
     }
 
     /// Whether a record was made anew since, other than by an operator who knew of the numbers before.
@@ -116,6 +163,8 @@ impl SeenCounter {
 pub struct CounterCaller {
     /// What this process has seen of the counter.
     pub seen: SeenCounter,
+    /// How it has to count, if the client says so.
+    pub terms: Option<CounterTerms>,
     /// Two numbers that nobody else has: for the origin of a record, and for the nonce of a write.
     pub fresh: (u64, u64),
 }
@@ -137,10 +186,31 @@ impl<T> CounterDecision<T> {
 }
 
 impl CounterCaller {
+    /// The terms of a record where none is: those of the counter that was there, or of the client.
+    fn new_terms(&self) -> CounterTerms {
+        if self.seen.next > 0 {
+            self.seen.terms
+        } else {
+            self.terms.unwrap_or_default()
+        }
+    }
+
+    /// Refuses a counter that counts otherwise than the client says.
+    fn compare_terms(&self, view: &CounterView) -> Result<(), CounterRefusal> {
+        match (&view.record, self.terms) {
+            (Some(record), Some(named)) if record.terms != named => {
+                let kept = record.terms;
+                Err(CounterRefusal::OtherTerms { kept, named })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn record(&self, view: &CounterView, next: u64, origin: u64) -> CounterRecord {
         let before = view.record.as_ref();
         CounterRecord {
             next,
+            terms: before.map_or_else(|| self.new_terms(), |before| before.terms),
             origin,
             vouched: view.fingerprint.clone(),
             nonce: self.fresh.1,
@@ -155,8 +225,8 @@ impl CounterCaller {
         let record = view.record.as_ref();
         let is_replaced = record.is_some_and(|record| seen.is_replaced_by(record));
         let is_behind = record.is_none_or(|record| record.next < seen.next);
-        // Of a counter that only ever stood at 1 nothing can repeat.
-        if seen.next <= 1 || !(is_replaced || is_behind) {
+        // Of a counter that only ever stood at its first number nothing can repeat.
+        if seen.next <= seen.terms.first() || !(is_replaced || is_behind) {
             return None;
         }
         // The mark keeps the highest number that anyone has seen: `resume` cannot fall below it.
@@ -189,22 +259,22 @@ impl CounterCaller {
         Some(CounterDecision { after, answer })
     }
 
-    /// The record, unless the counter is not there, may have gone back, or is behind what this process has seen.
+    /// The record, unless the counter is not there, counts otherwise than the client says, may have gone back, or is
+    /// behind what this process has seen.
     fn reliable<'a, T>(
         &self,
         view: &'a CounterView,
-    ) -> Result<&'a CounterRecord, CounterDecision<T>> {
+    ) -> Result<&'a CounterRecord, Box<CounterDecision<T>>> {
+        // First: a client of another counter has seen nothing of this one, and must not mark it.
+        let refused = |refusal| Box::new(CounterDecision::unchanged(Err(refusal)));
+        self.compare_terms(view).map_err(refused)?;
         if let Some(refused) = self.contradiction(view) {
-            return Err(refused);
+            return Err(Box::new(refused));
         }
         let reached = view.reached();
-        let lost = || CounterDecision::unchanged(Err(CounterRefusal::Lost { reached }));
-        view.kept().ok_or_else(lost)
+        view.kept()
+            .ok_or_else(|| refused(CounterRefusal::Lost { reached }))
     }
-}
-
-fn segment(next: u64, count: u64) -> Result<Segment, CounterRefusal> {
-    Segment::new(next, count).map_err(|error| CounterRefusal::Invalid(error.to_string()))
 }
 
 /// Compares the counter with what this process has seen of it.
@@ -212,48 +282,65 @@ fn segment(next: u64, count: u64) -> Result<Segment, CounterRefusal> {
 pub fn check(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
     match caller.reliable(view) {
         Ok(_) => CounterDecision::unchanged(Ok(())),
-        Err(refused) => refused,
+        Err(refused) => *refused,
     }
 }
 
-/// Reserves the next numbers.
+/// Reserves the next numbers: those of the period that the engine's clock shows, if they have dates.
 #[must_use]
-pub fn reserve(view: &CounterView, caller: &CounterCaller, count: u64) -> CounterDecision<Segment> {
+pub fn reserve(
+    view: &CounterView,
+    caller: &CounterCaller,
+    count: u64,
+) -> CounterDecision<Reserved> {
     let before = match caller.reliable(view) {
         Ok(before) => before,
-        Err(refused) => return refused,
+        Err(refused) => return *refused,
     };
-    match segment(before.next, count) {
-        Ok(segment) => CounterDecision {
-            after: Some(caller.record(view, segment.end(), before.origin)),
-            answer: Ok(segment),
+    match reserved(before, view.now, count) {
+        Ok(reserved) => CounterDecision {
+            after: Some(caller.record(view, reserved.segment.end(), before.origin)),
+            answer: Ok(reserved),
         },
         Err(refusal) => CounterDecision::unchanged(Err(refusal)),
     }
 }
 
-/// Begins a counter at 1 that an operator declares new.
+/// Begins a counter that an operator declares new, at its first number.
 #[must_use]
 pub fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()> {
     if let Some(refused) = caller.contradiction(view) {
         return refused;
     }
+    let terms = caller.terms.unwrap_or_default();
+    let begun = |origin| CounterRecord {
+        terms,
+        ..caller.record(view, terms.first(), origin)
+    };
     match &view.record {
         None => CounterDecision {
-            after: Some(caller.record(view, 1, caller.fresh.0)),
+            after: Some(begun(caller.fresh.0)),
             answer: Ok(()),
         },
         Some(record) if view.kept().is_none() => {
             let reached = record.next;
             CounterDecision::unchanged(Err(CounterRefusal::Lost { reached }))
         }
-        Some(record) if record.next > 1 => {
-            let next = record.next;
-            CounterDecision::unchanged(Err(CounterRefusal::Invalid(format!(
-                "the counter is not new: {next} is its next number"
-            ))))
+        Some(record) if record.next > record.terms.first() => {
+            let is_other = caller.compare_terms(view);
+            let next = record.terms.text(record.next);
+            CounterDecision::unchanged(Err(is_other.err().unwrap_or_else(|| {
+                CounterRefusal::Invalid(format!(
+                    "the counter is not new: {next} is its next number"
+                ))
+            })))
         }
-        // A counter at 1 was declared new before: then a repetition changes nothing.
+        // Nobody has a number yet, so it may still count otherwise: what was mistyped is said again.
+        Some(_) if caller.compare_terms(view).is_err() => CounterDecision {
+            after: Some(begun(caller.fresh.0)),
+            answer: Ok(()),
+        },
+        // A counter that was declared new before: then a repetition changes nothing.
         Some(_) => CounterDecision::unchanged(Ok(())),
     }
 }
@@ -261,15 +348,27 @@ pub fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()>
 /// Goes on at a number that an operator vouches for, or at the highest one that is known.
 #[must_use]
 pub fn resume(view: &CounterView, caller: &CounterCaller, number: u64) -> CounterDecision<u64> {
-    if let Err(refusal) = segment(number, 1) {
-        return CounterDecision::unchanged(Err(refusal));
-    }
-    // A number that is too low by mistake repeats none of those that are known.
-    let next = number.max(view.reached()).max(caller.seen.next);
-    CounterDecision {
-        // Origin 0: a person vouches for what is below, so no process takes it for made anew.
-        after: Some(caller.record(view, next, 0)),
-        answer: Ok(next),
+    let terms = match &view.record {
+        Some(record) => record.terms,
+        None => caller.new_terms(),
+    };
+    let checked = || {
+        caller.compare_terms(view)?;
+        resumable(&terms, number, view.now)?;
+        // A number that is too low by mistake repeats none of those that are known.
+        let next = number.max(view.reached()).max(caller.seen.next);
+        aligned(&terms, next)
+    };
+    match checked() {
+        Err(refusal) => CounterDecision::unchanged(Err(refusal)),
+        Ok(next) => CounterDecision {
+            // Origin 0: a person vouches for what is below, so no process takes it for made anew.
+            after: Some(CounterRecord {
+                terms,
+                ..caller.record(view, next, 0)
+            }),
+            answer: Ok(next),
+        },
     }
 }
 
@@ -283,6 +382,7 @@ mod tests {
         let record = CounterRecord {
             next: u64::MAX,
             origin: 9,
+            terms: CounterTerms::default(),
             vouched: "run:42".to_owned(),
             nonce: 7,
             form: Form {
