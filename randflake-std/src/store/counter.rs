@@ -23,6 +23,12 @@ impl LeaseStore {
         self.counter_terms = Some(terms);
     }
 
+    /// How the counter counts, as this store has seen it last; `None` if it has seen none.
+    #[must_use]
+    pub fn counter_terms(&self) -> Option<CounterTerms> {
+        self.counter.terms()
+    }
+
     /// Reserves the next `count` numbers. Not idempotent: after an unknown outcome, reserve again, which may leave a
     /// gap. Numbers with dates are those of the period that the store's clock shows.
     ///

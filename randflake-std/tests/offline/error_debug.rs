@@ -143,6 +143,10 @@ fn of_std() -> Vec<(&'static str, String)> {
             "CounterError::Unavailable",
         ),
         shown(
+            segment::CounterTermsError::Digits { digits: 11 },
+            "CounterTermsError::Digits",
+        ),
+        shown(
             segment::SegmentsBuildError::Thread(denied()),
             "SegmentsBuildError::Thread",
         ),

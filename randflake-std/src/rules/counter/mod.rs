@@ -152,6 +152,11 @@ impl SeenCounter {
         };
     }
 
+    /// How it counts; `None` if nothing was seen.
+    pub(crate) fn terms(self) -> Option<CounterTerms> {
+        (self.next > 0).then_some(self.terms)
+    }
+
     /// Whether a record was made anew since, other than by an operator who knew of the numbers before.
     fn is_replaced_by(self, record: &CounterRecord) -> bool {
         record.origin != self.origin && record.origin != 0
@@ -188,11 +193,7 @@ impl<T> CounterDecision<T> {
 impl CounterCaller {
     /// The terms of a record where none is: those of the counter that was there, or of the client.
     fn new_terms(&self) -> CounterTerms {
-        if self.seen.next > 0 {
-            self.seen.terms
-        } else {
-            self.terms.unwrap_or_default()
-        }
+        self.seen.terms().or(self.terms).unwrap_or_default()
     }
 
     /// Refuses a counter that counts otherwise than the client says.

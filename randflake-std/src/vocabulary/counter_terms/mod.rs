@@ -129,7 +129,7 @@ impl Display for CounterTerms {
 }
 
 /// Error of making [`CounterTerms`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CounterTermsError {
     /// The first number or the step is out of range.
@@ -142,6 +142,12 @@ pub enum CounterTermsError {
     /// The text is no time zone that is known here.
     Zone(String),
 }
+
+randflake_core::readable_debug!(CounterTermsError {
+    Numbers,
+    Digits,
+    Zone
+});
 
 impl From<ReserveError> for CounterTermsError {
     fn from(error: ReserveError) -> Self {

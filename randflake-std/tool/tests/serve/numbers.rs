@@ -1,4 +1,4 @@
-//! Ids of 53 bits by the protocol of Redis.
+//! Ids of 53 bits, and numbers of counters, by the protocol of Redis.
 
 use std::collections::BTreeSet;
 
@@ -25,4 +25,35 @@ fn ids_of_53_bits_are_integers_that_no_client_rounds() {
         reply.contains("is out of range: 0 to 9007199254740991, 53 bits"),
         "{reply}"
     );
+}
+
+#[test]
+fn numbers_of_a_counter_are_texts_or_integers() {
+    let server = Server::start();
+    let mut client = server.connect();
+    let told = client.ask(&["NUMBER.NEXT", "default"]);
+    assert!(
+        told.starts_with("-ERR the namespace has no counter"),
+        "{told}"
+    );
+    let init = ["segment", "init", "--no-wait", "--daily"];
+    let output = server.home().tool(&init).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let first = client.ask(&["NUMBER.NEXT", "default"]);
+    assert!(
+        first.starts_with("20") && first.ends_with("-000001"),
+        "{first}"
+    );
+    let two = client.ask(&["number.next", "default", "FORMAT", "int", "COUNT", "2"]);
+    assert!(two.starts_with(":20") && two.contains(" :20"), "{two}");
+    for (wrong, part) in [
+        (&["COUNT", "0"][..], "1 to 1000 are allowed"),
+        (&["COUNT", "x"], "in digits only"),
+        (&["COUNT"], "in digits only"),
+        (&["FORMAT", "raw"], "FORMAT takes text or int"),
+        (&["LIMIT", "1"], "syntax error: NUMBER.NEXT"),
+    ] {
+        let told = client.ask(&[&["NUMBER.NEXT", "default"][..], wrong].concat());
+        assert!(told.starts_with("-ERR") && told.contains(part), "{told}");
+    }
 }

@@ -20,6 +20,7 @@ mod leases;
 #[cfg(target_os = "linux")]
 mod log_lines;
 mod metrics;
+mod numbers;
 mod rights;
 mod server;
 mod shares;

@@ -71,7 +71,7 @@ fn check_right(client: Client, method: &Method, path: &str) {
         path == "/healthz" || path == "/readyz" || FILES.iter().any(|file| file.path == path);
     let allowed = match path {
         _ if is_free => is_read,
-        "/v1/ids" => is_read && client.has("ids"),
+        "/v1/ids" | "/v1/numbers" => is_read && client.has("ids"),
         "/v1/leases" if is_read => client.has("leases") || client.has("admin"),
         "/v1/leases" | "/v1/leases/renew" | "/v1/leases/release" | "/v1/tickets" => {
             *method == Method::POST && client.has("leases")

@@ -79,8 +79,6 @@ impl SegmentIssueArgs {
         if let Some(terms) = named {
             store.set_counter_terms(terms);
         }
-        let terms = self.wait.until(pause, || store.counter())?.terms;
-        let terms = terms.unwrap_or_default();
         let mut out = stdout();
         let mut progress = Progress::new(self.issue.count);
         let (mut block, mut raws) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
@@ -94,6 +92,7 @@ impl SegmentIssueArgs {
             // After a lost answer another segment is reserved: a gap does no harm, and a number
             // twice would.
             let segment = self.wait.until(pause, || store.reserve(count))?;
+            let terms = store.counter_terms().unwrap_or_default();
             let mut numbers = segment.numbers();
             loop {
                 // At each block and not at each segment, which a slow reader may take minutes to

@@ -25,6 +25,7 @@ mod held;
 mod ids;
 mod inspect;
 mod leases;
+mod numbers;
 mod problem;
 mod recorder;
 mod request;
@@ -122,6 +123,7 @@ fn router(app: Arc<App>) -> Router {
         .route("/readyz", get(health::ready))
         .route("/metrics", get(exposition::metrics))
         .route("/v1/ids", get(ids::ids))
+        .route("/v1/numbers", get(numbers::numbers))
         .route("/v1/leases", get(leases::list).post(leases::acquire))
         .route("/v1/leases/renew", post(leases::renew))
         .route("/v1/leases/release", post(leases::release))

@@ -5,6 +5,7 @@ mod connection;
 mod general;
 mod ids;
 mod leases;
+mod numbers;
 mod parse;
 mod reply;
 mod session;

@@ -11,7 +11,7 @@ use super::parse::CommandLimits;
 use super::reply::Replies;
 use super::table::{self, Action};
 use super::transaction::RespTransaction;
-use super::{general, ids, leases};
+use super::{general, ids, leases, numbers};
 use crate::serve::access::{Hash, Principal, Scope};
 use crate::serve::log::{self, LogEntry};
 use crate::serve::memory::{Account, Share};
@@ -358,6 +358,7 @@ impl RespSession {
             Action::Mget => ids::mget(self, words).await,
             Action::IncrBy => ids::incr_by(self, words).await,
             Action::IdNext => ids::next(self, words).await,
+            Action::NumberNext => numbers::next(self, words).await,
             Action::Commands => general::commands(self, words).await,
             Action::Info => general::info(self).await,
             Action::LeaseAcquire => leases::acquire(self, words).await,

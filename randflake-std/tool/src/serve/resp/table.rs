@@ -15,6 +15,7 @@ pub(super) enum Action {
     Get,
     Mget,
     IdNext,
+    NumberNext,
     Commands,
     Info,
     LeaseAcquire,
@@ -87,7 +88,7 @@ impl CommandEntry {
 }
 
 /// The most used come first.
-pub(super) const TABLE: [CommandEntry; 24] = [
+pub(super) const TABLE: [CommandEntry; 25] = [
     entry("incr", 2, 1, Action::Incr),
     entry("get", 2, 1, Action::Get),
     entry("id.next", -2, 1, Action::IdNext),
@@ -113,6 +114,7 @@ pub(super) const TABLE: [CommandEntry; 24] = [
         .without_token()
         .never_queued(),
     entry("id.inspect", -3, 1, Action::Now(ids::inspect)),
+    entry("number.next", -2, 1, Action::NumberNext),
     entry("lease.acquire", -2, 1, Action::LeaseAcquire),
     // No key: the namespace of these two stands in the object, not in a word of its own.
     entry("lease.renew", -2, 0, Action::LeaseRenew),

@@ -5,6 +5,7 @@ pub(crate) mod counters;
 pub(crate) mod ids_format;
 mod inspected;
 mod leases;
+pub(crate) mod numbers;
 pub(crate) mod readiness;
 pub(crate) mod refusal;
 pub(crate) mod served_namespace;
