@@ -7,26 +7,54 @@ import numpy
 import block_rules
 import counter_rules
 import rules
-from logic import If, Max, Min, floor
+from logic import And, If, Max, Min, floor
 
 
 def counters(rows):
     given = rows.part("counter_")
-    record = SimpleNamespace(there=given.there == 1, next=given.next, origin=given.origin, vouched=given.vouched)
+    there, dated = given.there == 1, given.dated == 1
+    record = SimpleNamespace(there=there, next=given.next, origin=given.origin, vouched=given.vouched, first=given.first)
     view = SimpleNamespace(record=record, fingerprint=given.fingerprint)
-    seen = SimpleNamespace(next=given.seen_next, origin=given.seen_origin)
-    caller = SimpleNamespace(seen=seen, fresh_origin=90, fresh_nonce=91)
+    seen = SimpleNamespace(next=given.seen_next, origin=given.seen_origin, used=given.seen_next > given.first)
+    # 0 names no terms, 1 the record's, 2 others.
+    named_first = numpy.choose(given.named, [1, given.first, given.first + 1])
+    caller = SimpleNamespace(
+        seen=seen,
+        fresh_origin=90,
+        fresh_nonce=91,
+        is_other=there & (given.named == 2),
+        named_first=named_first,
+        new_first=If(given.seen_next > 0, given.first, named_first),
+    )
+    # Numbers with dates have one digit behind them.
+    begin = given.today * 10
+    first = If(dated, Max(given.next, begin + 1), given.next)
+    is_ahead = dated & (floor(given.next - 1, 10) > given.today)
+    is_full = dated & (given.count > begin + 10 - first)
+    code = If(is_ahead, counter_rules.AHEAD, If(is_full, counter_rules.FULL, counter_rules.OK))
+    window = SimpleNamespace(first=first, code=code)
+    fits = given.count <= floor(counter_rules.END - first, given.step)
+    length = If(fits, If(fits, given.count, 0) * given.step, counter_rules.END)
+    # A counter that is not there goes on by the terms that were seen or named.
+    is_named = ~there & (given.seen_next == 0) & (given.named != 1)
+    of_step = If(is_named, If(given.named == 2, given.step + 1, 1), given.step)
+    of_first = If(is_named, named_first, given.first)
+    is_dated = dated & ~is_named
+    is_today = floor(given.number, 10) - given.today
+    is_valid = ~is_dated | And(given.number % 10 > 0, is_today <= 0, is_today >= -1)
+    highest = Max(given.number, counter_rules.reached(view), given.seen_next)
+    up = If(highest < of_first, of_first - highest, (of_first - highest) % of_step)
     answers = {
-        "reserve": counter_rules.reserve(view, caller, given.count),
+        "reserve": counter_rules.reserve(view, caller, window, length),
         "compare": counter_rules.check(view, caller),
         "declare_new": counter_rules.create(view, caller),
-        "resume": counter_rules.resume(view, caller, given.number),
+        "resume": counter_rules.resume(view, caller, given.number, is_valid, up),
     }
     for name, it in answers.items():
         prefix = f"counter_{name}."
         yield f"{prefix}code", it.code, True
         yield f"{prefix}is_written", it.is_written, True
-        for of in ["next", "origin", "vouched", "nonce"]:
+        for of in ["next", "origin", "vouched", "first", "nonce"]:
             yield f"{prefix}{of}", getattr(it.record, of), it.is_written
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from logic import And, If, Max, Not, Or, but, choose
 
 # Answers: 0, or the kind of an error.
-OK, LOST, REWOUND, INVALID = range(4)
+OK, LOST, REWOUND, INVALID, OTHER_TERMS, FULL, AHEAD = range(7)
 # Of a counter whose loss a client has marked; no engine has this fingerprint.
 MARKED = -1
 # A counter that has issued its highest number stands here.
@@ -27,7 +27,8 @@ def is_range(first, count):
 
 
 def written(view, caller, next, origin):
-    return SimpleNamespace(there=True, next=next, origin=origin, vouched=view.fingerprint, nonce=caller.fresh_nonce)
+    first = If(view.record.there, view.record.first, caller.new_first)
+    return SimpleNamespace(there=True, next=next, origin=origin, vouched=view.fingerprint, first=first, nonce=caller.fresh_nonce)
 
 
 def outcome(code, is_written, record):
@@ -43,39 +44,49 @@ def contradiction(view, caller):
     is_marked = And(Not(is_behind), record.there, record.vouched == MARKED)
     origin = If(record.there, If(is_rewound, caller.fresh_origin, record.origin), seen.origin)
     mark = but(written(view, caller, Max(reached(view), seen.next), origin), vouched=MARKED)
-    found = And(seen.next > 1, Or(is_replaced, is_behind))
+    found = And(seen.used, Or(is_replaced, is_behind))
     return found, outcome(If(is_rewound, REWOUND, LOST), Not(is_marked), mark)
 
 
 def check(view, caller):
     found, refused = contradiction(view, caller)
-    return choose_outcome(found, refused, outcome(If(kept(view), OK, LOST), False, refused.record))
+    answer = choose_outcome(found, refused, outcome(If(kept(view), OK, LOST), False, refused.record))
+    return choose_outcome(caller.is_other, outcome(OTHER_TERMS, False, refused.record), answer)
 
 
-def reserve(view, caller, count):
-    """The segment is from the next number on."""
-    checked, next = check(view, caller), view.record.next
+def reserve(view, caller, window, length):
+    """The segment is from the first number of the window on, which is never below the next number, and ends so much further.
+
+    The window is that of the period, if numbers have dates; the length is the step times the count.
+    """
+    checked, first = check(view, caller), window.first
     # One more than the highest number may be next, so no sum is above 64 bits.
-    end = next + If(is_range(next, count), count, 0)
+    end = first + If(is_range(first, length), length, 0)
     reserved = written(view, caller, end, view.record.origin)
-    answer = choose_outcome(is_range(next, count), outcome(OK, True, reserved), outcome(INVALID, False, reserved))
+    answer = choose_outcome(is_range(first, length), outcome(OK, True, reserved), outcome(INVALID, False, reserved))
+    answer = choose_outcome(window.code == OK, answer, outcome(window.code, False, reserved))
     return choose_outcome(checked.code == OK, answer, checked)
 
 
 def create(view, caller):
-    """Declares it new, so that it begins at 1."""
+    """Declares it new, so that it begins at its first number; one that nobody has a number of may get other terms."""
     found, refused = contradiction(view, caller)
     record = view.record
-    known = If(kept(view), If(record.next > 1, INVALID, OK), LOST)
-    made = written(view, caller, 1, caller.fresh_origin)
-    answer = outcome(If(record.there, known, OK), Not(record.there), made)
+    is_used = Or(record.next > record.first, caller.seen.used)
+    known = If(kept(view), If(is_used, If(caller.is_other, OTHER_TERMS, INVALID), OK), LOST)
+    made = but(written(view, caller, caller.named_first, caller.fresh_origin), first=caller.named_first)
+    is_changed = And(kept(view), Not(is_used), caller.is_other)
+    answer = outcome(If(record.there, known, OK), Or(Not(record.there), is_changed), made)
     return choose_outcome(found, refused, answer)
 
 
-def resume(view, caller, number):
-    """An operator vouches that all below is reserved at most."""
-    record = written(view, caller, Max(number, reached(view), caller.seen.next), 0)
-    return choose_outcome(is_range(number, 1), outcome(OK, True, record), outcome(INVALID, False, record))
+def resume(view, caller, number, is_valid, up):
+    """An operator vouches that all below is reserved at most. It goes on at the next number of its steps, so much further up."""
+    highest = Max(number, reached(view), caller.seen.next)
+    fits = And(is_range(number, 1), is_valid, up <= END - highest)
+    record = written(view, caller, highest + If(fits, up, 0), 0)
+    answer = choose_outcome(fits, outcome(OK, True, record), outcome(INVALID, False, record))
+    return choose_outcome(caller.is_other, outcome(OTHER_TERMS, False, record), answer)
 
 
 def choose_outcome(condition, then, otherwise):

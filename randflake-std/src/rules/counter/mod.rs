@@ -140,6 +140,8 @@ pub struct SeenCounter {
     /// First number that was not reserved then; 0 if nothing was seen.
     next: u64,
     terms: CounterTerms,
+    /// Numbers were reserved, as far as this process has ever seen.
+    is_used: bool,
 }
 
 impl SeenCounter {
@@ -149,6 +151,7 @@ impl SeenCounter {
             origin: record.origin,
             next: record.next,
             terms: record.terms,
+            is_used: self.is_used || record.next > record.terms.first(),
         };
     }
 
@@ -227,7 +230,7 @@ impl CounterCaller {
         let is_replaced = record.is_some_and(|record| seen.is_replaced_by(record));
         let is_behind = record.is_none_or(|record| record.next < seen.next);
         // Of a counter that only ever stood at its first number nothing can repeat.
-        if seen.next <= seen.terms.first() || !(is_replaced || is_behind) {
+        if !seen.is_used || !(is_replaced || is_behind) {
             return None;
         }
         // The mark keeps the highest number that anyone has seen: `resume` cannot fall below it.
@@ -327,7 +330,7 @@ pub fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()>
             let reached = record.next;
             CounterDecision::unchanged(Err(CounterRefusal::Lost { reached }))
         }
-        Some(record) if record.next > record.terms.first() => {
+        Some(record) if record.next > record.terms.first() || caller.seen.is_used => {
             let is_other = caller.compare_terms(view);
             let next = record.terms.text(record.next);
             CounterDecision::unchanged(Err(is_other.err().unwrap_or_else(|| {

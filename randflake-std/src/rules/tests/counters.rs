@@ -256,6 +256,7 @@ fn terms_outlive_a_loss() {
     let mark = check(&view(None), &gone).after.unwrap();
     assert_eq!((mark.next, mark.terms, &*mark.vouched), (12, stepped(), ""));
     // Of one that stood at its first number nothing repeats.
+    let mut gone = caller(0);
     gone.seen.note(&CounterRecord {
         terms: stepped(),
         ..kept(2, SEEN)

@@ -21,7 +21,8 @@ fn numbers_are_of_the_counter_that_an_operator_has_begun() {
     assert!(!told.contains("sqlite"), "{told}");
     let init = |name, options: &[&str]| {
         let init = ["segment", "init", "--no-wait", "--namespace", name];
-        server.tool(&[&init[..], options].concat());
+        let output = server.tool().args(init).args(options).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
     };
     init("default", &["--daily", "--digits", "1"]);
     init("other", &["--from", "2", "--step", "5"]);

@@ -123,12 +123,6 @@ impl Server {
         )
     }
 
-    /// Runs the tool on the server's store.
-    pub(crate) fn tool(&self, arguments: &[&str]) {
-        let output = tool(self.home.path()).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{output:?}");
-    }
-
     fn run(home: Arc<TempDir>, arguments: &[&str]) -> Self {
         Self::run_until(home, arguments, "randflake: ready")
     }
