@@ -344,7 +344,9 @@ impl RedisSession {
 
 /// Whether the server has answered, or something has in its place.
 fn is_answer(error: &RedisError) -> bool {
-    error.code().is_some() || is_lasting(error) || encryption::refusal(error).is_some()
+    error.code().is_some()
+        || rights::mistake(error, 0).is_some()
+        || encryption::refusal(error).is_some()
 }
 
 /// The node of a cluster that has what was asked for, if that is what an answer says.
