@@ -258,7 +258,8 @@ uint32_t rf_now(const rf_t *rf);
  * is nothing to do. After 32700 s (9.1 hours) a block ends and the next call begins another.
  *
  * Errors: RF_CLOCK_UNKNOWN; RF_GRANT_USED, where ids are issued up to the end of the block in force; RF_HORIZON_LOST;
- * RF_HORIZON_STORE, try again; RF_BUSY, try again; RF_NULL before rf_init. */
+ * RF_HORIZON_STORE, try again after a pause that grows, as each try may cost three erases; RF_BUSY, try again; RF_NULL
+ * before rf_init. */
 rf_status rf_renew(rf_t *rf);
 
 /** Writes the next id to `*id`. It never waits and writes no flash memory.
