@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Instant;
 
 use randflake_std::date::span;
 use randflake_std::lease::{StoreError, StoreErrorKind};
@@ -10,6 +11,7 @@ use randflake_std::{Handle, Health, Losses};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::service::Service;
+use super::service::recent::Witness;
 use super::system;
 use crate::failure::say;
 
@@ -24,6 +26,7 @@ pub(super) async fn watch(service: Arc<Service>) {
     loop {
         looks.tick().await;
         for space in service.spaces() {
+            space.recent.count(space.issued.get(), Instant::now());
             let Some(handle) = space.handle() else {
                 continue; // Why it waits is said by who waits.
             };
@@ -32,6 +35,10 @@ pub(super) async fn watch(service: Arc<Service>) {
             if matches!(health, Health::Closed) {
                 return;
             }
+            space.recent.witness(
+                Witness::Handle,
+                matches!(health, Health::Ready { .. } | Health::Short { .. }),
+            );
             let incidents = namespaces.entry(space.name().to_owned()).or_default();
             for line in incidents.look(&health, losses) {
                 let line = format!("namespace {:?}: {line}", space.name());
@@ -106,13 +113,16 @@ fn describe(health: &Health) -> (IncidentState, String) {
     }
 }
 
+/// What an operator does about a store that does not answer.
+pub(super) const REPAIR: &str = "look after the store: nothing needs to be started again";
+
 /// What an operator does about an error, or need not do.
 pub(super) fn remedy(error: &StoreError) -> &'static str {
     match error {
         StoreError::Quarantined { .. } => "wait: it ends by itself",
         StoreError::Exhausted { .. } => "see `randflake lease list` for who holds them",
         StoreError::ClockSkew { .. } => "set the clocks (NTP)",
-        StoreError::Unavailable(_) => "look after the store: nothing needs to be started again",
+        StoreError::Unavailable(_) => REPAIR,
         _ => "see `randflake doctor`",
     }
 }

@@ -13,6 +13,7 @@ const [, , URL_OF_PAGE, WHAT, TOKEN] = process.argv;
 const VIEWS = {
   light: { colorScheme: "light", viewport: { width: 1200, height: 900 } },
   dark: { colorScheme: "dark", viewport: { width: 1200, height: 900 } },
+  phone: { colorScheme: "light", viewport: { width: 390, height: 844 } },
   narrow: { colorScheme: "light", viewport: { width: 320, height: 700 } },
 };
 // A busy machine may take its time; nothing here waits for a fixed one.
@@ -53,6 +54,8 @@ async function accessible(page, view) {
   assert.ok(found.passes.length > 20, "axe has looked");
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(wide <= 0, `${view}: ${wide} pixels too wide`);
+  const cut = await page.evaluate(() => [...document.querySelectorAll(".scroll")].map((box) => box.scrollWidth - box.clientWidth));
+  assert.ok(Math.max(...cut) <= 0, `${view}: tables are cut by ${cut} pixels`);
 }
 
 async function picture(page, name) {
@@ -86,6 +89,28 @@ const LOOKS = {
       assert.deepEqual(complaints, [], view);
       await context.close();
     }
+  },
+
+  async fleet() {
+    const { context, page, complaints } = await open("phone");
+    // The table shows some of them and scrolls.
+    await shows(page, "#leases-count", "52 leases from node id 0 on");
+    await shows(page, "#holders", "(this server)");
+    assert.equal(await page.locator("#holders li").count(), 3);
+    await page.locator("svg.rate polyline").waitFor({ state: "attached" });
+    await page.reload();
+    await shows(page, "#state", "Ready");
+    assert.equal(await page.locator("svg.rate polyline").count(), 1);
+    await shows(page, "#leases-count", "52 leases");
+    await accessible(page, "phone");
+    console.log("act");
+    await shows(page, "#detail", "To do: look after the store");
+    assert.match(await page.textContent("#detail"), /^Since \d{4}-.* UTC \(\d+ s\): ids are issued for another /);
+    await shows(page, "#leases-count", "As of ");
+    assert.equal(await page.locator("#leases tr").count(), 52);
+    await picture(page, "outage");
+    assert.deepEqual(complaints, []);
+    await context.close();
   },
 
   async numbers() {

@@ -9,6 +9,7 @@ use metrics::gauge;
 use randflake_std::lease::{LeaseStore, Occupancy, Quarantine, StoreError};
 use serde::Serialize;
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 
 use super::forecasts::ShownForecast;
 use super::status::{NodeIdCounts, NodeIdState};
@@ -21,8 +22,12 @@ use crate::serve::service::served_namespace::ServedNamespace;
 
 /// How long an answer is cached: shorter than the refresh of the page.
 const KEPT: Duration = Duration::from_millis(1_500);
+/// How long a reading is waited for.
+const PATIENCE: Duration = Duration::from_secs(4);
 /// Most cells of the map: more are not told apart.
 const MOST_CELLS: u64 = 2_048;
+/// Most holders of a list that a person reads.
+const MOST_HOLDERS: usize = 20;
 
 /// What the store says of a namespace, as the page gets it.
 #[derive(Clone, Serialize)]
@@ -30,6 +35,9 @@ pub(super) struct StatusBoard {
     #[serde(rename = "leases")]
     counts: NodeIdCounts,
     map: NodeMap,
+    /// Those with most node ids: other servers, too.
+    pub(super) holders: Vec<BoardHolder>,
+    holder_count: usize,
     /// The store's clock minus this machine's.
     skew_ms: i64,
     pub(super) quarantine: Option<ShownQuarantine>,
@@ -41,6 +49,17 @@ pub(super) struct ShownQuarantine {
     since_unix_ms: u64,
     until_unix_ms: u64,
     pub(super) text: String,
+}
+
+/// A process that holds leases.
+#[derive(Clone, Serialize)]
+pub(super) struct BoardHolder {
+    holder: String,
+    node_ids: u64,
+    /// Whether that is this server.
+    pub(super) is_this: bool,
+    #[serde(skip)]
+    pub(super) first_node_id: u32,
 }
 
 /// A letter for each cell: the worst state of its node ids, `c`ontested, `e`nding, `h`eld or `.` for free.
@@ -62,7 +81,17 @@ impl Boards {
         Self(names.map(|name| (name, Arc::default())).collect())
     }
 
+    /// The board of a namespace. A store that is silent is given up early: the page is to say so, and what the server knows by
+    /// itself.
     pub(super) async fn of(&self, space: &Arc<ServedNamespace>) -> Result<StatusBoard, String> {
+        let in_time = timeout(PATIENCE, self.read(space)).await;
+        in_time.unwrap_or_else(|_| {
+            let seconds = PATIENCE.as_secs();
+            Err(format!("the lease store has not answered for {seconds} s"))
+        })
+    }
+
+    async fn read(&self, space: &Arc<ServedNamespace>) -> Result<StatusBoard, String> {
         let Some(kept) = self.0.get(space.name()) else {
             return Err("it is not served".to_owned());
         };
@@ -101,6 +130,9 @@ impl StatusBoard {
         let snapshot = Snapshot::take(store)?;
         let total = store.namespace().node_ids();
         let (counts, map) = draw(&snapshot, total);
+        let mut holders = holders(&snapshot);
+        let holder_count = holders.len();
+        holders.truncate(MOST_HOLDERS);
         let live = counts.held + counts.ending + counts.contested;
         note_occupancy(store.namespace().name(), live, total);
         let quarantine = store.quarantined()?;
@@ -114,6 +146,8 @@ impl StatusBoard {
         Ok(Self {
             counts,
             map,
+            holders,
+            holder_count,
             skew_ms,
             quarantine: quarantine.map(|quarantine| ShownQuarantine {
                 since_unix_ms: whole_ms(quarantine.since),
@@ -151,6 +185,29 @@ fn here() -> i64 {
 
 fn ms(time: Duration) -> i64 {
     i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// Who holds live leases, those with most node ids first.
+fn holders(snapshot: &Snapshot) -> Vec<BoardHolder> {
+    let mut by_name: HashMap<&str, (u64, u32)> = HashMap::new();
+    for record in snapshot.live() {
+        let first = record.grant.node_id;
+        by_name.entry(&record.holder).or_insert((0, first)).0 += 1;
+    }
+    let mut holders: Vec<_> = by_name
+        .into_iter()
+        .map(|(holder, (node_ids, first_node_id))| BoardHolder {
+            holder: holder.to_owned(),
+            node_ids,
+            is_this: false,
+            first_node_id,
+        })
+        .collect();
+    holders.sort_by(|one, other| {
+        let order = other.node_ids.cmp(&one.node_ids);
+        order.then_with(|| one.holder.cmp(&other.holder))
+    });
+    holders
 }
 
 fn draw(snapshot: &Snapshot, total: u64) -> (NodeIdCounts, NodeMap) {
@@ -191,16 +248,14 @@ mod tests {
     use core::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Mutex as StdMutex, mpsc};
 
-    use randflake_std::lease::{MemoryStore, Namespace};
-    use randflake_std::randflake_core::Layout as _;
-    use randflake_std::{Randflake, SystemClock};
-    use tokio::time::timeout;
-
     use super::*;
     use crate::serve::access::Access;
     use crate::serve::lock::lock;
     use crate::serve::log::RequestLog;
     use crate::serve::service::served_namespace::Configured;
+    use randflake_std::lease::{MemoryStore, Namespace};
+    use randflake_std::randflake_core::Layout as _;
+    use randflake_std::{Randflake, SystemClock};
 
     #[tokio::test]
     async fn however_many_scrapes_give_up_a_slow_store_is_asked_once() {

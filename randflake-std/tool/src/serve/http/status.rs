@@ -1,11 +1,13 @@
 //! `GET /v1/status`: what the page shows.
 
+use core::fmt::Display;
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use randflake_std::date::span;
 use randflake_std::lease::Record;
 use randflake_std::randflake_core::LayoutSpec;
-use randflake_std::{Handle, Health};
+use randflake_std::{Health, Lease};
 use serde::Serialize;
 
 use super::board::StatusBoard;
@@ -16,6 +18,8 @@ use crate::date;
 use crate::date::whole_ms;
 use crate::layout::described;
 use crate::serve::access::{Scope, Weight};
+use crate::serve::incidents::{REPAIR, remedy};
+use crate::serve::service::recent::{RecentCounts, Witness};
 use crate::serve::service::refusal::Refusal;
 use crate::serve::service::served_namespace::ServedNamespace;
 
@@ -78,10 +82,16 @@ struct NamespaceStatus {
     fields: StatusFields,
     state: &'static str,
     detail: Option<String>,
+    /// What an operator does about it.
+    advice: Option<&'static str>,
+    /// Since when something is wrong, by this server's clock.
+    since_unix_ms: Option<u64>,
     node_ids: u64,
     /// Number of ids issued by this server.
     issued: u64,
     held_here: usize,
+    /// Ids issued by this server in the last minutes.
+    recent: RecentCounts,
     #[serde(flatten)]
     board: Option<StatusBoard>,
 }
@@ -135,51 +145,77 @@ pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Re
 }
 
 impl NamespaceStatus {
-    fn of(space: &ServedNamespace, board: Result<StatusBoard, String>) -> Self {
+    fn of(space: &ServedNamespace, mut board: Result<StatusBoard, String>) -> Self {
         let namespace = space.namespace();
         let spec = namespace.spec();
-        let (state, detail) = state_of(space.health(), &board);
+        let (state, detail, advice) = state_of(space.health(), &board);
+        space.recent.witness(Witness::Reading, board.is_ok());
+        let own: Vec<u32> = space
+            .handle()
+            .map(|handle| handle.lease().leases.iter().map(Lease::node_id).collect())
+            .unwrap_or_default();
+        for holder in board.iter_mut().flat_map(|board| &mut board.holders) {
+            holder.is_this = own.contains(&holder.first_node_id);
+        }
         Self {
             name: space.name().to_owned(),
             layout: described(namespace),
             fields: StatusFields::of(&spec),
             state,
             detail,
+            advice,
+            since_unix_ms: space.recent.since_unix_ms(),
             node_ids: namespace.node_ids(),
             issued: space.issued.get(),
-            held_here: space
-                .handle()
-                .map(Handle::lease)
-                .map_or(0, |lease| lease.leases.len()),
+            held_here: own.len(),
+            recent: space.recent.counts(),
             board: board.ok(),
         }
     }
 }
 
-/// One word for what an operator does about it, and why.
+/// One word for how it is, why, and what an operator does about it.
 fn state_of(
     health: Option<Health>,
     board: &Result<StatusBoard, String>,
-) -> (&'static str, Option<String>) {
+) -> (&'static str, Option<String>, Option<&'static str>) {
+    let ids_end = |remaining, why: &dyn Display| {
+        Some(format!(
+            "ids are issued for another {}: {why}",
+            span(remaining)
+        ))
+    };
     let quarantine = board
         .as_ref()
         .ok()
         .and_then(|board| board.quarantine.as_ref());
     // In the order of what an operator does first: a quarantine explains all that follows from it.
     match (health, quarantine, board) {
-        (_, Some(quarantine), _) => ("quarantine", Some(quarantine.text.clone())),
+        (_, Some(quarantine), _) => ("quarantine", Some(quarantine.text.clone()), None),
         (None, ..) => (
             "not_ready",
             Some("its store has not granted a lease yet".to_owned()),
+            None,
         ),
-        (Some(Health::Short { error, .. }), ..) => ("short", Some(error.to_string())),
-        (Some(Health::Degraded { error, .. }), ..) => ("degraded", Some(error.to_string())),
-        (Some(Health::Ready { .. }), _, Err(problem)) => ("degraded", Some(problem.clone())),
-        (Some(Health::Ready { .. }), ..) => ("ready", None),
-        (Some(Health::NotReady { error }), ..) => {
-            ("not_ready", error.map(|error| error.to_string()))
+        (Some(Health::Short { error, .. }), ..) => {
+            ("short", Some(error.to_string()), Some(remedy(&error)))
         }
-        (Some(_), ..) => ("not_ready", Some("the server is stopping".to_owned())),
+        (Some(Health::Degraded { remaining, error }), ..) => {
+            ("degraded", ids_end(remaining, &error), Some(remedy(&error)))
+        }
+        // A reading fails sooner than a renewal, which is due three times in a TTL.
+        (Some(Health::Ready { remaining }), _, Err(problem)) => {
+            ("degraded", ids_end(remaining, problem), Some(REPAIR))
+        }
+        (Some(Health::Ready { .. }), ..) => ("ready", None, None),
+        (Some(Health::NotReady { error }), ..) => (
+            "not_ready",
+            error
+                .as_ref()
+                .map(|error| format!("no ids are issued: {error}")),
+            error.as_ref().map(|error| remedy(error)),
+        ),
+        (Some(_), ..) => ("not_ready", Some("the server is stopping".to_owned()), None),
     }
 }
 

@@ -7,6 +7,7 @@ mod inspected;
 mod leases;
 pub(crate) mod numbers;
 pub(crate) mod readiness;
+pub(crate) mod recent;
 pub(crate) mod refusal;
 pub(crate) mod served_namespace;
 pub(crate) mod store_sessions;

@@ -18,7 +18,7 @@ export async function get(path, parameters = {}) {
   const headers = { Accept: "application/json" };
   if (token !== null) headers.Authorization = `Bearer ${token}`;
   const answer = await fetch(query ? `${path}?${query}` : path, {
-    headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(10_000),
+    headers, cache: "no-store", credentials: "omit", signal: AbortSignal.timeout(15_000),
   });
   if (answer.ok) return answer.json();
   let problem = {};

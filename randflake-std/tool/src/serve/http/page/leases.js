@@ -1,7 +1,7 @@
 // The table of leases: who holds what, since when, and until when.
 
 import { get } from "./api.js";
-import { $, count, el, say, span, state, time } from "./show.js";
+import { $, count, el, plural, say, span, state, tableRow, time } from "./show.js";
 
 const ROWS = 200;
 const STATES = {
@@ -12,14 +12,18 @@ const STATES = {
 let namespace = null;
 let from = 0;
 let next = null;
+// The time of the last answer: during an outage its rows stay, as of then.
+let answered = null;
+
+const COLUMNS = ["Node id", "State", "Holder", "Since", "Expires in", "Fencing token"];
 
 function row(lease, now) {
   const [kind, text] = STATES[lease.state] ?? ["", lease.state];
   const left = lease.state === "over" ? "—" : span(lease.end_unix_ms - now);
-  return el("tr", {},
+  return tableRow(COLUMNS, [
     el("td", { class: "number" }, count(lease.node)), el("td", {}, state(kind, text)),
     el("td", { class: "wide" }, lease.holder), el("td", {}, time(lease.start_unix_ms)),
-    el("td", { class: "number" }, left), el("td", { class: "number" }, String(lease.fencing_token)));
+    el("td", { class: "number" }, left), el("td", { class: "number" }, String(lease.fencing_token))]);
 }
 
 export async function refresh() {
@@ -33,11 +37,14 @@ export async function refresh() {
     if (asked !== namespace) return;
     next = answer.next ?? null;
     rows = answer.leases.map((lease) => row(lease, answer.now_unix_ms));
+    answered = Date.now();
     say($("leases-note"), "");
+    say($("leases-count"), `${plural(rows.length, "lease")} from node id ${count(from)} on${next === null ? "" : ", and more"}`);
   } catch (error) {
-    next = null;
-    rows = [];
-    say($("leases-note"), error.message);
+    if (asked !== namespace) return;
+    const when = answered === null ? "Not known" : `As of ${time(answered)}`;
+    say($("leases-count"), `${when}: ${error.message}`);
+    return;
   }
   if (rows.length === 0) {
     rows = [el("tr", {}, el("td", { colspan: "6", class: "empty" }, `No leases from node id ${count(from)} on.`))];
@@ -47,6 +54,8 @@ export async function refresh() {
 }
 
 export function showLeases(of, node = 0) {
+  // Rows of another namespace would be taken for this one's.
+  if (of !== namespace || node !== from) { $("leases").replaceChildren(); answered = null; }
   namespace = of;
   from = node;
   $("from-node").value = node;

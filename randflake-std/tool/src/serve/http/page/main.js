@@ -5,7 +5,7 @@ import { inspector } from "./inspect.js";
 import { refresh as refreshLeases, showLeases } from "./leases.js";
 import { showMap } from "./map.js";
 import { line, rate } from "./rates.js";
-import { $, count, el, plural, say, span, state, time } from "./show.js";
+import { $, count, el, plural, say, span, state, tableRow, time } from "./show.js";
 
 const EVERY_MS = 2_000;
 const STATES = {
@@ -19,27 +19,29 @@ let chosen = null;
 let paused = false;
 let timer = null;
 
-function row(namespace, now) {
+const COLUMNS = ["Name", "Layout", "State", "Node ids leased", "Ids per second", "Last 5 minutes", "Store’s clock"];
+
+function row(namespace) {
   const leased = namespace.leases && Object.values(namespace.leases).reduce((sum, number) => sum + number, 0);
   const name = el("button", { type: "button", class: "name" }, namespace.name);
   name.addEventListener("click", () => choose(namespace.name));
-  const perSecond = rate(namespace.name, now, namespace.issued);
+  const perSecond = rate(namespace.recent);
   const [kind, text] = STATES[namespace.state] ?? ["", namespace.state];
   const skew = namespace.skew_ms ?? null;
   const cells = [
     el("th", { scope: "row" }, name), el("td", {}, namespace.layout), el("td", { title: namespace.detail ?? "" }, state(kind, text)),
     el("td", { class: "number" }, `${leased === undefined ? "?" : count(leased)} of ${count(namespace.node_ids)}`),
-    el("td", { class: "number" }, perSecond === null ? "—" : count(Math.round(perSecond))), el("td", {}, line(namespace.name)),
+    el("td", { class: "number" }, perSecond === null ? "—" : count(Math.round(perSecond))), el("td", {}, line(namespace.recent)),
     el("td", { class: "number" }, skew === null ? "—" : `${skew > 0 ? "+" : ""}${count(skew)} ms`),
   ];
-  return el("tr", namespace.name === chosen ? { "aria-current": "true" } : {}, ...cells);
+  return tableRow(COLUMNS, cells, namespace.name === chosen ? { "aria-current": "true" } : {});
 }
 
 const emptyRow = (text) => el("tr", {}, el("td", { colspan: "7", class: "empty" }, text));
 
-function showNamespaces({ namespaces, now_unix_ms: now }) {
+function showNamespaces({ namespaces }) {
   const focused = document.activeElement?.closest?.("#namespaces button")?.textContent;
-  const rows = namespaces.map((namespace) => row(namespace, now));
+  const rows = namespaces.map(row);
   $("namespaces").replaceChildren(...(rows.length > 0 ? rows : [emptyRow("This token sees no namespace.")]));
   // The row that had the focus is another element now.
   if (focused) [...$("namespaces").querySelectorAll("button")].find((button) => button.textContent === focused)?.focus();
@@ -56,7 +58,10 @@ function showChosen({ namespaces, now_unix_ms: now }) {
   $("board").hidden = !namespace.map;
   if (namespace.map) showMap(namespace, (node) => showLeases(namespace.name, node));
   $("detail").hidden = !namespace.detail || Boolean(quarantine);
-  say($("detail"), namespace.detail ?? "");
+  // What is wrong, since when, and what to do.
+  const since = namespace.since_unix_ms === null ? "" : `Since ${time(namespace.since_unix_ms)} (${span(now - namespace.since_unix_ms)}): `;
+  say($("detail"), namespace.detail ? `${since}${namespace.detail}${namespace.advice ? `. To do: ${namespace.advice}` : ""}.` : "");
+  showHolders(namespace);
   const forecasts = (namespace.forecasts ?? []).map(({ name, level, value, advice }) =>
     el("li", {}, state(LEVELS[level], `${name}: ${value}${advice ? `: ${advice}` : ""}`)));
   $("forecasts").replaceChildren(...(forecasts.length > 0 ? forecasts : [el("li", {}, "The store does not answer.")]));
@@ -66,6 +71,14 @@ function showChosen({ namespaces, now_unix_ms: now }) {
     ["Issued here", plural(namespace.issued, "id")], ["Node ids here", count(namespace.held_here)],
   ];
   $("layout").replaceChildren(...pairs.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+}
+
+/** Who holds leases: other servers, and programs that lease by themselves. */
+function showHolders({ holders = [], holder_count: all = 0 }) {
+  const entries = holders.map(({ holder, node_ids: number, is_this: isThis }) =>
+    el("li", {}, `${holder}: ${plural(number, "node id")}${isThis ? " (this server)" : ""}`));
+  if (all > holders.length) entries.push(el("li", {}, `and ${count(all - holders.length)} more`));
+  $("holders").replaceChildren(...(entries.length > 0 ? entries : [el("li", {}, "none known")]));
 }
 
 function showRequests({ http, resp, open_connections: open, refused }) {
@@ -79,6 +92,7 @@ function showRequests({ http, resp, open_connections: open, refused }) {
 }
 
 let last = null;
+let pending = null;
 
 function choose(name) {
   chosen = name;
@@ -105,7 +119,8 @@ async function update() {
     say($("about"), `version ${last.version}, up ${span(last.uptime_ms)}${place}`);
     say($("state"), last.ready ? "Ready" : "Not ready");
     $("state").className = `state ${last.ready ? "good" : "contested"}`;
-    await refreshLeases();
+    // Not waited for: a store that is silent would delay the status.
+    pending ??= refreshLeases().finally(() => { pending = null; });
   } catch (error) {
     if (error.status === 401) showMetrics(false);
     const refusal = error.status === 401 ? "A token is needed" : error.message;

@@ -15,6 +15,12 @@ export function el(name, attributes = {}, ...children) {
   return element;
 }
 
+/** A row of a table; on a narrow screen each cell shows the name of its column. */
+export function tableRow(names, cells, attributes = {}) {
+  cells.forEach((cell, index) => cell.setAttribute("data-column", names[index]));
+  return el("tr", attributes, ...cells);
+}
+
 export const state = (kind, text) => el("span", { class: `state ${kind}` }, text);
 
 /** Replaces an element's text, unless it has it: a screen reader speaks what changes. */

@@ -21,6 +21,7 @@ use crate::serve::lock::lock;
 
 use super::counters::Count;
 use super::readiness::{NotReady, cause};
+use super::recent::Recent;
 use super::refusal::{Refusal, RefusalKind};
 use super::store_sessions::{StoreSessions, Turns, Work};
 
@@ -54,6 +55,7 @@ pub(crate) struct ServedNamespace {
     /// What was said of the store last, and when.
     logged: Mutex<Option<(String, Instant)>>,
     pub(crate) issued: Count,
+    pub(crate) recent: Recent,
 }
 
 /// How a handle leases its node ids.
@@ -83,6 +85,7 @@ impl ServedNamespace {
             waiting: Mutex::default(),
             logged: Mutex::default(),
             issued: Count::default(),
+            recent: Recent::default(),
         }
     }
 
