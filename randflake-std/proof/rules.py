@@ -123,7 +123,7 @@ def loss(record, lease, is_tried):
     by_a_copy = And(lease.written, record.serial >= lease.serial, Not(wrote(record, lease, is_tried)))
     of_ours = If(Not(record.held), RELEASED, If(by_a_copy, CONTESTED, NONE))
     is_later = And(record.fencing > lease.fencing, record.start >= lease.end)
-    others = If(is_later, RELEASED, NONE)
+    others = If(is_later, EXPIRED, NONE)
     return If(record.there, If(is_of(record, lease), of_ours, others), NONE)
 
 

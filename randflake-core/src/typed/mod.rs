@@ -204,13 +204,13 @@ impl<K> Hash for Typed<K> {
 /// without one.
 ///
 /// `User` is any type of the crate: the struct that has the id, or an `enum User {}`. The macro writes a type alias and
-/// `impl Kind for User`.
+/// `impl Kind for User`. The alias is private unless a visibility stands before its name.
 ///
 /// ```
 /// use randflake_core::typed_id;
 ///
-/// struct User { id: UserId, name: String }
-/// typed_id!(pub(crate) UserId = Typed<User>, "user");
+/// pub struct User { pub id: UserId, pub name: String }
+/// typed_id!(pub UserId = Typed<User>, "user");
 ///
 /// enum Message {}
 /// typed_id!(MessageId = Typed<Message>);

@@ -1,8 +1,10 @@
 //! Whether a handle can issue, for a readiness probe.
 
+use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 use std::sync::Arc;
 
+use crate::date::span;
 use crate::vocabulary::StoreError;
 
 /// Whether a handle can issue: see [`Handle::health`](super::Handle::health).
@@ -41,6 +43,31 @@ pub enum Health {
     InForkedChild,
 }
 
+/// One line for logs and probes.
+impl Display for Health {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ready { remaining } => {
+                write!(f, "ready: the last lease expires in {}", span(*remaining))
+            }
+            Self::Short { remaining, error } => write!(
+                f,
+                "short of node ids, and the last lease expires in {}: {error}",
+                span(*remaining)
+            ),
+            Self::Degraded { remaining, error } => write!(
+                f,
+                "degraded: ids are issued for another {}, and the store fails: {error}",
+                span(*remaining)
+            ),
+            Self::NotReady { error: Some(error) } => write!(f, "not ready: {error}"),
+            Self::NotReady { error: None } => f.write_str("not ready: a lease is being acquired"),
+            Self::Closed => f.write_str("closed"),
+            Self::InForkedChild => f.write_str("not ready: this process is a forked child"),
+        }
+    }
+}
+
 impl Health {
     /// Whether the handle can issue ids now, for a readiness probe.
     #[must_use]
@@ -51,5 +78,35 @@ impl Health {
             self,
             Self::Ready { .. } | Self::Short { .. } | Self::Degraded { .. }
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_health_is_one_line() {
+        let error = Arc::new(StoreError::unavailable("refused"));
+        let remaining = Duration::from_secs(40);
+        for (health, line) in [
+            (
+                Health::Ready { remaining },
+                "ready: the last lease expires in 40s",
+            ),
+            (
+                Health::Degraded { remaining, error },
+                "degraded: ids are issued for another 40s, and the store fails: ",
+            ),
+            (
+                Health::NotReady { error: None },
+                "not ready: a lease is being acquired",
+            ),
+            (Health::Closed, "closed"),
+        ] {
+            let said = health.to_string();
+            assert!(said.starts_with(line), "{said}");
+            assert_eq!(said.lines().count(), 1);
+        }
     }
 }

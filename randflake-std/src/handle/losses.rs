@@ -8,7 +8,7 @@ use crate::vocabulary::Loss;
 pub struct Losses {
     /// Expired before they were renewed: the store did not answer in time, or the process stood still.
     pub expired: u64,
-    /// Released by somebody else, or taken by another holder after they expired.
+    /// Released by somebody else, such as an operator.
     pub released: u64,
     /// Renewed by a copy of this process: both have issued the same ids since the copy was made. Above 0, an
     /// operator must act: see [`Loss::Contested`].

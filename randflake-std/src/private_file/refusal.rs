@@ -129,8 +129,40 @@ impl Display for FileRefusal {
         } else {
             ""
         };
-        write!(f, "{}{colon} {reason}", path.display())
+        write!(f, "{}{colon} {reason}", path.display())?;
+        if self.io_kind() == Some(io::ErrorKind::PermissionDenied) {
+            write_who(path, f)?;
+        }
+        Ok(())
     }
+}
+
+/// Who was denied a path, and whose it is: orchestrators such as `OpenShift` start containers as a random user.
+#[cfg(unix)]
+fn write_who(path: &Path, f: &mut Formatter<'_>) -> fmt::Result {
+    use std::os::unix::fs::MetadataExt;
+
+    let uid = rustix::process::geteuid().as_raw();
+    write!(f, "; this process runs as uid {uid}")?;
+    // What is not there, or cannot be seen, is in the nearest directory that can.
+    let found = path
+        .ancestors()
+        .find_map(|path| Some((path, path.metadata().ok()?)));
+    if let Some((found, metadata)) = found {
+        let (owner, mode) = (metadata.uid(), metadata.mode() & 0o7777);
+        write!(
+            f,
+            ", and {} belongs to uid {owner} and has mode {mode:04o}: let uid {uid} write there (chown, chmod), or name \
+             another path",
+            found.display()
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn write_who(_: &Path, _: &mut Formatter<'_>) -> fmt::Result {
+    Ok(())
 }
 
 impl Error for FileRefusal {

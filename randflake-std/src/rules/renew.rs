@@ -61,7 +61,7 @@ impl HeldLease {
         // Others were granted the node id only from our end on. A lease that begins before our end
         // overlaps with ours: then the store has forgotten ours, which is for the caller to say.
         let is_later = record.fencing_token > grant.fencing_token && record.start >= grant.end;
-        is_later.then_some(Loss::Released)
+        is_later.then_some(Loss::Expired)
     }
 }
 

@@ -46,7 +46,7 @@ impl StoreTime {
         // Else the end, which is cut below, would be at or before the start.
         if self.tick > self.spec.max_tick() {
             return Err(StoreError::unusable(format!(
-                "the layout has no times after {}, and the lease store's clock shows {}: take another layout or epoch",
+                "the layout's last time is {}, and the lease store's clock shows {}: take another layout or epoch",
                 utc(Duration::from_millis(
                     self.spec.unix_ms(self.spec.max_tick())
                 )),

@@ -148,7 +148,7 @@ impl Display for StoreError {
             Self::ClockSkew { store, here } => write!(
                 f,
                 "the store's clock shows {}, {} {} what this machine expects: at most {} are allowed, and less \
-                 between two answers; set the clock that is wrong",
+                 between two answers; set the clock that is wrong (NTP)",
                 utc(*store),
                 span(store.abs_diff(*here)),
                 if store > here { "ahead of" } else { "behind" },

@@ -3,6 +3,7 @@
 use std::io;
 
 use super::Record;
+use super::process::ProcessIdentity;
 
 /// Longest stored name: that of an application, the random number of [`unique`], and some room.
 pub(crate) const MAX_LEN: usize = 128;
@@ -11,11 +12,18 @@ pub(crate) const MAX_NAME_LEN: usize = 96;
 /// Prefix of the names of devices; the number of the device follows in hex.
 pub(crate) const DEVICE: &str = "device/";
 
-/// Default name of a holder: `host/process id`.
+/// Default name of a holder: `host/process id/identity`, the last where the system tells it.
 pub(crate) fn process_name() -> String {
+    name_of(std::process::id())
+}
+
+fn name_of(process: u32) -> String {
     // A name is shown in terminals and logs: no machine's name may contain control sequences.
     let host = host_name().replace(char::is_control, "?");
-    format!("{host}/{}", std::process::id())
+    match ProcessIdentity::of(process) {
+        Some(identity) => format!("{host}/{process}/{identity}"),
+        None => format!("{host}/{process}"),
+    }
 }
 
 /// Name of a holder on behalf of a process of this machine, as `lease list` shows it: its leases are not released
@@ -25,8 +33,7 @@ pub(crate) fn process_name() -> String {
 ///
 /// When the operating system has no random number.
 pub fn holder_of_process(process: u32) -> io::Result<String> {
-    let host = host_name().replace(char::is_control, "?");
-    unique(&format!("{host}/{process}"))
+    unique(&name_of(process))
 }
 
 /// Whether a name may be stored: names are shown to people.
@@ -48,27 +55,37 @@ pub(crate) fn unique(name: &str) -> Result<String, io::Error> {
     Ok(format!("{name}/{:08x}", getrandom::u32()?))
 }
 
+/// Whether one machine may have several processes of a number.
+#[cfg(target_os = "linux")]
+const HAS_CONTAINERS: bool = true;
+#[cfg(not(target_os = "linux"))]
+const HAS_CONTAINERS: bool = false;
+
 impl Record {
-    /// Whether its holder is a process that runs on this machine; `None` when the name does not tell,
-    /// because it is another machine's or one of the application's choice.
+    /// Whether its holder is a process that runs on this machine; `None` when that cannot be told.
     ///
-    /// The process may also be a later one of the same number.
+    /// It cannot be told of a process of another machine, container (PID namespace) or start of the machine, of a holder
+    /// whose name the application chose, and on Linux of one whose version named it by host and number alone.
     #[must_use]
     pub fn is_holder_running(&self) -> Option<bool> {
         let mut parts = self.holder.rsplitn(3, '/');
-        // From the right: a host's name may contain slashes, the other two parts do not.
-        let (_random, process, host) = (parts.next()?, parts.next()?, parts.next()?);
-        let process = process.parse::<u32>().ok()?;
-        if is_this_host(host, &host_name()) {
-            is_running(process)
-        } else {
-            None
+        // From the right: a host's name may contain slashes, the other parts do not.
+        let (_random, last, rest) = (parts.next()?, parts.next()?, parts.next()?);
+        if let Some(identity) = ProcessIdentity::parse(last) {
+            let (_host, process) = rest.rsplit_once('/')?;
+            return identity.is_running(process.parse().ok()?);
         }
+        let process = last.parse::<u32>().ok()?;
+        // Containers of one host name have the same numbers.
+        if HAS_CONTAINERS || !is_this_host(rest, &host_name()) {
+            return None;
+        }
+        is_there(process)
     }
 }
 
 #[cfg(unix)]
-fn is_running(process: u32) -> Option<bool> {
+pub(super) fn is_there(process: u32) -> Option<bool> {
     use rustix::io::Errno;
     use rustix::process::{Pid, test_kill_process};
 
@@ -79,7 +96,7 @@ fn is_running(process: u32) -> Option<bool> {
 }
 
 #[cfg(not(unix))]
-fn is_running(_: u32) -> Option<bool> {
+pub(super) fn is_there(_: u32) -> Option<bool> {
     None
 }
 
@@ -129,10 +146,8 @@ mod tests {
     fn a_holder_s_name_tells_whether_it_runs_here() {
         assert_eq!(is_running(&unique(&process_name()).unwrap()), Some(true));
         // Linux counts processes up to 2^22 at most.
-        assert_eq!(
-            is_running(&format!("{}/2147483647/0", host_name())),
-            Some(false)
-        );
+        let gone = process_name().replace(&std::process::id().to_string(), "2147483647");
+        assert_eq!(is_running(&format!("{gone}/0")), Some(false));
         for other in [
             "elsewhere/1/0",
             "billing/0",
@@ -141,6 +156,33 @@ mod tests {
         ] {
             assert_eq!(is_running(other), None, "{other:?}");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_of_the_same_number_is_told_apart() {
+        let own = format!("web-1/{}", std::process::id());
+        let identity = ProcessIdentity::of(std::process::id()).unwrap().to_string();
+        let (scope, start) = identity.split_once('.').unwrap();
+        let other = u32::from_str_radix(scope, 16).unwrap() ^ 1;
+        for (identity, expected) in [
+            (identity.clone(), Some(true)),
+            // One that began at another time: the number was given again.
+            (format!("{scope}.{start}0"), Some(false)),
+            // Another container, or start of the machine.
+            (format!("{other:08x}.{start}"), None),
+        ] {
+            assert_eq!(
+                is_running(&format!("{own}/{identity}/0")),
+                expected,
+                "{identity}"
+            );
+        }
+        // By an earlier version.
+        assert_eq!(
+            is_running(&format!("{}/{}/0", host_name(), std::process::id())),
+            None
+        );
     }
 
     #[test]

@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Loss {
-    /// The lease expired before it was renewed.
+    /// The lease expired before it was renewed; another holder may have the node id since.
     Expired,
-    /// The lease was released, or another holder has the node id.
+    /// The lease was released by somebody else, such as an operator.
     Released,
     /// A copy of this process has renewed the lease: both have issued the same ids since they were copied.
     Contested,

@@ -18,6 +18,7 @@ mod loss;
 mod namespace;
 mod namespace_list;
 mod presented;
+mod process;
 mod quarantine;
 mod tag_key;
 mod terms;

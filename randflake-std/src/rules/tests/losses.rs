@@ -87,7 +87,7 @@ fn a_lease_is_lost_without_a_clock_if_it_was_released_or_followed() {
     for (record, loss) in [
         (grant.clone(), None),
         (released, Some(Loss::Released)),
-        (another(end, grant.fencing_token + 1), Some(Loss::Released)),
+        (another(end, grant.fencing_token + 1), Some(Loss::Expired)),
         // It overlaps, or is older: the store has forgotten this one.
         (another(end - 1, grant.fencing_token + 1), None),
         (another(end, grant.fencing_token), None),

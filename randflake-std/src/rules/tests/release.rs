@@ -118,7 +118,7 @@ fn what_the_store_does_not_have_is_not_released() {
     for (there, loss) in [
         (None, Loss::Forgotten),
         (Some(another(NOW + 29)), Loss::Forgotten),
-        (Some(another(NOW + 30)), Loss::Released),
+        (Some(another(NOW + 30)), Loss::Expired),
         (Some(is_rewound), Loss::Forgotten),
     ] {
         let outcome = outcome(there.as_ref(), held(&record()));

@@ -87,7 +87,7 @@ fn after_a_kill_the_next_process_waits_for_the_end_of_the_lease() {
     // What the process before held is not renewed any more.
     assert_eq!(
         store.renew(&[grant], TTL).unwrap().ends,
-        [Err(Loss::Released)]
+        [Err(Loss::Expired)]
     );
 }
 

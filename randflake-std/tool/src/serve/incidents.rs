@@ -93,14 +93,14 @@ fn describe(health: &Health) -> (IncidentState, String) {
         Health::Degraded { remaining, error } => (
             IncidentState::Degraded(error.kind()),
             format!(
-                "the leases were not renewed, and ids are issued for another {}: {error}; {}",
+                "the leases were not renewed, and ids are issued for another {}: {}",
                 span(*remaining),
-                remedy(error)
+                with_remedy(error)
             ),
         ),
         Health::NotReady { error: Some(error) } => (
             IncidentState::Stopped(Some(error.kind())),
-            format!("no ids are issued: {error}; {}", remedy(error)),
+            format!("no ids are issued: {}", with_remedy(error)),
         ),
         Health::NotReady { error: None } => (
             IncidentState::Stopped(None),
@@ -124,6 +124,15 @@ pub(super) fn remedy(error: &StoreError) -> &'static str {
         StoreError::ClockSkew { .. } => "set the clocks (NTP)",
         StoreError::Unavailable(_) => REPAIR,
         _ => "see `randflake doctor`",
+    }
+}
+
+/// An error with what an operator does about it, once.
+pub(super) fn with_remedy(error: &StoreError) -> String {
+    match error {
+        // These say it themselves.
+        StoreError::Quarantined { .. } | StoreError::ClockSkew { .. } => error.to_string(),
+        _ => format!("{error}; {}", remedy(error)),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use randflake_std::DEFAULT_TTL;
 use randflake_std::date::span;
-use randflake_std::lease::{StoreError, StoreErrorKind};
+use randflake_std::lease::StoreError;
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -271,12 +271,8 @@ fn start(service: &Service, leasing: &Leasing) -> JoinSet<Result<(), Failure>> {
         starting.spawn(async move {
             let name = space.name().to_owned();
             let tell = move |error: &StoreError, _| {
-                let mut message = format!("namespace {name:?} waits for its store: {error}");
-                // A quarantine says what to do itself.
-                if error.kind() != StoreErrorKind::Quarantined {
-                    message += "; ";
-                    message += incidents::remedy(error);
-                }
+                let what = incidents::with_remedy(error);
+                let message = format!("namespace {name:?} waits for its store: {what}");
                 system::status(&message);
                 say(&message);
             };

@@ -1,6 +1,9 @@
 //! `lease list`, `lease status` and `lease release`
 
-use crate::user::{KEY, User, objects, tells_of_a_quarantine};
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+
+use crate::user::{Answer, KEY, User, objects, tells_of_a_quarantine};
 
 #[test]
 fn without_leases_all_say_so() {
@@ -113,6 +116,67 @@ fn a_lease_is_released_by_hand_only_when_its_holder_is_gone() {
         // The second that it issued in, and what the largest tolerance allows.
         assert!(lease["remaining_ms"].as_u64().unwrap() <= 6_000, "{lease}");
     }
+}
+
+/// The tool as process 1 of a container with the host name `app`.
+#[cfg(target_os = "linux")]
+fn in_container(user: &User, line: &str) -> Command {
+    let tool = user.command(&[] as &[&str]);
+    let mut container = Command::new("unshare");
+    container
+        .args("--pid --uts --fork --mount-proc --kill-child=KILL sh -c".split(' '))
+        .arg(format!("hostname app && exec \"$0\" {line}"))
+        .arg(tool.get_program())
+        .current_dir(user.path(""))
+        .env("RANDFLAKE_KEY", KEY)
+        .stdin(Stdio::null());
+    for (name, value) in tool.get_envs() {
+        match value {
+            Some(value) => container.env(name, value),
+            None => container.env_remove(name),
+        };
+    }
+    container.env("RANDFLAKE_KEY", KEY);
+    container
+}
+
+/// Each container has a process 1, and often the host name of the one before.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_dead_holder_of_the_same_name_and_number_is_released() {
+    let user = User::new();
+    if !Command::new("unshare")
+        .args(["--pid", "--uts", "--fork", "--mount-proc", "true"])
+        .output()
+        .is_ok_and(|output| output.status.success())
+    {
+        // Without root there are no containers.
+        return;
+    }
+    let mut holder = in_container(&user, "generate -n 1000000000 --node-ids 1")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    let mut ids = BufReader::new(holder.stdout.take().unwrap());
+    ids.read_line(&mut first).unwrap();
+    let [node] = &nodes(&user)[..] else {
+        panic!("one node id is leased");
+    };
+    let release = format!("lease release {node}");
+    let other = |line: &str| Answer::of(in_container(&user, line).output().unwrap());
+    // It runs, which another container cannot see.
+    let said = other(&release).fails(1);
+    assert!(
+        said.contains("(which may be running: nothing is known here")
+            && said.ends_with("add --force"),
+        "{said}"
+    );
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    other(&release).fails(1);
+    let told = other(&format!("{release} --force")).ok();
+    assert!(told.contains("is free in "), "{told}");
 }
 
 /// The node ids that are leased, in their order.

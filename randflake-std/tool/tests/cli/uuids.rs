@@ -88,6 +88,34 @@ fn what_is_made_passes_and_says_what_it_is() {
 }
 
 #[test]
+fn a_uuid_is_read_in_either_case_and_that_of_dotnet_is_named() {
+    let user = user(&[1]);
+    let made = uuids(&user, "1").remove(0);
+    let upper = made.to_ascii_uppercase();
+    let told = user
+        .run(&[INSPECT, &[&upper, &made.replace('-', "")]].concat())
+        .ok();
+    assert_eq!(
+        told.matches("  made by a holder of key 1  id ").count(),
+        2,
+        "{told}"
+    );
+    // As `new Guid(bytes)` reads the bytes: three numbers, the least byte first. The version may be another one then.
+    let digits: Vec<char> = made.chars().filter(|c| *c != '-').collect();
+    let byte = |place: usize| -> String { digits[2 * place..2 * place + 2].iter().collect() };
+    let order = [3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15];
+    let turned: String = order.into_iter().map(byte).collect();
+    let answer = user.run(&[INSPECT, &[&turned]].concat());
+    assert!(
+        answer
+            .stdout
+            .contains("refused: its first 8 bytes are in the order of .NET's Guid"),
+        "{answer:?}"
+    );
+    answer.fails(1);
+}
+
+#[test]
 fn what_was_not_made_so_is_refused() {
     let user = user(&[1]);
     let made = uuids(&user, "1").remove(0);
@@ -103,7 +131,7 @@ fn what_was_not_made_so_is_refused() {
     );
     assert!(lines[1].contains("made by a holder of key 1"), "{answer:?}");
     assert!(
-        lines[2].contains("nonsense  refused: the text is not a UUID"),
+        lines[2].contains("nonsense  refused: not a UUID"),
         "{answer:?}"
     );
     let said = answer.fails(1);

@@ -121,7 +121,7 @@ fn a_store_that_forgot_is_said_once_with_how_long_it_takes() {
     let server = start(&redis);
     assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
     server.home().wait_for("were forgotten by the store");
-    server.home().wait_for("wait: it ends by itself");
+    server.home().wait_for("nothing is granted until");
     let told = ready(&server);
     assert!(told.contains("nothing is granted until"), "{told}");
     assert_eq!(

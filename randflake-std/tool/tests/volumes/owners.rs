@@ -137,6 +137,11 @@ fn a_directory_that_cannot_be_written_is_named() {
         !has_opened && said.contains("leases.db.lock: Permission denied"),
         "{said}"
     );
+    let who = format!(
+        "this process runs as uid 65534, and {} belongs to uid 65534 and has mode 0500: let uid 65534 write there",
+        directory.display()
+    );
+    assert!(said.contains(&who), "{said}");
 }
 
 /// As Kubernetes mounts a secret for a pod with an `fsGroup`: links in a sticky directory, and a file of root's that the

@@ -20,7 +20,8 @@ use crate::store::StoreArgs;
 /// There is rarely a reason to: a lease that is not renewed ends by itself, within a minute unless its
 /// holder asked for more. To release it sooner is right only when its holder is gone for good and the
 /// store's clock was not set back since it began; else ids repeat. A lease whose holder is a running
-/// process of this machine is never released. Either all the leases are released or none.
+/// process of this machine is never released. Of a process of another machine or container nothing is known here.
+/// Either all the leases are released or none.
 ///
 /// What `lease acquire` gave is released with what it, or the last renewal, has printed: --grant. If a copy of that was
 /// renewed, nothing is released.
@@ -131,15 +132,22 @@ impl LeaseReleaseArgs {
         let (node, holder) = (record.grant.node_id, visible(&record.holder));
         let left = span(snapshot.remaining(record));
         // `--force` does not help against this: it is known that the holder goes on, not only possible.
-        if record.is_holder_running() == Some(true) {
+        let running = record.is_holder_running();
+        if running == Some(true) {
             return Err(Failure::failed(format!(
                 "node id {node} is leased by {holder}, a running process of this machine, and is not \
                  released: end the process, and it is free at most {left} later"
             )));
         }
         if !self.force {
+            let known = match running {
+                Some(_) => "a process of this machine that has ended",
+                None => {
+                    "which may be running: nothing is known here of processes of another machine, container or boot"
+                }
+            };
             return Err(Failure::failed(format!(
-                "node id {node} is leased by {holder} and free by itself in {left} unless renewed; to \
+                "node id {node} is leased by {holder} ({known}), and free by itself in {left} unless renewed; to \
                  release it now repeats ids unless its holder is gone for good and the clock was not set \
                  back since: if so, add --force"
             )));

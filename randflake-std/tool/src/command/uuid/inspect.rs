@@ -4,9 +4,10 @@ use core::fmt::Display;
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use randflake_std::TaggedUuid;
-use randflake_std::randflake_core::LayoutSpec;
+use randflake_std::randflake_core::{LayoutSpec, TaggedUuidError};
 use randflake_std::tagged::TagSecrets;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::KeysArgs;
 use crate::date::utc_in_ticks;
@@ -24,7 +25,7 @@ Examples:
   randflake uuid inspect --keys keys --namespace orders 01234567-89ab-8cde-bc11-23456789abcd
   psql -Atc 'SELECT id FROM orders' | randflake uuid inspect --keys keys --namespace orders --json")]
 pub(crate) struct UuidInspectArgs {
-    /// UUIDs, in lower case with hyphens
+    /// UUIDs, in either case, with hyphens or without
     #[arg(value_name = "UUID")]
     uuids: Vec<String>,
     /// Print a JSON object for each
@@ -88,11 +89,21 @@ impl UuidInspectArgs {
 
     /// What is printed of a UUID; as an error if it is refused.
     fn line(&self, secrets: &TagSecrets, text: &str) -> Result<String, String> {
-        let uuid = text.parse::<TaggedUuid>();
-        let uuid = uuid.map_err(|error| self.refusal(text, error))?;
-        let id = secrets
-            .check(uuid)
-            .map_err(|error| self.refusal(text, error))?;
+        // Of either case, with or without hyphens: `convert` takes them all, too.
+        let bytes = Uuid::parse_str(text);
+        let bytes = bytes.map_err(|error| self.refusal(text, format!("not a UUID: {error}")))?;
+        let read = |bytes| {
+            let uuid = tagged(bytes).map_err(|error| error.to_string())?;
+            let id = secrets.check(uuid).map_err(|error| error.to_string())?;
+            Ok::<_, String>((uuid, id))
+        };
+        let (uuid, id) = read(bytes).map_err(|error| {
+            if read(turned(bytes)).is_ok() {
+                let why = "its first 8 bytes are in the order of .NET's Guid: read and write them with bigEndian: true";
+                return self.refusal(text, why);
+            }
+            self.refusal(text, error)
+        })?;
         let spec: LayoutSpec = self.layout.layout.spec();
         let parts = secrets.inspect(spec, uuid);
         let parts = parts.map_err(|error| self.refusal(text, error))?;
@@ -119,4 +130,15 @@ impl UuidInspectArgs {
         }
         format!("{text}  refused: {why}")
     }
+}
+
+fn tagged(uuid: Uuid) -> Result<TaggedUuid, TaggedUuidError> {
+    TaggedUuid::from_bytes(uuid.into_bytes())
+}
+
+/// With the bytes of its first three numbers in the other order, as .NET has them.
+fn turned(uuid: Uuid) -> Uuid {
+    let (first, second, third, rest) = uuid.as_fields();
+    let [second, third] = [second, third].map(u16::swap_bytes);
+    Uuid::from_fields(first.swap_bytes(), second, third, rest)
 }

@@ -103,7 +103,7 @@ pub(super) fn refused(error: &RedisError) -> Option<EngineError> {
     let (_, command) = message.split_once("no permissions to run the '")?;
     let (command, _) = command.split_once('\'')?;
     Some(EngineError::unusable(format!(
-        "the Redis user lacks the right +{command}: the documentation of RedisStore has the line ACL SETUSER with \
-         all of them"
+        "the Redis user lacks the right +{command}: give it by ACL SETUSER NAME +{command}; the documentation of RedisStore \
+         lists all rights, and what needs each"
     )))
 }
