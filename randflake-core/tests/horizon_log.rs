@@ -4,6 +4,16 @@
 
 use randflake_core::{FlashHorizonError, HorizonLog, HorizonRecord, LogFlash, LogGeometry};
 
+/// What a dead cell does beside that it is dead.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Nor,
+    /// A slot that is not blank cannot be written.
+    Ecc,
+    /// A slot with a wrong bit reads as noise.
+    Encrypted,
+}
+
 /// Words are written once between erases.
 struct Ram {
     bytes: Vec<u8>,
@@ -12,6 +22,9 @@ struct Ram {
     erased: Vec<u32>,
     /// A bit of this byte is always 1.
     dead: Option<usize>,
+    /// A bit of this byte is always 0. The chip verifies what it erases.
+    stuck: Option<usize>,
+    kind: Kind,
     /// So many erases and so many writes from now on fail, having done nothing.
     failing: [u32; 2],
 }
@@ -24,6 +37,8 @@ impl Ram {
             reads: 0,
             erased: Vec::new(),
             dead: None,
+            stuck: None,
+            kind: Kind::Nor,
             failing: [0, 0],
         }
     }
@@ -57,6 +72,13 @@ impl LogFlash for Ram {
     fn read(&mut self, at: u32, slot: &mut [u8]) -> Result<(), Self::Error> {
         self.reads += 1;
         slot.copy_from_slice(&self.bytes[at as usize..][..slot.len()]);
+        let from = at as usize;
+        if self.kind == Kind::Encrypted
+            && let Some(stuck) = self.stuck
+            && (from..from + slot.len()).contains(&stuck)
+        {
+            slot.fill(0x5a);
+        }
         Ok(())
     }
 
@@ -64,11 +86,17 @@ impl LogFlash for Ram {
         self.fails(1)?;
         let at = at as usize;
         let place = &mut self.bytes[at..at + slot.len()];
-        assert!(
-            place.iter().all(|byte| *byte == 0xff),
-            "written twice: {at}"
-        );
-        place.copy_from_slice(slot);
+        let is_blank = place.iter().all(|byte| *byte == 0xff);
+        if self.stuck.is_none() {
+            assert!(is_blank, "written twice: {at}");
+        }
+        if self.kind == Kind::Ecc && !is_blank {
+            return Err("not blank");
+        }
+        place
+            .iter_mut()
+            .zip(slot)
+            .for_each(|(old, new)| *old &= new);
         if let Some(dead) = self.dead {
             self.bytes[dead] |= 0x10;
         }
@@ -78,8 +106,15 @@ impl LogFlash for Ram {
     fn erase(&mut self, page: u32) -> Result<(), Self::Error> {
         self.fails(0)?;
         self.erased.push(page / self.page_bytes);
-        self.bytes[page as usize..][..self.page_bytes as usize].fill(0xff);
-        Ok(())
+        let page = page as usize..(page + self.page_bytes) as usize;
+        self.bytes[page.clone()].fill(0xff);
+        match self.stuck {
+            Some(stuck) if page.contains(&stuck) => {
+                self.bytes[stuck] &= !0x10;
+                Err("not erased")
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -178,23 +213,26 @@ fn what_a_factory_writes_is_a_horizon() {
 
 #[test]
 fn a_dump_says_what_each_page_shows() {
-    let mut flash = Ram::new(3, 64);
+    let mut flash = Ram::new(4, 64);
     for (at, unix_s) in [
         (0, 1_000),
         (8, 4),
         (16, 1_100),
         (40, 1_060),
         (64, 2_000),
-        (136, 8),
+        (136, 960),
     ] {
         flash.put(at, record(unix_s));
     }
     flash.bytes[24..32].fill(0x5a);
     // A write was cut at its first byte.
     flash.bytes[144] = 0x5a;
-    let geometry = LogGeometry::new(3, 64, 8).unwrap();
+    // Its head is none.
+    flash.put(192, record(3_000));
+    flash.put(200, HorizonRecord::BAD_PAGE);
+    let geometry = LogGeometry::new(4, 64, 8).unwrap();
     let pages: Vec<_> = geometry.pages(&flash.bytes).collect();
-    assert_eq!(pages.len(), 3);
+    assert_eq!(pages.len(), 4);
     let of = |page: usize| {
         (
             pages[page].head,
@@ -206,30 +244,40 @@ fn a_dump_says_what_each_page_shows() {
     assert_eq!(of(0), (Some(record(1_000)), Some(1), 2, 1));
     assert_eq!(pages[0].highest, Some(record(1_100)));
     assert_eq!(of(1), (Some(record(2_000)), None, 0, 0));
-    assert_eq!(of(2), (None, Some(2), 0, 1));
+    assert_eq!(of(2), (None, Some(240), 0, 1));
+    assert_eq!(of(3), (None, None, 0, 0));
+    assert_eq!(pages.iter().filter(|page| page.is_bad).count(), 1);
+    assert_eq!(pages[3].highest, None);
     assert_eq!(pages[2].highest, None, "a seal is no horizon");
 }
 
 #[test]
 fn another_format_is_refused_and_not_touched() {
-    // Of a later version, and of the time before versions, when the head stood in both slots.
-    for (seal, version) in [(8, 2), (1_020, 255), (1_700_000_000, 0)] {
-        for page in [0, 1, 2] {
+    for (version, page) in (240..=255_u8).flat_map(|version| [0, 1, 2].map(|page| (version, page)))
+    {
+        let mut flash = Ram::new(3, 64);
+        flash.put(0, record(1_000));
+        flash.put(8, HorizonRecord::SEAL);
+        flash.put(page * 64, record(2_000));
+        let seal = page * 64 + 8;
+        flash.put(seal, record(4 * u32::from(version)));
+        // As written, and with each bit changed.
+        for bit in (0..64).map(Some).chain([None]) {
+            let mut before = flash.bytes.clone();
+            if let Some(bit) = bit {
+                before[seal + bit / 8] ^= 1 << (bit % 8);
+            }
             let mut flash = Ram::new(3, 64);
-            flash.put(0, record(1_000));
-            flash.put(8, HorizonRecord::SEAL);
-            flash.put(page * 64, record(2_000));
-            flash.put(page * 64 + 8, record(seal));
-            let before = flash.bytes.clone();
+            flash.bytes.clone_from(&before);
             let refused = HorizonLog::<8>::open(&mut flash).unwrap_err();
             assert_eq!(refused, FlashHorizonError::Version(version));
             assert_eq!(flash.bytes, before);
         }
     }
-    let told = FlashHorizonError::<()>::Version(2).to_string();
+    let told = FlashHorizonError::<()>::Version(240).to_string();
     assert_eq!(
         told,
-        "the horizon in the flash has format 2: only 1 is known"
+        "the horizon in the flash has format 240: only 1 is known"
     );
 }
 
@@ -273,6 +321,70 @@ fn a_dead_cell_or_a_failure_goes_to_the_next_page() {
     }
 }
 
+/// A cell that stays 0 in each slot of a page, and a chip that verifies its erases: all of them fail.
+fn dead_page<const SLOT: usize>(pages: u32, kind: Kind) {
+    let page_bytes = 8 * u32::try_from(SLOT).unwrap();
+    let page = page_bytes as usize..2 * page_bytes as usize;
+    for dead in page.clone().step_by(4) {
+        let mut flash = Ram::new(pages, page_bytes);
+        flash.put(0, record(1_000));
+        flash.put(SLOT, HorizonRecord::SEAL);
+        flash.stuck = Some(dead);
+        flash.kind = kind;
+        for boot in 1..=20 {
+            let erased = flash.erased.len();
+            let before = flash.bytes[page.clone()].to_vec();
+            let mut log = HorizonLog::<SLOT>::open(&mut flash).unwrap();
+            for raise in 0..10 {
+                let to = 1_000 + 1_024 * boot + 64 * raise;
+                log.raise(&mut flash, to).unwrap();
+                assert_ne!(log.kept_page(), page_bytes);
+                assert!((to..to + 8).contains(&log.unix_s()));
+                let shown = HorizonLog::<SLOT>::open(&mut flash).unwrap().unix_s();
+                assert_eq!(shown, log.unix_s());
+            }
+            if boot > 1 {
+                assert!(!flash.erased[erased..].contains(&1), "{dead}");
+                assert_eq!(flash.bytes[page.clone()], before);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_page_whose_erases_fail_is_marked_and_never_touched_again() {
+    for kind in [Kind::Nor, Kind::Ecc, Kind::Encrypted] {
+        dead_page::<8>(3, kind);
+        dead_page::<8>(4, kind);
+        dead_page::<16>(3, kind);
+        dead_page::<32>(3, kind);
+    }
+}
+
+/// A driver that failed for a while leaves no device without pages.
+#[test]
+fn marked_pages_are_used_where_there_are_no_others() {
+    let mut flash = Ram::new(3, 64);
+    flash.put(0, record(1_000));
+    flash.put(8, HorizonRecord::SEAL);
+    for page in [64, 128] {
+        flash.put(page, HorizonRecord::BAD_PAGE);
+    }
+    for boot in 1..9 {
+        let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+        log.raise(&mut flash, 1_000 + 64 * boot).unwrap();
+        assert_eq!(horizon(&mut flash), 1_000 + 64 * boot);
+    }
+    flash.bytes.fill(0xff);
+    flash.put(72, HorizonRecord::BAD_PAGE);
+    flash.put(64, record(1_000));
+    assert_eq!(
+        horizon(&mut flash),
+        0,
+        "what a bad page shows is no horizon"
+    );
+}
+
 #[test]
 fn a_raise_that_is_refused_keeps_the_horizon_and_may_be_retried() {
     let mut flash = Ram::new(3, 64);
@@ -288,6 +400,56 @@ fn a_raise_that_is_refused_keeps_the_horizon_and_may_be_retried() {
     // Above all that was tried.
     assert_eq!((log.unix_s(), log.kept_page()), (1_112, 64));
     assert_eq!(horizon(&mut flash), 1_112);
+}
+
+/// Each bit of a slot that may change to 0, with each two bits that an erase which was cut at its start has raised.
+fn begun_erases(at: usize, page: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let is_set = move |bit: &usize| page[at + bit / 8] >> (bit % 8) & 1 == 1;
+    let aged = (0..64).filter(is_set);
+    let zeros: Vec<_> = (0..64).filter(|bit| !is_set(bit)).collect();
+    let pairs: Vec<_> = (0..zeros.len())
+        .flat_map(|two| (0..two).map(move |one| (one, two)))
+        .map(|(one, two)| [zeros[one], zeros[two]])
+        .collect();
+    aged.flat_map(move |aged| {
+        pairs.clone().into_iter().map(move |[one, two]| {
+            let mut torn = page.to_vec();
+            for bit in [aged, one, two] {
+                torn[at + bit / 8] ^= 1 << (bit % 8);
+            }
+            torn
+        })
+    })
+}
+
+/// It goes on, and shows what was answered.
+#[test]
+fn a_changed_bit_and_an_erase_that_was_cut_at_its_start_stop_nothing() {
+    let mut flash = Ram::new(3, 64);
+    for (page, head) in [(0, 1_730_000_000), (1, 1_730_000_064), (2, 1_730_000_256)] {
+        flash.put(64 * page, record(head));
+        flash.put(64 * page + 8, HorizonRecord::SEAL);
+    }
+    let (whole, oldest) = (flash.bytes.clone(), flash.bytes[..64].to_vec());
+    let mut misread = [0; 2];
+    for (slot, misread) in misread.iter_mut().enumerate() {
+        for mut torn in begun_erases(8 * slot, &oldest) {
+            // The erase has also raised a bit of the other slot.
+            torn[8 * (1 - slot) + 1] |= 0x80;
+            let words =
+                [0, 4].map(|at| u32::from_le_bytes(*torn[8 * slot + at..].first_chunk().unwrap()));
+            let shown = HorizonRecord::from_words(words);
+            *misread +=
+                u32::from(shown.is_some_and(|shown| shown.to_bytes() != oldest[8 * slot..][..8]));
+            flash.bytes[..64].copy_from_slice(&torn);
+            assert_eq!(horizon(&mut flash), 1_730_000_256, "{torn:x?}");
+            let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+            assert_eq!(log.kept_page(), 128);
+            log.raise(&mut flash, 1_730_000_300).unwrap();
+            flash.bytes.clone_from(&whole);
+        }
+    }
+    assert!(misread.iter().all(|misread| *misread > 100), "{misread:?}");
 }
 
 /// A record that reads as far ahead of its page's head was never written there.

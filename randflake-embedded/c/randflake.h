@@ -163,11 +163,11 @@ typedef struct rf_config {
 #if (defined(__SIZEOF_POINTER__) && __SIZEOF_POINTER__ > 4) || (defined(UINTPTR_MAX) && UINTPTR_MAX > 0xffffffffu)
 #define RF_SIZE 256
 #define RF_ALIGN 128
-#define RF_FLASH_SIZE 72
+#define RF_FLASH_SIZE 80
 #else
 #define RF_SIZE 80
 #define RF_ALIGN 8
-#define RF_FLASH_SIZE 52
+#define RF_FLASH_SIZE 56
 #endif
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define RF_ALIGNED alignas(RF_ALIGN)
@@ -290,7 +290,9 @@ uint32_t rf_read_record(const uint8_t record[RF_RECORD_SIZE]);
 
 /** Raw flash memory that keeps the horizon: pages for this log alone, at least three, which it writes in turn.
  *
- * No id comes twice while fewer than three raises in a row were cut or failed, wherever. Fill in all but `content`, which
+ * No id comes twice while fewer than three raises in a row were cut or failed, wherever. The callbacks must not report an
+ * erase that was not done, nor erase or rewrite anything but what they are asked for: no SD card, no wear levelling, no
+ * emulated EEPROM, whose power cuts change records that were whole. Fill in all but `content`, which
  * is private and must be zero, call rf_flash_open, and give rf_config
  *
  *     .read_horizon = rf_flash_horizon, .raise_horizon = rf_flash_raise, .user = &flash
@@ -312,7 +314,7 @@ typedef struct rf_flash {
     int32_t (*erase)(void *context, uint32_t at);
     /** Passed to the three. */
     void *context;
-    uint32_t content[6];
+    uint32_t content[7];
 } rf_flash;
 
 RF_ASSERT(sizeof(rf_flash) == RF_FLASH_SIZE, size_of_rf_flash);
@@ -329,7 +331,8 @@ uint32_t rf_flash_horizon(void *flash);
 /** Raises the horizon of an rf_flash. The first call of a start erases a page, and so does one that finds its page full,
  * which stops a program that runs in the same flash: milliseconds, or a second on some parts.
  *
- * Errors: RF_HORIZON_STORE and RF_BUSY, try again; RF_NULL for NULL and before rf_flash_open. */
+ * Errors: RF_BUSY; RF_HORIZON_STORE, try again after a pause that doubles from 1 s to 15 min, since each try may erase three
+ * pages; RF_NULL for NULL and before rf_flash_open. */
 int32_t rf_flash_raise(void *flash, uint32_t unix_s);
 
 /** Begins the next page now, if the current one has no room for so many raises: none of these then waits for an erase. For

@@ -14,7 +14,8 @@ use core::num::NonZeroU32;
 ///
 /// - two or more such pairs are no record;
 /// - one such pair is read as the parity says, so a record may have one bit wrong, in either direction;
-/// - noise passes for a record with a probability of 2^-28.
+/// - noise passes for a record with a probability of 2^-28;
+/// - a record with a bit that changed *and* two bits raised by an erase that was cut at its start may show another one.
 ///
 /// ```
 /// use randflake_core::HorizonRecord;
@@ -47,6 +48,14 @@ impl HorizonRecord {
     pub const SEAL: Self = match Self::new(Self::UNIT * Self::VERSION as u32) {
         Some(seal) => seal,
         None => panic!("the version is not 0"),
+    };
+
+    /// The record in the first and second slot of a page whose erase fails: the page is ignored and never used again.
+    ///
+    /// It differs in at least four bits from each seal, so that no cut and changed bit make one of the other.
+    pub const BAD_PAGE: Self = match Self::new(Self::UNIT * 0b1110) {
+        Some(mark) => mark,
+        None => panic!("it is not 0"),
     };
 
     // The two lowest bits of a word are taken: by the parity, and by the bit that is always 0.
@@ -90,24 +99,29 @@ impl HorizonRecord {
 
     /// Decodes two words; `None` if they are not a record.
     #[must_use]
-    pub const fn from_words([first, second]: [u32; 2]) -> Option<Self> {
+    pub const fn from_words(words: [u32; 2]) -> Option<Self> {
+        Self::new(Self::shown(words) & Self::MAX_UNIX_S)
+    }
+
+    /// The horizon that two words show, plus 1 if one of their bits is wrong. 0 if they are not a record.
+    pub(super) const fn shown([first, second]: [u32; 2]) -> u32 {
         // In a pair exactly one bit is set: two zeros or two ones are a bit that is wrong.
         let wrong = !(first ^ second);
         if wrong & wrong.wrapping_sub(1) != 0 {
-            return None;
+            return 0;
         }
         // The parity says in which word it is. Without such a bit it is right.
         let mut word = first;
         if parity(word) != 0 {
             if wrong == 0 {
-                return None;
+                return 0;
             }
             word ^= wrong;
         }
-        if word & Self::CHECK != 0 {
-            return None;
+        if word & Self::CHECK != 0 || word == 0 {
+            return 0;
         }
-        Self::of(word)
+        word & Self::MAX_UNIX_S | (wrong != 0) as u32
     }
 
     /// Decodes the bytes of a record; `None` if they are none.
@@ -119,7 +133,10 @@ impl HorizonRecord {
         Self::from_words([bits as u32, (bits >> 32) as u32])
     }
 
-    /// Version that a seal names, 0 if it is none: the second slot had a horizon before there were versions.
+    /// Version that a seal names: 1, or 240 to 255 of later formats. 0 if it is none of these.
+    ///
+    /// A changed bit and an erase that was cut at its start can turn two bits of a seal's number. Between 1 and 240 to 255
+    /// there are at least three, so a torn seal is never taken for that of a later version.
     #[inline]
     #[must_use]
     pub const fn version(self) -> u8 {
@@ -129,9 +146,15 @@ impl HorizonRecord {
     pub(super) const fn version_of(unix_s: u32) -> u8 {
         match unix_s / Self::UNIT {
             #[expect(clippy::cast_possible_truncation, reason = "at most 255")]
-            version @ ..=0xff => version as u8,
+            version @ (1 | 240..=255) => version as u8,
             _ => 0,
         }
+    }
+
+    /// Whether a second slot shows the seal of a later version, perhaps with a wrong bit.
+    pub(super) const fn is_of_later_version(shown: u32) -> bool {
+        // 240 to 255, times 4.
+        shown >> 6 == 0xf
     }
 
     /// Encodes the record as it is stored in flash.
@@ -254,8 +277,16 @@ mod tests {
     #[test]
     fn a_seal_names_its_version() {
         assert_eq!(HorizonRecord::SEAL.version(), HorizonRecord::VERSION);
-        assert_eq!(HorizonRecord::new(8).unwrap().version(), 2);
-        assert_eq!(HorizonRecord::new(4 * 255).unwrap().version(), 255);
+        for version in 2..=255 {
+            let seal = HorizonRecord::new(4 * u32::from(version)).unwrap();
+            let known = if version < 240 { 0 } else { version };
+            assert_eq!(seal.version(), known);
+            assert_eq!(
+                HorizonRecord::is_of_later_version(seal.unix_s()),
+                known != 0
+            );
+        }
+        assert_eq!(HorizonRecord::BAD_PAGE.version(), 0);
         assert_eq!(HorizonRecord::new(1_730_000_000).unwrap().version(), 0);
     }
 }

@@ -21,10 +21,11 @@ pub use lifetime::lifetime_s;
 ///
 /// Each boot that raises the horizon begins a page, further raises of that boot are appended, and a boot that raises nothing
 /// writes nothing. Everything is read back. A page that fails is left for the next one, so errors and dead cells in one
-/// page do not stop a device, nor does a page whose erase always fails, as long as that shows what it held.
+/// page do not stop a device, nor does a page whose erase always fails: it is passed over if it shows what it held, and else
+/// marked as bad, and used no more.
 ///
 /// The first raise on a new device erases all pages but the provisioned one. A page that shows no head, because it is blank or
-/// torn, is erased before a raise answers: if that always fails, so does each raise.
+/// torn, is erased or marked as bad before a raise answers.
 ///
 /// # Power cuts
 ///

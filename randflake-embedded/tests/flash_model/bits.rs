@@ -22,6 +22,8 @@ pub(crate) struct Habits {
     pub(crate) one_fails_of: u32,
     /// A bit and the value that it has forever.
     pub(crate) dead: Option<(usize, bool)>,
+    /// An erase fails if the dead cell stays 0.
+    pub(crate) verifies: bool,
 }
 
 /// The memory: what stays when there is no power.
@@ -232,6 +234,10 @@ impl<const SLOT: usize, const PAGE: usize> NorFlash for Flash<'_, SLOT, PAGE> {
             if ended != Some(Ok(())) {
                 return answer(ended).await;
             }
+            let Habits { dead, verifies, .. } = self.boot.habits;
+            if verifies && dead.is_some_and(|(dead, set)| !set && page.contains(&(dead / 8))) {
+                return Err(NorFlashErrorKind::Other);
+            }
         }
         Ok(())
     }
@@ -253,7 +259,7 @@ impl<const SLOT: usize, const PAGE: usize> NorFlash for Flash<'_, SLOT, PAGE> {
             }
             memory.cells[at] &= byte;
         }
-        if !is_blank {
+        if !is_blank && Content::from_bytes(bytes) != Content::Mark {
             self.boot.was_overwritten.set(true);
         }
         answer(ended).await

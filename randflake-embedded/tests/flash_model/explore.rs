@@ -315,9 +315,10 @@ impl State {
     /// Only the order of the horizons counts, so that there are finitely many states.
     fn in_small_numbers(mut self) -> Self {
         let horizons = self.horizons();
+        // Above the mark of a bad page.
         let number = |horizon: u32| {
             let lower = horizons.range(..horizon).count();
-            GAP * (1 + u32::try_from(lower).expect("few"))
+            GAP * (2 + u32::try_from(lower).expect("few"))
         };
         for slot in &mut self.slots {
             slot.map_horizons(number);

@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) may_refuse: bool,
     /// Cells that have one value forever.
     pub(crate) dead: Option<Dead>,
+    /// Whether an erase fails if a dead cell stays 0.
+    pub(crate) verifies: bool,
     /// A page whose erases change nothing and fail, as one that is protected.
     pub(crate) stuck: Option<usize>,
 }
@@ -102,7 +104,11 @@ impl Lost {
     pub(crate) fn each(slots: &[Slot]) -> Vec<Self> {
         let firm = slots.iter().enumerate();
         let firm = firm.filter(|(_, slot)| {
-            slot.torn == Torn::No && matches!(slot.firm, Content::Record(_) | Content::Blank)
+            slot.torn == Torn::No
+                && matches!(
+                    slot.firm,
+                    Content::Record(_) | Content::Seal | Content::Blank
+                )
         });
         firm.flat_map(|(slot, _)| (0..BITS.len()).map(move |kind| Self { slot, kind }))
             .collect()
@@ -342,6 +348,10 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
             for at in page..page + SLOTS {
                 let slot = &mut self.run.slots.borrow_mut()[at];
                 if end.is_torn() {
+                    let lost = self.run.lost.get();
+                    if slot.firm == Content::Seal && lost.is_some_and(|lost| lost.slot == at) {
+                        slot.firm = Content::OtherSeal;
+                    }
                     slot.tear_erase(self.run.world.both_ways);
                 } else {
                     *slot = Slot::BLANK;
@@ -351,6 +361,13 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
             }
             if end != End::Done {
                 break;
+            }
+            let dead = self.run.world.dead.filter(|dead| dead.zeros != 0);
+            if self.run.world.verifies && dead.is_some_and(|dead| dead.slot / SLOTS == page / SLOTS)
+            {
+                self.run
+                    .tell(|| "finds a cell that is not erased".to_owned());
+                return Err(NorFlashErrorKind::Other);
             }
         }
         Self::answer(end).await
@@ -364,7 +381,8 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
             .tell(|| format!("writes {written:?} to {}{}", Self::name(at), end.name()));
         {
             let slot = &mut self.run.slots.borrow_mut()[at];
-            if self.run.world.write_once && *slot != Slot::BLANK {
+            // A page is marked after its erase has failed: no matter what that leaves, if the mark is read back.
+            if self.run.world.write_once && written != Content::Mark && *slot != Slot::BLANK {
                 self.run.was_overwritten.set(true);
             }
             if end.is_torn() {

@@ -141,6 +141,7 @@ fn habits(random: &mut Random, bytes: usize) -> Habits {
         unreadable: random.below(2) == 0,
         one_fails_of: [0, 5, 40][random.below(3) as usize],
         dead: (random.below(4) == 0).then(|| (random.below(bits) as usize, random.below(2) == 0)),
+        verifies: random.below(2) == 0,
     }
 }
 

@@ -49,6 +49,7 @@ const WORLD: World = World {
     lost_bits: 0,
     may_refuse: false,
     dead: None,
+    verifies: false,
     stuck: None,
 };
 
@@ -153,6 +154,24 @@ fn one_dead_slot_loses_and_stops_nothing() {
                 ..WORLD
             });
         }
+    }
+}
+
+/// A cell that stays 0, in each slot of a page, where erases are verified: they fail for ever.
+#[test]
+fn a_page_with_a_cell_that_is_never_erased_is_marked_and_left() {
+    for slot in SLOTS..2 * SLOTS {
+        holds(&World {
+            dead: Some(Dead {
+                slot,
+                ones: 0,
+                zeros: 1 << 52,
+            }),
+            verifies: true,
+            raises: if is_long() { 4 } else { 3 },
+            unanswered: if is_long() { 2 } else { 1 },
+            ..WORLD
+        });
     }
 }
 

@@ -7,6 +7,10 @@ use randflake_core::HorizonRecord;
 pub(crate) enum Content {
     Blank,
     Seal,
+    /// A seal of which a bit has changed, with two raised by an erase that was cut at its start.
+    OtherSeal,
+    /// The mark of a bad page.
+    Mark,
     Record(u32),
     /// Neither blank nor a record.
     Noise,
@@ -17,6 +21,9 @@ impl Content {
         match self {
             Self::Blank => [0xff; 8],
             Self::Seal => HorizonRecord::SEAL.to_bytes(),
+            // Of the seal's 01 and 10 in each two bits, bits 3 and 4 were raised in the first word, and bit 3 fell in the second.
+            Self::OtherSeal => [0x1d, 0, 0, 0, 0xf2, 0xff, 0xff, 0xff],
+            Self::Mark => HorizonRecord::BAD_PAGE.to_bytes(),
             Self::Record(unix_s) => HorizonRecord::new(unix_s)
                 .expect("the model's horizons are small")
                 .to_bytes(),
@@ -28,6 +35,7 @@ impl Content {
         let word = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().expect("a slot"));
         match HorizonRecord::from_words([word(0), word(4)]) {
             Some(HorizonRecord::SEAL) => Self::Seal,
+            Some(HorizonRecord::BAD_PAGE) => Self::Mark,
             Some(record) => Self::Record(record.unix_s()),
             None if bytes.iter().all(|byte| *byte == 0xff) => Self::Blank,
             None => Self::Noise,

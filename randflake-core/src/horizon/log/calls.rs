@@ -34,6 +34,7 @@ macro_rules! calls {
                     tried: 0,
                     // Where no page is sealed, the last, so that the first is begun.
                     kept: flash.capacity().wrapping_sub(page_bytes),
+                    bad: u32::MAX,
                     next: 0,
                     head: 0,
                 };
@@ -41,14 +42,23 @@ macro_rules! calls {
                 let mut highest = 0;
                 let mut page = 0;
                 while page < flash.capacity() {
-                    let head = Self::$see(flash, page, &mut error)$($wait)*;
+                    let mut head = Self::$see(flash, page, &mut error)$($wait)*;
                     let seal = page.wrapping_add(Self::SLOT_BYTES);
                     let seal = Self::$see(flash, seal, &mut error)$($wait)*;
-                    if seal != 0 && seal != HorizonRecord::SEAL.unix_s() {
+                    if HorizonRecord::is_of_later_version(seal) {
                         return Err(FlashHorizonError::Version(HorizonRecord::version_of(seal)));
                     }
+                    // With a wrong bit, the head may be one that an erase has begun to raise, as then also its seal. Of a
+                    // firm page only one bit changes.
+                    if head & 1 != 0 && seal != HorizonRecord::SEAL.unix_s() {
+                        head = 0;
+                    }
+                    if is_mark(head) || is_mark(seal) {
+                        head = 0;
+                        log.bad = page;
+                    }
                     // A sealed page is before all others. The lowest bit of a horizon is 0.
-                    let rank = head >> 1 | u32::from(seal != 0) << 31;
+                    let rank = head >> 1 | u32::from(seal | 1 == HorizonRecord::SEAL.unix_s() | 1) << 31;
                     if rank > highest {
                         highest = rank;
                         log.kept = page;
@@ -79,6 +89,8 @@ macro_rules! calls {
                     step >>= 1;
                 }
                 log.next = log.kept;
+                // Without the bit that says that another one is wrong.
+                log.horizon &= HorizonRecord::MAX_UNIX_S;
                 log.tried = log.horizon;
                 match error {
                     // It may not be blank at all.
@@ -125,7 +137,8 @@ macro_rules! calls {
                         written
                     };
                     match written {
-                        Err(_) if pages > 0 => {}
+                        // A page that failed only once may be marked, and the one that always fails not.
+                        Err(_) if pages > 0 => self.bad = u32::MAX,
                         Err(error) => return Err(error),
                         Ok(()) => {
                             self.horizon = record.unix_s();
@@ -184,7 +197,8 @@ macro_rules! calls {
                     if page >= flash.capacity() {
                         page = 0;
                     }
-                    if page != self.kept {
+                    // There is a third one.
+                    if page != self.kept && page != self.bad {
                         break;
                     }
                 }
@@ -201,8 +215,22 @@ macro_rules! calls {
                 while other < flash.capacity() {
                     let head = Self::$see(flash, other, &mut None)$($wait)*;
                     // None, 0, is above all.
-                    if other != page && head.wrapping_sub(1) >= self.tried.wrapping_sub(1) {
-                        flash.erase(other)$($wait)*?;
+                    if other != page
+                        && other != self.bad
+                        && head.wrapping_sub(1) >= self.tried.wrapping_sub(1)
+                        && let Err(error) = flash.erase(other)$($wait)*
+                    {
+                        // Where a chip verifies its erases, this fails for ever at one dead cell. It is in one of these
+                        // slots at most; and where the mark was programmed, nothing else can show.
+                        let seal = other.wrapping_add(Self::SLOT_BYTES);
+                        _ = Self::$write(flash, other, HorizonRecord::BAD_PAGE)$($wait)*;
+                        _ = Self::$write(flash, seal, HorizonRecord::BAD_PAGE)$($wait)*;
+                        if !is_mark(Self::$see(flash, other, &mut None)$($wait)*)
+                            && !is_mark(Self::$see(flash, seal, &mut None)$($wait)*)
+                        {
+                            return Err(error.into());
+                        }
+                        self.bad = other;
                     }
                     other = other.wrapping_add(flash.page_bytes());
                 }
@@ -225,7 +253,7 @@ macro_rules! calls {
                 Ok(())
             }
 
-            /// The horizon that a slot shows, or 0.
+            /// The horizon that a slot shows, plus 1 if a bit of it is wrong; or 0.
             #[inline(never)]
             $($async)? fn $see<F: $Flash>(
                 flash: &mut F,
@@ -234,7 +262,7 @@ macro_rules! calls {
             ) -> u32 {
                 let mut slot = Slot::<SLOT>([0; SLOT]);
                 match flash.read(at, &mut slot.0)$($wait)* {
-                    Ok(()) => slot.record().map_or(0, HorizonRecord::unix_s),
+                    Ok(()) => slot.shown(),
                     Err(failure) => {
                         *error = Some(failure);
                         0
@@ -243,6 +271,11 @@ macro_rules! calls {
             }
         }
     };
+}
+
+/// Whether a slot shows the mark of a bad page, perhaps with a wrong bit.
+const fn is_mark(shown: u32) -> bool {
+    shown | 1 == HorizonRecord::BAD_PAGE.unix_s() | 1
 }
 
 calls!(

@@ -70,6 +70,8 @@ pub struct LogPage {
     pub damaged: u32,
     /// The highest record of the page.
     pub highest: Option<HorizonRecord>,
+    /// Whether its erase has failed, so that it is marked as bad and shows nothing else.
+    pub is_bad: bool,
 }
 
 impl LogPage {
@@ -77,12 +79,22 @@ impl LogPage {
         let mut shown = Self::default();
         for (number, slot) in page.chunks_exact(slot_bytes).enumerate() {
             let record = record(slot);
+            if number < 2 && record == Some(HorizonRecord::BAD_PAGE) {
+                return Self {
+                    is_bad: true,
+                    ..Self::default()
+                };
+            }
             if record.is_none() && slot.iter().any(|byte| *byte != 0xff) {
                 shown.damaged = shown.damaged.saturating_add(1);
             }
             match number {
                 0 => shown.head = record,
-                1 => shown.version = record.map(HorizonRecord::version),
+                1 => {
+                    shown.version = record
+                        .map(HorizonRecord::version)
+                        .filter(|version| *version != 0);
+                }
                 _ => shown.records = shown.records.saturating_add(record.is_some().into()),
             }
             if number != 1 {

@@ -16,6 +16,8 @@
 //!    perhaps in the page that replaced the last answered one. Records of other pages are below the kept head.
 //! 4. Before it answers, a raise that began a page erases each other page that shows no head. It is blank, or hides one
 //!    that is higher than all that were seen; if that showed later, it would pass for the newest.
+//!    If that erase fails, the page is marked as *bad* in both slots, and no longer used: over a mark that was read back,
+//!    no head shows again.
 //! 5. A raise begins two pages at most: the second, if the driver failed in the first. A page whose erase was dropped is
 //!    erased again.
 //!
@@ -53,6 +55,8 @@ pub struct HorizonLog<const SLOT: usize = 8> {
     tried: u32,
     /// The page that is never erased: the highest at the boot, then that of the last answer.
     kept: u32,
+    /// The page that is marked as bad, or `u32::MAX`. Of several, one: the others are tried again.
+    bad: u32,
     /// Where the next record goes, if there is a `head`. Else the page that was erased last, at first the kept one: that
     /// behind it is begun.
     next: u32,

@@ -97,6 +97,8 @@ struct PageReport {
     head_utc: Option<String>,
     records: u32,
     damaged: u32,
+    /// Marked as bad: its erase has failed, and the device no longer uses it.
+    bad: bool,
 }
 
 impl LeaseCheckArgs {
@@ -208,6 +210,7 @@ impl LeaseCheckArgs {
             head_utc: page.head.map(|head| utc(time(head))),
             records: page.records,
             damaged: page.damaged,
+            bad: page.is_bad,
         };
         shown.iter().enumerate().map(page).collect()
     }
@@ -274,6 +277,10 @@ impl Display for DumpReport {
             )?,
             None => writeln!(f, "wear     not known")?,
         }
-        write!(f, "damaged  {} records", self.damaged)
+        write!(f, "damaged  {} records", self.damaged)?;
+        match self.pages.iter().filter(|page| page.bad).count() {
+            0 => Ok(()),
+            bad => write!(f, ", {bad} bad pages"),
+        }
     }
 }

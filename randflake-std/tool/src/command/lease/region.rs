@@ -115,11 +115,6 @@ impl RegionArgs {
                  --slot-size are not those of the firmware"
                 .to_owned()),
             Ok(unix_s) => Ok(Duration::from_secs(unix_s.into())),
-            Err(FlashHorizonError::Version(0)) => Err(
-                "the horizon was written before formats had versions, or with another --slot-size: a device of this version \
-                 refuses it, and a device that goes on needs a new grant"
-                    .to_owned(),
-            ),
             Err(FlashHorizonError::Version(version)) => Err(format!(
                 "the horizon has format {version}, and this tool and its firmware know {}: a device that was downgraded \
                  refuses it; take the tool and the firmware that wrote it",
