@@ -69,13 +69,9 @@ impl GivenId {
 const SEPARATOR: char = '_';
 
 impl TextForm {
-    /// Reads an id, or says what is wrong, what is allowed, and which form the text has instead.
-    pub(crate) fn read(self, text: &str) -> Result<Id, String> {
-        self.read_given(text).map(|given| given.id)
-    }
-
-    /// Reads an id, which may be a typed one where it is a text.
-    pub(crate) fn read_given(self, text: &str) -> Result<GivenId, String> {
+    /// Reads an id, which may be a typed one where it is a text; or says what is wrong, what is allowed, and which form the
+    /// text has instead.
+    pub(crate) fn read(self, text: &str) -> Result<GivenId, String> {
         let split = text.rsplit_once(SEPARATOR);
         if let (Self::Text, Some((prefix, digits))) = (self, split)
             && is_prefix(prefix)

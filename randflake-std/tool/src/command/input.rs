@@ -66,7 +66,7 @@ pub(crate) fn for_each_block(
         return Ok(());
     }
     let read = |value: &String| {
-        form.read_given(value)
+        form.read(value)
             .map_err(|problem| Failure::usage(format!("{}: {problem}", shown(value))))
     };
     // All are read before one is handed on: a typing error in the last argument prints no half of
@@ -143,7 +143,7 @@ pub(crate) fn read_text(form: TextForm, line: &[u8]) -> Result<Option<GivenId>, 
     if text.is_empty() {
         return Ok(None);
     }
-    let id = form.read_given(text);
+    let id = form.read(text);
     id.map(Some)
         .map_err(|problem| format!("{}: {problem}", shown(text)))
 }

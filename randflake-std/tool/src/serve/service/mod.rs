@@ -179,6 +179,7 @@ pub(crate) fn digits(text: &str) -> Option<u64> {
 /// An id as a client wrote it.
 pub(crate) fn read_id(form: TextForm, text: &str) -> Result<Id, Refusal> {
     form.read(text)
+        .map(|given| given.id)
         .map_err(|problem| Refusal::invalid(format!("the id {text:?}: {problem}")))
 }
 
