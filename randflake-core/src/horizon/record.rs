@@ -50,7 +50,8 @@ impl HorizonRecord {
         None => panic!("the version is not 0"),
     };
 
-    /// The record in the first and second slot of a page whose erase fails: the page is ignored and never used again.
+    /// The record in the first and second slot of a page whose erase fails: the page is ignored and never used again. In
+    /// the first slot it counts only if no seal follows: there it may also be a horizon.
     ///
     /// It differs in at least four bits from each seal, so that no cut and changed bit make one of the other.
     pub const BAD_PAGE: Self = match Self::new(Self::UNIT * 0b1110) {

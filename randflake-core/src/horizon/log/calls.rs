@@ -53,7 +53,7 @@ macro_rules! calls {
                     if head & 1 != 0 && seal != HorizonRecord::SEAL.unix_s() {
                         head = 0;
                     }
-                    if is_mark(head) || is_mark(seal) {
+                    if is_bad(head, seal) {
                         head = 0;
                         log.bad = page;
                     }
@@ -225,9 +225,8 @@ macro_rules! calls {
                         let seal = other.wrapping_add(Self::SLOT_BYTES);
                         _ = Self::$write(flash, other, HorizonRecord::BAD_PAGE)$($wait)*;
                         _ = Self::$write(flash, seal, HorizonRecord::BAD_PAGE)$($wait)*;
-                        if !is_mark(Self::$see(flash, other, &mut None)$($wait)*)
-                            && !is_mark(Self::$see(flash, seal, &mut None)$($wait)*)
-                        {
+                        let head = Self::$see(flash, other, &mut None)$($wait)*;
+                        if !is_bad(head, Self::$see(flash, seal, &mut None)$($wait)*) {
                             return Err(error.into());
                         }
                         self.bad = other;
@@ -273,9 +272,11 @@ macro_rules! calls {
     };
 }
 
-/// Whether a slot shows the mark of a bad page, perhaps with a wrong bit.
-const fn is_mark(shown: u32) -> bool {
-    shown | 1 == HorizonRecord::BAD_PAGE.unix_s() | 1
+/// Whether a page is marked as bad by what its first two slots show, each perhaps with a wrong bit.
+const fn is_bad(head: u32, seal: u32) -> bool {
+    const MARK: u32 = HorizonRecord::BAD_PAGE.unix_s() | 1;
+    // A head may be the number of the mark, as a counter of tickets passes every number: in front of a seal it is a head.
+    seal | 1 == MARK || head | 1 == MARK && seal | 1 != HorizonRecord::SEAL.unix_s() | 1
 }
 
 calls!(

@@ -79,7 +79,11 @@ impl LogPage {
         let mut shown = Self::default();
         for (number, slot) in page.chunks_exact(slot_bytes).enumerate() {
             let record = record(slot);
-            if number < 2 && record == Some(HorizonRecord::BAD_PAGE) {
+            // As the horizon decides: a head in front of a seal may be any number.
+            let mark = Some(HorizonRecord::BAD_PAGE);
+            let is_marked =
+                record == mark || shown.head == mark && record != Some(HorizonRecord::SEAL);
+            if number == 1 && is_marked {
                 return Self {
                     is_bad: true,
                     ..Self::default()
