@@ -176,10 +176,9 @@ impl Rounded {
         match self.ids {
             // Plain or encrypted: as a `float64` keeps it, only an encrypted one can have been rounded.
             None if is_float && digits.trailing_zeros() >= SEQUENCE_BITS => Look::Neither,
-            _ if is_printed(digits) => Look::Rounded,
-            // Of plain ids many end in bits of zero.
-            Some(IdForm::Plain) => Look::Whole,
-            _ if is_float => Look::Rounded,
+            // Of plain ids many end in bits of zero, and some of these also in zeros in decimal.
+            Some(IdForm::Plain) if is_float => Look::Neither,
+            _ if is_float || is_printed(digits) => Look::Rounded,
             _ => Look::Whole,
         }
     }
@@ -271,6 +270,8 @@ mod tests {
             .map(|ms| (ms - 1_288_834_974_657) << 22 | 3 << 12)
             .collect();
         for form in [None, Some(IdForm::Plain)] {
+            let taken = ids.iter().map(|id| rounded(form).look(*id));
+            assert_eq!(taken.filter(|look| *look == Look::Rounded).count(), 0);
             rounded(form).watch(ids.iter().copied()).unwrap();
             let digits = ids.iter().map(|id| (*id as f64).to_string());
             let printed = digits.map(|digits| digits.parse().unwrap());
