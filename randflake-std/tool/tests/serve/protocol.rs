@@ -290,9 +290,14 @@ fn formats_are_of_the_same_ids() {
     ] {
         let digits = id.trim_start_matches(':');
         let inspected = client.ask(&["ID.INSPECT", "default", digits, "FORMAT", "int"]);
-        let told = server
-            .home()
-            .ask(&["inspect", "--json", "--from", "int", digits]);
+        let told = server.home().ask(&[
+            "inspect",
+            "--json",
+            "--not-rounded",
+            "--from",
+            "int",
+            digits,
+        ]);
         let [ours, tools] = [&*inspected.replace("\\\"", "\""), &*told]
             .map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());
         assert_eq!(ours, tools);
