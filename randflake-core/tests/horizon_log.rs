@@ -361,6 +361,21 @@ fn a_page_whose_erases_fail_is_marked_and_never_touched_again() {
     }
 }
 
+/// A counter of tickets passes every number, also that of the mark.
+#[test]
+fn a_first_record_of_the_number_of_a_mark_is_a_horizon() {
+    let number = HorizonRecord::BAD_PAGE.unix_s();
+    let mut flash = Ram::new(3, 64);
+    // Each boot begins a page with its record.
+    for raised in (4..3 * number).step_by(4) {
+        let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
+        log.raise(&mut flash, raised).unwrap();
+        assert_eq!(horizon(&mut flash), raised);
+    }
+    let geometry = LogGeometry::new(3, 64, 8).unwrap();
+    assert!(geometry.pages(&flash.bytes).all(|page| !page.is_bad));
+}
+
 /// A driver that failed for a while leaves no device without pages.
 #[test]
 fn marked_pages_are_used_where_there_are_no_others() {
