@@ -161,9 +161,12 @@ impl Access {
             .and_then(|text| Tokens::parse(&text, &before).map_err(|problem| file.wrong(&problem)));
         self.is_stale.store(parsed.is_err(), Ordering::Relaxed);
         // A file that is half written is wrong in most cases: it must not lock everybody out.
-        self.tokens.send_replace(Arc::new(parsed?));
-        // After the tokens, so that who sees the new version finds them.
-        self.version.fetch_add(1, Ordering::Release);
+        let parsed = Arc::new(parsed?);
+        // Both under the lock of the tokens: once one client was refused by the new ones, no other uses the old version.
+        self.tokens.send_modify(|tokens| {
+            *tokens = parsed;
+            self.version.fetch_add(1, Ordering::Release);
+        });
         Ok(true)
     }
 
