@@ -42,12 +42,17 @@ pub fn copied(server: &Path, create: impl FnOnce(&Path)) -> TempDir {
 /// Where servers keep their data, if not where temporary files are.
 const DATA: &str = "RANDFLAKE_SERVER_DATA";
 
-/// A folder that the server's user may write to.
-pub fn unused() -> TempDir {
-    let folder = match env::var_os(DATA) {
+/// An empty folder where servers keep their data.
+pub fn empty() -> TempDir {
+    match env::var_os(DATA) {
         Some(place) => TempDir::new_in(place).unwrap(),
         None => TempDir::new().unwrap(),
-    };
+    }
+}
+
+/// A folder that the server's user may write to.
+pub fn unused() -> TempDir {
+    let folder = empty();
     if let Some(user) = Unprivileged::needed() {
         chown(folder.path(), Some(user.uid), Some(user.gid)).unwrap();
     }

@@ -11,6 +11,7 @@ use harness::mariadb::MariadbServer;
 use harness::postgres::PostgresServer;
 use harness::proxy::{Network, Proxy};
 use harness::redis::RedisServer;
+use harness::template;
 use randflake_std::lease::Namespace;
 use tempfile::TempDir;
 
@@ -60,7 +61,8 @@ struct Files {
 
 impl Files {
     fn new() -> Self {
-        let parent = TempDir::new().unwrap();
+        // As those of servers: each step of a store waits for its disk several times, and others' builds keep that busy.
+        let parent = template::empty();
         let folder = parent.path().join("state");
         fs::create_dir(&folder).unwrap();
         Self {
