@@ -26,7 +26,7 @@ pub trait Border: Kind {
 /// [`Randflake`](crate::Randflake) 1.3 to 1.4 times, and 3 times with encrypted ids in the column (two million rows). MariaDB
 /// fills pages better with `Randflake`. The price: anyone who reads the database sees times and node ids.
 ///
-/// Use it as the type of the field, wherever a [`Typed`] id stands otherwise; the database clients' traits write the raw
+/// Declare it by [`typed_id!`](crate::typed_id) in place of [`Typed`], and use it as the type of the field; the database clients' traits write the raw
 /// number, `Display` and the traits for text write the encrypted id. A value has both, so only making one needs the
 /// cipher, and fails with [`BorderError::CipherMissing`] before the program has set it. Its order is that of the column.
 /// Raw Randflake ids of 2041-10-31 and later are negative in the column, and sort before those of today.
@@ -34,10 +34,10 @@ pub trait Border: Kind {
 /// ```
 /// use std::sync::OnceLock;
 ///
-/// use randflake_core::{Border, Sparx64, StoredRaw, typed_id};
+/// use randflake_core::{Border, Id, Sparx64, typed_id};
 ///
-/// struct Order { id: StoredRaw<Order> }
-/// typed_id!(OrderId = Typed<Order>, "order");
+/// struct Order { id: OrderId }
+/// typed_id!(OrderId = StoredRaw<Order>, "order");
 ///
 /// static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 /// impl Border for Order {
@@ -50,11 +50,15 @@ pub trait Border: Kind {
 /// let order = Order { id: "order_3vgoe12ccb8gh".parse()? };
 /// assert_eq!(order.id.to_string(), "order_3vgoe12ccb8gh");
 /// assert_ne!(order.id.raw(), order.id.id().to_i64());
+/// let another: OrderId = Id::from_i64(31).try_into()?; // as `generate` returns it
 /// # Ok::<(), randflake_core::BorderError>(())
 /// ```
 ///
 /// Do not compare such a column with a plain [`Id`] or a [`Typed`] one: these go into the query as they are, and find
 /// nothing. In Rust the types are different, in the text of a query they are not.
+///
+/// Derived schemas and texts have the encrypted id:
+#[cfg_attr(not(doctest), doc = include_str!("../integrations/schema.md"))]
 pub struct StoredRaw<K> {
     id: Typed<K>,
     pub(crate) raw: i64,

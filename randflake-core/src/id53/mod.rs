@@ -20,7 +20,7 @@ impl Kind for NoKind {
 
 /// An id of at most 53 bits, as [`Randflake53`](crate::Randflake53) has: a number that JavaScript and JSON hold exactly.
 ///
-/// Use it as the type of a field: `Id53`, or `Id53<User>` for a [kind](Kind) of ids. With `serde` it is a number in JSON, where
+/// Use it as the type of a field: `Id53`, or for a kind of ids what [`typed_id!`](crate::typed_id) declares. With `serde` it is a number in JSON, where
 /// [`Id`] and [`Typed`] are text. A value over 2^53 - 1 is refused wherever one is made, so each of them is safe to send. A
 /// generator's ids convert by `try_into`; those of `Randflake53` always fit.
 ///
@@ -36,8 +36,8 @@ impl Kind for NoKind {
 ///     "id 9007199254740992 is out of range: 0 to 9007199254740991, 53 bits, are allowed"
 /// );
 ///
-/// struct User { id: Id53<User> }
-/// typed_id!(UserId = Typed<User>, "user");
+/// struct User { id: UserId }
+/// typed_id!(UserId = Id53<User>, "user");
 /// let user = User { id: "user_7vvvvvvvvvv".parse()? };
 /// assert_eq!(user.id.to_u64(), id.to_u64());
 /// let narrow: Result<Id53, Id53Error> = Id::from_i64(-1).try_into();

@@ -206,6 +206,10 @@ impl<K> Hash for Typed<K> {
 /// `User` is any type of the crate: the struct that has the id, or an `enum User {}`. The macro writes a type alias and
 /// `impl Kind for User`. The alias is private unless a visibility stands before its name.
 ///
+/// In place of `Typed` stands [`StoredRaw`](crate::StoredRaw) for ids that a database stores unencrypted, or
+/// [`Id53`](crate::Id53) for numbers of 53 bits. Name ids by the alias: some derive macros, such as those of `utoipa`, take no
+/// `Typed<User>`, because they want their trait for `User` then.
+///
 /// ```
 /// use randflake_core::typed_id;
 ///
@@ -240,13 +244,13 @@ impl<K> Hash for Typed<K> {
 /// ```
 #[macro_export]
 macro_rules! typed_id {
-    ($(#[$attribute:meta])* $visibility:vis $name:ident = Typed<$kind:ty> $(,)?) => {
-        $crate::typed_id!($(#[$attribute])* $visibility $name = Typed<$kind>, "");
+    ($(#[$attribute:meta])* $visibility:vis $name:ident = $form:ident<$kind:ty> $(,)?) => {
+        $crate::typed_id!($(#[$attribute])* $visibility $name = $form<$kind>, "");
     };
-    ($(#[$attribute:meta])* $visibility:vis $name:ident = Typed<$kind:ty>, $prefix:expr $(,)?) => {
+    ($(#[$attribute:meta])* $visibility:vis $name:ident = $form:ident<$kind:ty>, $prefix:expr $(,)?) => {
         $(#[$attribute])*
         // An alias, so that `UserId` and `Typed<User>` are one type, and generic code takes any kind.
-        $visibility type $name = $crate::Typed<$kind>;
+        $visibility type $name = $crate::$form<$kind>;
 
         impl $crate::Kind for $kind {
             const NAME: &'static str = ::core::stringify!($name);

@@ -1,2 +1,3 @@
-//! Only tests: see `tests/`, and this example of core's documentation.
+//! Only tests: see `tests/`, and these examples of core's documentation.
 #![doc = include_str!("../../../src/integrations/serde/fields.md")]
+#![doc = include_str!("../../../src/integrations/schema.md")]

@@ -1,12 +1,28 @@
 #![expect(unused_qualifications, reason = "what the macro of utoipa writes")]
 
-use randflake_core::{Id, StoredRaw};
+use randflake_core::{Border, Id, Sparx64, typed_id};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, OpenApi, PartialSchema, ToSchema};
 
-use crate::kinds::{IDS, NO_USERS, Order, UserId};
+use crate::kinds::{IDS, NO_USERS, UserId};
 
-type StoredOrder = StoredRaw<Order>;
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "only its schema is looked at")]
+struct Order {
+    id: OrderId,
+    replaces: Option<OrderId>,
+    items: Vec<ItemId>,
+}
+typed_id!(OrderId = StoredRaw<Order>, "order");
+
+impl Border for Order {
+    fn cipher() -> Option<&'static Sparx64> {
+        None
+    }
+}
+
+enum Item {}
+typed_id!(ItemId = Id53<Item>);
 
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
@@ -14,7 +30,7 @@ struct Account {
     owner: UserId,
     previous: Option<UserId>,
     events: Vec<Id>,
-    order: StoredOrder,
+    order: Order,
 }
 
 #[derive(IntoParams)]
@@ -83,6 +99,30 @@ fn bodies_refer_to_it() {
             "examples": ["user_3vgoe12ccb8gh"],
         })
     );
+}
+
+#[test]
+fn a_struct_refers_to_the_id_that_it_has_in_each_form() {
+    let document = document();
+    let schemas = &document["components"]["schemas"];
+    let properties = &schemas["Order"]["properties"];
+    let (order, item) = (
+        json!({"$ref": "#/components/schemas/OrderId"}),
+        json!({"$ref": "#/components/schemas/ItemId"}),
+    );
+    assert_eq!(properties["id"], order);
+    assert!(
+        properties["replaces"]["oneOf"]
+            .as_array()
+            .unwrap()
+            .contains(&order)
+    );
+    assert_eq!(properties["items"]["items"], item);
+    assert_eq!(
+        schemas["OrderId"]["pattern"],
+        "^order_(0|[1-9a-v][0-9a-v]{0,11}|[1-9a-f][0-9a-v]{12})$"
+    );
+    assert_eq!(schemas["ItemId"]["type"], "integer");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use randflake_std::lease::{Namespace, SqliteStore};
-use randflake_std::{Border, Handle, Randflake, Secret, Sparx64, StoredRaw, typed_id};
+use randflake_std::{Border, Handle, Randflake, Secret, Sparx64, typed_id};
 
 diesel::table! {
     notes (id) {
@@ -22,12 +22,12 @@ diesel::table! {
 #[derive(Insertable, Queryable)]
 #[diesel(table_name = notes)]
 struct Note {
-    id: StoredRaw<Note>,
-    follows: Option<StoredRaw<Note>>,
+    id: NoteId,
+    follows: Option<NoteId>,
     text: String,
 }
 
-typed_id!(NoteId = Typed<Note>, "note");
+typed_id!(NoteId = StoredRaw<Note>, "note");
 
 static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 
