@@ -100,7 +100,9 @@ impl Display for BuildError {
         match self {
             Self::Layout { namespace } => write!(
                 f,
-                "the store was opened for namespace {namespace:?} of another layout than the handle's"
+                "the store was opened for namespace {namespace:?} of another layout than the handle's: give both the same one, \
+                 as in Namespace::new({namespace:?}, Milliflake) and Builder::encrypted(Milliflake, &secret, store), or \
+                 Builder::new(Snowflake, Plain, store) for plain ids; Handle::builder(&secret, store) is for Randflake"
             ),
             Self::TooWide { bits, max } => write!(
                 f,

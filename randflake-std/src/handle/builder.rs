@@ -49,6 +49,24 @@ pub struct Builder<L: AnyLayout = Randflake, P = <L as AnyLayout>::Permutation> 
 
 impl Handle<Randflake> {
     /// Returns a builder of a handle for Randflake ids under a secret, with leases from a store.
+    ///
+    /// The type of a store says nothing of its layout. For another one than Randflake, name the layout of the namespace
+    /// again, in [`Builder::encrypted`], in [`Builder::encrypted53`] for ids of 53 bits, or in [`Builder::new`] for plain ids.
+    /// The build refuses one that is not the namespace's.
+    ///
+    /// ```
+    /// use randflake_std::lease::{MemoryStore, Namespace};
+    /// use randflake_std::{Builder, Handle, Milliflake, Plain, Secret, Snowflake};
+    ///
+    /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Milliflake)?);
+    /// let ids: Handle<Milliflake> = Builder::encrypted(Milliflake, &Secret::generate()?, store).build()?;
+    /// ids.generate()?;
+    ///
+    /// let store = MemoryStore::with_system_clock(Namespace::new("events", Snowflake)?);
+    /// let ids: Handle<Snowflake> = Builder::new(Snowflake, Plain, store).build()?;
+    /// ids.generate()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn builder(secret: &Secret, store: impl Into<LeaseStore>) -> Builder {
         Builder::encrypted(Randflake, secret, store)
     }

@@ -50,7 +50,9 @@ fn settings_out_of_range_are_refused_with_what_is_allowed() {
             &Secret::from_bytes([7; 16]),
             store_for::<Snowflake>().0
         )),
-        "the store was opened for namespace \"test\" of another layout than the handle's"
+        "the store was opened for namespace \"test\" of another layout than the handle's: give both the same one, as in \
+         Namespace::new(\"test\", Milliflake) and Builder::encrypted(Milliflake, &secret, store), or Builder::new(Snowflake, \
+         Plain, store) for plain ids; Handle::builder(&secret, store) is for Randflake"
     );
 }
 
