@@ -28,6 +28,10 @@ pub use handle::{
     BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, Losses, MAX_TOLERANCE_MS,
     NodeIdCount,
 };
+#[cfg(feature = "serde")]
+pub use randflake_core::serde;
+#[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]
+pub use randflake_core::sqlite;
 pub use randflake_core::{
     self, AnyLayout, Baidu, Border, BorderError, Cipher, Discord, Feistel53, GenerateError, Id,
     Id53, Id53Error, Instagram, KeyNumber, KeyNumberError, Kind, Layout, LayoutSpec, Lease,

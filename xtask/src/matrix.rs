@@ -150,27 +150,32 @@ const fn library(name: &'static str, no_std: bool) -> Library {
     }
 }
 
+/// Those of core, which has the code, and of std, which passes them on: there `redis`, the first, is a store too, so that
+/// all tests use it.
+pub(crate) const INTEGRATIONS: &[&str] = &[
+    "redis",
+    "arbitrary",
+    "async-graphql",
+    "borsh",
+    "diesel",
+    "diesel-sqlite",
+    "postgres-types",
+    "proptest",
+    "rusqlite",
+    "schemars",
+    "sea-orm",
+    "sqlx",
+    "utoipa",
+];
+
 pub(crate) const LIBRARIES: &[Library] = &[
     library("sparx64", true),
     Library {
-        integrations: &[
-            "arbitrary",
-            "async-graphql",
-            "borsh",
-            "diesel",
-            "diesel-sqlite",
-            "postgres-types",
-            "proptest",
-            "redis",
-            "rusqlite",
-            "schemars",
-            "sea-orm",
-            "sqlx",
-            "utoipa",
-        ],
+        integrations: INTEGRATIONS,
         ..library("randflake-core", true)
     },
     Library {
+        integrations: INTEGRATIONS.split_at(1).1,
         together: &[
             "etcd,randflake-std/tls",
             "mysql,randflake-std/tls",

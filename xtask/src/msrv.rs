@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::apart::{self, Arguments, ExitResult};
 use crate::cargo::{nightly, program, root};
 use crate::features;
-use crate::matrix::{LIBRARIES, all_features, all_features_but};
+use crate::matrix::{INTEGRATIONS, LIBRARIES, all_features, all_features_but};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::sql::sqlite;
@@ -51,18 +51,16 @@ fn run(report: &mut Report) {
     report.check(&version, &mut whole(check(&version), &features));
     let what = format!("{version}, the extension of SQLite");
     report.check(&what, &mut sqlite::inside_of(check(&version)));
-    for library in LIBRARIES {
-        for feature in library.integrations {
-            let version = if younger.contains(feature) {
-                needed
-            } else {
-                &version
-            };
-            let mut command = check(version);
-            command.args(["--package", library.name, "--no-default-features"]);
-            let what = format!("{version}, {} with {feature}", library.name);
-            report.check(&what, command.args(["--features", feature]));
-        }
+    for feature in INTEGRATIONS {
+        let version = if younger.contains(feature) {
+            needed
+        } else {
+            &version
+        };
+        let mut command = check(version);
+        command.args(["--package", "randflake-core", "--no-default-features"]);
+        let what = format!("{version}, randflake-core with {feature}");
+        report.check(&what, command.args(["--features", feature]));
     }
     names(report);
     features::rest(report);

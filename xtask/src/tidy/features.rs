@@ -1,9 +1,12 @@
-//! Every feature of what is published has its comment and its row in the README, and docs.rs shows those of libraries; and
-//! the matrix names none that is not there.
+//! Every feature of what is published has its comment and its row in the README, and docs.rs shows those of libraries; the
+//! matrix names none that is not there; and std passes on those of core, so that a server depends on one crate.
 
 use crate::matrix::{LIBRARIES, published};
 
 use super::workspace::{MemberCrate, Workspace};
+
+/// Features of core that are not for servers, or that std always has.
+const NOT_PASSED_ON: [&str; 2] = ["defmt", "readable-debug"];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut violations = Vec::new();
@@ -21,7 +24,26 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
             None => violations.push(format!("{} is missing in xtask's matrix", member.name)),
         }
     }
+    let of = |name: &str| workspace.members.iter().find(|member| member.name == name);
+    if let (Some(core), Some(std)) = (of("randflake-core"), of("randflake-std")) {
+        violations.extend(check_passed_on(core, std));
+    }
     violations
+}
+
+fn check_passed_on(core: &MemberCrate, std: &MemberCrate) -> Vec<String> {
+    let names = core.manifest.features.iter().map(|feature| &*feature.name);
+    let wanted = names.filter(|name| !NOT_PASSED_ON.contains(name));
+    let is_missing = |name: &&str| {
+        let enabled = format!("{}/{name}", core.name);
+        let mut features = std.manifest.features.iter();
+        !features.any(|feature| feature.name == *name && feature.enables.contains(&enabled))
+    };
+    let missing = wanted.filter(is_missing);
+    let (core, std) = (&core.name, &std.name);
+    missing
+        .map(|name| format!("{std}: its feature {name} does not enable {core}/{name}"))
+        .collect()
 }
 
 /// `named` are those that the matrix treats apart.
@@ -66,6 +88,22 @@ mod tests {
                 .all(|violation| violation.contains("feature b"))
         );
         assert_eq!(check_library(&member, &["c"]).len(), 3);
+    }
+
+    #[test]
+    fn std_passes_on_what_core_has() {
+        let core = "[features]\na = []\nb = []\ndefmt = []\n";
+        let core = MemberCrate::planted("core", core, &[]);
+        let violations = |features: &str| {
+            let manifest = format!("[features]\n{features}\n");
+            check_passed_on(&core, &MemberCrate::planted("std", &manifest, &[]))
+        };
+        assert!(violations("a = [\"core/a\"]\nb = [\"x\", \"core/b\"]").is_empty());
+        assert_eq!(
+            violations("a = [\"core/a\"]\nb = [\"core/a\"]"),
+            ["std: its feature b does not enable core/b"]
+        );
+        assert_eq!(violations("").len(), 2);
     }
 
     #[test]
