@@ -43,6 +43,9 @@ pub(super) fn check(pages: &Path, library: &str) -> Result<(), String> {
         items.extend(names_of_items(&html));
     }
     let readme = read(&root().join(library).join("README.md"))?;
+    if readme.starts_with("# ") {
+        return Err("README.md begins with a title, which the page has already".to_owned());
+    }
     let is_unknown = |name: &&str| !items.contains(*name) && !FOREIGN.contains(name);
     let unknown: BTreeSet<_> = names(&readme).filter(is_unknown).collect();
     if unknown.is_empty() {
