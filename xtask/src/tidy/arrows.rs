@@ -34,7 +34,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
             continue;
         };
         for dependency in &member.manifest.dependencies {
-            let name = dependency.name.as_str();
+            let name = dependency.as_str();
             if ARROWS.iter().any(|(other, _)| *other == name) && !allowed.contains(&name) {
                 violations.push(format!("{} must not know {name}", member.name));
             }

@@ -10,27 +10,13 @@ pub(crate) struct Manifest {
     pub(crate) name: String,
     /// Folders of `[workspace] members`.
     pub(crate) members: Vec<String>,
-    pub(crate) dependencies: Vec<Dependency>,
-    /// Names of the `[workspace.dependencies]`.
-    pub(crate) shared: Vec<String>,
+    /// Names of those of each kind.
+    pub(crate) dependencies: Vec<String>,
     pub(crate) features: Vec<Feature>,
     /// Test targets with `test = false`.
     pub(crate) separate_tests: Vec<String>,
     /// Whether docs.rs documents it with all features.
     pub(crate) shows_all_features: bool,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Dependency {
-    pub(crate) name: String,
-    pub(crate) kind: DependencyKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DependencyKind {
-    Normal,
-    Dev,
-    Build,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -59,8 +45,6 @@ impl Manifest {
         let workspace = table(root, "workspace");
         let members = workspace.and_then(|workspace| workspace.get("members"));
         manifest.members = strings(members);
-        let shared = workspace.and_then(|workspace| table(workspace, "dependencies"));
-        manifest.shared = shared.map(names).unwrap_or_default();
         let features = table(root, "features").into_iter().flatten();
         manifest.features = features
             .filter(|(name, _)| name.get_ref() != "default")
@@ -85,14 +69,10 @@ impl Manifest {
     }
 
     fn dependencies_of(&mut self, parent: &DeTable<'_>) {
-        for (key, kind) in [
-            ("dependencies", DependencyKind::Normal),
-            ("dev-dependencies", DependencyKind::Dev),
-            ("build-dependencies", DependencyKind::Build),
-        ] {
-            let names = table(parent, key).map(names).unwrap_or_default();
-            let of_kind = names.into_iter().map(|name| Dependency { name, kind });
-            self.dependencies.extend(of_kind);
+        for key in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let names = table(parent, key).into_iter().flat_map(DeTable::keys);
+            let names = names.map(|name| name.get_ref().to_string());
+            self.dependencies.extend(names);
         }
     }
 }
@@ -116,10 +96,6 @@ fn table<'a, 'i>(parent: &'a DeTable<'i>, key: &str) -> Option<&'a DeTable<'i>> 
     parent.get(key)?.get_ref().as_table()
 }
 
-fn names(table: &DeTable<'_>) -> Vec<String> {
-    table.keys().map(|key| key.get_ref().to_string()).collect()
-}
-
 /// Whether the line of a key, or the line above, has a comment.
 fn is_explained(text: &str, key: Range<usize>) -> bool {
     let (before, behind) = text.split_at(key.end);
@@ -136,21 +112,10 @@ mod tests {
     fn dependencies_are_found_in_every_form() {
         let manifest = Manifest::parse(
             "[dependencies]\na.workspace = true\n[dependencies.b]\nversion = \"1\"\n\
-             [target.'cfg(unix)'.dev-dependencies]\nc = { version = \"1\" }\n[build-dependencies]\nd = \"1\"\n\
-             [workspace.dependencies]\ne = \"1\"\n",
+             [target.'cfg(unix)'.dev-dependencies]\nc = { version = \"1\" }\n[build-dependencies]\nd = \"1\"\n",
         )
         .unwrap();
-        let found = manifest.dependencies.iter();
-        let found: Vec<(&str, DependencyKind)> =
-            found.map(|found| (&*found.name, found.kind)).collect();
-        let expected = [
-            ("a", DependencyKind::Normal),
-            ("b", DependencyKind::Normal),
-            ("d", DependencyKind::Build),
-            ("c", DependencyKind::Dev),
-        ];
-        assert_eq!(found, expected);
-        assert_eq!(manifest.shared, ["e"]);
+        assert_eq!(manifest.dependencies, ["a", "b", "d", "c"]);
     }
 
     #[test]

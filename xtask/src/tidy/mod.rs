@@ -5,7 +5,6 @@ mod arrows;
 mod bound_values;
 mod cfg_places;
 mod debug_names;
-mod dependencies;
 mod documents;
 mod features;
 mod floors;
@@ -30,7 +29,6 @@ const RULES: &[(&str, Rule)] = &[
         "the floors of randflake-std: no arrow up, no circle",
         floors::check,
     ),
-    ("every dependency is used", dependencies::check),
     (
         "every feature is explained, and shown by docs.rs",
         features::check,
