@@ -1,5 +1,6 @@
 //! The `OpenAPI` description: it names what is there.
 
+use regex::Regex;
 use serde_json::{Value, json};
 
 use crate::server::Server;
@@ -142,10 +143,64 @@ fn what_is_refused_is_not_described_as_allowed() {
     }
     let least = "PresentedGrant/allOf/1/properties/leases/minItems";
     assert_eq!(schema(least), 1);
-    for path in ["/v1/inspect?id=", "/v1/inspect?id=%20", "/v1/explain?id=a_"] {
-        server.get(path).problem(400, "invalid");
+    let refused = ["", " ", "a_", "_0", "A_0", "1_0", "a__0"];
+    let any_id = pattern(&description, "AnyId");
+    for id in refused {
+        assert!(!any_id.is_match(id), "{id}");
+        let query = id.replace(' ', "%20");
+        for path in ["inspect", "explain"] {
+            let path = format!("/v1/{path}?id={query}");
+            server.get(&path).problem(400, "invalid");
+        }
+        let ids = server.post("/v1/inspect", &json!({"ids": [id]}).to_string());
+        ids.problem(400, "invalid");
     }
-    let ids = server.post("/v1/inspect", r#"{"ids":[""]}"#);
-    ids.problem(400, "invalid");
-    assert_eq!(schema("AnyId/pattern"), "^[-+/=0-9A-Za-z]{1,64}$");
+}
+
+fn pattern(description: &Value, schema: &str) -> Regex {
+    let pattern = &description["components"]["schemas"][schema]["pattern"];
+    Regex::new(pattern.as_str().unwrap()).unwrap()
+}
+
+/// Each request about an id takes typed ones, as its examples are; what is answered has no prefix.
+#[test]
+fn ids_are_taken_as_they_are_described() {
+    let server = Server::start();
+    let description = server.get("/openapi.json").json(200);
+    let (any_id, text) = (
+        pattern(&description, "AnyId"),
+        pattern(&description, "IdText"),
+    );
+    let longest = format!("{}_0", "a".repeat(32));
+    for id in ["ord_3vgoe12ccb8gh", "a_0", "a1_b_3vgoe12ccb8gh", &longest] {
+        assert!(any_id.is_match(id), "{id}");
+        let one = server.get(&format!("/v1/inspect?id={id}")).json(200);
+        let body = json!({"ids": [id]}).to_string();
+        assert_eq!(server.post("/v1/inspect", &body).json(200), one);
+        let explained = server.get(&format!("/v1/explain?id={id}")).json(200);
+        for answered in [&one["ids"][0]["text"], &explained["text"]] {
+            assert!(text.is_match(answered.as_str().unwrap()), "{answered}");
+        }
+    }
+    let longer = format!("a{longest}");
+    assert!(!any_id.is_match(&longer));
+    let refused = server.get(&format!("/v1/inspect?id={longer}"));
+    refused.problem(400, "invalid");
+    // Also in other forms than `text`, whose ids have no prefix.
+    let schemas = &description["components"]["schemas"];
+    let parameter = &description["components"]["parameters"]["Id"]["examples"];
+    let parameter = parameter.as_object().unwrap().values();
+    let examples: Vec<_> = parameter
+        .map(|example| &example["value"])
+        .chain(schemas["AnyId"]["examples"].as_array().unwrap())
+        .filter_map(Value::as_str)
+        .collect();
+    assert!(examples.len() >= 5, "{examples:?}");
+    for id in examples {
+        assert!(any_id.is_match(id), "{id}");
+        let digits = id.bytes().all(|byte| byte.is_ascii_digit());
+        let form = if digits { "int" } else { "text" };
+        let path = format!("/v1/inspect?id={id}&form={form}");
+        server.get(&path).json(200);
+    }
 }
