@@ -13,9 +13,10 @@ use crate::output::print_line;
 /// output once, as the role that shall own the schema; it begins and ends its own transaction. Encrypted ids then need
 /// the key, which `randflake sql key` brings.
 ///
-/// With --counter the database makes ids itself: an encrypted counter, in a namespace and under a secret of its own. It jumps
-/// ahead after each start of the server, and in a copy of the database it waits until its owner calls resume. With --tagged
-/// it checks and makes tagged UUIDs, by keys that cannot read ids.
+/// With --counter the database makes ids itself: an encrypted counter, in a namespace and under a secret of its own. It counts
+/// 1, 2, 3, without steps or dates, and shares nothing with a counter of `randflake segment`. It jumps ahead after each start of
+/// the server, and in a copy of the database it waits until its owner calls resume. With --tagged it checks and makes tagged
+/// UUIDs, by keys that cannot read ids.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
