@@ -24,7 +24,7 @@ use base64::engine::general_purpose::STANDARD;
 use harness::etcd::EtcdCluster;
 use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
-use randflake_std::rules::{NamespaceRecord, VERSION};
+use randflake_std::rules::{CounterRecord, NamespaceRecord, VERSION};
 
 use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
 use crate::length;
@@ -120,6 +120,29 @@ fn restore_empty(cluster: &EtcdCluster, name: &str) {
     member.post("kv/put", &put.to_string());
 }
 
+/// Lets the counter of a namespace be of another cluster, where nobody has used it.
+fn restore_unused(cluster: &EtcdCluster, name: &str) {
+    let member = &cluster.members[0];
+    let key = STANDARD.encode(format!("randflake/{name}/counter"));
+    let read = member.post("kv/range", &serde_json::json!({ "key": key }).to_string());
+    let read: serde_json::Value = serde_json::from_str(&read).unwrap();
+    // Of a namespace of leases alone there is none.
+    let Some(stored) = read["kvs"][0]["value"].as_str() else {
+        return;
+    };
+    let stored = String::from_utf8(STANDARD.decode(stored).unwrap()).unwrap();
+    let record = CounterRecord::from_text(&stored, VERSION).unwrap();
+    let record = CounterRecord {
+        next: record.terms.first(),
+        origin: 0,
+        vouched: "another:0".to_owned(),
+        nonce: 0,
+        ..record
+    };
+    let put = serde_json::json!({"key": key, "value": STANDARD.encode(record.to_text())});
+    member.post("kv/put", &put.to_string());
+}
+
 contract!(Etcd::new());
 segment_contract!(Etcd::new());
 
@@ -131,11 +154,11 @@ impl Counters for Etcd {
 
     /// As a snapshot from before the first reservation that is restored into another cluster.
     fn lose_counters(&self) {
-        for name in self.counters.lose() {
-            let key = STANDARD.encode(format!("randflake/{name}/counter"));
-            let of_another = STANDARD.encode("11:1:0:0:9:another:0:1:1:0:");
-            let put = serde_json::json!({"key": key, "value": of_another});
-            self.cluster.members[0].post("kv/put", &put.to_string());
+        let declared = self.counters.lose();
+        let opened = self.seen.lock().unwrap().clone();
+        let names: BTreeSet<_> = opened.into_iter().chain(declared).collect();
+        for name in names {
+            restore_unused(&self.cluster, &name);
         }
     }
 

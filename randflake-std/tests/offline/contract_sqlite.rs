@@ -168,5 +168,9 @@ mod restored {
     use super::{Restored, contract, segment_contract};
 
     contract!(Restored::new(); random_histories_grant_no_tick_twice,);
-    segment_contract!(Restored::new(); random_histories_reserve_no_number_twice,);
+    segment_contract! { Restored::new();
+        random_histories_reserve_no_number_twice,
+        random_histories_in_steps_reserve_no_number_twice,
+        random_histories_of_days_reserve_no_number_twice,
+    }
 }

@@ -65,6 +65,8 @@ macro_rules! segment_contract {
             dated_numbers_begin_anew_and_never_repeat,
             a_period_that_has_used_its_digits_says_so,
             random_histories_reserve_no_number_twice,
+            random_histories_in_steps_reserve_no_number_twice,
+            random_histories_of_days_reserve_no_number_twice,
         }
     };
     ($backend:expr; $($name:ident,)*) => {
