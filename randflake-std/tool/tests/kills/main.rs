@@ -10,5 +10,6 @@
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod boundaries;
+mod dates;
 mod last_dates;
 mod minute;
