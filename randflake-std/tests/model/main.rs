@@ -1,5 +1,7 @@
 //! The lease protocol, model-checked: the shipped rules, two processes, and everything that may happen to them.
 //!
+//! Counters have worlds of their own: [`counters`].
+//!
 //! # What is run
 //!
 //! Each operation reads the store, hands what it holds to `rules::acquire`, `renew` or `release`, and sends the
@@ -56,6 +58,7 @@
     reason = "a test fails by panicking, and tells how far it went"
 )]
 
+mod counters;
 mod holder;
 mod lies;
 mod operation;
