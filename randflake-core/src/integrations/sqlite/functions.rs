@@ -63,6 +63,8 @@ pub(super) enum Value {
 /// A result. What is wrong is a message for whoever wrote the statement.
 pub(super) type Answer<T = Value> = Result<T, String>;
 
+// Diesel's client declares each by its name.
+#[cfg(feature = "rusqlite")]
 impl Function {
     pub(super) const ALL: [Self; 15] = [
         Self::Encrypt,
@@ -81,7 +83,9 @@ impl Function {
         Self::RawFirst,
         Self::RawLast,
     ];
+}
 
+impl Function {
     /// Its name in SQL, the same as in other databases; its number of arguments; who may call it.
     pub(super) const fn signature(self) -> (&'static str, i32, Exposure) {
         match self {
