@@ -40,6 +40,12 @@ pub(crate) trait Word16: Copy {
     fn splat_pair(key: &RoundKey<Self::Key>) -> Branch<Self> {
         (Self::splat(key[0]), Self::splat(key[1]))
     }
+    /// The same schedule. Vectors have the compiler forget what it knows of it: else it keeps keys for a later use, in
+    /// vectors that it spills to the stack, where nobody wipes them.
+    #[inline(always)]
+    fn read_anew(schedule: &Schedule<Self::Key>) -> &Schedule<Self::Key> {
+        schedule
+    }
     fn xor(self, other: Self) -> Self;
     /// `xor` by another name: where a scalar word tells the compiler to stay with scalars.
     #[inline(always)]
@@ -170,11 +176,10 @@ impl Direction for Encrypt {
                 *state = linear_layer(*state);
             }
         }
-        let key = (
-            W::splat_pair(&schedule.whitening[0]),
-            W::splat_pair(&schedule.whitening[1]),
-        );
         for state in &mut states {
+            // With AVX2 a key would wait on the stack while the state before is stored.
+            let [left_key, right_key] = &W::read_anew(schedule).whitening;
+            let key = (W::splat_pair(left_key), W::splat_pair(right_key));
             *state = whiten(*state, key);
         }
         states

@@ -67,21 +67,20 @@ fn run_group<D, W, const BLOCKS: usize, const GROUPS: usize>(
     D: Direction,
     W: Lanes<BLOCKS>,
 {
-    let states = D::apply(read_anew(schedule), group.each_ref().map(W::load));
+    let states = D::apply(W::read_anew(schedule), group.each_ref().map(W::load));
     for (state, blocks) in zip(states, group) {
         W::store(state, blocks);
     }
 }
 
-/// The same schedule, of which the compiler knows nothing any more. Else it keeps keys from one group to the next, in
-/// vectors that it spills to the stack, where nobody wipes them.
+/// The same schedule, of which the compiler knows nothing any more: see [`Word16::read_anew`].
 #[cfg(all(target_arch = "x86_64", not(miri)))]
 #[inline(always)]
 #[expect(
     clippy::pointers_in_nomem_asm_block,
     reason = "the block has no instruction that could follow it"
 )]
-fn read_anew<K: Copy + Default>(schedule: &Schedule<K>) -> &Schedule<K> {
+pub(super) fn read_anew<K: Copy + Default>(schedule: &Schedule<K>) -> &Schedule<K> {
     let mut place: *const Schedule<K> = schedule;
     #[expect(unsafe_code, reason = "`black_box` goes through memory")]
     // SAFETY: no instruction at all, only a comment.
@@ -101,6 +100,6 @@ fn read_anew<K: Copy + Default>(schedule: &Schedule<K>) -> &Schedule<K> {
 
 #[cfg(not(all(target_arch = "x86_64", not(miri))))]
 #[inline(always)]
-fn read_anew<K: Copy + Default>(schedule: &Schedule<K>) -> &Schedule<K> {
+pub(super) fn read_anew<K: Copy + Default>(schedule: &Schedule<K>) -> &Schedule<K> {
     schedule
 }

@@ -24,6 +24,11 @@ macro_rules! vector_words {
             }
 
             #[inline(always)]
+            fn read_anew(schedule: &Schedule<$key>) -> &Schedule<$key> {
+                lanes::read_anew(schedule)
+            }
+
+            #[inline(always)]
             fn xor(self, other: Self) -> Self {
                 // SAFETY: the caller has the target feature: see the macro.
                 Self(unsafe { $xor(self.0, other.0) })
