@@ -120,7 +120,7 @@ fn nightly_with(components: &[&str]) -> String {
 }
 
 /// The folder of the nightly toolchain's `llvm-cov` and `llvm-profdata`.
-pub(crate) fn llvm_tools() -> Option<PathBuf> {
+fn llvm_tools() -> Option<PathBuf> {
     let targets = fs::read_dir(libraries(nightly(&["rustc", "--print", "sysroot"]))?).ok()?;
     let mut folders = targets.flatten().map(|target| target.path().join("bin"));
     folders.find(|folder| folder.join("llvm-cov").is_file())

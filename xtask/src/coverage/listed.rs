@@ -1,6 +1,6 @@
 //! The list of lines that no test runs, with reasons. Lines are known by their text, so that others may move them.
 
-use super::source::Source;
+use super::Line as Found;
 
 pub(super) struct Listed(Vec<Line>);
 
@@ -43,14 +43,14 @@ impl Listed {
     }
 
     /// Lines of a file that are not listed.
-    pub(super) fn unlisted(&mut self, source: &Source<'_>) -> Vec<String> {
+    pub(super) fn unlisted(&mut self, path: &str, not_run: &[Found]) -> Vec<String> {
         let mut unlisted = Vec::new();
-        for (number, text) in &source.uncovered {
+        for Found { number, text, .. } in not_run {
             let mut same = self.0.iter_mut();
-            let same = same.find(|line| line.path == source.path && line.text == *text);
+            let same = same.find(|line| line.path == path && line.text == *text);
             match same {
                 Some(line) => line.is_found = true,
-                None => unlisted.push(format!("{}:{number}: no test runs `{text}`", source.path)),
+                None => unlisted.push(format!("{path}:{number}: no test runs `{text}`")),
             }
         }
         unlisted
@@ -74,7 +74,6 @@ impl Listed {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lcov::FileCoverage;
     use super::*;
 
     #[test]
@@ -82,13 +81,16 @@ mod tests {
         let list =
             "# Why.\na.rs: needs a fork\n    g();\n    gone();\na.rs: by chance\n    raced();\n";
         let mut listed = Listed::parse(list).unwrap();
-        let file = FileCoverage {
-            path: "a.rs".to_owned(),
-            lines: [(1, 0), (2, 0), (3, 4)].into(),
-            branches: Vec::new(),
+        let line = |(number, text): (usize, &str)| Found {
+            number,
+            text: text.to_owned(),
+            is_run: false,
         };
-        let source = Source::new(&file, "g();\nh();\ni();\n");
-        assert_eq!(listed.unlisted(&source), ["a.rs:2: no test runs `h();`"]);
+        let not_run = [(1, "g();"), (2, "h();")].map(line);
+        assert_eq!(
+            listed.unlisted("a.rs", &not_run),
+            ["a.rs:2: no test runs `h();`"]
+        );
         assert_eq!(
             listed.not_found(),
             ["a.rs: `gone();` is run, or gone: take it out"]
