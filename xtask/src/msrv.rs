@@ -6,12 +6,15 @@
 use std::process::Command;
 
 use crate::apart::{self, Arguments, ExitResult};
-use crate::cargo::{nightly, program, root};
+use crate::cargo::{nightly, program};
 use crate::features;
 use crate::matrix::{INTEGRATIONS, LIBRARIES, all_features, all_features_but};
 use crate::report::Report;
 use crate::setup::Need;
 use crate::sql::sqlite;
+
+/// The workspace's `rust-version`.
+const PROMISED: &str = env!("CARGO_PKG_RUST_VERSION");
 
 /// Features whose crates need a younger Rust than ours, and which.
 const YOUNGER: (&[&str], &str) = (&["sea-orm", "sqlx"], "1.94");
@@ -25,37 +28,24 @@ pub(crate) fn main(typed: Arguments) -> ExitResult {
 /// Of the part `features`: the libraries, without features, at once: each alone would compile most of it again. What the
 /// tool stands on is as much as all of that once more. Which functions of the standard library are older, clippy knows.
 pub(crate) fn once(report: &mut Report) {
-    if let Some(version) = promised_or_said(report) {
-        let mut command = check(&version);
-        let names = LIBRARIES.iter().map(|library| library.name);
-        command.args(names.flat_map(|name| ["--package", name]));
-        let what = format!("the libraries without features, by Rust {version}");
-        report.check(&what, command.arg("--no-default-features"));
-    }
-}
-
-fn promised_or_said(report: &mut Report) -> Option<String> {
-    let version = promised();
-    if version.is_none() {
-        report.verdict("Cargo.toml", Err("it has no rust-version".to_owned()));
-    }
-    version
+    let mut command = check(PROMISED);
+    let names = LIBRARIES.iter().map(|library| library.name);
+    command.args(names.flat_map(|name| ["--package", name]));
+    let what = format!("the libraries without features, by Rust {PROMISED}");
+    report.check(&what, command.arg("--no-default-features"));
 }
 
 fn run(report: &mut Report) {
-    let Some(version) = promised_or_said(report) else {
-        return;
-    };
     let (younger, needed) = YOUNGER;
     let features = all_features_but(younger);
-    report.check(&version, &mut whole(check(&version), &features));
-    let what = format!("{version}, the extension of SQLite");
-    report.check(&what, &mut sqlite::inside_of(check(&version)));
+    report.check(PROMISED, &mut whole(check(PROMISED), &features));
+    let what = format!("{PROMISED}, the extension of SQLite");
+    report.check(&what, &mut sqlite::inside_of(check(PROMISED)));
     for feature in INTEGRATIONS {
         let version = if younger.contains(feature) {
             needed
         } else {
-            &version
+            PROMISED
         };
         let mut command = check(version);
         command.args(["--package", "randflake-core", "--no-default-features"]);
@@ -81,20 +71,4 @@ fn check(version: &str) -> Command {
 fn whole(mut check: Command, features: &str) -> Command {
     check.args(["--workspace", "--all-targets", "--features", features]);
     check
-}
-
-fn promised() -> Option<String> {
-    let manifest = std::fs::read_to_string(root().join("Cargo.toml")).ok()?;
-    let (_, rest) = manifest.split_once("rust-version = \"")?;
-    let (version, _) = rest.split_once('"')?;
-    Some(version.to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_manifest_names_a_version() {
-        let version = super::promised().unwrap();
-        assert!(version.starts_with("1."), "{version}");
-    }
 }
