@@ -1,32 +1,24 @@
 #![doc = include_str!("../README.md")]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-pub mod backoff;
-mod clock;
-pub mod date;
-mod fork_guard;
 mod generation;
 mod handle;
 pub mod lease;
 mod look_schedule;
+#[cfg(test)]
+mod looked_at;
 pub mod observability;
-pub mod private_file;
-#[doc(hidden)] // For the model and the tests of this project.
-pub mod rules;
-mod secret;
 pub mod segment;
-#[doc(hidden)] // For the tests of this project.
-pub mod store;
 pub mod tagged;
-mod vocabulary;
-mod wiped_stack;
 
-pub use clock::{ExactSystemClock, SystemClock};
+pub use randflake_lease::{ExactSystemClock, Losses, Secret, SecretError, SystemClock};
+pub use randflake_lease::{backoff, date, private_file};
+#[doc(hidden)] // For the tests of this project.
+pub use randflake_lease::{rules, store};
 
 pub use generation::Generation;
 pub use handle::{
-    BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, Losses, MAX_TOLERANCE_MS,
-    NodeIdCount,
+    BuildError, Builder, DEFAULT_TTL, Handle, Health, LeaseStatus, MAX_TOLERANCE_MS, NodeIdCount,
 };
 #[cfg(feature = "serde")]
 pub use randflake_core::serde;
@@ -39,7 +31,6 @@ pub use randflake_core::{
     Sparx64, StoredRaw, TagError, TagKey, TaggedUuid, TaggedUuidError, Typed, TypedIdError,
     typed_id,
 };
-pub use secret::{Secret, SecretError};
 
 // The examples of the guides are run as tests.
 #[cfg(doctest)]

@@ -114,6 +114,14 @@ pub(crate) fn separate_test(target: &str) -> Command {
     command
 }
 
+/// Runs one of the tests of the rules of leases, optimised, as it goes through millions of cases. No store on a server is built
+/// for it.
+pub(crate) fn test_of_rules(target: &str) -> Command {
+    let mut command = cargo(&["test", "--package", "randflake-lease", "--test", target]);
+    optimised(3, &mut command);
+    command
+}
+
 /// Only the tests and the libraries are optimised; what they stand on is built as quickly as can be, and not twice.
 pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
     let settings = [
@@ -175,13 +183,17 @@ pub(crate) const LIBRARIES: &[Library] = &[
         ..library("randflake-core", true)
     },
     Library {
-        integrations: INTEGRATIONS.split_at(1).1,
+        folder: "randflake-std/lease",
         together: &[
-            "etcd,randflake-std/tls",
-            "mysql,randflake-std/tls",
-            "postgres,randflake-std/tls",
-            "redis,randflake-std/tls",
+            "etcd,randflake-lease/tls",
+            "mysql,randflake-lease/tls",
+            "postgres,randflake-lease/tls",
+            "redis,randflake-lease/tls",
         ],
+        ..library("randflake-lease", false)
+    },
+    Library {
+        integrations: INTEGRATIONS.split_at(1).1,
         ..library("randflake-std", false)
     },
     library("randflake-embedded", true),

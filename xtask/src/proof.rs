@@ -1,7 +1,7 @@
 //! `proof`: the rules of leases, proved for all numbers by a solver, and compared with the shipped functions.
 
 use crate::cargo::program;
-use crate::matrix::{optimised, separate_test};
+use crate::matrix::test_of_rules;
 use crate::report::Report;
 use crate::setup::Need;
 use crate::tools::PYTHON;
@@ -40,13 +40,12 @@ pub(crate) fn run(report: &mut Report) {
     };
     let python = venv.program("python");
     // Without `-B` it would leave compiled files in the tree.
-    let arguments = ["-B", "randflake-std/proof"];
+    let arguments = ["-B", "randflake-std/lease/proof"];
     let mut prove = program(&python.to_string_lossy(), &arguments);
-    let mut rows = separate_test("rule_rows");
-    optimised(3, &mut rows);
+    let rows = test_of_rules("rule_rows");
     prove.arg(VIEWS.to_string());
     prove.arg(rows.get_program()).args(rows.get_args());
-    // As `separate_test` runs cargo.
+    // As `test_of_rules` runs cargo.
     prove.envs(
         rows.get_envs()
             .filter_map(|(name, value)| Some((name, value?))),

@@ -57,7 +57,7 @@ pub(crate) fn main(mut typed: Arguments) -> ExitResult {
 
 /// The list of what others may call of a library.
 pub(crate) fn file(library: &Library) -> PathBuf {
-    root().join(library.name).join("public-api.txt")
+    root().join(library.folder).join("public-api.txt")
 }
 
 /// Compares a library's interface with its file, or writes that. Without integrations, which add impls of traits but no

@@ -6,14 +6,14 @@ use core::time::Duration;
 use std::sync::mpsc;
 use std::{io, thread};
 
+use randflake_core::GenerateError;
 use randflake_core::{AnyLayout, Id, Permutation};
+use randflake_lease::StoreError;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::id_wait::IdWait;
 use super::{BuildError, Builder, DROP_WAIT, Handle, tasks};
-use crate::vocabulary::StoreError;
-use randflake_core::GenerateError;
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// [`build`](Builder::build) for a task: builds in a thread of its own, so that other tasks of the runtime go

@@ -6,11 +6,10 @@ use core::time::Duration;
 use std::io;
 
 use randflake_core::LeaseError;
-
-use crate::backoff::Retry;
-use crate::date::span;
-use crate::vocabulary::StoreError;
-use crate::vocabulary::holder::MAX_NAME_LEN;
+use randflake_lease::StoreError;
+use randflake_lease::backoff::Retry;
+use randflake_lease::date::span;
+use randflake_lease::vocabulary::holder::MAX_NAME_LEN;
 
 /// Error of [`Builder::build`](super::Builder::build). No lease is held.
 #[non_exhaustive]

@@ -5,12 +5,13 @@ use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
+use randflake_lease::backoff::{Backoff, Retry};
+use randflake_lease::clock::MonotonicTime;
+use randflake_lease::{Acquired, NodeIds, StoreError};
+
 use super::build_error::BuildError;
 use super::store_client::StoreClient;
-use crate::backoff::{Backoff, Retry};
-use crate::clock::MonotonicTime;
 use crate::observability::events;
-use crate::vocabulary::{Acquired, NodeIds, StoreError};
 
 type Tell = Box<dyn FnMut(&StoreError, Duration) + Send>;
 

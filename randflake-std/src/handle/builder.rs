@@ -5,6 +5,10 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use randflake_core::{AnyLayout, Codec, Feistel53, KeyNumber, Permutation, Randflake, Sparx64};
+use randflake_lease::LeaseStore;
+use randflake_lease::Secret;
+use randflake_lease::vocabulary::holder::is_name_allowed;
+use randflake_lease::{KeyCheck, NodeIds, StoreError};
 
 use super::build_error::BuildError;
 use super::build_wait::{BuildWait, Cancellation};
@@ -15,10 +19,6 @@ use super::shared::SharedHandle;
 use super::store_client::StoreClient;
 use super::{Handle, HandleOwner};
 use crate::generation::Generation;
-use crate::secret::Secret;
-use crate::store::LeaseStore;
-use crate::vocabulary::holder::is_name_allowed;
-use crate::vocabulary::{KeyCheck, NodeIds, StoreError};
 
 /// The default TTL, how long a lease lasts unless it is renewed: 60 s.
 pub const DEFAULT_TTL: Duration = Duration::from_secs(60);
@@ -302,7 +302,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     ///
     /// # Blocking
     ///
-    /// It waits for the store: [as long as an acquire takes](crate::lease#how-long-calls-block); if the store does not
+    /// It waits for the store: [as long as an acquire takes](randflake_lease#how-long-calls-block); if the store does not
     /// answer, for three acquires and 0.3 s; and in an SQLite file that was just made, for the rest of a tick or 3 s. With [`wait`](Builder::wait) it waits for that time plus one acquire. In a
     /// task call `build_async` (feature `tokio`).
     ///
@@ -331,8 +331,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             .map_err(BuildError::Thread)?;
         let holder = self
             .holder
-            .unwrap_or_else(crate::vocabulary::holder::process_name);
-        let holder = crate::vocabulary::holder::unique(&holder).map_err(StoreError::unavailable)?;
+            .unwrap_or_else(randflake_lease::vocabulary::holder::process_name);
+        let holder = randflake_lease::vocabulary::holder::unique(&holder)
+            .map_err(StoreError::unavailable)?;
         // Before the first request, which claims the key for the namespace or is refused because another one has it.
         let seal = KeyCheck::of(self.codec.permutation());
         self.store

@@ -4,8 +4,8 @@ use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 use std::sync::Arc;
 
-use crate::date::span;
-use crate::vocabulary::StoreError;
+use randflake_lease::StoreError;
+use randflake_lease::date::span;
 
 /// Whether a handle can issue: see [`Handle::health`](super::Handle::health).
 #[derive(Clone, Debug)]

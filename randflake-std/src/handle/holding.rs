@@ -1,11 +1,11 @@
 //! A grant of a handle, as its keeper knows it.
 
 use randflake_core::{AnyLayout, Permutation};
+use randflake_lease::{Grant, Loss};
 
 use super::issuer::Issuer;
 use super::shared::SharedHandle;
 use crate::observability::{events, metrics};
-use crate::vocabulary::{Grant, Loss};
 
 /// A grant of this handle: its slot, and whether it is still held.
 pub(super) struct Holding {

@@ -5,9 +5,8 @@ use core::time::Duration;
 
 use randflake_core::internal::{Held, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
-
-use crate::clock::{AnchoredClock, MonotonicTime};
-use crate::vocabulary::{Acquired, Grant};
+use randflake_lease::clock::{AnchoredClock, MonotonicTime};
+use randflake_lease::{Acquired, Grant};
 
 /// A grant in use: its sequencer, and the clock of the store that granted it.
 #[derive(Debug)]
@@ -103,9 +102,9 @@ impl<L: AnyLayout> Issuer<L> {
 #[cfg(test)]
 mod tests {
     use randflake_core::Randflake;
+    use randflake_lease::Token;
 
     use super::*;
-    use crate::vocabulary::Token;
 
     #[test]
     fn no_id_is_taken_after_the_end_was_told() {

@@ -13,7 +13,6 @@ mod holding;
 mod id_wait;
 mod issuer;
 mod keeper;
-mod losses;
 mod per_thread;
 mod phase;
 mod scale;
@@ -27,20 +26,17 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_core::{
-    AnyLayout, Codec, Feistel53, GenerateError, Id, Id53, Lease, Parts, Permutation, Randflake,
-};
-
 pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
 pub use elastic::NodeIdCount;
 pub use health::Health;
 use id_wait::IdWait;
-pub use losses::Losses;
 use phase::HandlePhase;
+use randflake_core::{
+    AnyLayout, Codec, Feistel53, GenerateError, Id, Id53, Lease, Parts, Permutation, Randflake,
+};
+use randflake_lease::{Losses, StoreError};
 use shared::SharedHandle;
-
-use crate::vocabulary::StoreError;
 
 /// How long dropping the last clone of a handle waits for its leases to be released.
 const DROP_WAIT: Duration = Duration::from_secs(1);
@@ -282,7 +278,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
     /// # Blocking
     ///
     /// It waits for the store: for the request that the keeper may be in, and the release, each
-    /// [as long as a request takes](crate::lease#how-long-calls-block). In a task call `close_async` (feature `tokio`).
+    /// [as long as a request takes](randflake_lease#how-long-calls-block). In a task call `close_async` (feature `tokio`).
     ///
     /// # Errors
     ///

@@ -13,8 +13,9 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use randflake_lease::fork_guard::ForkGuard;
+
 use super::blocks::ThreadBlock;
-use crate::fork_guard::ForkGuard;
 
 /// The per-thread values of one owner.
 #[derive(Debug)]

@@ -4,9 +4,9 @@ use core::mem;
 use core::time::Duration;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::losses::Losses;
+use randflake_lease::{Losses, StoreError};
+
 use super::tasks::Tasks;
-use crate::vocabulary::StoreError;
 
 /// State of the keeper; every change wakes those that wait for one.
 #[derive(Debug, Default)]

@@ -2,14 +2,13 @@
 
 use core::time::Duration;
 
-use crate::backoff::Retry;
-use crate::clock::{self, MonotonicTime, wall_exact};
-use crate::date::utc;
+use randflake_lease::backoff::Retry;
+use randflake_lease::clock::{self, MonotonicTime, wall_exact};
+use randflake_lease::date::utc;
+use randflake_lease::store::{LeaseStore, Look};
+use randflake_lease::{AcquireRequest, Acquired, Grant, Loss, NodeIds, Renewed, StoreError, Token};
+
 use crate::observability::{events, metrics};
-use crate::store::{LeaseStore, Look};
-use crate::vocabulary::{
-    AcquireRequest, Acquired, Grant, Loss, NodeIds, Renewed, StoreError, Token,
-};
 
 pub(super) struct StoreClient {
     pub(super) store: LeaseStore,
@@ -131,8 +130,8 @@ impl StoreClient {
                 .holder
                 .rsplit_once('/')
                 .map_or(&*self.holder, |(name, _)| name);
-            self.holder =
-                crate::vocabulary::holder::unique(name).map_err(StoreError::unavailable)?;
+            self.holder = randflake_lease::vocabulary::holder::unique(name)
+                .map_err(StoreError::unavailable)?;
             self.is_name_shared = false;
         }
         Ok(())
@@ -248,16 +247,16 @@ mod tests {
     use std::sync::Arc;
 
     use randflake_core::{Layout, ManualClock, Mastodon};
+    use randflake_lease::MemoryStore;
+    use randflake_lease::clock::ExactSystemClock;
+    use randflake_lease::rules::{Committed, Removal, Write};
+    use randflake_lease::store::{Ask, Engine, Profile, Reading, deferred};
+    use randflake_lease::{EngineError, Namespace};
     #[cfg(all(feature = "tracing", not(miri)))]
     use tracing_subscriber::layer::SubscriberExt;
 
     use super::*;
-    use crate::clock::ExactSystemClock;
-    use crate::rules::{Committed, Removal, Write};
-    use crate::store::engines::MemoryStore;
-    use crate::store::looked_at::{Sight, looked_at};
-    use crate::store::{Ask, Engine, Profile, Reading, deferred};
-    use crate::vocabulary::{EngineError, Namespace};
+    use crate::looked_at::{Sight, looked_at};
 
     const TTL: Duration = Duration::from_secs(60);
 

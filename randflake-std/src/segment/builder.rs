@@ -9,16 +9,16 @@ use std::{io, thread};
 
 use randflake_core::internal::SegmentLength;
 use randflake_core::{Permutation, Plain, Sparx64};
+use randflake_lease::LeaseStore;
+use randflake_lease::Secret;
+use randflake_lease::backoff::{Backoff, Retry};
+use randflake_lease::rules::counter::Reserved;
+use randflake_lease::{CounterError, CounterTerms};
 
 use super::keeper::SegmentKeeper;
 use super::period_end::Sent;
 use super::shared::SharedSegments;
 use super::{Segments, SegmentsOwner};
-use crate::backoff::{Backoff, Retry};
-use crate::rules::counter::Reserved;
-use crate::secret::Secret;
-use crate::store::LeaseStore;
-use crate::vocabulary::{CounterError, CounterTerms};
 
 /// How long numbers last without the store by default: 60 s.
 pub const DEFAULT_SURVIVE: Duration = Duration::from_secs(60);
@@ -101,7 +101,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
     ///
     /// # Blocking
     ///
-    /// It waits for the store: for one [request](crate::lease#how-long-calls-block) or two, three times and 0.3 s if the store
+    /// It waits for the store: for one [request](randflake_lease#how-long-calls-block) or two, three times and 0.3 s if the store
     /// does not answer.
     ///
     /// # Errors
@@ -248,11 +248,11 @@ impl Error for SegmentsBuildError {
 #[cfg(test)]
 mod tests {
     use randflake_core::Randflake;
+    use randflake_lease::MemoryStore;
+    use randflake_lease::Namespace;
 
     use super::*;
     use crate::segment::Segments;
-    use crate::store::engines::MemoryStore;
-    use crate::vocabulary::Namespace;
 
     #[test]
     fn what_is_left_at_a_refill_lasts_for_the_outage() {

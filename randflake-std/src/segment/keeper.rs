@@ -6,15 +6,17 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_core::internal::{PutError, SegmentLength};
+use randflake_lease::backoff::{
+    LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter,
+};
+use randflake_lease::rules::counter::CounterRefusal;
+use randflake_lease::store::{LeaseStore, Look};
+use randflake_lease::{CounterError, CounterErrorKind, EngineError};
 
 use super::period_end::Sent;
 use super::shared::SharedSegments;
-use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
 use crate::look_schedule::{LookSchedule, Step};
 use crate::observability::events;
-use crate::rules::counter::CounterRefusal;
-use crate::store::{LeaseStore, Look};
-use crate::vocabulary::{CounterError, CounterErrorKind, EngineError};
 
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -235,13 +237,13 @@ mod tests {
     use std::sync::Arc;
 
     use randflake_core::{Id, Plain, Randflake};
+    use randflake_lease::MemoryStore;
+    use randflake_lease::Namespace;
+    use randflake_lease::clock::ExactSystemClock;
 
     use super::*;
-    use crate::clock::ExactSystemClock;
+    use crate::looked_at::{Sight, looked_at};
     use crate::segment::compared_within;
-    use crate::store::engines::MemoryStore;
-    use crate::store::looked_at::{Sight, looked_at};
-    use crate::vocabulary::Namespace;
 
     /// A handle that is not at work, with the numbers from 1 to 10.
     fn keeper(store: &MemoryStore) -> SegmentKeeper<Plain> {

@@ -51,18 +51,17 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
-use randflake_core::{Id, Permutation, Plain};
-
-use crate::backoff::renewed_within;
-use crate::store::LeaseStore;
-pub use crate::store::open_counter as open;
-pub use crate::vocabulary::{
-    CounterError, CounterErrorKind, CounterPlace, CounterStatus, CounterTerms, CounterTermsError,
-    DatedNumbers, Period, UtcOffset,
-};
 pub use builder::{DEFAULT_LENGTHS, DEFAULT_SURVIVE, SegmentsBuildError, SegmentsBuilder};
 use keeper::COMPARED_PER;
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
+use randflake_core::{Id, Permutation, Plain};
+use randflake_lease::LeaseStore;
+use randflake_lease::backoff::renewed_within;
+pub use randflake_lease::store::open_counter as open;
+pub use randflake_lease::{
+    CounterError, CounterErrorKind, CounterPlace, CounterStatus, CounterTerms, CounterTermsError,
+    DatedNumbers, Period, UtcOffset,
+};
 use shared::SharedSegments;
 
 /// Time within which every [`Segments`] that reaches this store has compared its counter with what it has seen, even if one

@@ -9,12 +9,12 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentBuffer};
 use randflake_core::segment::Segment;
 use randflake_core::{Id, Permutation};
+use randflake_lease::fork_guard::ForkGuard;
+use randflake_lease::rules::counter::Reserved;
+use randflake_lease::{CounterError, CounterErrorKind, CounterTerms, DatedNumbers};
 
 use super::period_end::{PeriodEnd, Sent};
 use super::{SegmentError, SegmentsStatus};
-use crate::fork_guard::ForkGuard;
-use crate::rules::counter::Reserved;
-use crate::vocabulary::{CounterError, CounterErrorKind, CounterTerms, DatedNumbers};
 
 /// A store that has not answered for this long is called away.
 const SLOW: Duration = Duration::from_secs(1);
@@ -318,9 +318,9 @@ mod tests {
     use std::thread;
 
     use randflake_core::Plain;
+    use randflake_lease::EngineError;
 
     use super::*;
-    use crate::vocabulary::EngineError;
 
     impl SharedSegments<Plain> {
         pub(in crate::segment) fn is_woken(&self) -> bool {

@@ -5,14 +5,14 @@ use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::{AnyLayout, KeyNumber, Randflake, Sparx64};
+use randflake_lease::LeaseStore;
+use randflake_lease::StoreError;
 
 use super::error::TaggedBuildError;
 use super::handle::{Epoch, Owner, Shared, TaggedHandle};
 use super::secrets::TagSecrets;
 use crate::generation::Generation;
 use crate::handle::{BuildError, Builder, DEFAULT_TTL, Handle, NodeIdCount};
-use crate::store::LeaseStore;
-use crate::vocabulary::StoreError;
 
 /// Opens a client of the store: one for each key.
 type Open = Box<dyn Fn() -> Result<LeaseStore, StoreError> + Send>;

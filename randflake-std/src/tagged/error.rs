@@ -6,11 +6,11 @@ use std::io;
 use std::path::PathBuf;
 
 use randflake_core::KeyNumber;
+use randflake_lease::SecretError;
+use randflake_lease::backoff::Retry;
+use randflake_lease::{NamespaceError, StoreError};
 
-use crate::backoff::Retry;
 use crate::handle::BuildError;
-use crate::secret::SecretError;
-use crate::vocabulary::{NamespaceError, StoreError};
 
 /// Error of reading a directory of secrets.
 #[non_exhaustive]

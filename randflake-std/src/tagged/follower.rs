@@ -7,13 +7,13 @@ use std::sync::{Arc, Weak};
 use std::thread::{self, Thread};
 
 use randflake_core::{AnyLayout, KeyNumber};
+use randflake_lease::StoreError;
 
 use super::builder::TaggedBuilder;
 use super::error::TaggedBuildError;
 use super::handle::{Epoch, Shared};
 use crate::handle::BuildError;
 use crate::observability::events;
-use crate::vocabulary::StoreError;
 
 /// Longest time between two looks at the directory.
 const LOOK_EVERY: Duration = Duration::from_secs(10);

@@ -10,6 +10,7 @@ use std::time::Instant;
 use randflake_core::{
     AnyLayout, GenerateError, Id, KeyNumber, Parts, Randflake, Sparx64, TagKey, TaggedUuid,
 };
+use randflake_lease::StoreError;
 #[cfg(feature = "tokio")]
 use tokio::time::sleep;
 
@@ -17,7 +18,6 @@ use super::error::TagCheckError;
 use super::follower::next_number;
 use super::secrets::TagSecrets;
 use crate::handle::{Handle, Health, LeaseStatus};
-use crate::vocabulary::StoreError;
 
 /// Ids that [`TaggedHandle::fill`] takes at once, on the stack.
 const AT_ONCE: usize = 256;

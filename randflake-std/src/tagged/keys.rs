@@ -4,8 +4,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::OnceLock;
 
 use randflake_core::{KeyNumber, TagKey};
-
-use crate::secret::Secret;
+use randflake_lease::Secret;
 
 /// A secret, and the key of tags that is derived from it.
 #[derive(Debug)]

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use randflake_core::{AnyLayout, Codec, Id, KeyNumber, Parts, TaggedUuid};
+use randflake_lease::Namespace;
+use randflake_lease::Secret;
 
 use super::error::{TagCheckError, TagSecretsError};
 use super::keys::{Key, Keys, numbers};
-use crate::secret::Secret;
-use crate::vocabulary::Namespace;
 
 /// What the name of a key's file ends with, behind the number.
 const EXTENSION: &str = "key";

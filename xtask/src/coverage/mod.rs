@@ -26,7 +26,7 @@ run or gone, or if fewer than 97 % of a group's lines are run. What was found is
 /// Of each, what no test runs must be listed.
 const GROUPS: [(&str, &str); 3] = [
     ("core", "randflake-core/src"),
-    ("rules", "randflake-std/src/rules"),
+    ("rules", "randflake-std/lease/src/rules"),
     ("handle", "randflake-std/src/handle"),
 ];
 /// Traits of other crates, whose tests are a workspace of their own.

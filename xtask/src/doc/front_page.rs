@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::pages_of;
 use crate::cargo::root;
+use crate::matrix::Library;
 
 /// Libraries whose names a front page may use too: `randflake-core` passes on the cipher, and the others pass on both.
 const PASSED_ON: [&str; 2] = ["sparx64", "randflake-core"];
@@ -28,8 +29,8 @@ const FOREIGN: &[&str] = &[
 ];
 
 /// Links lead to what is there, and names are those of items.
-pub(super) fn check(pages: &Path, library: &str) -> Result<(), String> {
-    let folder = pages_of(pages, library);
+pub(super) fn check(pages: &Path, library: &Library) -> Result<(), String> {
+    let folder = pages_of(pages, library.name);
     let html = read(&folder.join("index.html"))?;
     let lost = links(&html).find(|link| !leads_somewhere(pages, &folder, link));
     if let Some(link) = lost {
@@ -38,11 +39,11 @@ pub(super) fn check(pages: &Path, library: &str) -> Result<(), String> {
         ));
     }
     let mut items = BTreeSet::new();
-    for library in PASSED_ON.iter().chain([&library]) {
+    for library in PASSED_ON.iter().chain([&library.name]) {
         let html = read(&pages_of(pages, library).join("all.html"))?;
         items.extend(names_of_items(&html));
     }
-    let readme = read(&root().join(library).join("README.md"))?;
+    let readme = read(&root().join(library.folder).join("README.md"))?;
     if readme.starts_with("# ") {
         return Err("README.md begins with a title, which the page has already".to_owned());
     }

@@ -18,7 +18,8 @@ use crate::venv::Venv;
 const BADGES: &[(&str, &str, &str)] = &[
     ("sparx64", "struct.Sparx64.html", "cipher"),
     ("randflake-core", "struct.Id.html", "serde"),
-    ("randflake-std", "lease/struct.SqliteStore.html", "sqlite"),
+    ("randflake-lease", "struct.SqliteStore.html", "sqlite"),
+    ("randflake-std", "struct.Builder.html", "tokio"),
     (
         "randflake-embedded",
         "struct.PortableWord.html",
@@ -78,7 +79,7 @@ pub(crate) fn run(report: &mut Report) {
     }
     for library in LIBRARIES {
         let what = format!("front page of {}", library.name);
-        report.verdict(&what, front_page::check(&pages, library.name));
+        report.verdict(&what, front_page::check(&pages, library));
     }
 }
 

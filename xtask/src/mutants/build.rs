@@ -113,7 +113,7 @@ fn programs(said: &str) -> Vec<Program> {
             let root = sources.split_whitespace().nth(1).unwrap_or_default();
             folders.iter().any(|folder| root.contains(folder))
         };
-        let krate = ["randflake-core", "randflake-std"]
+        let krate = ["randflake-core", "randflake-std/lease", "randflake-std"]
             .into_iter()
             .find(of_crate)?;
         Some(Program {

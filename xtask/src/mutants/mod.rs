@@ -44,11 +44,11 @@ const SOURCES: &[&str] = &[
     "randflake-core/src/sequencer.rs",
     "randflake-core/src/state.rs",
     "randflake-core/src/ticket.rs",
-    "randflake-std/src/fork_guard",
+    "randflake-std/lease/src/fork_guard",
+    "randflake-std/lease/src/rules",
+    "randflake-std/lease/src/store",
     "randflake-std/src/handle",
-    "randflake-std/src/rules",
     "randflake-std/src/segment",
-    "randflake-std/src/store",
 ];
 
 /// What talks to servers is for tests with them. Twins are for other systems and features.

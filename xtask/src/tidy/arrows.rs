@@ -4,11 +4,16 @@ use crate::cargo::{cargo, output_of};
 
 use super::workspace::Workspace;
 
-/// `sparx64 <- randflake-core <- {randflake-std <- randflake, randflake-embedded}`; the tasks know none of them.
+/// `sparx64 <- randflake-core <- {randflake-lease <- randflake-std <- randflake, randflake-embedded}`; the tasks know none of
+/// them.
 const ARROWS: &[(&str, &[&str])] = &[
     ("sparx64", &[]),
     ("randflake-core", &["sparx64"]),
-    ("randflake-std", &["sparx64", "randflake-core", "harness"]),
+    ("randflake-lease", &["sparx64", "randflake-core"]),
+    (
+        "randflake-std",
+        &["sparx64", "randflake-core", "randflake-lease", "harness"],
+    ),
     ("randflake", &["randflake-std", "harness"]),
     ("randflake-embedded", &["sparx64", "randflake-core"]),
     // Servers for tests. Without an arrow to a library, it is in no circle with those whose tests start them.

@@ -8,6 +8,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use randflake_core::{AnyLayout, LayoutSpec, Permutation};
+use randflake_lease::backoff::{
+    LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter,
+};
+use randflake_lease::clock::wall_exact;
+use randflake_lease::{Grant, Loss, NodeIds, StoreError};
 
 use super::demand::Demand;
 use super::elastic::NodeIdCount;
@@ -17,11 +22,8 @@ use super::phase::Wake;
 use super::scale::Scale;
 use super::shared::SharedHandle;
 use super::store_client::{LookOutcome, StoreClient};
-use crate::backoff::{LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter};
-use crate::clock::wall_exact;
 use crate::look_schedule::{LookSchedule, Step};
 use crate::observability::{events, metrics};
-use crate::vocabulary::{Grant, Loss, NodeIds, StoreError};
 
 /// The first pause after a failure; it doubles with each further one.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use randflake_core::{AnyLayout, Permutation};
+use randflake_lease::clock::is_coarse;
+use randflake_lease::{NodeIds, StoreError};
 
 use super::demand::Demand;
 use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
 use super::holding::Holding;
 use super::keeper::{LeaseKeeper, failure_pause};
-use crate::clock::is_coarse;
 use crate::observability::{events, metrics};
-use crate::vocabulary::{NodeIds, StoreError};
 
 /// Most node ids of one acquire: fewer than any store grants at once.
 const MOST_AT_ONCE: u32 = 64;

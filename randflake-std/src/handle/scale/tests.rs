@@ -7,14 +7,14 @@ use std::thread;
 use randflake_core::{
     Clock, Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Plain, Randflake, Sparx64,
 };
+use randflake_lease::MemoryStore;
+use randflake_lease::Namespace;
+use randflake_lease::clock::ExactSystemClock;
 
 use super::*;
-use crate::clock::ExactSystemClock;
 use crate::handle::keeper::tests::{AtRest, SLOW_TTL, Slow, at_rest, slow};
 use crate::handle::shared::SharedHandle;
 use crate::handle::store_client::StoreClient;
-use crate::store::engines::MemoryStore;
-use crate::vocabulary::Namespace;
 
 const TTL: Duration = Duration::from_secs(60);
 

@@ -8,6 +8,9 @@ use core::time::Duration;
 
 use randflake_core::internal::Run;
 use randflake_core::{AnyLayout, Clock, Codec, GenerateError, Id, Permutation};
+use randflake_lease::clock::{AnchoredClock, MonotonicTime, is_coarse};
+use randflake_lease::fork_guard::ForkGuard;
+use randflake_lease::{KeyCheck, StoreError};
 
 use super::blocks::{Stamp, ThreadBlocks};
 use super::demand::Demand;
@@ -15,11 +18,8 @@ use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
 use super::phase::PhaseCell;
 use super::slots::Slots;
-use crate::clock::{AnchoredClock, MonotonicTime, is_coarse};
-use crate::fork_guard::ForkGuard;
 use crate::generation::Generation;
 use crate::observability::metrics::UsageTally;
-use crate::vocabulary::{KeyCheck, StoreError};
 
 const NANOS_PER_MS: u32 = 1_000_000;
 

@@ -47,7 +47,7 @@ fn one_lease_of_another_generation_may_have_had_an_id() {
     assert!(!keeper.shared.has_other_than(0));
     assert!(keeper.shared.has_other_than(1));
     let sent = MonotonicTime::exact();
-    let acquired = crate::vocabulary::Acquired {
+    let acquired = randflake_lease::Acquired {
         grants: vec![keeper.holdings[1].grant],
         last_writes: Vec::new(),
         now: Duration::from_secs(keeper.holdings[1].grant.start),

@@ -37,8 +37,6 @@ pub(crate) fn scaled(_: &str, _: u32, _: u32) {}
 
 pub(crate) fn short(_: &str, _: u32, _: u32, _: &impl Display) {}
 
-pub(crate) fn clock_stepped(_: &str, _: i64) {}
-
 pub(crate) fn failed(_: &str, _: &impl Display) {}
 
 pub(crate) fn key_rotated(_: &str, _: u8) {}

@@ -61,10 +61,6 @@ pub(crate) fn short(namespace: &str, held: u32, wanted: u32, error: &impl Displa
     warn!(target: TARGET, namespace, held, wanted, %error, "short of node ids");
 }
 
-pub(crate) fn clock_stepped(namespace: &str, by_ms: i64) {
-    warn!(target: TARGET, namespace, by_ms, "store clock stepped");
-}
-
 pub(crate) fn failed(namespace: &str, error: &impl Display) {
     warn!(target: TARGET, namespace, %error, "store call failed");
 }

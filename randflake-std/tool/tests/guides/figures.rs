@@ -66,7 +66,7 @@ fn last_dates_and_rates_of_layouts_are_computed() {
 /// What is left to chance where a store is made in the place of another, by the rule that ships.
 #[test]
 fn chances_of_two_stores_are_computed() {
-    let faults = fs::read_to_string(root().join("randflake-std/src/lease/faults.md")).unwrap();
+    let faults = fs::read_to_string(root().join("randflake-std/lease/src/faults.md")).unwrap();
     let (_, section) = faults.split_once("\n# What is left to chance\n").unwrap();
     let (section, _) = section.split_once("\n# ").unwrap();
     let one_in = |node_ids: u64| match node_ids {

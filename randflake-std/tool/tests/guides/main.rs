@@ -136,7 +136,11 @@ fn sources(folder: &Path, all: &mut String) {
 #[test]
 fn metrics_of_the_alerts_and_the_dashboard_are_reported() {
     let mut program = String::new();
-    for folder in ["randflake-std/src", "randflake-std/tool/src"] {
+    for folder in [
+        "randflake-std/lease/src",
+        "randflake-std/src",
+        "randflake-std/tool/src",
+    ] {
         sources(&root().join(folder), &mut program);
     }
     // Those that are quoted, and not those of documentation.

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::*;
-use crate::store::looked_at::{Sight, looked_at};
+use crate::looked_at::{Sight, looked_at};
 
 const SECOND: Duration = Duration::from_secs(1);
 /// More than a look is away from the one before.

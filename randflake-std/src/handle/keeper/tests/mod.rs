@@ -8,13 +8,13 @@ mod reports;
 use core::ops::RangeInclusive;
 
 use randflake_core::{Clock, Codec, Field, Layout, LayoutFields, ManualClock, Plain};
+use randflake_lease::LeaseStore;
+use randflake_lease::MemoryStore;
+use randflake_lease::Namespace;
+use randflake_lease::clock;
 
 use super::*;
-use crate::clock;
 use crate::generation::Generation;
-use crate::store::LeaseStore;
-use crate::store::engines::MemoryStore;
-use crate::vocabulary::Namespace;
 
 pub(in crate::handle) type AtRest<L> = LeaseKeeper<L, <L as Layout>::Permutation>;
 
@@ -300,7 +300,7 @@ fn a_lease_that_begins_later_has_no_time_left_yet() {
     };
     let left = |start| {
         let (now, sent) = (Duration::from_secs(NOW_S), clock::MonotonicTime::exact());
-        let acquired = crate::vocabulary::Acquired {
+        let acquired = randflake_lease::Acquired {
             grants: vec![grant(start)],
             last_writes: Vec::new(),
             now,

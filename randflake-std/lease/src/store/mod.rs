@@ -1,0 +1,299 @@
+//! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
+
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod addresses;
+mod administration;
+mod blind_renewal;
+mod catalog;
+mod clock_estimate;
+mod counter;
+mod deferred;
+mod device;
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod encryption;
+mod engine;
+pub mod engines;
+mod fresh;
+mod leases;
+mod listing;
+mod locked;
+mod operation;
+mod past;
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod peer;
+mod records;
+#[cfg(any(
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "mysql"
+))]
+mod reply_limit;
+mod reports;
+mod shell;
+mod ticket;
+mod upgrade;
+mod url;
+mod view;
+mod volume;
+mod write;
+
+use core::fmt::{self, Debug, Formatter};
+use std::sync::Arc;
+
+use randflake_core::Clock;
+
+pub use self::catalog::NAMES_LISTED;
+use self::clock_estimate::{ClockEstimate, Machine};
+pub use self::deferred::deferred;
+use self::engine::LOOK_AT_FILES_EVERY;
+pub use self::engine::{Ask, Engine, Look, Profile, Reading};
+use self::operation::Undone;
+use self::records::Records;
+pub use self::shell::quoted;
+pub use self::ticket::{DeviceLease, DeviceLeaseError};
+pub use self::url::{StoreUrl, find, mistake_in_ipv6, namespaces, open, open_counter, stored};
+use crate::clock::ExactSystemClock;
+use crate::rules::counter::SeenCounter;
+use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
+#[cfg(doc)]
+use crate::vocabulary::MAX_SKEW;
+use crate::vocabulary::{CounterTerms, Namespace, StoreError, Token};
+
+/// The leases and the counter of one namespace.
+///
+/// There is one store type for all engines: [`open`] makes one from a URL, each engine has constructors of its own, and
+/// [`deferred`] makes one that opens at its first use. The engine keeps texts; the rules say what becomes of them; the
+/// store remembers what its process has seen and written.
+///
+/// It is synchronous: one thread of a process, its keeper, calls it. Every method that returns a `Result` blocks while the
+/// engine works; its time limit is well below the TTL: see [how long calls block](crate#how-long-calls-block).
+pub struct LeaseStore {
+    records: Records,
+    namespace: Namespace,
+    machine: Machine,
+    /// What this process has seen of the namespace, and written there.
+    seen: Observed,
+    /// What this process has seen of the counter.
+    counter: SeenCounter,
+    /// How the counter has to count, if that was said.
+    counter_terms: Option<CounterTerms>,
+    /// The acquire of unknown outcome.
+    pending: Option<Pending>,
+    /// The first and the last node id that it may be granted, if not all.
+    within: Option<(u32, u32)>,
+    /// The store's clock, unless nothing is known of it.
+    estimate: Option<ClockEstimate>,
+    /// How commands in messages name the store and the namespace, if the URL alone would not do.
+    arguments: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Pending {
+    token: Token,
+    nonces: Vec<u64>,
+    nodes: Vec<u32>,
+}
+
+impl LeaseStore {
+    /// The leases of a namespace in an engine; the first acquire creates the namespace. Nothing is asked yet.
+    #[doc(hidden)] // For tests and simulations.
+    pub fn over(engine: impl Engine + 'static, namespace: Namespace) -> Self {
+        Self {
+            records: Records::new(Box::new(engine), &namespace),
+            namespace,
+            machine: Machine::default(),
+            seen: Observed::default(),
+            counter: SeenCounter::default(),
+            counter_terms: None,
+            pending: None,
+            within: None,
+            estimate: None,
+            arguments: None,
+        }
+    }
+
+    /// The leases of a namespace, unless an acquire would be [refused](LeaseStore::check). A server's clock is
+    /// [compared](LeaseStore::compared_with) with the operating system's.
+    #[doc(hidden)] // For tests and simulations.
+    pub fn opened(engine: impl Engine + 'static, namespace: Namespace) -> Result<Self, StoreError> {
+        let has_own_clock = engine.profile().has_own_clock;
+        let mut store = Self::over(engine, namespace);
+        // The clock of a file is this machine's own: a comparison would be with itself.
+        if has_own_clock {
+            store.machine = Machine::compared(Arc::new(ExactSystemClock));
+        }
+        store.check()?;
+        Ok(store)
+    }
+
+    /// Another client of the same namespace, which has seen nothing, over the same engine.
+    pub(crate) fn another(&self, engine: impl Engine + 'static) -> Self {
+        Self {
+            machine: self.machine.clone(),
+            arguments: self.arguments.clone(),
+            counter_terms: self.counter_terms,
+            ..Self::over(engine, self.namespace.clone())
+        }
+    }
+
+    /// All that it remembers, as a copy of the process has it, over the same engine.
+    pub(crate) fn copied(&self, engine: impl Engine + 'static) -> Self {
+        Self {
+            records: self.records.copied(Box::new(engine)),
+            namespace: self.namespace.clone(),
+            machine: self.machine.clone(),
+            seen: self.seen.clone(),
+            counter: self.counter,
+            counter_terms: self.counter_terms,
+            pending: self.pending.clone(),
+            within: self.within,
+            estimate: self.estimate,
+            arguments: self.arguments.clone(),
+        }
+    }
+
+    /// The same store with its engine inside of another, which watches or disturbs it.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn wrapped<E: Engine + 'static>(self, wrap: impl FnOnce(Box<dyn Engine>) -> E) -> Self {
+        let records = self.records.wrapped(wrap);
+        Self { records, ..self }
+    }
+
+    /// The records, once what is [deferred] was opened with what this store was told before.
+    fn ready(&mut self) -> Result<&mut Records, StoreError> {
+        // Only a deferred store opens another, which takes its place for good.
+        if let Some(mut opened) = self.records.engine().open_deferred()? {
+            // Said before it was open: the handle names its key as soon as it is built.
+            if let Some(seal) = self.namespace.terms().seal {
+                opened.seal(seal);
+            }
+            if self.seen.is_proxy() {
+                opened.act_as_proxy();
+            }
+            opened.within = self.within.or(opened.within);
+            opened.counter_terms = self.counter_terms.or(opened.counter_terms);
+            opened.arguments = self.arguments.take().or(opened.arguments);
+            *self = opened;
+        }
+        Ok(&mut self.records)
+    }
+
+    /// The namespace that this store was opened for.
+    #[must_use]
+    pub fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// Compares the store's clock with this machine's, as is right where the store has a clock of its own: an acquire
+    /// is refused as [`StoreError::ClockSkew`] where they differ by more than [`MAX_SKEW`], and so is
+    /// a renewal over a leap of the store's clock.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn compared_with(mut self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
+        self.machine = Machine::compared(machine);
+        self
+    }
+
+    /// [`compared_with`](LeaseStore::compared_with) in a simulation: the second clock stands for this machine's monotonic
+    /// one.
+    #[doc(hidden)] // For tests and simulations.
+    #[must_use]
+    pub fn simulated_on<C>(mut self, machine: Arc<C>, monotonic: Arc<C>) -> Self
+    where
+        C: Clock + Send + Sync + 'static,
+    {
+        self.machine = Machine::simulated(machine, monotonic);
+        self
+    }
+
+    /// Refuses early what an acquire would refuse.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unusable`] when the engine has the namespace with other terms; and those of the engine.
+    #[doc(hidden)] // For tests and simulations.
+    pub fn check(&mut self) -> Result<(), StoreError> {
+        let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
+        // A quarantine begins when it is noticed. To make a record is for who knows its terms.
+        // A copy may be opened, so that a person can look at it and say that it was moved. It grants nothing.
+        let note_quarantine =
+            |view: &View, caller: &Caller<'_>| match NamespaceState::of(view, caller) {
+                Err(_) if view.is_copied() => Decision {
+                    change: Change::none(view),
+                    answer: Ok(()),
+                },
+                Ok(state) if is_there(view) && !state.quarantine_left().is_zero() => Decision {
+                    change: state.into_change(),
+                    answer: Ok(()),
+                },
+                Ok(_) => Decision {
+                    change: Change::none(view),
+                    answer: Ok(()),
+                },
+                Err(refusal) => Decision::refused(refusal),
+            };
+        match self.run(&Wanted::default(), false, note_quarantine) {
+            // A store may be opened with a wrong clock: an acquire refuses it when it comes.
+            Err(Undone {
+                error: StoreError::ClockSkew { .. },
+                ..
+            }) => self.namespace_state().map(drop),
+            outcome => outcome.map(drop).map_err(|undone| undone.error),
+        }
+    }
+
+    /// The namespace as it stands; nothing is written.
+    fn namespace_state(&mut self) -> Result<NamespaceState, StoreError> {
+        let view = self.namespace_view()?;
+        self.state_of(&view)
+    }
+
+    fn namespace_view(&mut self) -> Result<View, StoreError> {
+        let records = self.ready()?;
+        let view = records.read(&Wanted::default())?;
+        // Nothing follows from it, so an engine that locks must not wait for a write.
+        records.engine().abandon();
+        Ok(view)
+    }
+
+    fn state_of(&self, view: &View) -> Result<NamespaceState, StoreError> {
+        // No clock is compared and no number is needed, because nothing is written.
+        NamespaceState::of(view, &self.caller(None, (0, 0)))
+    }
+
+    fn caller(&self, clock: Option<ClockWindow>, fresh: (u64, u64)) -> Caller<'_> {
+        Caller {
+            terms: self.namespace.terms(),
+            seen: &self.seen,
+            clock,
+            fresh,
+            knows: self.records.knows,
+        }
+    }
+}
+
+impl Debug for LeaseStore {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LeaseStore")
+            .field("engine", &self.records)
+            .field("namespace", &self.namespace)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,53 @@
+//! How many node ids of a namespace are leased.
+
+use randflake_lease::{LeaseStore, StoreError};
+
+use crate::observability::metrics;
+
+/// How many node ids of a namespace are leased.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Occupancy {
+    /// Node ids whose leases have not expired.
+    pub live: u64,
+    /// All node ids of the namespace.
+    pub total: u64,
+}
+
+/// Counts the live leases, and sets the metric `randflake_occupancy_ratio` with the feature `metrics`.
+///
+/// It reads every record: call it every few minutes in one process of a fleet, not in each. It blocks: see
+/// [how long](randflake_lease#how-long-calls-block).
+///
+/// # Errors
+///
+/// [`StoreError::Unavailable`].
+///
+/// ```
+/// use randflake_std::lease::{AcquireRequest, MemoryStore, Namespace, NodeIds, Token, occupancy};
+/// use randflake_std::randflake_core::ManualClock;
+/// use randflake_std::Randflake;
+/// use std::sync::Arc;
+///
+/// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
+/// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, clock);
+/// let token = Token::random()?;
+/// store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(3), ttl: 60 })?;
+/// let occupancy = occupancy(&mut store)?;
+/// assert_eq!((occupancy.live, occupancy.total), (3, 131_072));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn occupancy(store: &mut LeaseStore) -> Result<Occupancy, StoreError> {
+    // The time first: a lease that is granted in between has not begun then, and is live.
+    let now = store.now()?;
+    let records = store.list()?;
+    let namespace = store.namespace();
+    // At 0, before the epoch, all leases are live.
+    let tick = namespace.spec().tick_at(now).unwrap_or_default();
+    let live = records.iter().filter(|record| tick < record.grant.end);
+    let occupancy = Occupancy {
+        live: live.count() as u64,
+        total: namespace.node_ids(),
+    };
+    metrics::occupancy(namespace.name(), occupancy.live, occupancy.total);
+    Ok(occupancy)
+}
