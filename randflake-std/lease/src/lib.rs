@@ -4,20 +4,28 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod backoff;
-#[doc(hidden)] // For `randflake-std`.
-pub mod clock;
+mod clock;
 pub mod date;
-#[doc(hidden)] // For `randflake-std`.
-pub mod fork_guard;
+mod fork_guard;
 pub mod private_file;
 #[doc(hidden)] // For the model and the tests of this project.
 pub mod rules;
 mod secret;
 #[doc(hidden)] // For the tests of this project.
 pub mod store;
-#[doc(hidden)] // For `randflake-std`.
-pub mod vocabulary;
+mod vocabulary;
 mod wiped_stack;
+
+/// What `randflake-std` uses beside the rest: it changes without notice.
+#[doc(hidden)]
+pub mod unstable {
+    pub use crate::fork_guard::ForkGuard;
+    pub use crate::vocabulary::holder;
+
+    pub mod clock {
+        pub use crate::clock::{AnchoredClock, END, Exact, MonotonicTime, is_coarse, wall_exact};
+    }
+}
 
 pub use randflake_core::segment::MAX_NUMBER;
 

@@ -9,7 +9,7 @@ use randflake_core::LeaseError;
 use randflake_lease::StoreError;
 use randflake_lease::backoff::Retry;
 use randflake_lease::date::span;
-use randflake_lease::vocabulary::holder::MAX_NAME_LEN;
+use randflake_lease::unstable::holder::MAX_NAME_LEN;
 
 /// Error of [`Builder::build`](super::Builder::build). No lease is held.
 #[non_exhaustive]

@@ -6,7 +6,7 @@ use core::time::Duration;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 
 use randflake_lease::backoff::{Backoff, Retry};
-use randflake_lease::clock::MonotonicTime;
+use randflake_lease::unstable::clock::MonotonicTime;
 use randflake_lease::{Acquired, NodeIds, StoreError};
 
 use super::build_error::BuildError;

@@ -7,7 +7,7 @@ use std::thread;
 use randflake_core::{AnyLayout, Codec, Feistel53, KeyNumber, Permutation, Randflake, Sparx64};
 use randflake_lease::LeaseStore;
 use randflake_lease::Secret;
-use randflake_lease::vocabulary::holder::is_name_allowed;
+use randflake_lease::unstable::holder::is_name_allowed;
 use randflake_lease::{KeyCheck, NodeIds, StoreError};
 
 use super::build_error::BuildError;
@@ -331,9 +331,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
             .map_err(BuildError::Thread)?;
         let holder = self
             .holder
-            .unwrap_or_else(randflake_lease::vocabulary::holder::process_name);
-        let holder = randflake_lease::vocabulary::holder::unique(&holder)
-            .map_err(StoreError::unavailable)?;
+            .unwrap_or_else(randflake_lease::unstable::holder::process_name);
+        let holder =
+            randflake_lease::unstable::holder::unique(&holder).map_err(StoreError::unavailable)?;
         // Before the first request, which claims the key for the namespace or is refused because another one has it.
         let seal = KeyCheck::of(self.codec.permutation());
         self.store

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use randflake_core::internal::{Held, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
-use randflake_lease::clock::{AnchoredClock, MonotonicTime};
+use randflake_lease::unstable::clock::{AnchoredClock, MonotonicTime};
 use randflake_lease::{Acquired, Grant};
 
 /// A grant in use: its sequencer, and the clock of the store that granted it.

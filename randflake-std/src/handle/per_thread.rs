@@ -13,7 +13,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use randflake_lease::fork_guard::ForkGuard;
+use randflake_lease::unstable::ForkGuard;
 
 use super::blocks::ThreadBlock;
 

@@ -3,9 +3,9 @@
 use core::time::Duration;
 
 use randflake_lease::backoff::Retry;
-use randflake_lease::clock::{self, MonotonicTime, wall_exact};
 use randflake_lease::date::utc;
 use randflake_lease::store::{LeaseStore, Look};
+use randflake_lease::unstable::clock::{self, MonotonicTime, wall_exact};
 use randflake_lease::{AcquireRequest, Acquired, Grant, Loss, NodeIds, Renewed, StoreError, Token};
 
 use crate::observability::{events, metrics};
@@ -130,8 +130,8 @@ impl StoreClient {
                 .holder
                 .rsplit_once('/')
                 .map_or(&*self.holder, |(name, _)| name);
-            self.holder = randflake_lease::vocabulary::holder::unique(name)
-                .map_err(StoreError::unavailable)?;
+            self.holder =
+                randflake_lease::unstable::holder::unique(name).map_err(StoreError::unavailable)?;
             self.is_name_shared = false;
         }
         Ok(())
@@ -247,8 +247,8 @@ mod tests {
     use std::sync::Arc;
 
     use randflake_core::{Layout, ManualClock, Mastodon};
+    use randflake_lease::ExactSystemClock;
     use randflake_lease::MemoryStore;
-    use randflake_lease::clock::ExactSystemClock;
     use randflake_lease::rules::{Committed, Removal, Write};
     use randflake_lease::store::{Ask, Engine, Profile, Reading, deferred};
     use randflake_lease::{EngineError, Namespace};

@@ -237,9 +237,9 @@ mod tests {
     use std::sync::Arc;
 
     use randflake_core::{Id, Plain, Randflake};
+    use randflake_lease::ExactSystemClock;
     use randflake_lease::MemoryStore;
     use randflake_lease::Namespace;
-    use randflake_lease::clock::ExactSystemClock;
 
     use super::*;
     use crate::looked_at::{Sight, looked_at};

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use randflake_lease::clock::{MonotonicTime, wall_exact};
+use randflake_lease::unstable::clock::{MonotonicTime, wall_exact};
 
 /// The end of a period by two clocks of this machine, of which the first to reach it counts.
 ///

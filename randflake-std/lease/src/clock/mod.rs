@@ -55,6 +55,7 @@ pub struct MonotonicTime(u64);
 
 impl MonotonicTime {
     #[must_use]
+    /// Reads the exact clock.
     pub fn exact() -> Self {
         Self(os::monotonic_exact_ns())
     }

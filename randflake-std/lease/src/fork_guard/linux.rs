@@ -25,6 +25,7 @@ impl Default for ForkGuard {
 }
 
 impl ForkGuard {
+    /// A guard of this process.
     #[must_use]
     pub fn new() -> Self {
         Self::of(wiped_page::shared())

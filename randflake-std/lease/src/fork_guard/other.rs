@@ -7,6 +7,8 @@ pub struct ForkGuard {
 }
 
 impl ForkGuard {
+    /// A guard of this process.
+    #[must_use]
     pub fn new() -> Self {
         Self {
             process_id: std::process::id(),

@@ -52,6 +52,10 @@ pub fn is_name_allowed(name: &str) -> bool {
 
 /// Appends a random number to a name: a copy of the process, or one with the same number in another container, has
 /// another.
+///
+/// # Errors
+///
+/// When the operating system has no random number.
 pub fn unique(name: &str) -> Result<String, io::Error> {
     // Nine bytes more than a name of an application may have still fit in `MAX_LEN`.
     Ok(format!("{name}/{:08x}", getrandom::u32()?))

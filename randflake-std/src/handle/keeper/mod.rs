@@ -11,7 +11,7 @@ use randflake_core::{AnyLayout, LayoutSpec, Permutation};
 use randflake_lease::backoff::{
     LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter,
 };
-use randflake_lease::clock::wall_exact;
+use randflake_lease::unstable::clock::wall_exact;
 use randflake_lease::{Grant, Loss, NodeIds, StoreError};
 
 use super::demand::Demand;

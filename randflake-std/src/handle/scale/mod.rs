@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use randflake_core::{AnyLayout, Permutation};
-use randflake_lease::clock::is_coarse;
+use randflake_lease::unstable::clock::is_coarse;
 use randflake_lease::{NodeIds, StoreError};
 
 use super::demand::Demand;

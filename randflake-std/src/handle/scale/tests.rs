@@ -7,9 +7,9 @@ use std::thread;
 use randflake_core::{
     Clock, Codec, Field, Id, Layout, LayoutFields, LayoutSpec, Plain, Randflake, Sparx64,
 };
+use randflake_lease::ExactSystemClock;
 use randflake_lease::MemoryStore;
 use randflake_lease::Namespace;
-use randflake_lease::clock::ExactSystemClock;
 
 use super::*;
 use crate::handle::keeper::tests::{AtRest, SLOW_TTL, Slow, at_rest, slow};

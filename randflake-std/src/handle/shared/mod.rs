@@ -8,8 +8,8 @@ use core::time::Duration;
 
 use randflake_core::internal::Run;
 use randflake_core::{AnyLayout, Clock, Codec, GenerateError, Id, Permutation};
-use randflake_lease::clock::{AnchoredClock, MonotonicTime, is_coarse};
-use randflake_lease::fork_guard::ForkGuard;
+use randflake_lease::unstable::ForkGuard;
+use randflake_lease::unstable::clock::{AnchoredClock, MonotonicTime, is_coarse};
 use randflake_lease::{KeyCheck, StoreError};
 
 use super::blocks::{Stamp, ThreadBlocks};

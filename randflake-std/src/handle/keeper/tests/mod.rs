@@ -11,7 +11,7 @@ use randflake_core::{Clock, Codec, Field, Layout, LayoutFields, ManualClock, Pla
 use randflake_lease::LeaseStore;
 use randflake_lease::MemoryStore;
 use randflake_lease::Namespace;
-use randflake_lease::clock;
+use randflake_lease::unstable::clock;
 
 use super::*;
 use crate::generation::Generation;
