@@ -411,6 +411,8 @@ fn of_another_server() {
         MariaDB for PostgreSQL | postgres://me@<mariadb>/ids | MariaDB answers there
         etcd for PostgreSQL | postgres://me@<etcd>/ids | HTTP server answers there
         HTTP for PostgreSQL | postgres://me@<http>/ids | HTTP server answers there
+        two others for PostgreSQL | postgres://me@<http>,<redis>/ids | HTTP server answers there, Redis answers there
+        HTTP and nobody for PostgreSQL | postgres://me@<http>,<nobody>/ids |
         Redis for MySQL | mysql://me@<redis>/ids | Redis answers there
         PostgreSQL for MySQL | mysql://me@<postgresql>/ids | PostgreSQL answers there
         HTTP for MySQL | mysql://me@<http>/ids | HTTP server answers there

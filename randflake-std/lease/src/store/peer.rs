@@ -98,6 +98,19 @@ impl ExpectedPeer {
         ))
     }
 
+    /// The same of several servers, each by its host; `None` if one of them may be the right one.
+    pub(in crate::store) fn mistake_of_all(servers: &[Self]) -> Option<String> {
+        let mistake = |server: &Self| Some(format!("{}: {}", server.host, server.mistake()?));
+        match servers {
+            [] => None,
+            [only] => only.mistake(),
+            _ => {
+                let mistakes: Option<Vec<_>> = servers.iter().map(mistake).collect();
+                Some(mistakes?.join("; "))
+            }
+        }
+    }
+
     fn identify(&self) -> Option<Peer> {
         // PostgreSQL answers the hello of TLS too, from version 17 on.
         for greeting in [LINE, SSL_REQUEST, HELLO] {

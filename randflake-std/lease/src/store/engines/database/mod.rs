@@ -33,6 +33,7 @@ pub(super) use self::server_state::{ServerState, emptied};
 use self::values::check_version;
 pub(super) use self::values::{SingleUpdate, SqlValue, TABLES, expected, key, window};
 use crate::store::addresses::{Addresses, Attempt};
+use crate::store::peer::ExpectedPeer;
 use crate::store::url::Location;
 use crate::vocabulary::{EngineError, Namespace, StoreError};
 
@@ -264,7 +265,8 @@ impl<D: Driver> DatabaseClient<D> {
         if self.has_connected {
             return connected;
         }
-        connected.map_err(|failure| or_mistake(&self.driver, failure))
+        let expected = self.driver.expected();
+        connected.map_err(|failure| failure.or_mistake(|| ExpectedPeer::mistake_of_all(expected)))
     }
 
     async fn open_session(&mut self) -> Result<D::Session, DatabaseFailure> {
@@ -273,15 +275,6 @@ impl<D: Driver> DatabaseClient<D> {
         let done = timeout(SETUP_LIMIT, set_up(&mut session, &self.driver)).await;
         done.inspect_err(|_| self.addresses.is_silent())??;
         Ok(session)
-    }
-}
-
-/// The failure of a connection, or the mistake that explains it.
-fn or_mistake(driver: &impl Driver, failure: DatabaseFailure) -> DatabaseFailure {
-    match driver.expected() {
-        [expected] => failure.or_mistake(|| expected.mistake()),
-        // Of several hosts, another one may be the right one.
-        _ => failure,
     }
 }
 
@@ -300,7 +293,9 @@ pub(super) fn once<D: Driver, C, T>(
     let done = runtime.map_err(EngineError::unavailable)?.block_on(async {
         let connect = async |attempt: &Attempt| connect(&driver, attempt).await;
         let connected = first_that_answers(&mut addresses, CONNECT_LIMIT, connect).await;
-        let client = connected.map_err(|failure| or_mistake(&driver, failure))?;
+        let client = connected.map_err(|failure| {
+            failure.or_mistake(|| ExpectedPeer::mistake_of_all(driver.expected()))
+        })?;
         timeout(WORK_LIMIT, work(client)).await?
     });
     done.map_err(|failure: DatabaseFailure| failure.at(&place::<D>(location)).into())
