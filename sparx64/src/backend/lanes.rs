@@ -72,34 +72,3 @@ fn run_group<D, W, const BLOCKS: usize, const GROUPS: usize>(
         W::store(state, blocks);
     }
 }
-
-/// The same schedule, of which the compiler knows nothing any more: see [`Word16::read_anew`].
-#[cfg(all(target_arch = "x86_64", not(miri)))]
-#[inline(always)]
-#[expect(
-    clippy::pointers_in_nomem_asm_block,
-    reason = "the block has no instruction that could follow it"
-)]
-pub(super) fn read_anew<K: Copy + Default>(schedule: &Schedule<K>) -> &Schedule<K> {
-    let mut place: *const Schedule<K> = schedule;
-    #[expect(unsafe_code, reason = "`black_box` goes through memory")]
-    // SAFETY: no instruction at all, only a comment.
-    unsafe {
-        core::arch::asm!(
-            "/* {0} */",
-            inout(reg) place,
-            options(nomem, nostack, preserves_flags),
-        );
-    }
-    #[expect(unsafe_code, reason = "as above")]
-    // SAFETY: it is the reference's own address, borrowed for as long.
-    unsafe {
-        &*place
-    }
-}
-
-#[cfg(not(all(target_arch = "x86_64", not(miri))))]
-#[inline(always)]
-pub(super) fn read_anew<K: Copy + Default>(schedule: &Schedule<K>) -> &Schedule<K> {
-    schedule
-}

@@ -1,6 +1,9 @@
 //! The vectors of platforms whose instructions come with target features. A platform that needs it
 //! has this file as a module.
 
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+use crate::schedule::Schedule;
+
 /// Makes a type of words from a vector and functions on it that all need one target feature. The
 /// functions `splat`, `rotate_left`, `gather` and `scatter` stand beside the call.
 ///
@@ -23,9 +26,10 @@ macro_rules! vector_words {
                 Self(unsafe { splat(key) })
             }
 
+            #[cfg(all(target_arch = "x86_64", not(miri)))]
             #[inline(always)]
             fn read_anew(schedule: &Schedule<$key>) -> &Schedule<$key> {
-                lanes::read_anew(schedule)
+                super::vector_words::read_anew(schedule)
             }
 
             #[inline(always)]
@@ -74,3 +78,29 @@ macro_rules! vector_words {
     };
 }
 pub(super) use vector_words;
+
+/// The same schedule, of which the compiler knows nothing any more: see `Word16::read_anew`.
+#[cfg(all(target_arch = "x86_64", not(miri)))]
+#[expect(
+    clippy::inline_always,
+    clippy::pointers_in_nomem_asm_block,
+    reason = "it is one comment, and has no instruction that could follow the pointer"
+)]
+#[inline(always)]
+pub(super) fn read_anew<K: Copy + Default>(schedule: &Schedule<K>) -> &Schedule<K> {
+    let mut place: *const Schedule<K> = schedule;
+    #[expect(unsafe_code, reason = "`black_box` goes through memory")]
+    // SAFETY: no instruction at all, only a comment.
+    unsafe {
+        core::arch::asm!(
+            "/* {0} */",
+            inout(reg) place,
+            options(nomem, nostack, preserves_flags),
+        );
+    }
+    #[expect(unsafe_code, reason = "as above")]
+    // SAFETY: it is the reference's own address, borrowed for as long.
+    unsafe {
+        &*place
+    }
+}
