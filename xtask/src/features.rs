@@ -93,9 +93,9 @@ mod tests {
     #[test]
     fn what_is_only_passed_on_is_left_to_its_crate() {
         let of = |name: &str| own_features(published().find(|l| l.name == name).unwrap()).unwrap();
-        let [std, tool] = ["randflake-std", "randflake"].map(of);
+        let [lease, tool] = ["randflake-lease", "randflake"].map(of);
         let has = |features: &[String], name: &str| features.iter().any(|feature| feature == name);
-        assert!(has(&std, "etcd") && !has(&tool, "etcd"));
+        assert!(has(&lease, "etcd") && !has(&tool, "etcd"));
         assert!(has(&tool, "serve"));
     }
 }

@@ -108,6 +108,11 @@ is MainPID "$pid"
 
 # Stopped as it stands, it no longer says that it lives.
 kill -STOP "$pid"
+# The signal is taken a moment later: until then a thread may accept a connection, which ends with its process.
+for _ in {1..100}; do
+    grep --quiet '^State:.T' "/proc/$pid/status" && break
+    sleep 0.01
+done
 id "$first" "asked while it was stopped; the watchdog started another"
 is NRestarts 1
 second_pid=$(show MainPID)
