@@ -99,6 +99,7 @@ impl ExpectedPeer {
     }
 
     /// The same of several servers, each by its host; `None` if one of them may be the right one.
+    #[cfg(any(feature = "postgres", feature = "mysql"))]
     pub(in crate::store) fn mistake_of_all(servers: &[Self]) -> Option<String> {
         let mistake = |server: &Self| Some(format!("{}: {}", server.host, server.mistake()?));
         match servers {
