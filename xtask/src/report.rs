@@ -288,8 +288,13 @@ impl Report {
 
     /// Something is missing that cannot be brought without the user: what, and the command which brings it.
     pub(crate) fn missing(&mut self, what: &str, command: String) {
-        println!("\nMISSING {what}. To get it:\n    {command}");
         self.verdict(what, Err("missing".to_owned()));
+        self.remedy(command);
+    }
+
+    /// A command that the user has to type.
+    pub(crate) fn remedy(&mut self, command: String) {
+        println!("\nto get what is missing:\n    {command}");
         self.remedies.push(command);
     }
 

@@ -50,19 +50,23 @@ pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
         }
         names.push(name);
     }
-    if missing_tools.is_empty() {
-        return;
+    let mut not_brought = Vec::new();
+    if !missing_tools.is_empty() {
+        tools::bring(&missing_tools, |tool, done| match done {
+            Ok(done) => {
+                println!("{}: {done}", tool.name);
+                report.verdict(tool.name, Ok(()));
+            }
+            Err(why) => {
+                let why = format!("missing (--host-only goes without): {why}");
+                report.verdict(tool.name, Err(why));
+                not_brought.push(tool);
+            }
+        });
     }
-    tools::bring(&missing_tools, |tool, done| match done {
-        Ok(done) => {
-            println!("{}: {done}", tool.name);
-            report.verdict(tool.name, Ok(()));
-        }
-        Err(why) => {
-            let what = format!("{} (--host-only goes without): {why}", tool.name);
-            report.missing(&what, tool.command());
-        }
-    });
+    if !not_brought.is_empty() {
+        report.remedy(tools::command(&not_brought));
+    }
 }
 
 impl Need {
@@ -100,7 +104,7 @@ impl Need {
             // components.
             Self::Miri => return nightly_with(&["miri", "rust-src"]),
             Self::LlvmTools => return nightly_with(&["llvm-tools"]),
-            Self::Tool(tool) => return tool.command(),
+            Self::Tool(tool) => return tools::command(&[tool]),
         };
         run(&mut command);
         shown(&command)

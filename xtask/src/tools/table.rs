@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::Unpacked::{Folder, Kernel, Library, Never, Program};
+use super::Unpacked::{Folder, Kernel, Never, Script};
 use super::find::{below, in_path, linker, program_file};
 use super::{Tool, debian};
 use crate::cargo::{output_of, program};
@@ -21,7 +21,7 @@ pub(crate) const PYTHON: Tool = Tool {
             .find(usable)
     },
     packages: &["python3", "python3-venv"],
-    unpacked: Never("Debian's ensurepip looks for pip in /usr/share/python-wheels"),
+    unpacked: Never,
 };
 
 /// Some builds of Python load no extensions of SQLite.
@@ -37,7 +37,7 @@ pub(crate) const PYTHON_SQLITE: Tool = Tool {
             .find(usable)
     },
     packages: &["python3"],
-    unpacked: Never("it looks for its modules in /usr/lib/python3"),
+    unpacked: Never,
 };
 
 /// The command line.
@@ -51,7 +51,7 @@ pub(crate) const LIBFAKETIME: Tool = Tool {
             .find_map(|lib| below(Path::new(lib), FAKETIME))
     },
     packages: &["libfaketime"],
-    unpacked: Library(FAKETIME),
+    unpacked: Never,
 };
 
 const FAKETIME: &str = "faketime/libfaketime.so.1";
@@ -108,12 +108,12 @@ const MARIADB_PACKAGES: &[&str] = &["mariadb-server-core", "mariadb-client-core"
 const MARIADB_ARGUMENTS: &str = r#""$@" --basedir="$root/usr""#;
 
 pub(crate) const MARIADB: Tool = Tool {
-    unpacked: Program("mariadbd", MARIADB_ARGUMENTS),
+    unpacked: Script(MARIADB_ARGUMENTS),
     ..debian("mariadbd", MARIADB_PACKAGES)
 };
 
 pub(crate) const MARIADB_INSTALL: Tool = Tool {
-    unpacked: Program("mariadb-install-db", MARIADB_ARGUMENTS),
+    unpacked: Script(MARIADB_ARGUMENTS),
     ..debian("mariadb-install-db", MARIADB_PACKAGES)
 };
 
@@ -121,14 +121,14 @@ pub(crate) const MARIADB_INSTALL: Tool = Tool {
 const QEMU_USER_ARGUMENTS: &str = r#"-U LD_LIBRARY_PATH "$@""#;
 
 pub(crate) const QEMU_AARCH64: Tool = Tool {
-    unpacked: Program("qemu-aarch64", QEMU_USER_ARGUMENTS),
+    unpacked: Script(QEMU_USER_ARGUMENTS),
     ..debian("qemu-aarch64", &["qemu-user"])
 };
 
 /// Of the processor that runs this.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const QEMU_OWN: Tool = Tool {
-    unpacked: Program("qemu-x86_64", QEMU_USER_ARGUMENTS),
+    unpacked: Script(QEMU_USER_ARGUMENTS),
     ..debian("qemu-x86_64", &["qemu-user"])
 };
 
@@ -136,25 +136,22 @@ pub(crate) const QEMU_OWN: Tool = Tool {
 pub(crate) use QEMU_AARCH64 as QEMU_OWN;
 
 pub(crate) const QEMU_S390X: Tool = Tool {
-    unpacked: Program("qemu-s390x", QEMU_USER_ARGUMENTS),
+    unpacked: Script(QEMU_USER_ARGUMENTS),
     ..debian("qemu-s390x", &["qemu-user"])
 };
-
-/// The C library names its parts by absolute paths.
-const LINKER_ARGUMENTS: &str = r#"--sysroot="$root" "$@""#;
 
 pub(crate) const S390X_LINKER: Tool = Tool {
     name: "s390x-linux-gnu-gcc",
     find: |_| linker("s390x-linux-gnu"),
     packages: &["gcc-s390x-linux-gnu", "libc6-dev-s390x-cross"],
-    unpacked: Program("s390x-linux-gnu-gcc", LINKER_ARGUMENTS),
+    unpacked: Never,
 };
 
 /// Of the server, which is not run.
 pub(crate) const PROMTOOL: Tool = debian("promtool", &["prometheus"]);
 
 pub(crate) const SYSTEMD_ANALYZE: Tool = Tool {
-    unpacked: Never("it reads the manager's own tables, and belongs to the system"),
+    unpacked: Never,
     ..debian("systemd-analyze", &["systemd"])
 };
 
@@ -172,26 +169,26 @@ pub(crate) const NODE: Tool = Tool {
         in_path("node").find(has_wasi)
     },
     packages: &["nodejs"],
-    unpacked: Never("Debian's Node.js looks for its own modules in /usr/share/nodejs"),
+    unpacked: Never,
 };
 
 pub(crate) const NODE_WASI: &str = "--experimental-wasi-unstable-preview1";
 
 /// Its package manager, which brings the libraries of tests in JavaScript.
 pub(crate) const NPM: Tool = Tool {
-    unpacked: Never("Debian's npm looks for its own modules in /usr/share/nodejs"),
+    unpacked: Never,
     ..debian("npm", &["npm"])
 };
 
 /// A browser needs fonts to show text.
 pub(crate) const CHROMIUM: Tool = Tool {
-    unpacked: Never("Debian's script looks for the browser in /usr/lib/chromium"),
+    unpacked: Never,
     ..debian("chromium", &["chromium", "fonts-dejavu-core"])
 };
 
 /// Also what mounts the file system.
 pub(crate) const MKFS_EXT4: Tool = Tool {
-    unpacked: Never("it belongs to the system that mounts what it makes"),
+    unpacked: Never,
     ..debian("mkfs.ext4", &["e2fsprogs", "mount"])
 };
 
@@ -201,12 +198,12 @@ pub(crate) const IP: Tool = debian("ip", &["iproute2"]);
 const QEMU_SYSTEM_ARGUMENTS: &str = r#""$@" -L "$root/usr/share/qemu""#;
 
 pub(crate) const QEMU_ARM: Tool = Tool {
-    unpacked: Program("qemu-system-arm", QEMU_SYSTEM_ARGUMENTS),
+    unpacked: Script(QEMU_SYSTEM_ARGUMENTS),
     ..debian("qemu-system-arm", &["qemu-system-arm"])
 };
 
 pub(crate) const QEMU_RISCV: Tool = Tool {
-    unpacked: Program("qemu-system-riscv32", QEMU_SYSTEM_ARGUMENTS),
+    unpacked: Script(QEMU_SYSTEM_ARGUMENTS),
     ..debian("qemu-system-riscv32", &["qemu-system-misc"])
 };
 
@@ -214,7 +211,7 @@ pub(crate) const QEMU_RISCV: Tool = Tool {
 const QEMU_X86_ARGUMENTS: &str = r#""$@" -L "$root/usr/share/qemu" -L "$root/usr/share/seabios""#;
 
 pub(crate) const QEMU_X86: Tool = Tool {
-    unpacked: Program("qemu-system-x86_64", QEMU_X86_ARGUMENTS),
+    unpacked: Script(QEMU_X86_ARGUMENTS),
     ..debian("qemu-system-x86_64", &["qemu-system-x86"])
 };
 
@@ -255,6 +252,14 @@ pub(crate) const SIMAVR: Tool = debian("simavr", &["simavr"]);
 
 /// Without the C library's symbols it does not start.
 pub(crate) const VALGRIND: Tool = Tool {
-    unpacked: Never("it looks for the C library's symbols in /usr/lib/debug"),
+    unpacked: Never,
     ..debian("valgrind", &["valgrind", "libc6-dbg"])
 };
+
+/// Packages and the services that they enable for the next boot.
+pub(super) const SERVICES: &[(&str, &str)] = &[
+    ("redis-server", "redis-server.service"),
+    ("etcd-server", "etcd.service"),
+    ("postgresql", "postgresql.service"),
+    ("prometheus", "prometheus.service"),
+];
