@@ -4,6 +4,8 @@ use std::collections::HashSet;
 use std::fs;
 use std::process::Command;
 
+use randflake_std::randflake_core::LAYOUTS;
+
 use crate::user::User;
 
 const COMMANDS: [&str; 46] = [
@@ -121,5 +123,13 @@ fn every_shell_has_completions() {
         {
             assert!(checked.status.success(), "{checked:?}");
         }
+    }
+}
+
+#[test]
+fn the_help_names_every_layout() {
+    let help = User::new().run(&["inspect", "-h"]).ok();
+    for (name, _) in LAYOUTS {
+        assert!(help.contains(name), "{name}: {help}");
     }
 }

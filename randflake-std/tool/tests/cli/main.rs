@@ -9,31 +9,20 @@
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod check;
-mod counter_terms;
 mod device;
 mod docs;
-mod doctor;
 mod explain;
-mod failures;
-mod forms;
-#[cfg(target_os = "linux")]
-mod full_log;
 mod generate;
 mod grants;
 mod histogram;
 mod hostile;
-mod ids;
 mod keys;
-mod layouts;
 mod leases;
 mod line;
-mod max_ttl;
-mod mistakes;
 mod namespaces;
 mod numbers;
 mod provision;
 mod rounded;
-mod secrets;
 mod segments;
 #[cfg(unix)]
 mod signals;
@@ -44,6 +33,5 @@ mod terminal;
 mod tickets;
 mod times;
 mod user;
-mod uuids;
 mod vectors;
 mod waits;

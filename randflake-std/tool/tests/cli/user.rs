@@ -70,9 +70,15 @@ impl User {
     }
 
     pub(crate) fn command(&self, arguments: &[impl AsRef<OsStr>]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_randflake"));
+        let mut command = self.in_home(env!("CARGO_BIN_EXE_randflake"));
+        command.args(arguments);
         command
-            .args(arguments)
+    }
+
+    /// A program that finds nothing but this home.
+    pub(crate) fn in_home(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command
             .env("HOME", self.home.path())
             .env("XDG_STATE_HOME", self.path("state"))
             .env_remove("CLICOLOR")

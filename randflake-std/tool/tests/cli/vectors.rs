@@ -111,3 +111,29 @@ fn plain_ids_are_encrypted_and_decrypted() {
         "-1: the layout has no such id: bits outside its fields are set; is it encrypted, or of another layout?"
     );
 }
+
+/// 200 ids, half of them after 2041.
+#[test]
+fn the_published_vectors_are_composed_and_inspected() {
+    let vectors = include_str!("../../../../randflake-core/tests/vectors/randflake.json");
+    let vectors: Vec<Value> = serde_json::from_str(vectors).unwrap();
+    assert_eq!(vectors.len(), 200);
+    let user = User::new();
+    for vector in vectors {
+        let key = [("RANDFLAKE_KEY", vector["secret"].as_str().unwrap())];
+        let [time, node, sequence] =
+            ["timestamp", "node_id", "sequence"].map(|name| vector[name].to_string());
+        let fields = ["--time", &time, "--node", &node, "--sequence", &sequence];
+        let compose = [&["compose", "--format", "json"], &fields[..]].concat();
+        let composed = objects(&user.run_in(&key, &compose).ok());
+        for (ours, theirs) in [
+            ("int", "encrypted_id"),
+            ("raw", "raw_id"),
+            ("text", "encoded_id"),
+        ] {
+            assert_eq!(composed[0][ours], vector[theirs], "{vector}");
+        }
+        let inspect = ["inspect", "--json", vector["encoded_id"].as_str().unwrap()];
+        assert_eq!(objects(&user.run_in(&key, &inspect).ok()), composed);
+    }
+}
