@@ -1,4 +1,4 @@
-//! Forged UUIDs against the check of tags. `cargo xtask forgeries` tries 10^9 of them.
+//! Forged UUIDs against the check of tags. `cargo xtask deep forgeries` tries 10^9 of them.
 //!
 //! None passes: 2.2·10^-7 of 10^9 would. What is counted beside it, tags of which the first bits are right, has an
 //! expectation that a wrong comparison or a generator that repeats itself would miss.

@@ -6,9 +6,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 
 use crate::Part;
-use crate::output::Output;
-use crate::report::Report;
-use crate::scratch::Scratch;
+use crate::helpers::report::Report;
+use crate::helpers::scratch::Scratch;
 
 /// As many parts run at once: with four a run takes as long, and tests are late more often that wait for leases of seconds.
 const LANES: usize = 3;
@@ -27,12 +26,11 @@ const FIRST: &[&str] = &[
     "unit",
     "doc",
     "engines",
-    "sample",
+    "mutants",
     "serve",
     "sql",
     "emulated",
     "c",
-    "no-std",
     "qemu",
     "proof",
     "model",
@@ -46,18 +44,12 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
     // A hundred servers have a thousand files each. As soon as they are removed, a disk may take longer to make others:
     // ext4 looks at each one that was removed within minutes.
     let memory = Scratch::in_memory("servers");
-    let mut empty = report.beside(Output::default());
-    if let Some(memory) = &memory {
-        empty = empty.with_server_data(memory.path().to_owned());
-    }
+    report.server_data = memory.as_ref().map(|memory| memory.path().to_owned());
+    let empty = report.beside(None);
     let queue = Mutex::new(in_order(parts).into_iter());
     let next = || queue.lock().ok()?.next();
     let run_kept = |part: &Part| {
-        let mut report = match Output::kept(&scratch.path().join(part.name)) {
-            Ok(output) => empty.beside(output),
-            // As good as can be without: the lines of parts are mixed.
-            Err(_) => empty.beside(Output::default()),
-        };
+        let mut report = empty.beside(Some(&scratch.path().join(part.0)));
         run_part(part, &mut report);
         report
     };
@@ -84,15 +76,16 @@ fn in_order<'a>(parts: &[&'a Part]) -> Vec<&'a Part> {
     let mut parts = parts.to_vec();
     // A part that is not named comes behind those that are, and the sort keeps their order.
     parts.sort_by_key(|part| {
-        let first = FIRST.iter().position(|name| *name == part.name);
+        let first = FIRST.iter().position(|name| *name == part.0);
         first.unwrap_or(FIRST.len())
     });
     parts
 }
 
 pub(crate) fn run_part(part: &Part, report: &mut Report) {
-    report.begin(part.name);
-    (part.run)(report);
+    let (name, _, run, _) = part;
+    report.begin(name);
+    run(report);
     report.end_and_say();
 }
 
@@ -104,7 +97,7 @@ mod tests {
     #[test]
     fn every_part_runs_once_and_the_long_ones_begin() {
         let parts: Vec<&Part> = PARTS.iter().collect();
-        let names = |parts: &[&Part]| parts.iter().map(|part| part.name).collect::<Vec<_>>();
+        let names = |parts: &[&Part]| parts.iter().map(|part| part.0).collect::<Vec<_>>();
         let mut ordered = names(&in_order(&parts));
         assert_eq!(ordered[..FIRST.len()], *FIRST);
         let mut all = names(&parts);

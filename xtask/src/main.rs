@@ -1,128 +1,72 @@
 //! The project's own tasks: `cargo xtask test` is the whole of what must pass, and each part of it runs alone.
+//!
+//! Three floors: `helpers`, which know no part; `parts`; and the tables here.
 #![expect(
     clippy::print_stdout,
     reason = "a command-line tool speaks on its standard output"
 )]
 
-mod apart;
-mod avr;
-mod bench;
-mod boards;
-mod c_library;
-mod cargo;
-mod chaos;
-mod check;
-mod clippy;
-mod copies;
-mod counts;
-mod coverage;
-mod cpu;
-mod deny;
-mod deploy;
-mod doc;
-mod emulated;
-mod engines;
-mod faults;
-mod features;
-mod files;
-mod forgeries;
-mod fuzz;
-mod guide;
-mod histories;
-mod horizon;
-mod image;
-mod integrations;
-mod interop;
-mod judges;
+mod helpers;
 mod lanes;
-mod lint;
-mod loom;
-mod matrix;
-mod miri;
-mod model;
-mod msrv;
-mod mutants;
-mod neighbours;
-mod no_std;
-mod npm;
-mod output;
-mod power_cuts;
-mod proof;
-mod public_api;
-mod qemu;
-mod report;
-mod scratch;
-mod secrecy;
-mod serve;
-mod setup;
-mod size;
-mod soak;
-mod sql;
-mod test_counts;
-mod tidy;
-mod timebombs;
-mod tools;
-mod unit;
-mod venv;
+mod parts;
 
 use std::process::ExitCode;
 
-use apart::{APART, Arguments};
-use report::Report;
-use setup::Need;
+use helpers::arguments::{self, Arguments, Subcommand};
+use helpers::report::Report;
+use helpers::setup::{self, Need};
+use parts::{
+    bench, boards, c_library, check, deep, deploy, doc, emulated, engines, faults, features,
+    integrations, interop, lint, miri, model, proof, public_api, qemu, secrecy, serve, sql, tidy,
+    unit,
+};
 
-/// One part of `cargo xtask test`, which is also a subcommand.
-struct Part {
-    name: &'static str,
-    /// What must be on the machine before the part can run.
-    needs: fn() -> Vec<Need>,
-    run: fn(&mut Report),
-    about: &'static str,
-}
-
-const fn part(
-    name: &'static str,
-    needs: fn() -> Vec<Need>,
-    run: fn(&mut Report),
-    about: &'static str,
-) -> Part {
-    Part {
-        name,
-        needs,
-        run,
-        about,
-    }
-}
+/// One part of `cargo xtask test`, which is also a subcommand: what must be on the machine, what it does, and why.
+type Part = (
+    &'static str,
+    fn() -> Vec<Need>,
+    fn(&mut Report),
+    &'static str,
+);
 
 /// Quick parts first: a slip is seen before the long ones begin. What a part does in detail stands at the top of its file.
 #[rustfmt::skip]
 const PARTS: &[Part] = &[
-    part("tidy", Vec::new, tidy::run, "rules that no linter knows: arrows between crates, floors, features, documents"),
-    part("lint", lint::needs, lint::run, "rustfmt and clippy, warnings are errors"),
-    part("deny", deny::needs, deny::run, "licences, sources and duplicates of all dependencies (cargo-deny), and which is unused (cargo-shear)"),
-    part("doc", doc::needs, doc::run, "rustdoc as a user and as docs.rs run it; where front pages and links lead (lychee)"),
-    part("features", lint::needs, features::run, "each library with no feature, and with each one alone"),
-    part("unit", Vec::new, unit::run, "the tests of each crate, with all features, and each case of the benchmarks"),
-    part("sample", Vec::new, mutants::sample::run, "a fixed sample of `mutants`: which change does no quick test notice?"),
-    part("neighbours", Vec::new, neighbours::run, "the feature `sqlite` beside other crates that link SQLite"),
-    part("no-std", no_std::needs, no_std::run, "compiles for microcontrollers and wasm; the tests as a 32-bit program"),
-    part("emulated", emulated::needs, emulated::run, "NEON, a big-endian machine and WebAssembly's vectors"),
-    part("loom", Vec::new, loom::run, "all interleavings of the generator's atomics"),
-    part("model", Vec::new, model::run, "the lease protocol under all orders of events, and each rule left out"),
-    part("proof", proof::needs, proof::run, "the rules of leases proved for all numbers, and compared with what ships (z3)"),
-    part("secrecy", secrecy::needs, secrecy::run, "what time and freed memory tell of a secret (valgrind)"),
-    part("miri", miri::needs, miri::run, "undefined behaviour, seen by an interpreter (nightly)"),
-    part("qemu", qemu::needs, qemu::run, "firmware on emulated Cortex-M and RISC-V; what images may hold"),
-    part("c", c_library::needs, c_library::run, "the C library, on this machine and on those of `qemu` (clang)"),
-    part("avr", avr::needs, avr::run, "the cipher and ids on an emulated AVR (nightly, simavr)"),
-    part("boards", boards::needs, boards::run, "examples for boards compile; those for any board are tested"),
-    part("integrations", integrations::needs, integrations::run, "ids in other crates' traits, the examples for servers"),
-    part("sql", sql::needs, sql::run, "SQL functions over ids in the databases themselves"),
-    part("interop", interop::needs, interop::run, "ids exchanged with the published Python package"),
-    part("serve", serve::needs, serve::run, "the server, with clients, a browser and requests from its description"),
-    part("deploy", deploy::needs, deploy::run, "what docs/deploy and docs/operations show: units, manifests, image, alerts"),
-    part("engines", engines::needs, engines::run, "lease stores on real servers and file systems"),
-    part("faults", faults::needs, faults::run, "processes and engines killed, suspended, cut off, without power"),
+    ("tidy", Vec::new, tidy::run, "rules that no linter knows: arrows between crates, floors, features, documents"),
+    ("lint", lint::needs, lint::run, "rustfmt and clippy; licences, sources and use of dependencies (cargo-deny, cargo-shear)"),
+    ("doc", doc::needs, doc::run, "rustdoc as a user and as docs.rs run it; where front pages and links lead (lychee)"),
+    ("features", lint::format_needs, features::run, "each library with no feature, and with each one alone; `sqlite` beside other crates"),
+    ("unit", Vec::new, unit::run, "the tests of each crate, with all features, and each case of the benchmarks"),
+    ("mutants", Vec::new, deep::mutants::sample::run, "a fixed sample of `deep mutants`: which change does no quick test notice?"),
+    ("emulated", emulated::needs, emulated::run, "32 bits, NEON, a big-endian machine, WebAssembly; compiles for microcontrollers"),
+    ("model", Vec::new, model::run, "leases under all orders of events, and all interleavings of the generator's atomics"),
+    ("proof", proof::needs, proof::run, "the rules of leases proved for all numbers, and compared with what ships (z3)"),
+    ("secrecy", secrecy::needs, secrecy::run, "what time and freed memory tell of a secret (valgrind)"),
+    ("miri", miri::needs, miri::run, "undefined behaviour, seen by an interpreter (nightly)"),
+    ("qemu", qemu::needs, qemu::run, "firmware on emulated Cortex-M, RISC-V and AVR; what images may hold (nightly)"),
+    ("c", c_library::needs, c_library::run, "the C library, on this machine and on those of `qemu` (clang)"),
+    ("boards", boards::needs, boards::run, "examples for boards compile; those for any board are tested"),
+    ("integrations", integrations::needs, integrations::run, "ids in other crates' traits, the examples for servers"),
+    ("sql", sql::needs, sql::run, "SQL functions over ids in the databases themselves"),
+    ("interop", interop::needs, interop::run, "ids exchanged with the published Python package"),
+    ("serve", serve::needs, serve::run, "the server, with clients, a browser and requests from its description"),
+    ("deploy", deploy::needs, deploy::run, "what docs/deploy and docs/operations show: units, manifests, image, alerts"),
+    ("engines", engines::needs, engines::run, "lease stores on real servers and file systems"),
+    ("faults", faults::needs, faults::run, "processes and engines killed, suspended, cut off, without power"),
+];
+
+#[rustfmt::skip]
+const OTHERS: &[Subcommand] = &[
+    Subcommand { name: "check", usage: &["[-p CRATE]"], help: check::HELP,
+        in_test: &[("the same checks of all crates", "unit")], plan: check::plan },
+    Subcommand { name: "bench", usage: &["[NAME]"], help: bench::HELP, in_test: bench::IN_TEST, plan: bench::plan },
+    Subcommand { name: "deep", usage: &["[--record]", "NAME [...]"], help: deep::HELP,
+        in_test: &[("forms of seconds, as `cargo xtask deep NAME --help` says", "unit")], plan: deep::plan },
+    Subcommand { name: "public-api", usage: &["[--write]"], help: "what others may call of each library, beside its public-api.txt (nightly)\n\n\
+        It builds cargo-public-api first, in three minutes.",
+        in_test: &[("whether types in the lists are there", "tidy")], plan: public_api::plan },
+    Subcommand { name: "package", usage: &["", "c [--out FOLDER] [zephyr] [esp-idf] [platformio]"], help: public_api::PACKAGE_HELP,
+        in_test: &[("what is in each package", "tidy"), ("each C package, and programs built with it", "c")], plan: public_api::package },
 ];
 
 const SETUP: &str = "setup";
@@ -136,28 +80,29 @@ const ALL: [(&str, &str); 2] = [
 fn main() -> ExitCode {
     let mut typed = Arguments::from_env();
     let name = typed.subcommand().ok().flatten().unwrap_or_default();
-    if let Some(apart) = APART.iter().find(|apart| apart.name == name) {
-        return apart.main(typed);
+    let other = OTHERS.iter().find(|other| other.name == name);
+    if let Some(other) = other {
+        return run_other(other, typed);
     }
     if name.is_empty() || typed.contains(["-h", "--help"]) {
         print!("{}", usage());
         return ExitCode::SUCCESS;
     }
     let report = Report::new(typed.contains("--host-only"));
-    if let Err(message) = apart::nothing_else(typed) {
-        return usage_error(&message);
+    if let Err(message) = arguments::nothing_else(typed) {
+        return usage_error(&message, &usage());
     }
     let is_all = ALL.iter().any(|(all, _)| *all == name);
-    let is_chosen = |part: &&Part| is_all || name == part.name;
-    let parts: Vec<&Part> = PARTS.iter().filter(is_chosen).collect();
-    if parts.is_empty() {
-        return usage_error(&format!("unknown subcommand `{name}`"));
+    let chosen = PARTS.iter().filter(|(own, ..)| is_all || name == *own);
+    let chosen: Vec<&Part> = chosen.collect();
+    if chosen.is_empty() {
+        return usage_error(&format!("unknown subcommand `{name}`"), &usage());
     }
-    run(&parts, name == SETUP, report)
+    run(&chosen, name == SETUP, report)
 }
 
 fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
-    let needs: Vec<Need> = parts.iter().flat_map(|part| (part.needs)()).collect();
+    let needs: Vec<Need> = parts.iter().flat_map(|(_, needs, ..)| needs()).collect();
     report.begin(SETUP);
     setup::prepare(&needs, &mut report);
     match parts {
@@ -168,28 +113,63 @@ fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
     report.exit_code()
 }
 
-fn usage() -> String {
-    use core::fmt::Write as _;
-
-    let mut text = String::from("usage: cargo xtask <subcommand> [--host-only]\n\nsubcommands:\n");
-    let mut list = |subcommands: &mut dyn Iterator<Item = (&str, &str)>| {
-        for (name, about) in subcommands {
-            // A string takes all that is written.
-            _ = writeln!(text, "  {name:12} {about}");
+fn run_other(subcommand: &Subcommand, mut typed: Arguments) -> ExitCode {
+    if typed.contains(["-h", "--help"]) {
+        let name = typed.subcommand().ok().flatten().unwrap_or_default();
+        let search = deep::list().find(|search| subcommand.name == "deep" && search.name == name);
+        print!(
+            "{}",
+            search.map_or_else(|| subcommand.help(""), |search| search.help("deep "))
+        );
+        return ExitCode::SUCCESS;
+    }
+    match (subcommand.plan)(typed) {
+        Ok(plan) => {
+            let mut report = Report::new(false);
+            report.begin(SETUP);
+            setup::prepare(&plan.needs, &mut report);
+            report.begin(subcommand.name);
+            (plan.run)(&mut report);
+            report.exit_code()
         }
-    };
-    let parts = PARTS.iter().map(|part| (part.name, part.about));
-    list(&mut ALL.into_iter().chain(parts));
-    list(&mut [("\napart:", "")].into_iter());
-    list(&mut APART.iter().map(|apart| (apart.name, apart.about())));
-    text.push_str(
-        "\nflags:\n  --host-only    leave out what needs tools other than Rust's, and name it\n",
-    );
-    text
+        Err(message) => usage_error(&message, &subcommand.help("")),
+    }
+}
+
+fn usage() -> String {
+    let row = |name: &str, about: &str| format!("  {name:12} {about}\n");
+    let all = ALL.iter().map(|(name, about)| row(name, about));
+    let parts = PARTS.iter().map(|(name, .., about)| row(name, about));
+    let others = OTHERS.iter().map(|other| row(other.name, other.about()));
+    let deep = deep::list().map(|search| row(search.name, search.about()));
+    let [parts, others, deep] = [
+        all.chain(parts).collect(),
+        others.collect(),
+        deep.collect::<String>(),
+    ];
+    format!(
+        "usage: cargo xtask <subcommand> [--host-only]\n\nsubcommands:\n{parts}\napart:\n{others}\ndeep:\n{deep}\n\
+         flags:\n  --host-only    leave out what needs tools other than Rust's, and name it\n"
+    )
 }
 
 #[expect(clippy::print_stderr, reason = "usage errors belong on standard error")]
-fn usage_error(message: &str) -> ExitCode {
-    eprint!("error: {message}\n\n{}", usage());
+fn usage_error(message: &str, usage: &str) -> ExitCode {
+    eprint!("error: {message}\n\n{usage}");
     ExitCode::from(2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_has_a_short_form_in_a_part() {
+        for subcommand in OTHERS.iter().chain(deep::list()) {
+            assert!(!subcommand.in_test.is_empty(), "{}", subcommand.name);
+            for (what, part) in subcommand.in_test {
+                assert!(PARTS.iter().any(|(own, ..)| own == part), "{what}: {part}");
+            }
+        }
+    }
 }

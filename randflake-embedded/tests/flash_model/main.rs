@@ -60,7 +60,7 @@ const WORLD: World = World {
 /// pages is left to the random model.
 const SLOTS: usize = 4;
 
-/// Whether more is asked: for minutes, by `cargo xtask horizon`.
+/// Whether more is asked: for minutes, by `cargo xtask deep horizon`.
 fn is_long() -> bool {
     std::env::var_os("RANDFLAKE_HORIZON_LONG").is_some()
 }
@@ -110,7 +110,7 @@ fn raises_that_fail_and_are_cut_lose_nothing() {
     let searched: &[_] = if is_long() {
         &[(4, 2, 1), (3, 1, 1), (2, 2, 2)]
     } else {
-        // A page may be begun ahead at the third. With unanswered raises as well that takes minutes: `cargo xtask horizon`.
+        // A page may be begun ahead at the third. With unanswered raises as well that takes minutes: `cargo xtask deep horizon`.
         &[(3, 0, 1), (2, 1, 1)]
     };
     for &(raises, unanswered, failures) in searched {

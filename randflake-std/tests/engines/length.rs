@@ -23,7 +23,7 @@ impl Layout for Thousands {
     });
 }
 
-/// Whether as much is asked as in memory: for minutes, by `cargo xtask histories`.
+/// Whether as much is asked as in memory: for minutes, by `cargo xtask deep histories`.
 fn is_long() -> bool {
     std::env::var_os("RANDFLAKE_CONTRACT_LONG").is_some()
 }

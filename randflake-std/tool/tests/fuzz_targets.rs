@@ -1,5 +1,5 @@
 //! The fuzz target `resp` on commands that are changed at random: it compiles with this compiler, and holds. `cargo xtask
-//! fuzz` searches by coverage. The target `http` is tested inside of the tool.
+//! deep fuzz` searches by coverage. The target `http` is tested inside of the tool.
 
 #![expect(
     clippy::unwrap_used,

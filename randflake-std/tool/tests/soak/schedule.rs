@@ -1,4 +1,4 @@
-//! Faults of each store, in rounds, and the time that a round takes. `cargo xtask soak` includes this file, so that it
+//! Faults of each store, in rounds, and the time that a round takes. `cargo xtask deep soak` includes this file, so that it
 //! refuses a time that is too short before it builds anything.
 
 /// Stores one after the other, with short leases, each with the name of its test.

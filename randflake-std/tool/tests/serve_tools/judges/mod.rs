@@ -1,4 +1,4 @@
-//! Suites and tools that others published, on a server: `cargo xtask judges` brings them. What is left out of each stands in a
+//! Suites and tools that others published, on a server: `cargo xtask deep judges` brings them. What is left out of each stands in a
 //! list beside its module, with the reason.
 
 #![expect(

@@ -1,0 +1,55 @@
+//! What a command takes of the processors, which is the same beside others and alone; seconds are not.
+
+use core::time::Duration;
+use std::process::Child;
+use std::{fs, thread};
+
+const PAUSE: Duration = Duration::from_millis(10);
+/// What Linux counts processor time in, on every machine that this runs on.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Waits for a process to end, and says what it took, with the children that it waited for; `None` where there is no
+/// `/proc`. It has still to be waited for.
+pub(crate) fn spent(child: &Child) -> Option<Duration> {
+    loop {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;
+        let (state, spent) = read(&stat)?;
+        if state == "Z" {
+            return Some(spent);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// The state, and the time as user and system of a process and of its children.
+fn read(stat: &str) -> Option<(&str, Duration)> {
+    // The name before it may have anything in it.
+    let (_, behind_name) = stat.rsplit_once(") ")?;
+    let mut fields = behind_name.split(' ');
+    let state = fields.next()?;
+    let ticks: Option<Vec<u32>> = fields.skip(10).take(4).map(|n| n.parse().ok()).collect();
+    Some((state, TICK * ticks?.iter().sum()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::helpers::cargo::program;
+
+    #[test]
+    fn all_four_times_count_whatever_the_name_is() {
+        let stat =
+            "24291 (a) R 1 (b) Z 24278 24278 24394 0 -1 4194304 102 0 0 0 1 20 300 4000 20 0 1 0";
+        assert_eq!(read(stat), Some(("Z", Duration::from_millis(43_210))));
+        assert_eq!(read("24291 (cat"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_works_is_seen_and_can_be_waited_for() {
+        let script = "n=0; while [ $n -lt 300000 ]; do n=$((n+1)); done; exit 3";
+        let mut child = program("sh", &["-c", script]).spawn().unwrap();
+        assert!(spent(&child).unwrap() > Duration::ZERO);
+        assert_eq!(child.wait().unwrap().code(), Some(3));
+    }
+}

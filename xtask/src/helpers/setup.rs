@@ -1,0 +1,140 @@
+//! Brings what the parts need: Rust components and targets through rustup, outside tools through apt.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::helpers::cargo::{cargo, nightly, output_of, program, shown};
+use crate::helpers::report::Report;
+use crate::helpers::tools::{self, Tool};
+
+/// Something that must be on the machine.
+#[derive(Clone, Copy)]
+pub(crate) enum Need {
+    /// A cargo subcommand, and the component that brings it.
+    Command(&'static str, &'static str),
+    /// The standard library for another machine.
+    Target(&'static str),
+    /// A nightly toolchain with Miri and the standard library's source, from which Miri builds its own.
+    Miri,
+    /// A nightly toolchain with the programs that read what instrumented ones have counted.
+    LlvmTools,
+    Tool(&'static Tool),
+}
+
+/// Builds the tests of this machine.
+pub(crate) const CLIPPY: Need = Need::Command("clippy", "clippy");
+
+/// Brings what can be brought; reports the rest as failed, with the commands. What counts is whether a thing is there
+/// afterwards, not what the installer said.
+pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
+    let mut names: Vec<String> = Vec::new();
+    let mut missing_tools = Vec::new();
+    for need in [&CLIPPY].into_iter().chain(needs) {
+        let name = need.name();
+        if names.contains(&name) {
+            continue;
+        }
+        match need {
+            Need::Tool(_) if report.host_only() => {}
+            Need::Tool(tool) if tool.find().is_none() => missing_tools.push(*tool),
+            _ if need.is_there() => _ = report.verdict(&name, Ok(())),
+            _ => {
+                let remedy = need.bring();
+                if need.is_there() {
+                    report.verdict(&name, Ok(()));
+                } else {
+                    report.missing(&name, remedy);
+                }
+            }
+        }
+        names.push(name);
+    }
+    let mut not_brought = Vec::new();
+    if !missing_tools.is_empty() {
+        tools::bring(&missing_tools, |tool, done| match done {
+            Ok(done) => {
+                println!("{}: {done}", tool.name);
+                report.verdict(tool.name, Ok(()));
+            }
+            Err(why) => {
+                let why = format!("missing (--host-only goes without): {why}");
+                report.verdict(tool.name, Err(why));
+                not_brought.push(tool);
+            }
+        });
+    }
+    if !not_brought.is_empty() {
+        report.remedy(tools::command(&not_brought));
+    }
+}
+
+impl Need {
+    fn name(&self) -> String {
+        match self {
+            Self::Command(_, component) => format!("the component {component}"),
+            Self::Target(target) => format!("the target {target}"),
+            Self::Miri => "a nightly toolchain with miri and rust-src".to_owned(),
+            Self::LlvmTools => "a nightly toolchain with llvm-tools".to_owned(),
+            Self::Tool(tool) => tool.name.to_owned(),
+        }
+    }
+
+    fn is_there(&self) -> bool {
+        match self {
+            Self::Command(command, _) => output_of(&mut cargo(&[*command, "--version"])).is_some(),
+            Self::Target(target) => libraries(program("rustc", &["--print", "sysroot"]))
+                .is_some_and(|path| path.join(target).is_dir()),
+            Self::Miri => {
+                output_of(&mut nightly(&["cargo", "miri", "--version"])).is_some()
+                    && libraries(nightly(&["rustc", "--print", "sysroot"]))
+                        .is_some_and(|path| path.join("src/rust/library/Cargo.toml").is_file())
+            }
+            Self::LlvmTools => llvm_tools().is_some(),
+            Self::Tool(tool) => tool.find().is_some(),
+        }
+    }
+
+    /// Tries to install it; the command a user would type.
+    fn bring(&self) -> String {
+        let mut command = match self {
+            Self::Command(_, component) => program("rustup", &["component", "add", component]),
+            Self::Target(target) => program("rustup", &["target", "add", target]),
+            // A whole toolchain is not brought unasked. The command also steps back to the newest nightly that has the
+            // components.
+            Self::Miri => return nightly_with(&["miri", "rust-src"]),
+            Self::LlvmTools => return nightly_with(&["llvm-tools"]),
+            Self::Tool(tool) => return tools::command(&[tool]),
+        };
+        run(&mut command);
+        shown(&command)
+    }
+}
+
+/// Adds components to the nightly toolchain, if there is one; the command that brings both.
+fn nightly_with(components: &[&str]) -> String {
+    let mut add = program("rustup", &["component", "add", "--toolchain", "nightly"]);
+    run(add.args(components));
+    let mut install = "rustup toolchain install nightly --profile minimal".to_owned();
+    for component in components {
+        install.push_str(" --component ");
+        install.push_str(component);
+    }
+    install
+}
+
+/// The folder of the nightly toolchain's `llvm-cov` and `llvm-profdata`.
+fn llvm_tools() -> Option<PathBuf> {
+    let targets = fs::read_dir(libraries(nightly(&["rustc", "--print", "sysroot"]))?).ok()?;
+    let mut folders = targets.flatten().map(|target| target.path().join("bin"));
+    folders.find(|folder| folder.join("llvm-cov").is_file())
+}
+
+fn libraries(mut print_sysroot: Command) -> Option<PathBuf> {
+    output_of(&mut print_sysroot).map(|sysroot| Path::new(&sysroot).join("lib/rustlib"))
+}
+
+fn run(command: &mut Command) {
+    println!("\n$ {}", shown(command));
+    _ = command.status();
+}

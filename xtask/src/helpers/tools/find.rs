@@ -1,0 +1,61 @@
+//! Where the system has things.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+/// All programs of a name, in the order of `PATH`.
+pub(super) fn in_path(name: &str) -> impl Iterator<Item = PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = env::split_paths(&path).collect();
+    folders
+        .into_iter()
+        .map(move |folder| folder.join(name))
+        .filter(|file| file.is_file())
+}
+
+/// A program in `PATH`, or in a folder that only an administrator's `PATH` has.
+pub(super) fn program_file(name: &str) -> Option<PathBuf> {
+    let others = ["/usr/sbin", "/usr/local/sbin"].map(|folder| Path::new(folder).join(name));
+    in_path(name).chain(others).find(|file| file.is_file())
+}
+
+/// A cross compiler, if the C library of its machine is there too.
+pub(super) fn linker(machine: &str) -> Option<PathBuf> {
+    let library = Path::new("/usr").join(machine).join("lib/libc.so");
+    let compiler = program_file(&format!("{machine}-gcc"));
+    compiler.filter(|_| library.is_file())
+}
+
+/// `file` in `folder` or in a folder of it: libraries stand below a folder named after the machine.
+pub(super) fn below(folder: &Path, file: &str) -> Option<PathBuf> {
+    let inner = folders_of(folder);
+    [folder.to_owned()]
+        .into_iter()
+        .chain(inner)
+        .map(|folder| folder.join(file))
+        .find(|path| path.is_file())
+}
+
+pub(super) fn folders_of(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let paths = entries.map(|entry| entry.path());
+    let mut folders: Vec<_> = paths.filter(|path| path.is_dir()).collect();
+    folders.sort();
+    folders
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::helpers::scratch::Scratch;
+
+    #[test]
+    fn files_are_found_in_a_folder_and_one_below() {
+        let scratch = Scratch::new("below-test").unwrap();
+        assert_eq!(below(scratch.path(), "a/b"), None);
+        let folder = scratch.path().join("machine/a");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("b"), "").unwrap();
+        assert_eq!(below(scratch.path(), "a/b"), Some(folder.join("b")));
+    }
+}

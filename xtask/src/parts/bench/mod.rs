@@ -1,0 +1,349 @@
+//! `bench`: what things cost. No part of `test`: figures are for people. Options of a benchmark go to its program as they
+//! are; only a run without options goes into the record.
+
+use core::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::helpers::arguments::{Arguments, Plan, Planned};
+use crate::helpers::cargo::{cargo, output_of, program, root, shown, target};
+use crate::helpers::files::put_into;
+use crate::helpers::machine::{RECORDS, caption, record};
+use crate::helpers::matrix::{features_of, host_tests};
+use crate::helpers::report::Report;
+use crate::helpers::scratch::Scratch;
+use crate::helpers::setup::Need;
+use crate::helpers::tools::{PYTHON, VALGRIND};
+use crate::helpers::venv::{RANDFLAKE, Venv};
+use crate::parts::engines::{LEASES, LOADED_SERVER, PRIMARY_KEYS};
+use crate::parts::integrations::inside;
+use crate::parts::size;
+
+pub(crate) const HELP: &str = "what things cost, beside other crates too
+
+NAME, with its own options:
+  (nothing)     every benchmark of the workspace, a second each; --full takes criterion's own time
+  peers         ids of other crates beside ours, in one process; without options into this machine's record,
+                docs/peers.svg and docs/performance.md, a table of all machines that have a record (ten minutes)
+                [--rounds N] [--only PART] [--json FILE] [--svg FILE]
+  load          the real clock for some seconds: whether the rate is kept, how waiting ends, and how an elastic handle
+                follows a load that comes and goes, into the record
+  threads       one handle's ids for 1, 2, 4 and 16 threads, into the record
+  cli           user time of the command line tool for an id, and of another build of it beside
+                [--old PROGRAM]
+  tables        seconds and peak memory of the command line tool for five million rows of CSV, TSV and JSON (two minutes)
+                [--rows N]
+  instructions  how many instructions an id takes, counted by valgrind, into the record
+  index         kinds of ids as primary keys of PostgreSQL and MariaDB, of rows that come in order and as from a fleet,
+                two and one million; without options into the record (ten minutes)
+                [--rows N] [--database postgres|mariadb] [--arrival ordered|fleet] [--rates R,R,...]
+                [--delay-ms N,N,...] [--writers N]
+  leases        leases on SQLite, Redis, PostgreSQL, MariaDB and etcd, started where temporary folders are (TMPDIR); without
+                options into the record and docs/performance.md (eight minutes)
+                [--rounds N] [--engine NAME] [--only starters|looks] [--json FILE]
+  serve         ids of `randflake serve` for clients of Redis and HTTP, beside Redis in the same rounds, and how long one
+                id takes at half of the highest rate, into the record (four minutes)
+                [--rounds N]
+  memory        what `randflake serve` takes under six kinds of floods and bursts of connections, in a container's memory
+                where this is root, and keeps after the 1st, 10th, 20th and 30th burst of each: fails unless it stops
+                growing (15 minutes, and a release build unless --program is given)
+                [--program FILE] [--bursts N]
+  size          flash, RAM, stack and instructions of each call, on each microcontroller; without options into
+                randflake-embedded/SIZE.md and sparx64/README.md
+                [--target NAME] [--level Os|Oz|O3] [--functions] [--check]
+";
+
+pub(crate) const IN_TEST: &[(&str, &str)] = &[
+    (
+        "each case of the workspace once, also of load, threads, cli, tables, instructions and leases",
+        "unit",
+    ),
+    ("leases on each engine, with few node ids", "engines"),
+    ("a short round of serve and of memory", "serve"),
+    (
+        "index with a few rows, each case of peers once",
+        "integrations",
+    ),
+    ("what images may hold", "qemu"),
+];
+
+/// A benchmark, what must be on the machine for it, and what runs it with its options.
+type Bench = (&'static str, fn() -> Vec<Need>, fn(&mut Report, &[String]));
+
+const BENCHES: [Bench; 11] = [
+    ("", Vec::new, all),
+    ("peers", || vec![Need::Tool(&PYTHON)], peers),
+    ("load", Vec::new, |report, _| of_std(report, "load")),
+    ("threads", Vec::new, |report, _| of_std(report, "threads")),
+    ("cli", Vec::new, |report, options| {
+        of_the_tool(report, "command_line", options);
+    }),
+    ("tables", Vec::new, |report, options| {
+        of_the_tool(report, "tables", options);
+    }),
+    ("instructions", || vec![Need::Tool(&VALGRIND)], instructions),
+    ("index", || PRIMARY_KEYS.needs(), index),
+    ("leases", || LEASES.needs(), leases),
+    (
+        "serve",
+        || LOADED_SERVER.needs(),
+        |report, options| {
+            keep(report, "serve", load("rates").args(options));
+        },
+    ),
+    (
+        "memory",
+        || LOADED_SERVER.needs(),
+        |report, options| {
+            let mut measure = load("memory");
+            if LOADED_SERVER.tell(report, &mut measure) {
+                report.check("memory of the server", measure.args(options));
+            }
+        },
+    ),
+];
+
+pub(crate) fn plan(mut typed: Arguments) -> Planned {
+    let name = typed
+        .subcommand()
+        .map_err(|error| error.to_string())?
+        .unwrap_or_default();
+    if name == "size" {
+        return size::plan(typed);
+    }
+    let bench = BENCHES.iter().find(|(own, ..)| *own == name);
+    let (_, needs, run) = bench.ok_or_else(|| format!("no benchmark {name}"))?;
+    let options = typed
+        .finish()
+        .into_iter()
+        .map(|word| word.to_string_lossy().into_owned());
+    let options: Vec<String> = options.collect();
+    Plan::of(needs(), move |report| run(report, &options))
+}
+
+/// The benchmarks of the workspace: all targets of a crate at once, so that a new one is run without being named here.
+fn all(report: &mut Report, options: &[String]) {
+    // A second for each case.
+    let short = "--warm-up-time 0.3 --measurement-time 0.7 --sample-size 20";
+    let is_full = options.iter().any(|option| option == "--full");
+    for package in ["sparx64", "randflake-core", "randflake-std"] {
+        let features = features_of(&[package]);
+        let mut command = cargo(&["bench", "--package", package, "--features", &features]);
+        command.args(["--bench", "*", "--"]);
+        report.check(package, command.args(short.split(' ').filter(|_| !is_full)));
+    }
+}
+
+/// A benchmark that takes its own time, whose report is kept.
+fn of_std(report: &mut Report, name: &str) {
+    let mut command = cargo(&["bench", "--package", "randflake-std"]);
+    keep(
+        report,
+        name,
+        command.args(["--features", "sqlite", "--bench", name]),
+    );
+}
+
+/// Puts what a benchmark prints into the record.
+fn keep(report: &mut Report, name: &str, command: &mut Command) {
+    if name == "serve" && !LOADED_SERVER.tell(report, command) {
+        return;
+    }
+    let figures = output_of(command).ok_or_else(|| "it did not run to its end".to_owned());
+    let verdict = figures.and_then(|figures| {
+        report.say(&figures);
+        let caption = caption(&format!("bench {name}"));
+        let text = format!("{caption}\n\n{}\n", figures.trim_end());
+        fs::write(record(&format!("-{name}.txt"))?, text).map_err(|error| error.to_string())
+    });
+    report.verdict(name, verdict);
+}
+
+/// A benchmark of the command line tool.
+fn of_the_tool(report: &mut Report, bench: &str, options: &[String]) {
+    let mut command = cargo(&["bench", "--package", "randflake", "--no-default-features"]);
+    report.check(bench, command.args(["--bench", bench, "--"]).args(options));
+}
+
+/// A part of the tool's benchmark of the server.
+fn load(part: &str) -> Command {
+    cargo(&[
+        "bench",
+        "--package",
+        "randflake",
+        "--bench",
+        "serve",
+        "--",
+        part,
+    ])
+}
+
+/// Of the part `serve`: a short form of both parts.
+pub(crate) fn serve_once(report: &mut Report) {
+    let mut measure = host_tests();
+    measure.args(["--bench", "serve"]);
+    if LOADED_SERVER.tell(report, &mut measure) {
+        report.check("the benchmark of the server", &mut measure);
+    }
+}
+
+/// What valgrind counts is the same on a busy machine, so it is recorded, and a change shows in review.
+fn instructions(report: &mut Report, _: &[String]) {
+    const RECORD: &str = "randflake-std/benches/record/instructions.csv";
+    /// What one count covers: see `benches/instructions.rs`.
+    const IDS: u64 = 1_024;
+    let verdict = count_instructions(&[]).and_then(|mut all| {
+        // As a program has it that can be observed, while nobody does.
+        let observed = count_instructions(&["--features", "metrics,tracing"])?.into_iter();
+        let observed = observed.filter(|(case, _)| case.starts_with("handle"));
+        all.extend(observed.map(|(case, count)| (format!("{case}_observed"), count)));
+        let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
+        let mut csv = format!(
+            "# cargo xtask bench instructions; {rustc}; {IDS} ids in each count\ncase,instructions,for_one\n"
+        );
+        for (case, count) in all {
+            let (whole, tenths) = (count / IDS, count % IDS * 10 / IDS);
+            // A string takes all that is written.
+            _ = writeln!(csv, "{case},{count},{whole}.{tenths}");
+        }
+        report.say(&csv);
+        fs::write(root().join(RECORD), csv).map_err(|error| format!("{RECORD}: {error}"))
+    });
+    report.verdict(RECORD, verdict);
+}
+
+/// Cases, and the instructions of each.
+fn count_instructions(features: &[&str]) -> Result<Vec<(String, u64)>, String> {
+    let mut count = cargo(&[
+        "bench",
+        "--package",
+        "randflake-std",
+        "--bench",
+        "instructions",
+    ]);
+    count.args(features).env("RANDFLAKE_VALGRIND", "valgrind");
+    println!("\n$ {}", shown(&count));
+    let counted = output_of(&mut count).unwrap_or_default();
+    let rows = counted.lines().filter_map(|line| {
+        let (case, count) = line.split_once(',')?;
+        Some((case.to_owned(), count.parse().ok()?))
+    });
+    match rows.collect::<Vec<_>>() {
+        rows if rows.is_empty() => Err(format!("nothing was counted: {}", shown(&count))),
+        rows => Ok(rows),
+    }
+}
+
+/// Kinds of ids as primary keys. A member of another workspace, whose tests run it with a few rows.
+fn index(report: &mut Report, options: &[String]) {
+    const RECORD: &str = "randflake-std/benches/record/index.csv";
+    let mut measure = Command::new(target().join("release/index"));
+    let mut build = inside(&["build", "--release", "--locked", "--package", "index"]);
+    if !PRIMARY_KEYS.tell(report, &mut measure) || !report.check("build", &mut build) {
+        return;
+    }
+    let figures = output_of(measure.args(options));
+    let figures = figures.ok_or_else(|| "it did not run to its end".to_owned());
+    let verdict = figures.and_then(|figures| {
+        report.say(&figures);
+        if !options.is_empty() {
+            return Ok(());
+        }
+        fs::write(root().join(RECORD), figures).map_err(|error| error.to_string())
+    });
+    report.verdict("index", verdict);
+}
+
+/// Of the part `engines`: all of it on each engine, with few node ids.
+pub(crate) fn leases_once(report: &mut Report) {
+    let mut measure = host_tests();
+    measure.args(["--bench", "leases"]);
+    if LEASES.tell(report, &mut measure) {
+        report.check("bench leases", &mut measure);
+    }
+}
+
+/// What leases cost on each engine, started by the benchmark itself.
+fn leases(report: &mut Report, options: &[String]) {
+    const RECORD: &str = "randflake-std/benches/record/leases.csv";
+    const MARKS: [&str; 2] = ["<!-- bench leases -->\n", "<!-- end -->\n"];
+    let Some(scratch) = Scratch::reported(report, "leases") else {
+        return;
+    };
+    let features = features_of(&["randflake-std"]);
+    let mut measure = cargo(&[
+        "bench",
+        "--package",
+        "randflake-std",
+        "--features",
+        &features,
+    ]);
+    measure.args(["--bench", "leases", "--"]).args(options);
+    let [csv, table] = ["csv", "table"].map(|name| scratch.path().join(name));
+    measure.arg("--csv").arg(&csv).arg("--table").arg(&table);
+    measure.args(["--caption", &caption("bench leases")]);
+    if LEASES.tell(report, &mut measure)
+        && report.check("leases", &mut measure)
+        && options.is_empty()
+    {
+        let copied = fs::copy(csv, root().join(RECORD)).map_err(|error| error.to_string());
+        let verdict = copied.and_then(|_| put_table(&table, MARKS));
+        report.verdict(RECORD, verdict);
+    }
+}
+
+fn put_table(table: &Path, marks: [&str; 2]) -> Result<(), String> {
+    let table = fs::read_to_string(table).map_err(|error| error.to_string())?;
+    put_into("docs/performance.md", marks, &table)
+}
+
+/// The crates in one process, and the published Python package in its own.
+fn peers(report: &mut Report, options: &[String]) {
+    const MARKS: [&str; 2] = ["<!-- bench peers -->\n", "<!-- end -->\n"];
+    // A member of another workspace, whose tests run each case once. Some of the crates ask for a newer compiler than they
+    // need.
+    let mut build = inside(&["build", "--release", "--locked", "--ignore-rust-version"]);
+    if !report.check("build", build.args(["--package", "peers"])) {
+        return;
+    }
+    let Some(scratch) = Scratch::reported(report, "bench") else {
+        return;
+    };
+    let mut measure = Command::new(target().join("release/peers"));
+    measure
+        .args(["--caption", &caption("bench peers")])
+        .args(options);
+    if let Some(figures) = python_figures(report, scratch.path()) {
+        measure.arg("--with").arg(figures);
+    }
+    if !options.is_empty() {
+        report.check("peers", &mut measure);
+        return;
+    }
+    let table = scratch.path().join("table");
+    let verdict = record(".jsonl").map(|record| {
+        measure.arg("--json").arg(record);
+        measure.arg("--svg").arg(root().join("docs/peers.svg"));
+        measure.arg("--records").arg(root().join(RECORDS));
+        measure.arg("--table").arg(&table);
+    });
+    if report.verdict("record", verdict) && report.check("peers", &mut measure) {
+        report.verdict("docs/performance.md", put_table(&table, MARKS));
+    }
+}
+
+/// The figures of the Python package, measured in a virtual environment made for it.
+fn python_figures(report: &mut Report, scratch: &Path) -> Option<PathBuf> {
+    let venv = Venv::with(report, "bench-python", "the Python package", &[RANDFLAKE])?;
+    let python = venv.program("python").to_string_lossy().into_owned();
+    let script = "randflake-std/benches/peers/package.py";
+    let figures = output_of(&mut program(&python, &[script]));
+    let path = scratch.join("figures");
+    let written = figures
+        .ok_or_else(|| "it did not run".to_owned())
+        .and_then(|figures| fs::write(&path, figures).map_err(|error| error.to_string()));
+    report
+        .verdict("the Python package", written)
+        .then_some(path)
+}

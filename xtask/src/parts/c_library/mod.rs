@@ -1,0 +1,268 @@
+//! `c`: `randflake-embedded/c`: its header in C and C++, a C program that is linked with the shipped archive and run, on
+//! this machine and on emulated microcontrollers, and the packages.
+
+mod archive;
+mod build;
+mod header;
+pub(crate) mod packages;
+mod vectors;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::helpers::cargo::{cargo, program, root, target};
+use crate::helpers::report::Report;
+use crate::helpers::setup::Need;
+use crate::helpers::tools::{CLANG, GCC};
+use crate::parts::lint::DENY;
+use crate::parts::qemu::{self, TARGETS, Target};
+use build::{CImage, compile, link};
+
+/// Where interrupts must be masked, by functions that a program may replace.
+const NO_COMPARE_AND_SWAP: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
+
+/// One target is enough to see that a panic is caught.
+const PLANTED: &str = "thumbv6m-none-eabi";
+
+/// Where each two calls are tried at each instruction: one target that masks interrupts and one that compares and swaps.
+const PAIRS: [&str; 2] = ["thumbv6m-none-eabi", "thumbv7m-none-eabi"];
+
+const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
+
+/// The parts of the test that need no board.
+const ANYWHERE: &[&str] = &["suite.c", "calls.c", "vectors.c", "flash.c"];
+const ON_THIS_MACHINE: &[&str] = &["host.c", "tasks.c", "threads.c"];
+const ON_BOARDS: &[&str] = &["device.c", "console.c", "resets.c", "pairs.c", "sweep.c"];
+
+pub(crate) fn needs() -> Vec<Need> {
+    let mut needs = qemu::needs();
+    needs.extend([&CLANG, &GCC].map(Need::Tool));
+    needs.extend(packages::needs());
+    needs
+}
+
+pub(crate) fn run(report: &mut Report) {
+    let mut format = cargo(&["fmt", "--check"]);
+    report.check("format", format.current_dir(folder()));
+    let written = Form::ALL.iter().try_for_each(|form| {
+        fs::create_dir_all(form.out()).map_err(|error| error.to_string())?;
+        vectors::write(form)?;
+        build::example(&form.out())
+    });
+    if !report.verdict("vectors and the README's program", written) {
+        return;
+    }
+    for form in &Form::ALL {
+        on_this_machine(report, form);
+    }
+    let clang = report.tool(&CLANG, "the C library on microcontrollers and its packages");
+    let gcc = report.tool(&GCC, "the C library's header, by gcc");
+    if let (Some(clang), Some(gcc)) = (&clang, &gcc) {
+        header::check(report, [clang, gcc]);
+    }
+    for target in TARGETS {
+        for form in Form::ALL.iter().filter(|form| form.is_for(target)) {
+            if let (Some(archive), Some(clang)) = (for_target(report, form, target), &clang) {
+                on_boards(report, clang, form, target, &archive);
+            }
+        }
+    }
+    if let Some(clang) = &clang {
+        packages::run(report, clang);
+    }
+}
+
+/// The folder of the library.
+fn folder() -> PathBuf {
+    root().join("randflake-embedded/c")
+}
+
+/// The form of the ids that an archive makes.
+pub(super) struct Form {
+    /// Behind what is said; nothing of ids of 64 bits.
+    name: &'static str,
+    features: &'static [&'static str],
+    /// What a program is compiled with.
+    pub(super) flags: &'static [&'static str],
+}
+
+impl Form {
+    const BITS_64: Self = Self {
+        name: "",
+        features: &[],
+        flags: &[],
+    };
+    const BITS_53: Self = Self {
+        name: ", 53 bits",
+        features: &["--features", "bits53"],
+        flags: &["-DRF_BITS53"],
+    };
+    const ALL: [Self; 2] = [Self::BITS_64, Self::BITS_53];
+
+    fn is_53(&self) -> bool {
+        !self.features.is_empty()
+    }
+
+    /// What differs is arithmetic: the smallest processors, where most is left out, are enough for 53 bits.
+    fn is_for(&self, target: &Target) -> bool {
+        !self.is_53() || NO_COMPARE_AND_SWAP.contains(&target.name)
+    }
+
+    /// Where it is built: its profile is its own.
+    pub(super) fn out(&self) -> PathBuf {
+        target().join(if self.is_53() { "c53" } else { "c" })
+    }
+
+    fn library(&self, what: &str, arguments: &[&str]) -> Command {
+        let mut command = cargo(&[what, "--locked", "--release"]);
+        command
+            .args(self.features)
+            .args(arguments)
+            .current_dir(folder())
+            .env("CARGO_TARGET_DIR", self.out());
+        command
+    }
+
+    /// What the linker knows a function of the header as.
+    pub(super) fn symbol(&self, name: &str) -> String {
+        match name {
+            "rf_init" | "rf_wake" if self.is_53() => name.replacen("rf_", "rf53_", 1),
+            _ => name.to_owned(),
+        }
+    }
+
+    /// The header, and the vectors.
+    pub(super) fn includes(&self) -> [String; 2] {
+        [folder(), self.out()].map(|folder| format!("-I{}", folder.display()))
+    }
+}
+
+/// What a linker is there for: the program that builds here builds Rust.
+fn on_this_machine(report: &mut Report, form: &Form) {
+    let Form { name, .. } = form;
+    if !report.check(
+        &format!("this machine's library{name}"),
+        &mut form.library("build", &[]),
+    ) {
+        return;
+    }
+    if form.is_53() {
+        let wrong = Form::BITS_64.out().join("release/librandflake.a");
+        let verdict = match for_this_machine(form, &wrong).0.output() {
+            Ok(output) => {
+                let printed = String::from_utf8_lossy(&output.stderr);
+                let is_seen = !output.status.success() && printed.contains("rf53_init");
+                is_seen.then_some(()).ok_or(printed.into_owned())
+            }
+            Err(error) => Err(error.to_string()),
+        };
+        report.verdict("the archive of the other form does not link", verdict);
+    }
+    let (mut compiler, program_file) =
+        for_this_machine(form, &form.out().join("release/librandflake.a"));
+    if report.check(&format!("a program for this machine{name}"), &mut compiler) {
+        let what = format!("this machine{name}");
+        report.tests(&what, &mut Command::new(program_file));
+    }
+}
+
+/// The compiler of a program for this machine, and where that will be.
+fn for_this_machine(form: &Form, archive: &Path) -> (Command, PathBuf) {
+    let program_file = form.out().join("host");
+    let mut compiler = program("cc", &["-std=gnu11", "-g", "-O1"]);
+    compiler
+        .args(WARNINGS)
+        .arg("-fsanitize=undefined,address")
+        .arg("-fno-sanitize-recover")
+        .args(form.flags)
+        .args(form.includes())
+        .arg("-pthread")
+        .args(ON_THIS_MACHINE.iter().map(|name| test_folder().join(name)))
+        .args(ANYWHERE.iter().map(|name| test_folder().join(name)))
+        .arg(archive)
+        .arg("-o")
+        .arg(&program_file);
+    (compiler, program_file)
+}
+
+/// The archive, and what it brings into a program.
+fn for_target(report: &mut Report, form: &Form, target: &Target) -> Option<PathBuf> {
+    let to_target = ["--target", target.name];
+    let what = format!("{}{}", target.name, form.name);
+    report.check(
+        &format!("clippy, {what}"),
+        form.library("clippy", &to_target).args(DENY),
+    );
+    if target.name == PLANTED && !form.is_53() {
+        planted_panic(report, target);
+    }
+    if !report.check(&what, &mut form.library("build", &to_target)) {
+        return None;
+    }
+    let archive = archive(form, target);
+    let sizes = archive::check(&archive, form, target, &[]);
+    if let Ok(sizes) = &sizes {
+        report.say(sizes);
+    }
+    report.verdict(&format!("nothing foreign, {what}"), sizes.map(drop));
+    Some(archive)
+}
+
+fn on_boards(report: &mut Report, clang: &Path, form: &Form, target: &Target, archive: &Path) {
+    let all = [ANYWHERE, ON_BOARDS].concat();
+    let example = ["suite.c", "console.c", "example_driver.c", build::EXAMPLE];
+    // What differs between the forms is arithmetic.
+    let is_for_pairs = !form.is_53() && PAIRS.contains(&target.name);
+    let flags: &[&str] = if is_for_pairs { &["-DPAIRS"] } else { &[] };
+    let mut images = vec![
+        CImage::of("device", &all, flags),
+        CImage::of("example", &example, &[]),
+    ];
+    if NO_COMPARE_AND_SWAP.contains(&target.name) {
+        let sources = ["suite.c", "console.c", "device.c", "sweep.c", "planted.c"];
+        images.push(CImage::of("planted", &sources, &["-DPLANTED"]));
+    }
+    let Some(emulator) = report.tool(target.emulator, target.name) else {
+        return;
+    };
+    for image in images {
+        let what = format!("{}, {}{}", image.name, target.name, form.name);
+        let mut compiled = compile(clang, form, target, &image);
+        if !report.check(&format!("C, {what}"), &mut compiled) {
+            continue;
+        }
+        if report.check(
+            &format!("linked, {what}"),
+            &mut link(form, target, &image, archive),
+        ) {
+            for machine in target.machines {
+                let what = format!("{}, {}{}", image.name, machine.name, form.name);
+                let mut emulate = qemu::emulate(&emulator, machine, &image.file(form, target));
+                report.tests(&what, &mut emulate);
+            }
+        }
+    }
+}
+
+fn archive(form: &Form, target: &Target) -> PathBuf {
+    form.out().join(target.name).join("release/librandflake.a")
+}
+
+/// A panic is there, and the library does not link.
+fn planted_panic(report: &mut Report, target: &Target) {
+    let arguments = ["--target", target.name, "--features", "planted-panic"];
+    let form = &Form::BITS_64;
+    if !report.check("planted panic", &mut form.library("build", &arguments)) {
+        return;
+    }
+    let verdict = match archive::check(&archive(form, target), form, target, &["rf_text_at"]) {
+        Err(why) if why.contains("randflake_has_a_panic") => Ok(()),
+        other => Err(format!("it was not caught: {other:?}")),
+    };
+    report.verdict("a planted panic does not link", verdict);
+}
+
+fn test_folder() -> PathBuf {
+    folder().join("test")
+}

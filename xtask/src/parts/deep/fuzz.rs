@@ -1,0 +1,105 @@
+//! `fuzz`: inputs found by coverage, against plain twins. No part of `test`: it ends when its time is up, or after as many
+//! executions as were asked for.
+
+use std::fs;
+
+use crate::helpers::arguments::{self, Arguments, Plan, Planned};
+use crate::helpers::cargo::{cargo, nightly, output_of, root};
+use crate::helpers::report::Report;
+
+/// Package, name and sanitizer of a target: a file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of
+/// the package. What is in `seeds/NAME` and `NAME.dict` beside it is where it begins, and the words it puts together. Code
+/// without `unsafe` is several times as fast without the sanitizer.
+type FuzzTarget = (&'static str, &'static str, &'static str);
+
+const TARGETS: &[FuzzTarget] = &[
+    ("sparx64", "blocks", "address"),
+    ("randflake-core", "text", "none"),
+    ("randflake-core", "bases", "none"),
+    ("randflake-core", "fields", "none"),
+    ("randflake-core", "sequencer", "none"),
+    ("randflake-std/tool", "resp", "none"),
+    ("randflake-std/tool", "http", "none"),
+];
+
+const SECONDS: u32 = 60;
+
+pub(crate) fn plan(mut typed: Arguments) -> Planned {
+    let limit = limit(&mut typed)?;
+    let all: Vec<&str> = TARGETS.iter().map(|(_, name, _)| *name).collect();
+    let names = arguments::names(typed, &all)?;
+    Plan::of(Vec::new(), move |report| {
+        let is_asked = |name| names.is_empty() || names.iter().any(|own| own == name);
+        let targets = TARGETS.iter().filter(|(_, name, _)| is_asked(*name));
+        run(report, &targets.collect::<Vec<_>>(), &limit);
+    })
+}
+
+/// When a target ends, for libFuzzer.
+fn limit(typed: &mut Arguments) -> Result<String, String> {
+    if let Some(executions) = arguments::number(typed, "--executions", 1..=u32::MAX)? {
+        return Ok(format!("-runs={executions}"));
+    }
+    let seconds = arguments::number(typed, "--seconds", 1..=u32::MAX)?.unwrap_or(SECONDS);
+    Ok(format!("-max_total_time={seconds}"))
+}
+
+fn run(report: &mut Report, targets: &[&FuzzTarget], limit: &str) {
+    if output_of(&mut nightly(&["cargo", "fuzz", "--version"])).is_none()
+        && !report.check(
+            "cargo-fuzz",
+            &mut cargo(&["install", "--locked", "cargo-fuzz"]),
+        )
+    {
+        return;
+    }
+    for (package, name, sanitizer) in targets {
+        let folder = root().join(package).join("fuzz");
+        let found = folder.join("corpus").join(name);
+        let made = fs::create_dir_all(&found);
+        let made = made.map_err(|error| format!("{}: {error}", found.display()));
+        if made.is_err() {
+            report.verdict(name, made);
+            continue;
+        }
+        let mut fuzz = nightly(&["cargo", "fuzz", "run", "--fuzz-dir"]);
+        fuzz.arg(&folder).args(["--sanitizer", sanitizer, name]);
+        let seeds = folder.join("seeds").join(name);
+        fuzz.arg(found)
+            .args(Some(seeds).filter(|seeds| seeds.is_dir()));
+        fuzz.args(["--", "-timeout=10", limit]);
+        let words = folder.join(format!("{name}.dict"));
+        if words.is_file() {
+            fuzz.arg(format!("-dict={}", words.display()));
+        }
+        report.check(&format!("{package}: {name}"), &mut fuzz);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::helpers::arguments::typed;
+
+    #[test]
+    fn a_limit_and_targets_are_read() {
+        let limit = |words| limit(&mut typed(words));
+        assert_eq!(limit("").unwrap(), "-max_total_time=60");
+        assert_eq!(limit("--seconds 5").unwrap(), "-max_total_time=5");
+        assert_eq!(limit("--executions 7").unwrap(), "-runs=7");
+        for wrong in ["--executions", "--executions 0", "--seconds x"] {
+            assert!(limit(wrong).is_err(), "{wrong}");
+        }
+        assert!(plan(typed("http")).is_ok());
+        assert!(plan(typed("htpp")).is_err() && plan(typed("--runs")).is_err());
+    }
+
+    #[test]
+    fn each_target_is_there() {
+        for (folder, name, _) in TARGETS {
+            let path = format!("{folder}/fuzz/fuzz_targets/{name}");
+            let files = ["/mod.rs", ".rs"].map(|end| root().join(format!("{path}{end}")));
+            assert!(files.iter().any(|file| file.is_file()), "{path}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! `image`: the container image of the guide, from a program that is built here, and what it does when it runs. The part
+//! `deploy` does so with the program of the other tests and the libraries that this needs, since a static program, as the
+//! image has it, is the tool built once more.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{fs, io};
+
+use crate::helpers::arguments::{self, Arguments, Plan, Planned};
+use crate::helpers::cargo::{cargo, output_of, program, root, shown, target};
+use crate::helpers::report::Report;
+use crate::helpers::scratch::Scratch;
+use crate::helpers::setup::Need;
+use crate::helpers::tools::{BUILDAH, REDIS_CLI, is_root};
+
+const DOCKERFILE: &str = "docs/deploy/Dockerfile";
+const PACKAGE: &str = "--package randflake --bin randflake";
+const FLAGS: &str = "-C target-feature=+crt-static";
+
+pub(crate) fn needs() -> Vec<Need> {
+    vec![Need::Tool(&BUILDAH), Need::Tool(&REDIS_CLI)]
+}
+
+pub(crate) fn plan(typed: Arguments) -> Planned {
+    arguments::nothing_else(typed)?;
+    Plan::of(needs(), |report| run(report, static_program))
+}
+
+/// Of the part `deploy`, which has built the tool.
+pub(crate) fn once(report: &mut Report) {
+    run(report, |_| Some(target().join("debug/randflake")));
+}
+
+fn run(report: &mut Report, build: impl FnOnce(&mut Report) -> Option<PathBuf>) {
+    const WHAT: &str = "the image";
+    if !is_root() {
+        report.leave_out("the image (runs in a folder as its root, which needs root)");
+        return;
+    }
+    let tools = (report.tool(&BUILDAH, WHAT), report.tool(&REDIS_CLI, WHAT));
+    let (Some(buildah), Some(redis_cli)) = tools else {
+        return;
+    };
+    report.verdict("the Dockerfile builds what is tested", as_in_dockerfile());
+    let Some(file) = build(report) else {
+        return;
+    };
+    match prepared(&file) {
+        Ok(scratch) => {
+            let mut check = program("bash", &["check.sh"]);
+            check
+                .env("BUILDAH", shown(&buildah_in(&buildah, scratch.path())))
+                .env("DOCKERFILE", root().join(DOCKERFILE))
+                .env("REDIS_CLI", redis_cli)
+                .current_dir(scratch.path());
+            report.check("the image serves ids", &mut check);
+        }
+        Err(error) => _ = report.verdict(WHAT, Err(error.to_string())),
+    }
+}
+
+/// With all features, linked in the same way.
+fn as_in_dockerfile() -> Result<(), String> {
+    let text = fs::read_to_string(root().join(DOCKERFILE)).map_err(|error| error.to_string())?;
+    for words in [PACKAGE, FLAGS] {
+        if !text.contains(words) {
+            return Err(format!("{DOCKERFILE} has no `{words}`"));
+        }
+    }
+    Ok(())
+}
+
+/// The tool, optimised as `cargo randflake` has it: this takes a quarter of the time of a release.
+fn static_program(report: &mut Report) -> Option<PathBuf> {
+    let host = output_of(&mut program("rustc", &["--print", "host-tuple"]));
+    let Some(host) = host else {
+        report.verdict("host", Err("rustc does not say it".to_owned()));
+        return None;
+    };
+    let mut build = cargo(&["build", "--locked", "--profile", "tool", "--target", &host]);
+    build.args(PACKAGE.split(' ')).env("RUSTFLAGS", FLAGS);
+    let is_built = report.check("a static program", &mut build);
+    is_built.then(|| target().join(host).join("tool/randflake"))
+}
+
+/// What the image is built from, and what buildah would look for in `/etc/containers`.
+fn prepared(built: &Path) -> io::Result<Scratch> {
+    const POLICY: &str = r#"{"default":[{"type":"insecureAcceptAnything"}]}"#;
+    let scratch = Scratch::new("image")?;
+    let place = |name: &str| scratch.path().join(name);
+    fs::create_dir_all(place("image/state"))?;
+    fs::copy(built, place("image/randflake"))?;
+    fs::write(place("policy.json"), POLICY)?;
+    fs::write(place("registries.conf"), "")?;
+    fs::write(place("check.sh"), include_str!("image.sh"))?;
+    Ok(scratch)
+}
+
+/// The program, with all that it keeps in a folder.
+fn buildah_in(buildah: &Path, folder: &Path) -> Command {
+    let mut command = program(&buildah.to_string_lossy(), &["--storage-driver", "vfs"]);
+    for (flag, name) in [
+        ("--root", "storage"),
+        ("--runroot", "run"),
+        ("--registries-conf", "registries.conf"),
+    ] {
+        command.arg(flag).arg(folder.join(name));
+    }
+    command
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_dockerfile_builds_what_the_image_is_tested_with() {
+        assert_eq!(super::as_in_dockerfile(), Ok(()));
+    }
+}

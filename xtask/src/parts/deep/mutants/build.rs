@@ -1,0 +1,137 @@
+//! Builds the copy; leaves out what does not compile, such as `+` where a type has only `-`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::tree::Tree;
+use crate::helpers::cargo::{cargo, target};
+use crate::helpers::files::write_script;
+use crate::helpers::matrix::{Library, host_features, published};
+use crate::helpers::report::Report;
+
+/// How often errors may lead to others.
+const ROUNDS: u32 = 12;
+/// Lets these crates, and no other, use what only nightly compilers have, and say nothing of what changed lines look like.
+/// Only they pass through it, so that their dependencies are those of other parts.
+const WRAPPER: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec \"$@\" --cap-lints allow\n";
+
+/// The programs with tests that can tell, beside those of core: without servers, and within seconds.
+const PROGRAMS: [&str; 10] = [
+    "async_horizon",
+    "copied_process",
+    "flash_part",
+    "fork",
+    "observability",
+    "offline",
+    "prefetch",
+    "provisioned",
+    "sleep",
+    "words",
+];
+
+/// A program with tests, and where it runs.
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    pub(crate) folder: PathBuf,
+}
+
+/// The programs with core's tests.
+pub(crate) fn tests_of_core() -> Vec<String> {
+    let core = published().find(|library| library.name == "randflake-core");
+    core.map(Library::test_programs).unwrap_or_default()
+}
+
+/// The same, and those of std that can tell.
+pub(crate) fn all_tests() -> Vec<String> {
+    let of_std = PROGRAMS.map(str::to_owned);
+    tests_of_core().into_iter().chain(of_std).collect()
+}
+
+/// Builds what is chosen of a tree, and leaves out of it what cannot be built; with the unit tests, and these programs.
+pub(crate) fn build<S: AsRef<str>>(
+    report: &mut Report,
+    tree: &mut Tree,
+    names: &[S],
+) -> Result<Vec<Program>, String> {
+    let wrapper = target().join("mutants/rustc.sh");
+    for _ in 0..ROUNDS {
+        tree.write().map_err(|error| format!("copy: {error}"))?;
+        write_script(&wrapper, WRAPPER)
+            .map_err(|error| format!("{}: {error}", wrapper.display()))?;
+        let (status, errors) = report
+            .errors(&mut command(&wrapper, names))
+            .map_err(|error| error.to_string())?;
+        if status.success() {
+            return Ok(programs(&errors));
+        }
+        let mut is_less = false;
+        for (path, line, column) in errors.lines().filter_map(place) {
+            is_less |= tree.drop_at(path, line, column);
+        }
+        if !is_less {
+            return Err(format!("it does not build:\n{errors}"));
+        }
+    }
+    Err(format!("it does not build after {ROUNDS} rounds"))
+}
+
+/// With the packages and features of other parts, so that cargo takes the dependencies they have built.
+fn command<S: AsRef<str>>(wrapper: &Path, names: &[S]) -> Command {
+    let names = names.iter().map(S::as_ref);
+    let mut command = cargo(&["test", "--no-run", "--message-format=short", "--lib"]);
+    command
+        .args(["--workspace", "--exclude", "xtask"])
+        .args(["--features", &host_features()])
+        .args(names.flat_map(|name| ["--test", name]))
+        .current_dir(Tree::folder())
+        .env("CARGO_TARGET_DIR", target())
+        .env("RUSTC_WORKSPACE_WRAPPER", wrapper);
+    command
+}
+
+/// Of `path:line:column: error`.
+fn place(line: &str) -> Option<(&str, usize, usize)> {
+    let mut parts = line.splitn(4, ':');
+    let (path, line, column) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_error = parts.next()?.starts_with(" error");
+    is_error.then_some((path, line.parse().ok()?, column.parse().ok()?))
+}
+
+/// Those of the crates that have mutants: cargo names the file of each, and beside it stands what it was built from.
+fn programs(said: &str) -> Vec<Program> {
+    let named = said.lines().filter_map(|line| {
+        let named = line.trim_start().strip_prefix("Executable ")?;
+        named.rsplit_once('(')?.1.strip_suffix(')')
+    });
+    // As cargo shows it: from the folder it was called in.
+    let paths = named.map(|path| Tree::folder().join(path));
+    let of = |path: PathBuf| {
+        let sources = fs::read_to_string(path.with_extension("d")).ok()?;
+        let of_crate = |name: &&str| {
+            let folders = ["src/lib.rs", "tests/"].map(|part| format!("{name}/{part}"));
+            let root = sources.split_whitespace().nth(1).unwrap_or_default();
+            folders.iter().any(|folder| root.contains(folder))
+        };
+        let krate = ["randflake-core", "randflake-std/lease", "randflake-std"]
+            .into_iter()
+            .find(of_crate)?;
+        Some(Program {
+            path,
+            folder: Tree::folder().join(krate),
+        })
+    };
+    paths.filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_a_place() {
+        let line = "randflake-core/src/lane.rs:12:5: error[E0308]: mismatched types: a: b";
+        assert_eq!(place(line), Some(("randflake-core/src/lane.rs", 12, 5)));
+        assert_eq!(place("error: could not compile `randflake-core`"), None);
+    }
+}

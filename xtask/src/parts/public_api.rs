@@ -1,0 +1,125 @@
+//! `public-api`: what others may call, kept in a file beside each library. No part of `test`: its tool is built from
+//! source, in three minutes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::helpers::arguments::{self, Arguments, Plan, Planned};
+use crate::helpers::cargo::{cargo, nightly, output_of, program, root, shown};
+use crate::helpers::matrix::{LIBRARIES, Library, published};
+use crate::helpers::report::Report;
+use crate::helpers::setup::Need;
+use crate::helpers::tools::folder;
+use crate::parts::c_library::packages;
+
+pub(crate) const PACKAGE_HELP: &str = "each crate as it would be published, built from what is in its package, and its pages on docs.rs (nightly)
+
+`package c` makes a Zephyr module, an ESP-IDF component and a PlatformIO library of the C library: all three unless some are
+named, into target/c/packages unless `--out` names another folder.
+";
+
+/// A subcommand of cargo, at the version that reads what the nightly toolchain's rustdoc writes.
+struct Subcommand {
+    name: &'static str,
+    version: &'static str,
+}
+
+const PUBLIC_API: Subcommand = Subcommand {
+    name: "cargo-public-api",
+    version: "0.52.0",
+};
+
+impl Subcommand {
+    /// Its program, which is built first if it is not there.
+    fn bring(&self, report: &mut Report) -> Option<PathBuf> {
+        let home = folder().join(format!("{}-{}", self.name, self.version));
+        let file = home.join("bin").join(self.name);
+        if !file.is_file() {
+            let arguments = ["install", "--locked", self.name, "--version", self.version];
+            let mut install = cargo(&arguments);
+            // It runs for seconds, so it is not worth optimising.
+            install.args(["--debug", "--root"]).arg(&home);
+            if !report.check(self.name, &mut install) {
+                return None;
+            }
+        }
+        Some(file)
+    }
+}
+
+/// Compares, or writes.
+pub(crate) fn plan(mut typed: Arguments) -> Planned {
+    let writes = typed.contains("--write");
+    arguments::nothing_else(typed)?;
+    Plan::of(Vec::new(), move |report| {
+        if let Some(tool) = PUBLIC_API.bring(report) {
+            for library in LIBRARIES {
+                let result = compare(&tool.to_string_lossy(), library, writes);
+                report.verdict(library.name, result);
+            }
+        }
+    })
+}
+
+/// The list of what others may call of a library.
+pub(crate) fn file(library: &Library) -> PathBuf {
+    root().join(library.folder).join("public-api.txt")
+}
+
+/// Compares a library's interface with its file, or writes that. Without integrations, which add impls of traits but no
+/// names, and take minutes to build.
+fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
+    let mut list = program(tool, &["public-api", "--package", library.name]);
+    list.args(["-sss", "--color", "never", "--features"])
+        .arg(library.all_features())
+        .env("RUSTUP_TOOLCHAIN", "nightly");
+    println!("\n$ {}", shown(&list));
+    let found = output_of(&mut list).ok_or("there is no list: does the library compile?")? + "\n";
+    let path = file(library);
+    if writes {
+        return fs::write(&path, found).map_err(|error| format!("{}: {error}", path.display()));
+    }
+    let kept = fs::read_to_string(&path).unwrap_or_default();
+    if kept == found {
+        return Ok(());
+    }
+    for (one, other, sign) in [(&kept, &found, '-'), (&found, &kept, '+')] {
+        let missing = one
+            .lines()
+            .filter(|line| !other.lines().any(|own| own == *line));
+        missing.for_each(|line| println!("{sign} {line}"));
+    }
+    Err(format!(
+        "it differs from {}: if that is meant, `cargo xtask public-api --write`",
+        path.display()
+    ))
+}
+
+/// What would be published, and what docs.rs would show of it: with integrations too, which the part
+/// `doc` leaves out.
+pub(crate) fn package(mut typed: Arguments) -> Planned {
+    match typed
+        .subcommand()
+        .map_err(|error| error.to_string())?
+        .as_deref()
+    {
+        Some("c") => return packages::plan(typed),
+        Some(other) => return Err(format!("no packages {other:?}")),
+        None => arguments::nothing_else(typed)?,
+    }
+    // It comes with a nightly toolchain, as docs.rs has.
+    Plan::of(vec![Need::Miri], |report| {
+        let mut package = cargo(&["package", "--allow-dirty"]);
+        let names = published().map(|library| library.name);
+        report.check(
+            "the libraries and the tool",
+            package.args(names.flat_map(|name| ["--package", name])),
+        );
+        for library in LIBRARIES {
+            let mut pages = nightly(&["cargo", "doc", "--no-deps", "--lib", "--all-features"]);
+            pages.args(["--package", library.name]);
+            let what = format!("{} on docs.rs", library.name);
+            report.check(&what, pages.env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings"));
+        }
+    })
+}
