@@ -4,17 +4,17 @@ use core::str::FromStr;
 use core::time::Duration;
 
 use randflake_std::date::utc;
-use randflake_std::lease::{KeyCheck, Namespace};
+use randflake_std::lease::KeyCheck;
 use randflake_std::randflake_core::LAYOUTS;
 use randflake_std::randflake_core::{Cipher, Codec, LayoutError, LayoutFields, LayoutSpec};
 use randflake_std::{Layout, Randflake, Secret};
 
-use crate::date;
 use crate::failure::Failure;
-use crate::id_form::IdForm;
-use crate::number::{check, wrong};
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
+use randflake_common::date;
+use randflake_common::layout::{IdForm, preset};
+use randflake_common::number::{check, wrong};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct LayoutArgs {
@@ -231,41 +231,6 @@ fn read_parts(text: &str) -> Result<Option<Vec<(&'static str, u32)>>, String> {
     parts
         .map(Some)
         .ok_or_else(|| format!("'{text}': NAME:BITS+NAME:BITS is allowed, with 1 to 32 bits each"))
-}
-
-/// The name of the published layout that has these fields, if one has.
-fn preset(fields: LayoutFields) -> Option<&'static str> {
-    let mut presets = LAYOUTS.iter();
-    let preset = presets.find(|(_, spec)| spec.fields() == fields);
-    preset.map(|(name, _)| *name)
-}
-
-/// The layout of a stored namespace, for people.
-pub(crate) fn described(namespace: &Namespace) -> String {
-    let fields = namespace.spec().fields();
-    let encrypted = match namespace.key_check() {
-        Some(KeyCheck::Plain) => "plain ",
-        Some(KeyCheck::Key(_)) => "encrypted ",
-        Some(KeyCheck::Key53(_)) => "encrypted53 ",
-        Some(KeyCheck::Tagged { number, .. }) => &format!("tagged under key {number} "),
-        None => "",
-    };
-    if let Some(name) = preset(fields) {
-        return format!("{encrypted}{name}");
-    }
-    let names = ["time", "node", "sequence"].into_iter();
-    let mut places: Vec<_> = names.zip(fields.bit_fields()).collect();
-    // As in an id: Sonyflake has the sequence above the node id.
-    places.sort_by_key(|(_, field)| core::cmp::Reverse(field.shift));
-    let places = places
-        .iter()
-        .map(|(name, field)| format!("{name} {}", field.bits));
-    format!(
-        "{encrypted}{} bits, ticks of {} ms since {}",
-        places.collect::<Vec<_>>().join(" + "),
-        fields.tick_ms,
-        utc(Duration::from_millis(fields.epoch_unix_ms))
-    )
 }
 
 impl LayoutChoice {

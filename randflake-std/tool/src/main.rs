@@ -1,10 +1,8 @@
-//! `randflake`, the command line tool, and the server in it. The rules are the library's.
+//! `randflake`, the command line tool. The rules are the library's, and the server is `randflake-serve`.
 //!
-//! `cli` names the subcommands. Those of the command line are in `command`, the server and its tokens in `serve`. What both
-//! need, such as the options that choose a store, is beside them.
+//! `cli` names the subcommands, which are in `command`. What several need, such as the options that choose a store, is beside
+//! them, and what the server needs too in `randflake-common`.
 
-// The fuzz target `http` is built from this file, and the fuzzer brings its own `main`.
-#![cfg_attr(fuzzing, no_main)]
 // They panic where standard error is a full disk: `failure::say` does not.
 #![deny(clippy::print_stderr)]
 #![expect(
@@ -14,23 +12,12 @@
 
 mod cli;
 mod command;
-mod date;
 mod failure;
-mod form;
 mod hardening;
-mod id_form;
 mod layout;
-mod limits;
 mod max_ttl;
-mod mistake;
-mod number;
 mod output;
 mod secret;
-#[cfg(feature = "serve")]
-mod serve;
-#[cfg(not(feature = "serve"))]
-#[path = "no_serve.rs"]
-mod serve;
 mod state_directory;
 mod store;
 mod wait;
@@ -48,7 +35,7 @@ fn main() -> ExitCode {
     match Cli::try_parse() {
         Ok(cli) => match cli.run() {
             Ok(()) => ExitCode::SUCCESS,
-            Err(failure) => failure.report(),
+            Err(failure) => failure::report(&failure),
         },
         Err(error) => failure::report_usage(&error),
     }

@@ -9,8 +9,8 @@ use std::env;
 use randflake_std::date::span;
 use randflake_std::lease::MAX_TTL_LIMIT;
 
-use crate::date;
 use crate::failure::Failure;
+use randflake_common::date;
 
 const VARIABLE: &str = "RANDFLAKE_MAX_TTL";
 

@@ -1,12 +1,13 @@
 //! Standard output, and text that others wrote.
 
-use core::fmt::{Display, Write as _};
+use core::fmt::Display;
 use std::io::{self, IsTerminal, StdoutLock, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use serde::Serialize;
 
 use crate::failure::Failure;
+pub(crate) use randflake_common::failure::visible;
 
 const CAPACITY: usize = 64 * 1024;
 /// Bytes that a pipe takes together or not at all (POSIX: 512 at least, Linux: 4096). So lines that are written in pieces of
@@ -144,18 +145,4 @@ impl Drop for BufferedStdout {
     fn drop(&mut self) {
         _ = self.flush();
     }
-}
-
-/// Escapes what could change a terminal or the lines around a text: control characters, and others that are not seen, such as
-/// those that turn the direction of writing.
-pub(crate) fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            // `escape_debug` escapes them as well, and they do no harm.
-            '\'' | '"' | '\\' => shown.push(c),
-            _ => drop(write!(shown, "{}", c.escape_debug())),
-        }
-    }
-    shown
 }

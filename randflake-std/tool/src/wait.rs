@@ -9,8 +9,8 @@ use randflake_std::backoff::{Backoff, Retry};
 use randflake_std::date::span;
 use randflake_std::lease::StoreError;
 
-use crate::date;
 use crate::failure::{Failure, say};
+use randflake_common::date;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct WaitArgs {

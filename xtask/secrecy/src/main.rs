@@ -14,8 +14,9 @@ mod memcheck;
 mod remains;
 mod timing;
 
-#[path = "../../../randflake-std/tool/src/serve/access/secret.rs"]
-#[cfg_attr(not(test), expect(dead_code, reason = "the tool uses more of it"))]
+#[path = "../../../randflake-std/serve/src/access/secret.rs"]
+#[expect(unreachable_pub, reason = "of the library that it is a part of")]
+#[cfg_attr(not(test), expect(dead_code, reason = "the server uses more of it"))]
 mod token;
 
 use std::env;

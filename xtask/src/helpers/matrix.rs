@@ -205,7 +205,19 @@ pub(crate) const TOOL: Library = Library {
     ..library("randflake", false)
 };
 
+/// What the tool is made of: libraries of one program, whose interfaces have no list.
+const PARTS_OF_TOOL: &[Library] = &[
+    Library {
+        folder: "randflake-std/common",
+        ..library("randflake-common", false)
+    },
+    Library {
+        folder: "randflake-std/serve",
+        ..library("randflake-serve", false)
+    },
+];
+
 /// In the order in which they are published: none depends on a later one.
 pub(crate) fn published() -> impl Iterator<Item = &'static Library> {
-    LIBRARIES.iter().chain([&TOOL])
+    LIBRARIES.iter().chain(PARTS_OF_TOOL).chain([&TOOL])
 }

@@ -6,11 +6,10 @@ mod man;
 use clap::{Parser, Subcommand};
 
 use crate::command::{
-    compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease, segment, sql,
-    uuid,
+    compose, convert, doctor, explain, generate, histogram, inspect, keygen, lease, segment, serve,
+    sql, uuid,
 };
 use crate::failure::Failure;
-use crate::serve;
 
 /// Unique, unpredictable 64-bit ids, without a server
 #[derive(Debug, Parser)]

@@ -8,13 +8,13 @@ use randflake_std::randflake_core::{FieldError, LayoutSpec};
 
 use crate::command::fields::{FieldsWriter, Shape};
 use crate::command::format::FormatArgs;
-use crate::date;
 use crate::failure::Failure;
-use crate::form::TextForm;
 use crate::layout::LayoutArgs;
-use crate::number::{check, wrong};
 use crate::output::stdout;
 use crate::secret::SecretArgs;
+use randflake_common::date;
+use randflake_common::form::TextForm;
+use randflake_common::number::{check, wrong};
 
 /// Make the id of a time, a node id and a sequence
 ///

@@ -9,11 +9,11 @@ use crate::command::input::{BLOCK, for_each_block};
 use crate::command::rounded::RoundedArgs;
 use crate::command::table::{TableArgs, replace};
 use crate::failure::Failure;
-use crate::form::{GivenId, TextForm};
-use crate::id_form::IdForm;
 use crate::layout::LayoutChoice;
 use crate::output::stdout;
 use crate::secret::SecretArgs;
+use randflake_common::form::{GivenId, TextForm};
+use randflake_common::layout::IdForm;
 
 /// Write ids in another form
 ///

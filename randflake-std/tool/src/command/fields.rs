@@ -8,10 +8,10 @@ use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec, Permutation};
 use randflake_std::{AnyLayout, Parts};
 
 use crate::command::bits::Bits;
-use crate::date::{self, utc_in_ticks};
-use crate::form::{GivenId, TextForm};
-use crate::id_form::IdForm;
 use crate::output::BufferedStdout;
+use randflake_common::date::{self, utc_in_ticks};
+use randflake_common::form::{GivenId, TextForm};
+use randflake_common::layout::IdForm;
 
 /// How the fields of an id are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

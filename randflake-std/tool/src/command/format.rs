@@ -7,9 +7,9 @@ use clap::builder::PossibleValue;
 use randflake_std::Id;
 
 use crate::command::fields::FieldsWriter;
-use crate::form::{GivenId, TextForm};
-use crate::number::within;
 use crate::output::BufferedStdout;
+use randflake_common::form::{GivenId, TextForm};
+use randflake_common::number::within;
 
 /// `--count` and what is printed, which mean the same with every command that issues.
 #[derive(Debug, clap::Args)]

@@ -13,14 +13,14 @@ use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::issuing::{self, WAIT_LIMIT, say_unless_released};
 use crate::command::progress::Progress;
-use crate::date;
 use crate::failure::{Failure, say};
-use crate::form::TextForm;
-use crate::number::{check, within, wrong};
 use crate::output::stdout;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 use crate::wait::WaitArgs;
+use randflake_common::date;
+use randflake_common::form::TextForm;
+use randflake_common::number::{check, within, wrong};
 
 /// Most node ids that a run leases unless asked for more.
 ///

@@ -4,9 +4,9 @@ use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 
 use crate::command::rounded::{Rounded, RoundedArgs};
 use crate::failure::{Failure, say};
-use crate::form::{GivenId, TextForm};
-use crate::id_form::IdForm;
-use crate::mistake::not_utf8;
+use randflake_common::form::{GivenId, TextForm};
+use randflake_common::layout::IdForm;
+use randflake_common::mistake::not_utf8;
 
 /// Most ids that are handed on together: enough that decrypting many at once pays.
 pub(crate) const BLOCK: usize = 2_048;

@@ -22,6 +22,13 @@ pub(crate) mod lease;
 mod progress;
 mod rounded;
 pub(crate) mod segment;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
+#[cfg(not(feature = "serve"))]
+#[path = "no_serve.rs"]
+pub(crate) mod serve;
 pub(crate) mod sql;
 mod table;
+#[cfg(feature = "serve")]
+mod token;
 pub(crate) mod uuid;

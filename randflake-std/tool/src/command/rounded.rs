@@ -1,8 +1,8 @@
 //! Decimal numbers that a floating-point number has passed through: each still reads as an id, of another time and node.
 
 use crate::failure::Failure;
-use crate::form::TextForm;
-use crate::id_form::IdForm;
+use randflake_common::form::TextForm;
+use randflake_common::layout::IdForm;
 
 /// With 18 digits or more: a spreadsheet keeps 15, a `float64` at most 17.
 const LONG: u64 = 100_000_000_000_000_000;

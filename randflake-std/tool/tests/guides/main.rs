@@ -139,6 +139,7 @@ fn metrics_of_the_alerts_and_the_dashboard_are_reported() {
     for folder in [
         "randflake-std/lease/src",
         "randflake-std/src",
+        "randflake-std/serve/src",
         "randflake-std/tool/src",
     ] {
         sources(&root().join(folder), &mut program);

@@ -39,7 +39,7 @@ fn each_operation_is_there_and_allows_no_other_method() {
 /// Whoever adds a route may forget to describe it: of what is not described nothing else here knows.
 #[test]
 fn each_route_is_described_and_in_the_guide() {
-    let routes = include_str!("../../src/serve/http/mod.rs").split(".route(\"");
+    let routes = include_str!("../../../serve/src/http/mod.rs").split(".route(\"");
     let routes: Vec<_> = routes
         .skip(1)
         .map(|rest| rest.split('"').next().unwrap())

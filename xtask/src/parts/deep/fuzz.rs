@@ -18,8 +18,8 @@ const TARGETS: &[FuzzTarget] = &[
     ("randflake-core", "bases", "none"),
     ("randflake-core", "fields", "none"),
     ("randflake-core", "sequencer", "none"),
-    ("randflake-std/tool", "resp", "none"),
-    ("randflake-std/tool", "http", "none"),
+    ("randflake-std/serve", "resp", "none"),
+    ("randflake-std/serve", "http", "none"),
 ];
 
 const SECONDS: u32 = 60;

@@ -4,8 +4,8 @@ use crate::helpers::cargo::{cargo, output_of};
 
 use super::workspace::Workspace;
 
-/// `sparx64 <- randflake-core <- {randflake-lease <- randflake-std <- randflake, randflake-embedded}`; the tasks know none of
-/// them.
+/// `sparx64 <- randflake-core <- {randflake-lease <- randflake-std <- randflake-common <- randflake-serve <- randflake,
+/// randflake-embedded}`; the tasks know none of them.
 const ARROWS: &[(&str, &[&str])] = &[
     ("sparx64", &[]),
     ("randflake-core", &["sparx64"]),
@@ -14,7 +14,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         "randflake-std",
         &["sparx64", "randflake-core", "randflake-lease", "harness"],
     ),
-    ("randflake", &["randflake-std", "harness"]),
+    ("randflake-common", &["randflake-std"]),
+    ("randflake-serve", &["randflake-std", "randflake-common"]),
+    (
+        "randflake",
+        &[
+            "randflake-std",
+            "randflake-common",
+            "randflake-serve",
+            "harness",
+        ],
+    ),
     ("randflake-embedded", &["sparx64", "randflake-core"]),
     // Servers for tests. Without an arrow to a library, it is in no circle with those whose tests start them.
     ("harness", &[]),

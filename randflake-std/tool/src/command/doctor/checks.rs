@@ -14,15 +14,15 @@ use randflake_std::{DEFAULT_TTL, KeyNumber, private_file};
 
 use super::CheckResult;
 use crate::command::equal_ids::{namespaces_with_equal_ids, quoted, remedy};
-use crate::command::lease::Snapshot;
 use crate::command::uuid;
-use crate::date::now;
 use crate::failure::Failure;
-use crate::limits;
 use crate::secret::{SecretArgs, SecretSource, no_secret};
 use crate::state_directory;
 use crate::store::LeaseArgs;
 use crate::wait;
+use randflake_common::date::now;
+use randflake_common::leases::Snapshot;
+use randflake_common::limits;
 
 /// Runs all checks. One that fails stops none but those that need what it could not find out.
 pub(super) fn all(secret: &SecretArgs, keys: Option<&Path>, store: &LeaseArgs) -> Vec<CheckResult> {

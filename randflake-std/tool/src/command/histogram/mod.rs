@@ -14,13 +14,13 @@ use randflake_std::{Id, Parts, Secret};
 
 use crate::command::input::{BLOCK, for_each_block};
 use crate::command::rounded::RoundedArgs;
-use crate::date;
 use crate::failure::Failure;
-use crate::form::TextForm;
 use crate::layout::LayoutChoice;
-use crate::number::within;
 use crate::output::stdout;
 use counts::{By, Histogram};
+use randflake_common::date;
+use randflake_common::form::TextForm;
+use randflake_common::number::within;
 
 /// Show how evenly ids are spread: over all numbers of 64 bits, or over shards
 ///

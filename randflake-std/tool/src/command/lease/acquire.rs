@@ -3,16 +3,17 @@
 use core::slice;
 use core::time::Duration;
 
+use randflake_common::leases::LeaseDocument;
 use randflake_std::DEFAULT_TTL;
 use randflake_std::lease::{AcquireRequest, Grant, NodeIds, Token};
 
-use super::document::{LeaseDocument, caller};
-use crate::date;
+use super::document::{self, caller};
 use crate::failure::Failure;
-use crate::number::within;
 use crate::secret::SecretArgs;
 use crate::store::LeaseArgs;
 use crate::wait::{self, WaitArgs};
+use randflake_common::date;
+use randflake_common::number::within;
 
 /// Lease node ids for another program
 ///
@@ -98,7 +99,7 @@ impl LeaseAcquireArgs {
         };
         let acquired = self.wait.until(wait::sleep, || store.acquire(&request))?;
         let document = LeaseDocument::of(store.namespace(), holder.clone(), &acquired);
-        document.print(self.json).inspect_err(|_| {
+        document::print(&document, self.json).inspect_err(|_| {
             // Nobody has read the whole document, so nobody issues ids. If the release fails, the leases expire.
             let unused = acquired.grants.iter().map(|grant| Grant {
                 end: grant.start,

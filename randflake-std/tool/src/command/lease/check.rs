@@ -15,9 +15,9 @@ use super::provision::unix;
 use super::region::RegionArgs;
 use crate::failure::Failure;
 use crate::layout::LayoutArgs;
-use crate::number::{address, within};
 use crate::output::print;
 use crate::secret::KeyFileArgs;
+use randflake_common::number::{address, within};
 
 /// Say what the memory of a device shows: grant, key, horizon and wear
 ///

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use randflake_std::lease::{Device, DeviceError, DeviceRequest};
+use randflake_common::leases::device_id;
+use randflake_common::number::within;
+use randflake_std::lease::{Device, DeviceRequest};
 
-use super::ticket::device_id;
 use crate::failure::Failure;
-use crate::number::within;
 use crate::output::{stdout, visible};
 use crate::store::StoreArgs;
 
@@ -67,18 +67,5 @@ impl LeaseDeviceArgs {
             self.device
         )?;
         Ok(out.flush()?)
-    }
-}
-
-impl From<DeviceError> for Failure {
-    fn from(error: DeviceError) -> Self {
-        match error {
-            DeviceError::Store(error) => error.into(),
-            DeviceError::Unknown { device_id } => Self::failed(format!(
-                "{error}: randflake lease device {device_id:016x} --counter N"
-            )),
-            DeviceError::Counter { .. } => Self::usage(error),
-            error => Self::failed(error),
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! The command `randflake lease drop`.
 
+use randflake_common::leases::Snapshot;
 use randflake_std::date::{span, utc};
 
 use super::confirm::confirm;
-use super::snapshot::Snapshot;
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::store::StoreArgs;

@@ -8,11 +8,11 @@ use randflake_std::randflake_core::{LayoutSpec, Lease, LeaseError};
 
 use super::image::FlashImage;
 use super::region::{RegionArgs, first_horizon};
-use crate::date;
 use crate::failure::Failure;
-use crate::id_form::IdForm;
-use crate::number::address;
 use crate::secret::KeyFileArgs;
+use randflake_common::date;
+use randflake_common::layout::IdForm;
+use randflake_common::number::address;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct FactoryArgs {

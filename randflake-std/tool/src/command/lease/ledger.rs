@@ -10,12 +10,12 @@ use randflake_std::lease::{
 };
 use randflake_std::randflake_core::LayoutSpec;
 
-use crate::date;
 use crate::failure::Failure;
-use crate::id_form::IdForm;
 use crate::output::visible;
 use crate::store::{LeaseArgs, StoreArgs};
 use crate::wait;
+use randflake_common::date;
+use randflake_common::layout::IdForm;
 
 /// How the leases of devices are named, here and in [`DeviceLease`](randflake_std::lease::DeviceLease).
 fn holder(device: u64) -> String {

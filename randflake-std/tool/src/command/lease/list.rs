@@ -1,17 +1,11 @@
 //! The command `randflake lease list`.
 
-use core::fmt::{self, Display, Formatter};
-use core::time::Duration;
 use std::io::Write;
 
-use randflake_std::date::{span, utc};
-use randflake_std::lease::Record;
-use serde::Serialize;
+use randflake_common::leases::{LeaseRow, Snapshot};
 
-use super::snapshot::Snapshot;
-use crate::date::whole_ms;
 use crate::failure::{Failure, say};
-use crate::output::{stdout, visible};
+use crate::output::stdout;
 use crate::store::StoreArgs;
 
 /// List the leases, in the order of node ids
@@ -27,22 +21,6 @@ pub(crate) struct LeaseListArgs {
     json: bool,
     #[command(flatten)]
     store: StoreArgs,
-}
-
-/// A lease as programs read it.
-#[derive(Debug, Serialize)]
-pub(crate) struct LeaseRow<'a> {
-    node: u32,
-    live: bool,
-    start_unix_ms: u64,
-    end_unix_ms: u64,
-    start_utc: String,
-    end_utc: String,
-    remaining_ms: u64,
-    fencing_token: u64,
-    contested: bool,
-    holder: &'a str,
-    version: u8,
 }
 
 impl LeaseListArgs {
@@ -71,48 +49,5 @@ impl LeaseListArgs {
             out.value(&row, self.json)?;
         }
         Ok(out.flush()?)
-    }
-}
-
-impl<'a> LeaseRow<'a> {
-    pub(crate) fn of(snapshot: &Snapshot, record: &'a Record) -> Self {
-        Self {
-            node: record.grant.node_id,
-            live: snapshot.is_live(record),
-            start_unix_ms: whole_ms(snapshot.start(record)),
-            end_unix_ms: whole_ms(snapshot.end(record)),
-            start_utc: utc(snapshot.start(record)),
-            end_utc: utc(snapshot.end(record)),
-            remaining_ms: whole_ms(snapshot.remaining(record)),
-            fencing_token: record.grant.fencing_token,
-            contested: record.contested,
-            holder: &record.holder,
-            version: record.version,
-        }
-    }
-}
-
-impl Display for LeaseRow<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        let remaining = if self.live {
-            span(Duration::from_millis(self.remaining_ms))
-        } else {
-            "over".to_owned()
-        };
-        let contested = if self.contested {
-            ", contested by a copy of it"
-        } else {
-            ""
-        };
-        write!(
-            f,
-            "{:<6}  {}  {}  {remaining:<7}  {}{contested}",
-            self.node,
-            self.start_utc,
-            self.end_utc,
-            // Whoever may acquire chooses the name: an escape sequence in it must not reach the
-            // operator's terminal.
-            visible(self.holder)
-        )
     }
 }

@@ -1,6 +1,6 @@
 //! The command `randflake lease`: a file for each subcommand.
 //!
-//! Shared by them: `snapshot` what a store says now, `document` the leases that a program keeps, `confirm` a question, `image`
+//! Shared by them: `document` the leases that a program keeps, `confirm` a question, `image`
 //! the memory of a device, `factory` what is written there, `ledger` which device has which node id, `dump`
 //! what a file says of a memory, `region` the pages of a horizon there.
 
@@ -24,7 +24,6 @@ mod quarantine;
 mod region;
 mod release;
 mod renew;
-mod snapshot;
 mod status;
 mod ticket;
 mod upgrade;
@@ -33,12 +32,7 @@ use clap::Subcommand;
 
 use crate::failure::Failure;
 #[cfg(feature = "serve")]
-pub(crate) use document::LeaseDocument;
-#[cfg(feature = "serve")]
-pub(crate) use list::LeaseRow;
-pub(crate) use snapshot::Snapshot;
-#[cfg(feature = "serve")]
-pub(crate) use ticket::{TicketKeyArgs, device_id};
+pub(crate) use ticket::TicketKeyArgs;
 
 /// Take leases of node ids, show them, end them by hand, or give one to a device
 #[derive(Debug, clap::Args)]

@@ -4,17 +4,17 @@ use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 use std::io::Write;
 
+use randflake_common::leases::Snapshot;
 use randflake_std::date::{span, utc};
 use randflake_std::lease::{Namespace, NamespaceList, Quarantine};
 use serde::Serialize;
 
-use super::snapshot::Snapshot;
 use crate::command::equal_ids::{namespaces_with_equal_ids, quoted};
-use crate::date::whole_ms;
 use crate::failure::{Failure, say};
-use crate::layout::described;
 use crate::output::{stdout, visible};
 use crate::store::StoreArgs;
+use randflake_common::date::whole_ms;
+use randflake_common::layout::described;
 
 /// List the namespaces of a store
 ///

@@ -3,6 +3,7 @@
 use core::time::Duration;
 use std::path::PathBuf;
 
+use randflake_common::leases::device_id;
 use randflake_std::date::utc;
 use randflake_std::lease::Token;
 use randflake_std::private_file;
@@ -12,7 +13,6 @@ use super::factory::{DeviceKey, FactoryArgs, GrantPlace, grant};
 use super::image::ImageFormat;
 use super::ledger::Ledger;
 use super::region::first_horizon;
-use super::ticket::device_id;
 use crate::failure::Failure;
 use crate::output::print_line;
 use crate::store::LeaseArgs;

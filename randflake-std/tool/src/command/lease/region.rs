@@ -8,7 +8,7 @@ use randflake_std::randflake_core::{
 };
 
 use crate::failure::Failure;
-use crate::number::{address, within};
+use randflake_common::number::{address, within};
 
 /// Most bytes of all pages: no device has as many, and all of them are in memory here.
 const MOST_BYTES: usize = 16 << 20;

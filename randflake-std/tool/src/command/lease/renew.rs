@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use randflake_std::lease::RequestId;
 
-use super::document::{GrantArgs, request_id};
-use crate::date;
+use super::document::{self, GrantArgs, request_id};
 use crate::failure::{Failure, say};
 use crate::store::StoreArgs;
+use randflake_common::date;
 
 /// Renew leases that `lease acquire` gave
 ///
@@ -43,10 +43,10 @@ pub(crate) struct LeaseRenewArgs {
 impl LeaseRenewArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let document = self.grant.read()?;
-        let mut store = document.open(&self.store)?;
+        let mut store = document::open(&document, &self.store)?;
         let document = document.renewed(&mut store, &self.request, self.ttl)?;
         // Printed also if leases are lost: the others go on, and their old document is obsolete.
-        document.print(self.json)?;
+        document::print(&document, self.json)?;
         // The words lack the nonce of this renewal, and the old document is refused from now on as a copy.
         if !self.json && !document.leases.is_empty() {
             say(

@@ -3,15 +3,15 @@
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
+use randflake_common::leases::Snapshot;
 use randflake_std::date::{span, utc};
 use serde::Serialize;
 
-use super::snapshot::Snapshot;
-use crate::date::whole_ms;
 use crate::failure::Failure;
-use crate::layout::described;
 use crate::output::{print, visible};
 use crate::store::StoreArgs;
+use randflake_common::date::whole_ms;
+use randflake_common::layout::described;
 
 /// Show how many node ids are leased
 #[derive(Debug, clap::Args)]

@@ -5,16 +5,17 @@ use std::env;
 use std::io::Write;
 use std::path::PathBuf;
 
+use randflake_common::leases::device_id;
 use randflake_std::Secret;
 use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest};
 use randflake_std::randflake_core::Ticket;
 
 use crate::failure::Failure;
-use crate::number::within;
 use crate::output::stdout;
 use crate::secret::{SecretArgs, TICKET_VARIABLE as VARIABLE};
 use crate::store::LeaseArgs;
 use crate::wait::{self, WaitArgs};
+use randflake_common::number::within;
 
 /// Lease a node id for a device, or renew its lease, and print the ticket
 ///
@@ -59,13 +60,6 @@ pub(crate) struct TicketKeyArgs {
     /// Without it the key is that of the environment variable RANDFLAKE_TICKET_KEY.
     #[arg(long, value_name = "FILE")]
     ticket_key_file: Option<PathBuf>,
-}
-
-/// A device's number, as it is typed.
-pub(crate) fn device_id(text: &str) -> Result<u64, String> {
-    let digits = !text.is_empty() && text.chars().all(|c| c.is_ascii_hexdigit());
-    let number = digits.then(|| u64::from_str_radix(text, 16).ok()).flatten();
-    number.ok_or_else(|| "1 to 16 hex digits are allowed".to_owned())
 }
 
 impl LeaseTicketArgs {

@@ -12,11 +12,11 @@ use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::progress::Progress;
 use crate::failure::Failure;
-use crate::form::TextForm;
 use crate::output::{BufferedStdout, stdout};
 use crate::secret::SecretArgs;
 use crate::store::StoreArgs;
 use crate::wait::WaitArgs;
+use randflake_common::form::TextForm;
 
 /// Most numbers that are reserved at once, and lost when the run is killed.
 ///

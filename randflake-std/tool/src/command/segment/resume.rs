@@ -4,9 +4,9 @@ use randflake_std::segment::MAX_NUMBER;
 
 use super::terms::TermsArgs;
 use crate::failure::Failure;
-use crate::number::within;
 use crate::output::print_line;
 use crate::store::StoreArgs;
+use randflake_common::number::within;
 
 /// Let the counter go on at a number
 ///

@@ -3,7 +3,7 @@
 use randflake_std::segment::{CounterTerms, DatedNumbers, MAX_NUMBER, Period, UtcOffset};
 
 use crate::failure::Failure;
-use crate::number::within;
+use randflake_common::number::within;
 
 /// Digits of a number behind its date, unless others are chosen: 999,999 numbers.
 const DIGITS: u8 = 6;

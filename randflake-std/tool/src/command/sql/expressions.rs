@@ -6,8 +6,8 @@ use core::fmt::Write as _;
 
 use randflake_std::randflake_core::{Field, LayoutSpec};
 
-use crate::date::utc_in_ticks;
 use crate::failure::Failure;
+use randflake_common::date::utc_in_ticks;
 
 const US_PER_MS: u64 = 1_000;
 const MS_PER_S: u64 = 1_000;

@@ -10,9 +10,9 @@ use randflake_std::randflake_core::LayoutSpec;
 use super::expressions::sign_tick;
 use super::schema;
 use super::terms::TermsArgs;
-use crate::date;
 use crate::failure::Failure;
 use crate::output::stdout;
+use randflake_common::date;
 
 /// Print partitions of a table by time, for PostgreSQL, MySQL and MariaDB
 ///

@@ -4,9 +4,9 @@ use randflake_std::lease::Namespace;
 use randflake_std::randflake_core::LayoutSpec;
 
 use crate::failure::Failure;
-use crate::id_form::IdForm;
 use crate::layout::LayoutChoice;
 use crate::store::StoreArgs;
+use randflake_common::layout::IdForm;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct TermsArgs {

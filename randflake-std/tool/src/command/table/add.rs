@@ -8,8 +8,8 @@ use super::column::{Column, Inspected, Times};
 use super::run::{Edit, NoId, RowText};
 use crate::command::input::IdArgs;
 use crate::failure::Failure;
-use crate::form::GivenId;
-use crate::id_form::IdForm;
+use randflake_common::form::GivenId;
+use randflake_common::layout::IdForm;
 
 /// Columns of a table that stands in its own right, and those that a table gets.
 const LIST: &[&str] = &["id", "time_utc", "node", "sequence"];

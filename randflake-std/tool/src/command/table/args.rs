@@ -12,7 +12,7 @@ use super::run::{Edit, run};
 use super::separated::{ColumnChoice, Separated};
 use crate::command::rounded::Rounded;
 use crate::failure::{Failure, say};
-use crate::form::TextForm;
+use randflake_common::form::TextForm;
 
 /// Options of commands that read and write tables.
 #[derive(Debug, clap::Args)]

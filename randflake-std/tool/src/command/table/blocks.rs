@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use memchr::memchr_iter;
 
 use crate::failure::Failure;
-use crate::form::GivenId;
-use crate::mistake::not_text;
+use randflake_common::form::GivenId;
+use randflake_common::mistake::not_text;
 
 /// Bytes that are read together: some thousand rows, so that decrypting many at once pays.
 const BLOCK_LEN: usize = 256 << 10;

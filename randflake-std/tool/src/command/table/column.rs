@@ -5,8 +5,8 @@ use itoa::Buffer;
 use randflake_std::Parts;
 use randflake_std::randflake_core::LayoutSpec;
 
-use crate::date::utc_in_ticks;
-use crate::form::{GivenId, TextForm};
+use randflake_common::date::utc_in_ticks;
+use randflake_common::form::{GivenId, TextForm};
 
 /// What a column has. The names are those of the fields of `--json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

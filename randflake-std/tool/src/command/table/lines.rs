@@ -5,7 +5,7 @@ use memchr::memchr;
 use super::blocks::{Content, Row, Split};
 use crate::command::input::read_text;
 use crate::failure::Failure;
-use crate::form::TextForm;
+use randflake_common::form::TextForm;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 

@@ -11,7 +11,7 @@ use super::blocks::{Content, Row, Split};
 use super::lines::{content, marks_len};
 use crate::command::input::shown;
 use crate::failure::Failure;
-use crate::form::TextForm;
+use randflake_common::form::TextForm;
 
 pub(super) struct Objects {
     pub(super) member: String,

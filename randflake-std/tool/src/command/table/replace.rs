@@ -8,7 +8,7 @@ use super::run::{Edit, NoId, RowText};
 use crate::command::convert::Conversion;
 use crate::command::rounded::Rounded;
 use crate::failure::Failure;
-use crate::form::GivenId;
+use randflake_common::form::GivenId;
 
 /// Reads a table from standard input and writes it with converted ids.
 pub(crate) fn replace(

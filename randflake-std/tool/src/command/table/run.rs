@@ -9,8 +9,8 @@ use super::bad_rows::{BadRows, Verdict};
 use super::blocks::{Block, Blocks, Content, Row};
 use crate::command::rounded::Rounded;
 use crate::failure::{Failure, say};
-use crate::form::GivenId;
 use crate::output::stdout;
+use randflake_common::form::GivenId;
 
 /// Blocks that wait for the writer. Few, so that memory is bounded; more than one, so that neither side waits for each.
 const WAITING: usize = 2;

@@ -8,7 +8,7 @@ use super::blocks::{Content, Row, Split};
 use super::lines::{content, marks_len};
 use crate::command::input::shown;
 use crate::failure::Failure;
-use crate::form::TextForm;
+use randflake_common::form::TextForm;
 
 /// Names that a message lists of a header.
 const NAMES_SHOWN: usize = 12;

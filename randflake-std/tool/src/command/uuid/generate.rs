@@ -11,13 +11,13 @@ use super::KeysArgs;
 use crate::command::input::BLOCK;
 use crate::command::interrupt::Interrupt;
 use crate::command::issuing::{self, WAIT_LIMIT, say_unless_released};
-use crate::date;
 use crate::failure::{Failure, say};
-use crate::id_form::IdForm;
-use crate::number::within;
 use crate::output::stdout;
 use crate::store::LeaseArgs;
 use crate::wait::WaitArgs;
+use randflake_common::date;
+use randflake_common::layout::IdForm;
+use randflake_common::number::within;
 
 /// Make new tagged UUIDs, one on each line
 ///

@@ -10,10 +10,10 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::KeysArgs;
-use crate::date::utc_in_ticks;
 use crate::failure::{Failure, say};
 use crate::layout::LayoutArgs;
 use crate::output::stdout;
+use randflake_common::date::utc_in_ticks;
 
 /// Say whether UUIDs were made by a holder of a key, and what they say: key number, id, time, node id, sequence
 ///

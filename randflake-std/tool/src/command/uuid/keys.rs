@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use randflake_std::tagged::{TagSecrets, TagSecretsError};
+use randflake_std::tagged::TagSecrets;
 use randflake_std::{KeyNumber, Secret};
 
 use crate::failure::Failure;
@@ -36,13 +36,4 @@ pub(crate) fn secret(keys: &TagSecrets, number: KeyNumber) -> Result<Secret, Fai
         )));
     }
     Secret::from_file(&file).map_err(Failure::failed)
-}
-
-impl From<TagSecretsError> for Failure {
-    fn from(error: TagSecretsError) -> Self {
-        match error {
-            TagSecretsError::Name(_) => Self::usage(error),
-            error => Self::failed(error),
-        }
-    }
 }

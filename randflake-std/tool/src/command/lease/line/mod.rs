@@ -22,10 +22,10 @@ use super::factory::{DeviceKey, FactoryArgs, GRANT_LEN, GrantPlace, grant, read_
 use super::image::ImageFormat;
 use super::ledger::Ledger;
 use super::provision::unix;
-use crate::date;
 use crate::failure::{Failure, say};
 use crate::output::stdout;
 use crate::store::StoreArgs;
+use randflake_common::date;
 
 /// Provision a line of devices: an image for each row of a CSV file
 ///

@@ -8,9 +8,10 @@ use std::path::Path;
 
 use csv::{Reader, ReaderBuilder, StringRecord, Trim};
 
-use crate::command::lease::ticket::device_id;
+use randflake_common::leases::device_id;
+
 use crate::failure::Failure;
-use crate::number::within;
+use randflake_common::number::within;
 
 const COLUMNS: &str = "the first line has the names of the columns, separated by commas: device, and node_id if node \
                        ids were chosen elsewhere";

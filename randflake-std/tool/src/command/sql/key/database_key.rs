@@ -4,7 +4,7 @@ use randflake_std::lease::{KeyCheck, NamespaceError};
 use randflake_std::{KeyNumber, Secret, Sparx64};
 use zeroize::Zeroizing;
 
-use crate::id_form::IdForm;
+use randflake_common::layout::IdForm;
 
 /// The key as a database stores it.
 pub(super) struct DatabaseKey {

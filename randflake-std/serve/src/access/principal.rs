@@ -1,0 +1,197 @@
+//! Principals: the owner of a token, or anybody.
+
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::sync::Arc;
+
+use randflake_std::date::{span, utc};
+
+use super::quota::{Limit, PerQuota, Quota, QuotaKind};
+use super::weight::{Weight, small_per_second};
+use super::{Hash, Pattern, Scope};
+use crate::service::refusal::{Refusal, RefusalKind};
+use crate::service::store_sessions::Turns;
+use randflake_common::date;
+
+/// Principal of a client: the owner of a token, or anybody where none is needed.
+#[derive(Debug)]
+pub(crate) struct Principal {
+    name: String,
+    /// Hash of the token; `None` for anybody.
+    hash: Option<Hash>,
+    scopes: Vec<Scope>,
+    namespaces: Vec<Pattern>,
+    /// Shared with the same token of an earlier version of the file: reading it again gives nobody a new burst.
+    quotas: PerQuota<Option<Arc<Quota>>>,
+    /// Quota of requests that need neither ids nor the store.
+    small: Option<Arc<Quota>>,
+    /// Shared in the same way; none for anybody.
+    turns: Option<Arc<Turns>>,
+    /// When its token expires, as time since the Unix epoch.
+    until: Option<Duration>,
+    /// Node ids that it may lease; all if `None`.
+    node_ids: Option<RangeInclusive<u32>>,
+}
+
+impl Principal {
+    pub(crate) fn new(line: super::TokenLine, before: Option<&Self>) -> Self {
+        let quota = |limit: Option<Limit>, used: Option<&Arc<Quota>>| {
+            let limit = limit?;
+            // With another limit the old state means other amounts: then a full bucket begins.
+            let same = used.filter(|quota| quota.limit() == limit);
+            Some(same.map_or_else(|| Arc::new(Quota::new(limit)), Arc::clone))
+        };
+        let kinds = QuotaKind::ALL.iter().zip(line.quotas).enumerate();
+        let mut quotas = PerQuota::default();
+        for (index, ((_, usual), given)) in kinds {
+            let used = before.and_then(|old| old.quotas[index].as_ref());
+            quotas[index] = quota(given.map(Limit::of).or(*usual), used);
+        }
+        let small = line.quotas[QuotaKind::Requests as usize].map(small_per_second);
+        let used = before.and_then(|old| old.small.as_ref());
+        Self {
+            quotas,
+            // Only with a quota of requests: a token that may send any number needs no second
+            // limit.
+            small: quota(small.map(Limit::of), used),
+            turns: Some(before.and_then(|old| old.turns.clone()).unwrap_or_default()),
+            until: line.until,
+            node_ids: line.node_ids,
+            name: line.name,
+            hash: Some(line.hash),
+            scopes: line.scopes,
+            namespaces: line.namespaces,
+        }
+    }
+
+    pub(crate) fn anybody() -> Self {
+        Self {
+            name: "anybody".to_owned(),
+            hash: None,
+            scopes: vec![Scope::Ids, Scope::Leases, Scope::Inspect, Scope::Admin],
+            namespaces: vec![Pattern::Prefix(String::new())],
+            // No limits: without tokens the server listens to this machine only, see `check_reach`.
+            quotas: PerQuota::default(),
+            small: None,
+            turns: None,
+            until: None,
+            node_ids: None,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Node ids that it may lease; all if `None`.
+    pub(crate) fn node_ids(&self) -> Option<&RangeInclusive<u32>> {
+        self.node_ids.as_ref()
+    }
+
+    /// How many of its requests may work with stores at the same time, if that is limited.
+    pub(crate) fn turns(&self) -> Option<&Turns> {
+        self.turns.as_deref()
+    }
+
+    /// Whether the client has sent a token.
+    pub(crate) fn has_token(&self) -> bool {
+        self.hash.is_some()
+    }
+
+    pub(crate) fn hash(&self) -> Option<&Hash> {
+        self.hash.as_ref()
+    }
+
+    pub(super) fn expires(&self) -> bool {
+        self.until.is_some()
+    }
+
+    pub(super) fn has_expired(&self) -> bool {
+        self.until.is_some_and(|until| until <= date::now())
+    }
+
+    /// Refuses a token that has expired. Only who has sent it is told.
+    pub(crate) fn check_expiry(&self) -> Result<(), Refusal> {
+        let Some(until) = self.until.filter(|_| self.has_expired()) else {
+            return Ok(());
+        };
+        let (name, at) = (&self.name, utc(until));
+        let message = format!("the token {name:?} has expired at {at}: ask for a new one");
+        Err(Refusal::new(RefusalKind::WrongToken, message))
+    }
+
+    /// Whether it has a right in any namespace.
+    pub(crate) fn has(&self, scope: Scope) -> bool {
+        self.scopes.contains(&scope)
+    }
+
+    /// Whether a namespace is one of its own.
+    pub(crate) fn sees(&self, namespace: &str) -> bool {
+        let mut patterns = self.namespaces.iter();
+        patterns.any(|pattern| pattern.matches(namespace))
+    }
+
+    /// Refuses a client without this right in the namespace.
+    pub(crate) fn check(&self, scope: Scope, namespace: &str) -> Result<(), Refusal> {
+        if self.has(scope) && self.sees(namespace) {
+            return Ok(());
+        }
+        let (name, right) = (&self.name, scope.name());
+        let message =
+            format!("the token {name:?} has no right to {right} in namespace {namespace:?}");
+        Err(Refusal::new(RefusalKind::Forbidden, message))
+    }
+
+    /// Counts ids against its quota.
+    pub(crate) fn take_ids(&self, count: usize) -> Result<(), Refusal> {
+        self.take(QuotaKind::Ids, u64::try_from(count).unwrap_or(u64::MAX))
+    }
+
+    /// Counts a request against its quota.
+    pub(crate) fn take_request(&self, weight: Weight) -> Result<(), Refusal> {
+        match weight {
+            Weight::Small => self.take_of(self.small.as_deref(), 1, "requests without ids"),
+            Weight::Each(count) => self.take(QuotaKind::Requests, count),
+            Weight::Requests(count) => {
+                let quota = self.quotas[QuotaKind::Requests as usize].as_deref();
+                // Never more than a burst has: who may send one request a second may send any.
+                let most = quota.map_or(count, |quota| quota.limit().at_once.get());
+                self.take(QuotaKind::Requests, count.min(most))
+            }
+        }
+    }
+
+    /// Counts new leases against its quota.
+    pub(crate) fn take_leases(&self, count: u32) -> Result<(), Refusal> {
+        self.take(QuotaKind::Leases, count.into())
+    }
+
+    /// Counts looks at the store against its quota: a list is one for each 100 leases that it may have.
+    pub(crate) fn take_reads(&self, count: u32) -> Result<(), Refusal> {
+        self.take(QuotaKind::Reads, count.into())
+    }
+
+    fn take(&self, kind: QuotaKind, amount: u64) -> Result<(), Refusal> {
+        let (what, _) = QuotaKind::ALL[kind as usize];
+        self.take_of(self.quotas[kind as usize].as_deref(), amount, what)
+    }
+
+    fn take_of(&self, quota: Option<&Quota>, amount: u64, what: &str) -> Result<(), Refusal> {
+        let Some(quota) = quota else {
+            return Ok(());
+        };
+        quota.take(amount).map_err(|wait| {
+            let (name, limit) = (&self.name, quota.limit().per_second);
+            let message = format!("the token {name:?} has a quota of {limit} {what} a second");
+            let Some(wait) = wait else {
+                let message =
+                    format!("{message}, and {amount} were asked for at once: ask for fewer");
+                return Refusal::new(RefusalKind::Quota, message);
+            };
+            // Shown in milliseconds: "try again in 0s" would be followed.
+            let wait = wait.max(Duration::from_millis(1));
+            let message = format!("{message}: try again in {}", span(wait));
+            Refusal::new(RefusalKind::Quota, message).retry_in(wait)
+        })
+    }
+}

@@ -1,0 +1,132 @@
+//! A server on stores in memory.
+
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+use std::{env, fs, process};
+
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Request};
+use hyper::service::Service as _;
+use hyper_util::service::TowerToHyperService;
+use randflake_std::lease::{MemoryStore, Namespace};
+use randflake_std::randflake_core::{LayoutFields, LayoutSpec};
+use randflake_std::{Id, Secret};
+use serde_json::Value;
+use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
+
+use super::client::{Client, HIDDEN, SEEN, TOKENS};
+use super::finish;
+use crate::access::{Access, Hash};
+use crate::http::Http;
+use crate::log::RequestLog;
+use crate::memory::{MemoryBudget, MemoryLimits};
+use crate::service::Service;
+use crate::service::served_namespace::{Leasing, ServedNamespace};
+
+/// Of 2^20 ids a second and node id, so that no request waits for them: 30, 14 and 20 bits since 2025-01-01.
+const LAYOUT: LayoutSpec = LayoutSpec::declare(LayoutFields::in_order(
+    [30, 14, 20],
+    1_735_689_600_000,
+    1_000,
+));
+/// What was granted stays granted, and is in the history: so often all begins anew.
+const LIFE: u32 = 20_000;
+
+/// A server, and how many requests it will still answer.
+pub(super) struct World {
+    runtime: Runtime,
+    service: Arc<Service>,
+    router: axum::Router,
+    left: u32,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        let runtime = RuntimeBuilder::new_current_thread().enable_all().build();
+        let runtime = runtime.unwrap();
+        let spaces = [SEEN, HIDDEN].map(space);
+        let service = Arc::new(Service::new(spaces, access(), RequestLog::default()));
+        let leasing = Leasing {
+            node_ids: 16..=16,
+            ttl: None,
+            holder: None,
+        };
+        for space in service.spaces() {
+            runtime.block_on(space.start(&leasing, |_, _| {})).unwrap();
+        }
+        let key = Secret::from_hex("f0e0d0c0b0a090807060504030201000").unwrap();
+        let memory = Arc::new(MemoryBudget::new(MemoryLimits::default()));
+        let idle = Duration::from_secs(3_600);
+        let http = Http::new(
+            Arc::clone(&service),
+            memory,
+            "memory".to_owned(),
+            Some(key),
+            idle,
+        );
+        Self {
+            runtime,
+            service,
+            router: http.router,
+            left: LIFE,
+        }
+    }
+
+    /// Counts a request of a client.
+    pub(super) fn is_used_up(&mut self) -> bool {
+        self.left -= 1;
+        self.left == 0
+    }
+
+    pub(super) fn ask(&self, request: Request<Body>) -> (u16, HeaderMap, Vec<u8>) {
+        let service = TowerToHyperService::new(self.router.clone());
+        self.runtime.block_on(async {
+            let (parts, body) = service.call(request).await.unwrap().into_parts();
+            let body = to_bytes(body, usize::MAX).await.unwrap();
+            (parts.status.as_u16(), parts.headers, body.to_vec())
+        })
+    }
+
+    /// A request of the client to which the answer is known.
+    pub(super) fn post(&self, client: Client, target: &str, body: &Value) -> (u16, Vec<u8>) {
+        let request = Request::post(target).header("content-type", "application/json");
+        let request = finish(request, client, body.to_string().into_bytes());
+        let (status, _, body) = self.ask(request.unwrap());
+        (status, body)
+    }
+
+    /// Whether these are ids of the namespace, made now.
+    pub(super) fn check_ids(&self, namespace: &str, ids: impl IntoIterator<Item = Id>) {
+        let mut spaces = self.service.spaces();
+        let space = spaces.find(|space| space.name() == namespace).unwrap();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let now = u64::try_from(now.as_millis()).unwrap();
+        for id in ids {
+            let spec = space.namespace().spec();
+            let made = spec.unix_ms(space.codec().inspect(id).tick);
+            assert!(made.abs_diff(now) < 600_000, "an id of another namespace");
+        }
+    }
+}
+
+fn space(name: &str) -> ServedNamespace {
+    let namespace = Namespace::new(name, LAYOUT).unwrap();
+    let key = format!("{:0<32}", if name == SEEN { 1 } else { 2 });
+    let key = Secret::from_hex(&key).unwrap();
+    let store = MemoryStore::with_system_clock(namespace.clone());
+    let open = Box::new(move || Ok(store.clone().into()));
+    ServedNamespace::new(namespace, Some(key.cipher().into()), open)
+}
+
+fn access() -> Access {
+    let path = env::temp_dir().join(format!("randflake-fuzz-{}", process::id()));
+    let lines = TOKENS.map(|(name, scopes, namespaces)| {
+        let hash = Hash::of(name.as_bytes());
+        format!("name={name} sha256={hash} scopes={scopes} namespaces={namespaces}\n")
+    });
+    fs::write(&path, lines.concat()).unwrap();
+    let access = Access::from_file(path.clone()).unwrap();
+    fs::remove_file(path).unwrap();
+    access
+}

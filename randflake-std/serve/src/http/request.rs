@@ -1,0 +1,189 @@
+//! A request of the interface: its principal, and the parameters of its URL.
+
+use core::ops::RangeInclusive;
+use core::time::Duration;
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Query as Pairs};
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+
+use super::App;
+use super::request_log::LoggedPrincipal;
+use super::site;
+use crate::access::{Principal, Scope, Weight};
+use crate::memory::Account;
+use crate::service::digits;
+use crate::service::refusal::{Refusal, RefusalKind};
+
+/// What every handler of the interface is given.
+pub(super) struct ApiRequest {
+    pub(super) app: Arc<App>,
+    pub(super) principal: Arc<Principal>,
+    pub(super) query: Parameters,
+}
+
+impl FromRequestParts<Arc<App>> for ApiRequest {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Refusal> {
+        // Before the parameters are read: who may not ask learns nothing of what may be asked.
+        let principal = identify(parts, app)?;
+        Ok(Self {
+            app: Arc::clone(app),
+            principal,
+            query: Parameters::read(parts)?,
+        })
+    }
+}
+
+impl ApiRequest {
+    /// Counts the request, and refuses parameters other than these. It comes first: what is wrong, and what is not allowed,
+    /// must not cost less than what is answered.
+    pub(super) fn begin(&self, weight: Weight, parameters: &[&str]) -> Result<(), Refusal> {
+        self.principal.take_request(weight)?;
+        self.query.only(parameters)
+    }
+
+    /// The namespace that is asked for: where one is served, or seen, it need not be named.
+    pub(super) fn namespace(&self) -> Result<&str, Refusal> {
+        if let Some(name) = self.query.text("namespace") {
+            return Ok(name);
+        }
+        let service = &self.app.service;
+        let mut spaces = service.spaces_of(&self.principal);
+        match (spaces.next(), spaces.next()) {
+            (Some(only), None) => Ok(only.name()),
+            _ => Err(Refusal::invalid(format!(
+                "the parameter namespace is missing: {}",
+                service.served(&self.principal)
+            ))),
+        }
+    }
+
+    /// Refuses clients that have a right in no namespace at all: before a body is read that names
+    /// one, and where an answer about the whole server has the namespaces that its client sees.
+    pub(super) fn must_have(&self, scope: Scope) -> Result<(), Refusal> {
+        if self.principal.has(scope) {
+            return Ok(());
+        }
+        let (name, right) = (self.principal.name(), scope.name());
+        let message = format!("the token {name:?} has no right to {right}");
+        Err(Refusal::new(RefusalKind::Forbidden, message))
+    }
+}
+
+/// The owner of a request's bearer token, or anybody where none is needed. The connection becomes theirs.
+pub(super) fn identify(parts: &Parts, app: &App) -> Result<Arc<Principal>, Refusal> {
+    let access = &app.service.access;
+    let mut values = parts.headers.get_all(AUTHORIZATION).iter();
+    let principal = match (values.next(), values.next()) {
+        (None, _) => {
+            let anybody = access.anonymous()?;
+            // Without a token alone: no browser adds one by itself, so with one it is no foreign
+            // page.
+            site::check(parts)?;
+            anybody
+        }
+        (Some(value), None) => access.authenticate(bearer(value.as_bytes())?)?,
+        // What is before the server may have checked the other one.
+        (Some(_), Some(_)) => {
+            return Err(Refusal::invalid(
+                "the header Authorization stands there twice: once is allowed",
+            ));
+        }
+    };
+    if let Some(seen) = parts.extensions.get::<LoggedPrincipal>() {
+        seen.is(&principal);
+    }
+    if let Some(account) = parts.extensions.get::<Arc<Account>>() {
+        // At each request, since a proxy sends those of several tokens on one connection.
+        account.identify(&principal).inspect_err(|_| {
+            app.service.counters.http.refused.add(1);
+        })?;
+    }
+    Ok(principal)
+}
+
+/// The token of `Bearer TOKEN`; the scheme's name has no case.
+fn bearer(value: &[u8]) -> Result<&[u8], Refusal> {
+    let (scheme, token) = value.split_at_checked("Bearer ".len()).unwrap_or_default();
+    let token = token.trim_ascii();
+    if scheme.eq_ignore_ascii_case(b"Bearer ") && !token.is_empty() {
+        return Ok(token);
+    }
+    let message = "the header Authorization is not what is allowed: Bearer TOKEN";
+    Err(Refusal::new(RefusalKind::WrongToken, message))
+}
+
+/// The parameters of a URL, in their order.
+pub(super) struct Parameters(Vec<(String, String)>);
+
+impl Parameters {
+    pub(super) fn read(parts: &Parts) -> Result<Self, Refusal> {
+        let Pairs(pairs) =
+            Pairs::try_from_uri(&parts.uri).map_err(|error| Refusal::invalid(error.body_text()))?;
+        Ok(Self(pairs))
+    }
+
+    /// Refuses all but these, and any that stands there twice: of two values, the other one might be meant.
+    pub(super) fn only(&self, allowed: &[&str]) -> Result<(), Refusal> {
+        for (index, (name, _)) in self.0.iter().enumerate() {
+            if !allowed.contains(&&**name) {
+                let allowed = match allowed {
+                    [] => "none is allowed".to_owned(),
+                    allowed => format!("{} are allowed", allowed.join(", ")),
+                };
+                let message = format!("the parameter {name:?} is unknown: {allowed}");
+                return Err(Refusal::invalid(message));
+            }
+            if self.0[..index].iter().any(|(other, _)| other == name) {
+                let message = format!("the parameter {name:?} stands there twice: once is allowed");
+                return Err(Refusal::invalid(message));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        let mut pairs = self.0.iter();
+        let found = pairs.find(|(own, _)| own == name);
+        found.map(|(_, value)| &**value)
+    }
+
+    pub(super) fn number(
+        &self,
+        name: &str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, Refusal> {
+        let Some(text) = self.text(name) else {
+            return Ok(None);
+        };
+        let number = digits(text).filter(|number| range.contains(number));
+        number.map(Some).ok_or_else(|| {
+            Refusal::invalid(format!(
+                "{name} is {text:?}: a number from {} to {} is allowed",
+                range.start(),
+                range.end()
+            ))
+        })
+    }
+
+    pub(super) fn flag(&self, name: &str) -> Result<bool, Refusal> {
+        match self.text(name) {
+            None | Some("false") => Ok(false),
+            Some("true") => Ok(true),
+            Some(other) => Err(Refusal::invalid(format!(
+                "{name} is {other:?}: true and false are allowed"
+            ))),
+        }
+    }
+
+    /// A time in milliseconds.
+    pub(super) fn ms(&self, name: &str) -> Result<Option<Duration>, Refusal> {
+        /// JavaScript's numbers are whole up to here.
+        const MOST: u64 = (1 << 53) - 1;
+        let ms = self.number(name, 0..=MOST)?;
+        Ok(ms.map(Duration::from_millis))
+    }
+}

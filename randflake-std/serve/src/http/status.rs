@@ -1,0 +1,234 @@
+//! `GET /v1/status`: what the page shows.
+
+use core::fmt::Display;
+use core::time::Duration;
+use std::collections::BTreeMap;
+
+use randflake_std::date::span;
+use randflake_std::lease::Record;
+use randflake_std::randflake_core::LayoutSpec;
+use randflake_std::{Health, Lease};
+use serde::Serialize;
+
+use super::board::StatusBoard;
+use super::body::Json;
+use super::request::ApiRequest;
+use crate::access::{Scope, Weight};
+use crate::incidents::{REPAIR, remedy};
+use crate::service::recent::{RecentCounts, Witness};
+use crate::service::refusal::Refusal;
+use crate::service::served_namespace::ServedNamespace;
+use randflake_common::date;
+use randflake_common::date::whole_ms;
+use randflake_common::layout::described;
+use randflake_common::leases::Snapshot;
+
+/// What a node id is used for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum NodeIdState {
+    Over,
+    Held,
+    /// It was not renewed in time, and ends soon.
+    Ending,
+    /// A copy of its holder has tried to renew it.
+    Contested,
+}
+
+impl NodeIdState {
+    pub(super) fn of(snapshot: &Snapshot, record: &Record) -> Self {
+        /// Of a lease of a minute, the usual one: two renewals were missed.
+        const SOON: Duration = Duration::from_secs(20);
+        let whole = snapshot.end(record).saturating_sub(snapshot.start(record));
+        if !snapshot.is_live(record) {
+            Self::Over
+        } else if record.contested {
+            Self::Contested
+        // Of a shorter lease its last third: a holder that renews in time, after the first one,
+        // never gets there.
+        } else if snapshot.remaining(record) <= SOON.min(whole / 3) {
+            Self::Ending
+        } else {
+            Self::Held
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ServerStatus {
+    version: &'static str,
+    now_unix_ms: u64,
+    uptime_ms: u64,
+    /// Only for who administers all namespaces, as `requests`.
+    store: Option<String>,
+    ready: bool,
+    requests: Option<Requests>,
+    namespaces: Vec<NamespaceStatus>,
+}
+
+/// Counts since the server was started.
+#[derive(Serialize)]
+struct Requests {
+    http: u64,
+    resp: u64,
+    open_connections: u64,
+    refused: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Serialize)]
+struct NamespaceStatus {
+    name: String,
+    layout: String,
+    fields: StatusFields,
+    state: &'static str,
+    detail: Option<String>,
+    /// What an operator does about it.
+    advice: Option<&'static str>,
+    /// Since when something is wrong, by this server's clock.
+    since_unix_ms: Option<u64>,
+    node_ids: u64,
+    /// Number of ids issued by this server.
+    issued: u64,
+    held_here: usize,
+    /// Ids issued by this server in the last minutes.
+    recent: RecentCounts,
+    #[serde(flatten)]
+    board: Option<StatusBoard>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub(super) struct NodeIdCounts {
+    pub(super) held: u64,
+    pub(super) ending: u64,
+    pub(super) contested: u64,
+}
+
+#[derive(Serialize)]
+struct StatusFields {
+    time_bits: u32,
+    node_bits: u32,
+    sequence_bits: u32,
+    tick_ms: u64,
+    epoch_unix_ms: u64,
+    last_unix_ms: u64,
+}
+
+pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Refusal> {
+    request.begin(Weight::OVERVIEW, &[])?;
+    request.must_have(Scope::Admin)?;
+    let ApiRequest { app, principal, .. } = &request;
+    // One, however many namespaces: their boards are cached, and shared by all who look.
+    principal.take_reads(1)?;
+    let service = &app.service;
+    let mut namespaces = Vec::new();
+    for space in service.spaces_of(principal) {
+        let board = app.boards.of(space).await;
+        namespaces.push(NamespaceStatus::of(space, board));
+    }
+    let is_of_all = service.is_admin_of_all(principal);
+    let counters = &service.counters;
+    let refused = counters.refusals().filter(|(_, count)| *count > 0);
+    Ok(Json(ServerStatus {
+        version: env!("CARGO_PKG_VERSION"),
+        now_unix_ms: whole_ms(date::now()),
+        uptime_ms: whole_ms(service.uptime()),
+        store: is_of_all.then(|| app.store.clone()),
+        ready: service.is_ready(),
+        requests: is_of_all.then(|| Requests {
+            http: counters.http_answers.total(),
+            resp: counters.resp_answers.total(),
+            open_connections: counters.http.open.get() + counters.resp.open.get(),
+            refused: refused.collect(),
+        }),
+        namespaces,
+    }))
+}
+
+impl NamespaceStatus {
+    fn of(space: &ServedNamespace, mut board: Result<StatusBoard, String>) -> Self {
+        let namespace = space.namespace();
+        let spec = namespace.spec();
+        let (state, detail, advice) = state_of(space.health(), &board);
+        space.recent.witness(Witness::Reading, board.is_ok());
+        let own: Vec<u32> = space
+            .handle()
+            .map(|handle| handle.lease().leases.iter().map(Lease::node_id).collect())
+            .unwrap_or_default();
+        for holder in board.iter_mut().flat_map(|board| &mut board.holders) {
+            holder.is_this = own.contains(&holder.first_node_id);
+        }
+        Self {
+            name: space.name().to_owned(),
+            layout: described(namespace),
+            fields: StatusFields::of(&spec),
+            state,
+            detail,
+            advice,
+            since_unix_ms: space.recent.since_unix_ms(),
+            node_ids: namespace.node_ids(),
+            issued: space.issued.get(),
+            held_here: own.len(),
+            recent: space.recent.counts(),
+            board: board.ok(),
+        }
+    }
+}
+
+/// One word for how it is, why, and what an operator does about it.
+fn state_of(
+    health: Option<Health>,
+    board: &Result<StatusBoard, String>,
+) -> (&'static str, Option<String>, Option<&'static str>) {
+    let ids_end = |remaining, why: &dyn Display| {
+        Some(format!(
+            "ids are issued for another {}: {why}",
+            span(remaining)
+        ))
+    };
+    let quarantine = board
+        .as_ref()
+        .ok()
+        .and_then(|board| board.quarantine.as_ref());
+    // In the order of what an operator does first: a quarantine explains all that follows from it.
+    match (health, quarantine, board) {
+        (_, Some(quarantine), _) => ("quarantine", Some(quarantine.text.clone()), None),
+        (None, ..) => (
+            "not_ready",
+            Some("its store has not granted a lease yet".to_owned()),
+            None,
+        ),
+        (Some(Health::Short { error, .. }), ..) => {
+            ("short", Some(error.to_string()), Some(remedy(&error)))
+        }
+        (Some(Health::Degraded { remaining, error }), ..) => {
+            ("degraded", ids_end(remaining, &error), Some(remedy(&error)))
+        }
+        // A reading fails sooner than a renewal, which is due three times in a TTL.
+        (Some(Health::Ready { remaining }), _, Err(problem)) => {
+            ("degraded", ids_end(remaining, problem), Some(REPAIR))
+        }
+        (Some(Health::Ready { .. }), ..) => ("ready", None, None),
+        (Some(Health::NotReady { error }), ..) => (
+            "not_ready",
+            error
+                .as_ref()
+                .map(|error| format!("no ids are issued: {error}")),
+            error.as_ref().map(|error| remedy(error)),
+        ),
+        (Some(_), ..) => ("not_ready", Some("the server is stopping".to_owned()), None),
+    }
+}
+
+impl StatusFields {
+    fn of(spec: &LayoutSpec) -> Self {
+        let fields = spec.fields();
+        Self {
+            time_bits: fields.timestamp.bits,
+            node_bits: fields.node_id.bits,
+            sequence_bits: fields.sequence.bits,
+            tick_ms: fields.tick_ms,
+            epoch_unix_ms: fields.epoch_unix_ms,
+            last_unix_ms: spec.unix_ms(spec.max_tick()),
+        }
+    }
+}

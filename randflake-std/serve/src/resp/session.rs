@@ -1,0 +1,379 @@
+//! Session of a client: state between its commands.
+
+use core::ops::Range;
+use core::time::Duration;
+use std::sync::Arc;
+use std::time::Instant;
+
+use randflake_std::Id;
+
+use super::parse::CommandLimits;
+use super::reply::Replies;
+use super::table::{self, Action};
+use super::transaction::RespTransaction;
+use super::{general, ids, leases, numbers};
+use crate::access::{Hash, Principal, Scope};
+use crate::log::{self, LogEntry};
+use crate::memory::{Account, Share};
+use crate::service::Service;
+use crate::service::answers::AnswerStatus;
+use crate::service::refusal::{Refusal, RefusalKind};
+use crate::service::served_namespace::{PATIENCE, ServedNamespace};
+
+/// Arguments of a command, beginning with its name.
+#[derive(Clone, Copy)]
+pub(super) struct CommandArgs<'a> {
+    input: &'a [u8],
+    places: &'a [Range<usize>],
+}
+
+impl<'a> CommandArgs<'a> {
+    pub(super) fn new(input: &'a [u8], places: &'a [Range<usize>]) -> Self {
+        Self { input, places }
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.places.len()
+    }
+
+    pub(super) fn get(self, at: usize) -> Option<&'a [u8]> {
+        self.places.get(at).map(|place| &self.input[place.clone()])
+    }
+
+    /// Those from there on.
+    pub(super) fn from(self, at: usize) -> impl Iterator<Item = &'a [u8]> {
+        let places = self.places.get(at..).unwrap_or_default();
+        places.iter().map(move |place| &self.input[place.clone()])
+    }
+
+    pub(super) fn text(self, at: usize) -> Result<&'a str, Refusal> {
+        let word = self.get(at).unwrap_or_default();
+        str::from_utf8(word).map_err(|_| Refusal::invalid(format!("word {} is not UTF-8", at + 1)))
+    }
+}
+
+/// Longest reply for which no memory is requested, in bytes.
+const USUAL_REPLY: usize = 4 << 10;
+
+/// Whether a command was answered, or why it was refused; the refusal is written by whoever called.
+pub(super) type Answered = Result<(), Refusal>;
+
+pub(super) struct RespSession {
+    pub(super) service: Arc<Service>,
+    pub(super) account: Arc<Account>,
+    /// Replies that were not sent yet.
+    pub(super) out: Replies,
+    /// Memory of a reply that is longer than usual, until it is sent.
+    pub(super) long_reply: Option<Share>,
+    /// Number of the connection, for `CLIENT ID`.
+    pub(super) number: u64,
+    /// Name that the client has given itself.
+    pub(super) name: Vec<u8>,
+    pub(super) principal: Option<Arc<Principal>>,
+    /// Hash of the token that the client has sent. It stays when the token is revoked: if that was by accident, as in a file
+    /// that was emptied, the connection goes on once the token is there again.
+    token: Option<Hash>,
+    /// Version of the tokens when `principal` was looked up.
+    version: u64,
+    /// Namespace of the last ids, where the client's rights were checked.
+    last: Option<Arc<ServedNamespace>>,
+    /// Commands queued between `MULTI` and `EXEC`.
+    pub(super) transaction: Option<RespTransaction>,
+    /// After `EXEC`: its commands are to be answered next.
+    pub(super) executing: Option<RespTransaction>,
+    /// Commands that came without a token.
+    pub(super) greetings: u32,
+    /// Ends the connection once this batch is answered: what stands behind in the same read is not looked at.
+    pub(super) is_over: bool,
+    /// A command of this batch has waited for ids in vain. The others do not: a pipeline would be answered after hours.
+    has_waited: bool,
+    /// Commands of this batch, by how they were answered.
+    answers: [u64; AnswerStatus::ALL.len()],
+    issued: u64,
+}
+
+impl RespSession {
+    /// The session of a new connection, unless there are too many.
+    pub(super) fn new(
+        service: Arc<Service>,
+        number: u64,
+        account: Arc<Account>,
+    ) -> Result<Self, Refusal> {
+        let principal = service.access.anonymous().ok();
+        if let Some(anybody) = &principal {
+            identify(&service, &account, anybody)?;
+        }
+        Ok(Self {
+            version: service.access.version(),
+            principal,
+            token: None,
+            service,
+            account,
+            out: Replies::default(),
+            long_reply: None,
+            number,
+            name: Vec::new(),
+            last: None,
+            transaction: None,
+            executing: None,
+            greetings: 0,
+            is_over: false,
+            has_waited: false,
+            answers: [0; AnswerStatus::ALL.len()],
+            issued: 0,
+        })
+    }
+
+    pub(super) fn is_known(&self) -> bool {
+        self.principal.is_some()
+    }
+
+    /// What the client may send. Who has sent no token yet has no use for more than a token.
+    pub(super) fn limits(&self) -> CommandLimits {
+        if self.is_known() {
+            CommandLimits {
+                words: 4_096,
+                bytes: 1 << 20,
+            }
+        } else {
+            CommandLimits {
+                // `HELLO 3 AUTH name token SETNAME name`, the longest of them, has seven words.
+                words: 10,
+                bytes: 4_096,
+            }
+        }
+    }
+
+    pub(super) fn begin_batch(&mut self) {
+        self.has_waited = false;
+    }
+
+    /// Looks up the token again if the file has changed. Before each command: a batch may wait for long, for ids or for the
+    /// store, and a revoked token must not go on until its end.
+    fn look_up_token(&mut self) {
+        let access = &self.service.access;
+        let version = access.version();
+        if version == self.version {
+            return;
+        }
+        // The version of before the search: if the tokens are newer, the next command searches
+        // again.
+        self.version = version;
+        self.count_issued();
+        self.last = None;
+        if let Some(hash) = &self.token {
+            self.principal = self.service.access.find(hash);
+            if self.principal.is_none() {
+                // Its commands were queued with rights that are gone, and take memory.
+                self.transaction = None;
+            }
+        }
+    }
+
+    pub(super) fn end_batch(&mut self) {
+        self.count_issued();
+        let answers = core::mem::take(&mut self.answers);
+        for (status, count) in AnswerStatus::ALL.into_iter().zip(answers) {
+            // All connections write these words: not for nothing.
+            if count > 0 {
+                self.service.counters.resp_answers.add(status, count);
+            }
+        }
+    }
+
+    pub(super) fn authenticate(
+        &mut self,
+        name: Option<&[u8]>,
+        token: &[u8],
+    ) -> Result<(), Refusal> {
+        // First: who sends a wrong token must not go on with the rights of the one before.
+        self.forget();
+        let principal = self.service.access.authenticate(token)?;
+        // Clients that ask for a user's name send `default` if they have none. Any other name must be the token's, so that a
+        // wrong pair is noticed where it is configured.
+        let is_other = |name: &&[u8]| *name != b"default" && *name != principal.name().as_bytes();
+        if name.as_ref().is_some_and(is_other) {
+            let message = "the token is another user's: send its name, default or none";
+            return Err(Refusal::new(RefusalKind::WrongToken, message));
+        }
+        identify(&self.service, &self.account, &principal)?;
+        self.token = principal.hash().copied();
+        self.principal = Some(principal);
+        Ok(())
+    }
+
+    /// Resets the session to that of a new connection.
+    pub(super) fn forget(&mut self) {
+        // What another principal has queued is not executed with this one's rights.
+        self.count_issued();
+        self.last = None;
+        self.transaction = None;
+        self.token = None;
+        self.principal = self.service.access.anonymous().ok();
+    }
+
+    /// Refuses who has sent no token, or one that has expired since.
+    pub(super) fn check_token(&self) -> Result<(), Refusal> {
+        match &self.principal {
+            Some(principal) => principal.check_expiry(),
+            None => self.principal().map(drop),
+        }
+    }
+
+    pub(super) fn principal(&self) -> Result<Arc<Principal>, Refusal> {
+        let message = "Authentication required: send AUTH with a token";
+        self.principal
+            .clone()
+            .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, message))
+    }
+
+    /// The namespace that ids are asked of.
+    pub(super) fn space(&mut self, name: &[u8]) -> Result<&Arc<ServedNamespace>, Refusal> {
+        let principal = self
+            .principal
+            .as_deref()
+            .ok_or_else(|| Refusal::new(RefusalKind::Unauthenticated, ""))?;
+        // A client asks one namespace again and again: a search and a check of rights for each id would cost more than the id.
+        // It is forgotten whenever the rights may have changed.
+        let is_last = |space: &Arc<ServedNamespace>| space.name().as_bytes() == name;
+        if !self.last.as_ref().is_some_and(is_last) {
+            let name = str::from_utf8(name)
+                .map_err(|_| Refusal::invalid("the namespace's name is not UTF-8"))?;
+            let space = Arc::clone(self.service.space(principal, Scope::Ids, name)?);
+            self.count_issued();
+            self.last = Some(space);
+        }
+        self.last
+            .as_ref()
+            .ok_or_else(|| Refusal::invalid("no namespace"))
+    }
+
+    /// An id at once, without a look at another task; `None` if that cannot be, for whatever reason.
+    pub(super) fn quick_id(&mut self, name: &[u8]) -> Result<Option<Id>, Refusal> {
+        self.space(name)?;
+        // Before the id: one that is refused must not be taken from the sequence.
+        if let Some(principal) = &self.principal {
+            principal.take_ids(1)?;
+        }
+        let id = self.last.as_ref().and_then(|space| space.next());
+        self.issued += u64::from(id.is_some());
+        Ok(id)
+    }
+
+    /// The id that [`quick_id`](Self::quick_id) has counted and could not give.
+    pub(super) async fn slow_id(&mut self) -> Result<Id, Refusal> {
+        let mut ids = [Id::from_u64(0)];
+        if let Some(space) = self.last.clone() {
+            // `fill` counts what it has issued; `self.issued` has the ids of `quick_id` alone.
+            let filled = space.fill(&mut ids, self.patience()).await;
+            self.waited(filled)?;
+        }
+        Ok(ids[0])
+    }
+
+    /// How long a command waits for ids.
+    pub(super) fn patience(&self) -> Duration {
+        if self.has_waited {
+            Duration::ZERO
+        } else {
+            PATIENCE
+        }
+    }
+
+    /// Notes how a command's wait for ids has ended.
+    pub(super) fn waited(&mut self, outcome: Result<(), Refusal>) -> Result<(), Refusal> {
+        let is_vain = |refusal: &Refusal| {
+            // Only these are said after a wait; the others are refused at once, whatever time is
+            // left.
+            matches!(refusal.kind, RefusalKind::Busy | RefusalKind::Unavailable)
+        };
+        self.has_waited = outcome.as_ref().is_err_and(is_vain);
+        outcome
+    }
+
+    /// Waits a moment for the memory of a reply that may be longer than usual. It is held until the reply is sent.
+    pub(super) async fn hold(&mut self, bytes: usize) -> Result<(), Refusal> {
+        if bytes > USUAL_REPLY && self.long_reply.is_none() {
+            self.long_reply = Some(self.account.hold(bytes).await?);
+        }
+        Ok(())
+    }
+
+    fn count_issued(&mut self) {
+        // Once for a batch: the counter is one word that all connections write.
+        if let (Some(space), 1..) = (&self.last, self.issued) {
+            space.issued.add(self.issued);
+            self.issued = 0;
+        }
+    }
+
+    /// Executes a command and writes its reply.
+    pub(super) async fn answer(&mut self, words: CommandArgs<'_>) {
+        self.look_up_token();
+        let begun = self.service.log.begin();
+        let refused = self.execute(words).await.err();
+        let kind = refused.as_ref().map(|refusal| refusal.kind);
+        let status = kind.map_or(AnswerStatus::Ok, AnswerStatus::of_refusal);
+        // In the session, and added to the service's counters once for a batch.
+        self.answers[status as usize] += 1;
+        if let Some(refusal) = refused {
+            self.service.counters.refused(refusal.kind);
+            self.out.refusal(&refusal);
+        }
+        if begun.is_some() {
+            self.note(begun, words, kind);
+        }
+    }
+
+    fn note(&self, begun: Option<Instant>, words: CommandArgs<'_>, refused: Option<RefusalKind>) {
+        let entry = table::find(words.get(0).unwrap_or_default());
+        let of_namespace = entry.filter(|entry| entry.key > 0);
+        let name = of_namespace.and_then(|_| words.text(1).ok());
+        self.service.log.end(
+            begun,
+            &LogEntry {
+                protocol: "resp",
+                peer: self.account.peer(),
+                token: self.principal.as_ref().map(|principal| principal.name()),
+                request: entry.map_or("?", |entry| entry.name),
+                // Any other word may be a token in the wrong place.
+                namespace: name.filter(|name| self.service.serves(name)),
+                answer: log::answer(refused),
+            },
+        );
+    }
+
+    async fn execute(&mut self, words: CommandArgs<'_>) -> Answered {
+        // Redis, too, refuses to execute a transaction of which a command could not be queued.
+        let checked = self.check(words);
+        let entry = checked.inspect_err(|_| self.spoil())?;
+        if self.keeps(entry) {
+            let queued = self.enqueue(words).await;
+            return queued.inspect_err(|_| self.spoil());
+        }
+        match entry.action {
+            Action::Now(run) => run(self, words),
+            Action::Incr => ids::incr(self, words).await,
+            Action::Get => ids::get(self, words).await,
+            Action::Mget => ids::mget(self, words).await,
+            Action::IncrBy => ids::incr_by(self, words).await,
+            Action::IdNext => ids::next(self, words).await,
+            Action::NumberNext => numbers::next(self, words).await,
+            Action::Commands => general::commands(self, words).await,
+            Action::Info => general::info(self).await,
+            Action::LeaseAcquire => leases::acquire(self, words).await,
+            Action::LeaseRenew => leases::renew(self, words).await,
+            Action::LeaseRelease => leases::release(self, words).await,
+            Action::LeaseList => leases::list(self, words).await,
+        }
+    }
+}
+
+/// Makes a connection that of a principal, and counts it if it cannot be.
+fn identify(service: &Service, account: &Account, principal: &Principal) -> Result<(), Refusal> {
+    let identified = account.identify(principal);
+    if identified.is_err() {
+        service.counters.resp.refused.add(1);
+    }
+    identified
+}
