@@ -4,7 +4,8 @@
 //! must give the text that stands below each `$ command` (which goes on in lines that begin with `> `): standard
 //! output, standard error behind `! `, and `? STATUS` if that is not 0. `(no-eol)` ends an output without a line
 //! feed. `[..]` stands for any text in a line, `...` for any lines, `[HOME]` for the home.
-//! `CASES=overwrite` writes what was given to the files.
+//! A ```` ```sh ```` block before the first section is run at the beginning of each, after `prelude.sh`.
+//! `CASES=overwrite` writes what was given to the files, where it is not what stands there.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -47,17 +48,27 @@ fn trials(path: PathBuf) -> Vec<Trial> {
     let topic = path.file_stem().unwrap().to_str().unwrap().to_owned();
     let path = Arc::new(path);
     let text = fs::read_to_string(&*path).unwrap();
-    let sections = text.split("\n## ").skip(1).map(|section| {
+    let mut sections = text.split("\n## ");
+    let functions = sections
+        .next()
+        .unwrap()
+        .split("```")
+        .nth(1)
+        .unwrap_or_default();
+    let prelude = format!("{PRELUDE}{}", functions.trim_start_matches("sh"));
+    let sections = sections.map(|section| {
         let (name, section) = section.split_once('\n').unwrap();
-        let (path, section) = (Arc::clone(&path), section.to_owned());
-        Trial::test(format!("{topic}::{name}"), move || check(&path, &section))
+        let (path, prelude, section) = (Arc::clone(&path), prelude.clone(), section.to_owned());
+        Trial::test(format!("{topic}::{name}"), move || {
+            check(&path, &prelude, &section)
+        })
     });
     sections.collect()
 }
 
-fn check(path: &Path, expected: &str) -> Result<(), Failed> {
+fn check(path: &Path, prelude: &str, expected: &str) -> Result<(), Failed> {
     let user = User::new();
-    let given = transcript(&user, expected);
+    let given = transcript(&user, prelude, expected);
     let mut redactions = Redactions::new();
     redactions.insert(
         "[HOME]",
@@ -68,10 +79,11 @@ fn check(path: &Path, expected: &str) -> Result<(), Failed> {
             .to_owned(),
     )?;
     let assert = Assert::new().normalize_paths(false).redact_with(redactions);
+    let (given, _) = assert.normalize(given.into(), expected.into());
+    let given = given.to_string();
     let compared = assert.try_eq(None, given.as_str().into(), expected.into());
     if compared.is_err() && std::env::var_os("CASES").is_some_and(|action| action == "overwrite") {
         let _alone = FILES.lock().unwrap();
-        let given = assert.redactions().redact(&given);
         let text = fs::read_to_string(path)?.replacen(expected, &given, 1);
         fs::write(path, text)?;
         return Ok(());
@@ -80,9 +92,9 @@ fn check(path: &Path, expected: &str) -> Result<(), Failed> {
 }
 
 /// A section with what its commands give in the place of what they should.
-fn transcript(user: &User, section: &str) -> String {
+fn transcript(user: &User, prelude: &str, section: &str) -> String {
     let mut lines = section.split_inclusive('\n').peekable();
-    let mut script = PRELUDE.to_owned();
+    let mut script = prelude.to_owned();
     let mut pieces = vec![String::new()];
     let mut is_console = false;
     while let Some(line) = lines.next() {

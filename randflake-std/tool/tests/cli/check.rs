@@ -1,11 +1,11 @@
-//! What `lease check` says of a device's memory.
+//! What `lease check` says of a device's memory, and a device that runs on what the tool has written
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use randflake_std::randflake_core::HorizonRecord;
+use randflake_std::randflake_core::{HorizonLog, HorizonRecord, LogFlash};
 use serde_json::Value;
 
-use crate::device::Flash;
 use crate::provision::memory_of;
 use crate::user::{Answer, KEY, User};
 
@@ -222,33 +222,67 @@ fn a_grant_that_is_used_up_is_told() {
     assert!(device.problem("").contains("the grant is used up"));
 }
 
-#[test]
-fn a_dump_without_all_of_it_is_a_wrong_argument() {
-    let device = Device::new();
-    device.check("").ok();
-    let check = |line: &str| {
-        device
-            .user
-            .run(&line.split(' ').collect::<Vec<_>>())
-            .fails(2)
-    };
-    let short = "lease check --image dump.bin --page-size 256 --horizon-at";
-    let said = check(&format!("{short} 0x8000 --pages 8"));
-    assert!(
-        said.contains("no byte at 0x8400: it must have all of the 2048 from 0x8000 on"),
-        "{said}"
-    );
-    let said = check(&format!("{short} 0x8000 --grant-at 0x7000"));
-    assert!(said.contains("no byte at 0x7000"), "{said}");
-    let said = check(&format!("{short} 0x8000 --key-file meters.key"));
-    assert!(said.contains("--grant-at ADDRESS"), "{said}");
-    // Intel HEX that was cut.
-    let hex = fs::read_to_string(device.user.path("42.hex")).unwrap();
-    fs::write(device.user.path("cut.hex"), &hex[..hex.len() / 2]).unwrap();
-    let cut = "lease check --image cut.hex --page-size 256 --horizon-at 0x8000";
-    let said = device
-        .user
-        .run(&cut.split(' ').collect::<Vec<_>>())
-        .fails(1);
-    assert!(said.contains("cut.hex: not Intel HEX: "), "{said}");
+/// Pages of flash, the first of which is at an address.
+pub(crate) struct Flash {
+    pub(crate) at: u32,
+    pub(crate) bytes: Vec<u8>,
+    page_bytes: u32,
+    /// How many pages were erased.
+    pub(crate) erases: u64,
+}
+
+impl Flash {
+    /// Flash that others have used before.
+    pub(crate) fn used(at: u32, pages: u32, page_bytes: u32) -> Self {
+        Self {
+            at,
+            bytes: vec![0x5a; (pages * page_bytes) as usize],
+            page_bytes,
+            erases: 0,
+        }
+    }
+
+    /// Programs an image, as far as it is of this flash.
+    pub(crate) fn program(&mut self, image: &BTreeMap<u32, u8>) {
+        let bytes = image.range(self.at..);
+        for ((_, byte), cell) in bytes.zip(&mut self.bytes) {
+            *cell = *byte;
+        }
+    }
+
+    /// Opens the horizon as firmware does.
+    pub(crate) fn open<const SLOT: usize>(&mut self) -> HorizonLog<SLOT> {
+        HorizonLog::open(self).unwrap()
+    }
+}
+
+impl LogFlash for Flash {
+    type Error = core::convert::Infallible;
+
+    fn page_bytes(&self) -> u32 {
+        self.page_bytes
+    }
+
+    fn capacity(&self) -> u32 {
+        u32::try_from(self.bytes.len()).unwrap()
+    }
+
+    fn read(&mut self, at: u32, slot: &mut [u8]) -> Result<(), Self::Error> {
+        slot.copy_from_slice(&self.bytes[at as usize..][..slot.len()]);
+        Ok(())
+    }
+
+    fn write(&mut self, at: u32, slot: &[u8]) -> Result<(), Self::Error> {
+        let cells = &mut self.bytes[at as usize..][..slot.len()];
+        for (cell, byte) in cells.iter_mut().zip(slot) {
+            *cell &= byte;
+        }
+        Ok(())
+    }
+
+    fn erase(&mut self, page: u32) -> Result<(), Self::Error> {
+        self.erases += 1;
+        self.bytes[page as usize..][..self.page_bytes as usize].fill(0xff);
+        Ok(())
+    }
 }

@@ -9,29 +9,13 @@
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod check;
-mod device;
 mod docs;
-mod explain;
-mod generate;
-mod grants;
-mod histogram;
-mod hostile;
-mod keys;
-mod leases;
 mod line;
-mod namespaces;
-mod numbers;
+mod processes;
 mod provision;
-mod rounded;
-mod segments;
-#[cfg(unix)]
 mod signals;
+mod stores;
 mod streams;
-mod tables;
-#[cfg(unix)]
 mod terminal;
-mod tickets;
-mod times;
 mod user;
 mod vectors;
-mod waits;

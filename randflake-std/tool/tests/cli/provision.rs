@@ -1,14 +1,14 @@
-//! The command `randflake lease provision`.
+//! The commands `randflake lease provision` and `randflake lease ticket`
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use ihex::{Reader, Record};
-use randflake_std::randflake_core::{Lease, LeaseError, Randflake, Randflake53};
+use randflake_std::randflake_core::{Lease, LeaseError, Randflake, Randflake53, TicketReader};
 
-use crate::device::Flash;
-use crate::user::{KEY, User, words};
+use crate::check::Flash;
+use crate::user::{KEY, User};
 
 const BASE: &[&str] = &["lease", "provision", "--page-size", "4096"];
 const PAGES: usize = 3 * 4096;
@@ -201,172 +201,129 @@ fn a_grant_of_53_bit_ids_is_of_its_own_version_and_key() {
     assert!(said.contains("0 to 1023"), "{said}");
 }
 
-/// The secret of the user is that of servers: a device that is opened gives its own away.
-#[test]
-fn no_secret_is_taken_that_was_not_named() {
-    let user = User::new();
-    assert_eq!(user.run(&["generate"]).status, Some(0), "it makes one");
-    let out = user.argument("42.hex");
-    let grant = "--horizon-at 0 --grant-at 0x9000 --node-id 42 --until 2058-01-01";
-    let grant: Vec<_> = grant.split(' ').chain(["--out", &out]).collect();
-    for refused in [
-        user.run(&[BASE, &grant, &["--with-key"]].concat()),
-        user.run_keyed(&[BASE, &grant, &["--with-key"]].concat()),
-    ] {
-        let said = refused.fails(2);
-        assert!(said.contains("with --key-file FILE"), "{said}");
-    }
-    user.write_key("devices.key", KEY);
-    let said = user.run(&[BASE, &grant, &KEYED[1..]].concat()).fails(2);
-    assert!(said.contains("only --with-key"), "{said}");
-    assert!(!user.path("42.hex").exists());
+const TICKET_KEY: &str = "000102030405060708090a0b0c0d0e0f";
+const DEVICE: u64 = 0xd0e5;
+
+fn key() -> [u8; 16] {
+    core::array::from_fn(|at| u8::try_from(at).unwrap())
 }
 
-const REFUSED: &[(&[&str], &str)] = &[
-    (
-        &["--horizon-at", "0x800"],
-        "--horizon-at 0x800 is not where a page of 4096 bytes begins",
-    ),
-    (
-        &["--horizon-at", "0x100000000"],
-        "0x0 to 0xffffffff, are allowed",
-    ),
-    (
-        &["--horizon-at", "0xfffff000"],
-        "the horizon at 0xfffff000 ends beyond 0xffffffff",
-    ),
-    (
-        &["--horizon-at", "0", "--slot-size", "12"],
-        "8, 16, 32, 64, 128 or 256 is allowed",
-    ),
-    (
-        &["--horizon-at", "0", "--pages", "2"],
-        "3 to 256 are allowed",
-    ),
-    (
-        &["--horizon-at", "0", "--from", "tomorrow"],
-        "a date such as 2036-11-22",
-    ),
-    (
-        &["--horizon-at", "0", "--from", "2107-01-01"],
-        "to 2106-02-07T06:28:12Z is allowed",
-    ),
-    (&["--horizon-at", "0", "--node-id", "1"], "--until <DATE>"),
-    (&["--horizon-at", "0", "--with-key"], "--grant-at <ADDRESS>"),
-    (
-        &[
-            "--horizon-at",
-            "0",
-            "--node-id",
-            "131072",
-            "--until",
-            "2058-01-01",
-            "--grant-at",
-            "0x9000",
-        ],
-        "0 to 131071 are allowed",
-    ),
-    (
-        &[
-            "--horizon-at",
-            "0",
-            "--node-id",
-            "1",
-            "--until",
-            "2020-01-01",
-            "--grant-at",
-            "0x9000",
-        ],
-        "until 2020-01-01T00:00:00Z: --until must be after --from, and the layout has the times from 2024-10-27",
-    ),
-    (
-        &[
-            "--horizon-at",
-            "0",
-            "--node-id",
-            "1",
-            "--until",
-            "2058-01-01",
-            "--grant-at",
-            "0x1fff",
-        ],
-        "the horizon at 0x0 is over the grant at 0x1fff",
-    ),
-    (
-        &[
-            "--horizon-at",
-            "0",
-            "--node-id",
-            "1",
-            "--until",
-            "2058-01-01",
-            "--grant-at",
-            "0x9000",
-            "--format",
-            "bin",
-        ],
-        "--format bin has no addresses",
-    ),
-    (
-        &[
-            "--horizon-at",
-            "0",
-            "--node-id",
-            "1",
-            "--until",
-            "2058-01-01",
-            "--grant-at",
-            "0x9000",
-            "--layout",
-            "snowflake",
-        ],
-        "the layout's ticks have over 32 bits",
-    ),
-];
-
-#[test]
-fn what_makes_no_image_is_said_and_nothing_is_written() {
+/// Someone whose store knows the device.
+fn registered() -> User {
     let user = User::new();
-    let out = user.argument("no.hex");
-    for (arguments, said) in REFUSED {
-        let refused = user.run(&[BASE, *arguments, &["--out", &out]].concat());
-        assert!(refused.stderr.contains(*said), "{said}: {}", refused.stderr);
-        assert!(!user.path("no.hex").exists());
-    }
-    for (sizes, said) in [
-        (
-            "--page-size 64 --slot-size 32",
-            "--slot-size 32 does not go into --page-size 64 at least four times",
-        ),
-        (
-            "--page-size 1048576 --pages 17",
-            "--pages 17 of --page-size 1048576: up to 16777216 bytes",
-        ),
-    ] {
-        let line = format!("lease provision {sizes} --horizon-at 0 --out no.hex");
-        let told = user.run(&words(&line)).fails(2);
-        assert!(told.contains(said), "{told}");
-    }
-}
-
-/// A device that is provisioned once more still refuses the tickets that it has had.
-#[test]
-fn a_device_is_registered_once() {
-    let user = User::new();
-    let run = |out: &str, more: &[&str]| {
-        let out = user.argument(out);
-        let device = ["--horizon-at", "0", "--device", "d0e5", "--out", &out];
-        user.run(&[BASE, &device, more].concat())
-    };
-    // No namespace, and no image of a device that gets no tickets.
-    run("first.hex", &[]).fails(1);
-    assert!(!user.path("first.hex").exists());
     user.run(&["lease", "init"]).ok();
-    run("first.hex", &["--owner", "meters"]).ok();
-    let told = || user.run(&["lease", "device", "d0e5"]).ok();
-    assert!(told().ends_with("owned by meters; its last ticket has counter 0\n"));
-    user.run(&["lease", "device", "d0e5", "--counter", "7"])
+    let told = user
+        .run(&["lease", "device", "d0e5", "--counter", "0"])
         .ok();
-    run("second.hex", &[]).ok();
-    assert!(told().ends_with("owned by meters; its last ticket has counter 7\n"));
+    assert!(told.contains("owned by nobody"), "{told}");
+    user
+}
+
+fn ticket(user: &User, more: &[&str]) -> Vec<u8> {
+    let arguments = [&["lease", "ticket", "--device", "d0e5"], more].concat();
+    let answer = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
+    let text = answer.ok();
+    let digits = text.trim_end();
+    assert_eq!(digits.len(), 64);
+    (0..64)
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_device_accepts_one_ticket_after_the_other() {
+    let user = registered();
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let tickets = [(); 2].map(|()| ticket(&user, &[]));
+    let leases = [0, 1].map(|at| {
+        reader
+            .accept::<Randflake>(&tickets[at], &key(), None)
+            .unwrap()
+    });
+    assert_ne!(leases[0].node_id(), leases[1].node_id());
+    assert_eq!(leases[0].ticks(), 60);
+    assert_eq!(reader.last_counter(), 2);
+    assert!(
+        reader
+            .accept::<Randflake>(&tickets[0], &key(), None)
+            .is_err()
+    );
+    let list = user.run(&["lease", "list"]).ok();
+    assert!(list.contains("device/000000000000d0e5"), "{list}");
+}
+
+#[test]
+fn time_and_counter_may_be_given() {
+    let user = registered();
+    let mut reader = TicketReader::new(DEVICE, 8);
+    let bytes = ticket(&user, &["--counter", "9", "--ttl-s", "20"]);
+    let lease = reader.accept::<Randflake>(&bytes, &key(), None).unwrap();
+    assert_eq!((lease.ticks(), reader.last_counter()), (20, 9));
+}
+
+#[test]
+fn a_renewed_lease_goes_on_under_the_next_counter() {
+    let user = registered();
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let first = ticket(&user, &["--ttl-s", "10"]);
+    let renewed = ticket(&user, &["--ttl-s", "60", "--renew"]);
+    let [first, longer] =
+        [first, renewed].map(|bytes| reader.accept::<Randflake>(&bytes, &key(), None).unwrap());
+    assert_eq!(reader.last_counter(), 2);
+    assert_eq!(
+        (longer.node_id(), longer.start()),
+        (first.node_id(), first.start())
+    );
+    assert!(longer.end() >= first.end() + 50);
+    assert_eq!(
+        user.run(&["lease", "list", "--json"]).ok().lines().count(),
+        1
+    );
+}
+
+#[test]
+fn a_device_gives_back_what_it_has_not_used() {
+    let user = registered();
+    let bytes = ticket(&user, &["--ttl-s", "60"]);
+    let lease = TicketReader::new(DEVICE, 0)
+        .accept::<Randflake>(&bytes, &key(), None)
+        .unwrap();
+    let release = |horizon: u64| {
+        let horizon = (1_730_000_000 + horizon).to_string();
+        user.run(&[
+            "lease",
+            "release",
+            "--device",
+            "d0e5",
+            "--horizon",
+            &horizon,
+        ])
+    };
+    assert_eq!(
+        release(lease.start()).ok(),
+        format!("node id {} is free\n", lease.node_id())
+    );
+    let again = release(lease.start());
+    let nothing = "randflake: device 000000000000d0e5 has no lease that is not over\n";
+    assert_eq!(again.stderr, nothing);
+    let arguments = ["lease", "ticket", "--device", "d0e5", "--renew"];
+    let renewed = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
+    assert_eq!(renewed.stderr, nothing);
+
+    for (wrong, why) in [
+        (&["--device", "d0e5"][..], "--horizon <SECONDS>"),
+        (&["--horizon", "5"], "--device <HEX>"),
+        (
+            &["7", "--device", "d0e5", "--horizon", "5"],
+            "cannot be used with",
+        ),
+        (
+            &["--device", "d0e5", "--horizon", "4294967296"],
+            "0 to 4294967295",
+        ),
+    ] {
+        let refused = user.run(&[&["lease", "release"], wrong].concat());
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
 }

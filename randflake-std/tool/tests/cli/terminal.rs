@@ -8,7 +8,7 @@ use std::process::Stdio;
 use rustix::fs::{Mode, OFlags, open};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-use crate::user::{Answer, KEY, User, objects};
+use crate::user::{Answer, KEY, User};
 
 const BITS: &str = "\
 bits      000000001110001000110110111001..................................  time
@@ -127,51 +127,6 @@ fn a_long_run_shows_its_rate_and_the_time_left() {
     let rate = rate.strip_suffix("/s").unwrap().replace(',', "");
     assert!(rate.parse::<u64>().is_ok(), "{line:?}");
     assert!(left.contains("s left"), "{line:?}");
-}
-
-#[test]
-fn bits_are_shown_elsewhere_when_asked_for() {
-    let user = User::new();
-    let told = user.run_keyed(&["inspect", "--bits", "3vgoe12ccb8gh"]).ok();
-    assert!(told.ends_with(BITS), "{told}");
-    let forced = [("RANDFLAKE_KEY", KEY), ("CLICOLOR_FORCE", "1")];
-    let told = user
-        .run_in(&forced, &["inspect", "--bits", "3vgoe12ccb8gh"])
-        .ok();
-    assert!(
-        told.contains("\u{1b}[") && plain(&told).ends_with(BITS),
-        "{told:?}"
-    );
-
-    let discord = ["inspect", "--layout", "discord", "--from", "int", "--bits"];
-    let told = user
-        .run(&[&discord[..], &["175928847299117063"]].concat())
-        .ok();
-    let rows: Vec<_> = told.lines().skip(6).collect();
-    assert_eq!(rows.len(), 4);
-    let digits = |row: &&str| row[10..74].to_owned();
-    let rows: Vec<_> = rows.iter().map(digits).collect();
-    // Together they are the whole.
-    let all: String = (0..64)
-        .map(|place| {
-            rows.iter()
-                .map(|row| &row[place..=place])
-                .find(|&digit| digit != ".")
-                .unwrap()
-        })
-        .collect();
-    assert_eq!(u64::from_str_radix(&all, 2), Ok(175_928_847_299_117_063));
-    let told = user
-        .run(&[&discord[..], &["--json", "175928847299117063", "1"]].concat())
-        .ok();
-    let told = objects(&told);
-    let value =
-        |name: &str| u64::from_str_radix(told[0]["bits"][name].as_str().unwrap(), 2).unwrap();
-    assert_eq!(
-        (value("worker"), value("process"), value("sequence")),
-        (1, 0, 7)
-    );
-    assert_eq!(told[1]["bits"]["sequence"], "000000000001");
 }
 
 /// Standard output may have gone before a message is written, too.

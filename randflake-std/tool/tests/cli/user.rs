@@ -224,20 +224,6 @@ impl Answer {
         self.stdout
     }
 
-    /// The same without its first line, which says that it made a store.
-    #[track_caller]
-    pub(crate) fn in_new_store(mut self) -> Self {
-        let (made, rest) = self.stderr.split_once('\n').unwrap();
-        let (path, advice) = made.split_once("; if there was one before, ").unwrap();
-        assert!(
-            path.starts_with("randflake: made a new lease store in /"),
-            "{made}"
-        );
-        assert!(advice.starts_with("end this and put that back"), "{made}");
-        self.stderr = rest.to_owned();
-        self
-    }
-
     /// What it said, but for where the leases of a given secret are.
     pub(crate) fn said(&self) -> String {
         let lines = self.stderr.split_inclusive('\n');

@@ -1,35 +1,11 @@
-//! `lease list`, `lease status` and `lease release`
+//! Processes that hold leases at once, are killed, or crash
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
 use crate::user::{Answer, KEY, User, objects, tells_of_a_quarantine};
-
-#[test]
-fn without_leases_all_say_so() {
-    let user = User::new();
-    user.run(&["lease", "init"]).ok();
-    assert_eq!(user.run(&["lease", "list", "--json"]).ok(), "");
-    let list = user.run(&["lease", "list"]);
-    assert_eq!(
-        (list.stdout.as_str(), list.stderr.as_str()),
-        ("", "randflake: no leases\n")
-    );
-    let status = objects(&user.run(&["lease", "status", "--json"]).ok());
-    assert_eq!(
-        (&status[0]["live"], &status[0]["total"]),
-        (&0.into(), &131_072.into())
-    );
-    assert!(status[0]["soonest_end_unix_ms"].is_null());
-    assert_eq!(
-        user.run(&["lease", "release", "5", "6"]).ok(),
-        "node id 5 is free\nnode id 6 is free\n"
-    );
-    assert_eq!(
-        user.run(&["lease", "release", "131072"]).fails(2),
-        "invalid value '131072' for '<NODE>...': 0 to 131071 are allowed"
-    );
-}
 
 #[test]
 fn leases_are_listed_and_counted() {
@@ -224,44 +200,6 @@ fn a_quarantine_holds_new_leases_off() {
 }
 
 #[test]
-fn an_assigned_node_id_comes_from_the_url_or_the_environment() {
-    let user = User::new();
-    let store = |name, node| format!("static:{}?node={node}", user.argument(name));
-    for (name, node, variables, assigned) in [
-        ("given", "5", [("UNUSED", "")], "5"),
-        (
-            "variable",
-            "env",
-            [("RANDFLAKE_NODE_ID", "131071")],
-            "131071",
-        ),
-        ("pod", "pod", [("POD_NAME", "web-3")], "3"),
-        ("pods", "pod", [("POD_NAME", "my-app-b-17")], "17"),
-    ] {
-        let init = ["lease", "init", "--yes", "--store", &store(name, node)];
-        user.run_in(&variables, &init).ok();
-        let known = [&variables[..], &[("RANDFLAKE_KEY", KEY)]].concat();
-        let told = user.run_in(&known, &["doctor", "--store", &store(name, node)]);
-        let told = told.ok().split_whitespace().collect::<Vec<_>>().join(" ");
-        let caution = format!("caution assignment {assigned}: ");
-        for said in [&*caution, "ok lease acquired in "] {
-            assert!(told.contains(said), "{told}");
-        }
-        let list = ["lease", "list", "--all", "--json", "--store"];
-        let leases = user.run(&[&list[..], &[&store(name, assigned)]].concat());
-        assert_eq!(objects(&leases.ok())[0]["node"].to_string(), assigned);
-    }
-    for (url, said) in [
-        (store("given", "131072"), "0 to 131071 are allowed"),
-        (store("given", "seven"), "a decimal number, `env` or `pod`"),
-        ("static:node".to_owned(), "take static:PATH?node=N"),
-    ] {
-        let error = user.run(&["lease", "init", "--store", &url]).fails(2);
-        assert!(error.contains(said), "{error}");
-    }
-}
-
-#[test]
 fn a_pods_file_is_of_one_pod_and_of_one_process_at_a_time() {
     let user = User::new();
     let store = format!("static:{}?node=pod", user.argument("node"));
@@ -296,41 +234,6 @@ fn a_pods_file_is_of_one_pod_and_of_one_process_at_a_time() {
     assert!(said.contains("try again in "), "{said}");
     let waited = run("web-3", &[&generate[..], &["--wait", "1m"]].concat());
     assert_eq!(waited.status, Some(0), "{waited:?}");
-}
-
-#[test]
-fn what_names_no_node_id_is_refused() {
-    let user = User::new();
-    let refused = |node: &str, variables: &[(&str, &str)], said: &str| {
-        let store = format!("static:{}?node={node}", user.argument("node"));
-        let error = user.run_in(variables, &["lease", "init", "--store", &store]);
-        let error = error.fails(2);
-        assert!(error.contains(said), "{variables:?}: {error}");
-    };
-    for pod in [
-        "web",
-        "web-",
-        "web-01",
-        "web-7d9f8-x2b4c",
-        "",
-        "-",
-        "web-+1",
-        "web--1x",
-        "web-4294967296",
-    ] {
-        refused("pod", &[("POD_NAME", pod)], "StatefulSet");
-    }
-    refused("env", &[], "RANDFLAKE_NODE_ID is not set");
-    for number in ["", " 7", "-1", "07", "0x7"] {
-        let variable = [("RANDFLAKE_NODE_ID", number)];
-        refused(
-            "env",
-            &variable,
-            "RANDFLAKE_NODE_ID is not a decimal number",
-        );
-    }
-    let variable = [("RANDFLAKE_NODE_ID", "131072")];
-    refused("env", &variable, "0 to 131071 are allowed");
 }
 
 #[test]
@@ -371,79 +274,97 @@ fn a_node_id_can_be_chosen() {
     assert_eq!(refused.status, Some(2), "{refused:?}");
 }
 
-/// A URL with a password does not have to be an argument, which every user of the machine can list.
-#[test]
-fn the_url_of_the_store_is_read_from_a_file() {
-    use std::fs::{self, Permissions};
-    use std::os::unix::fs::PermissionsExt as _;
-
-    let user = User::without_store();
-    let file = user.path("store");
-    let file = file.to_str().unwrap();
-    let place = user.path("other.db");
-    fs::write(file, format!("\nsqlite:{}\n", place.display())).unwrap();
-    fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
-    user.run_keyed(&["generate", "--store-file", file])
-        .in_new_store()
-        .ok();
-    assert!(place.exists() && !user.state("leases.db").exists());
-    let listed = user.run_in(
-        &[("RANDFLAKE_STORE_FILE", file)],
-        &["lease", "list", "--all"],
-    );
-    listed.ok();
-    let both = [
-        "lease",
-        "list",
-        "--store-file",
-        file,
-        "--store",
-        "sqlite:x.db",
-    ];
-    let told = user.run_keyed(&both).fails(2);
-    assert!(told.contains("cannot be used with"), "{told}");
-    let variable = [("RANDFLAKE_STORE", "sqlite:x.db")];
-    let told = user
-        .run_in(&variable, &["lease", "list", "--store-file", file])
-        .fails(2);
-    let tip = "; tip: --store is given by the variable RANDFLAKE_STORE";
-    assert!(told.ends_with(tip), "{told}");
-
-    fs::set_permissions(file, Permissions::from_mode(0o644)).unwrap();
-    let told = user
-        .run_keyed(&["lease", "list", "--store-file", file])
-        .fails(1);
-    assert!(
-        told.starts_with("--store-file: ") && told.contains("0600"),
-        "{told}"
-    );
-    fs::set_permissions(file, Permissions::from_mode(0o600)).unwrap();
-    fs::write(file, "redis://a\nredis://b\n").unwrap();
-    let told = user
-        .run_keyed(&["lease", "list", "--store-file", file])
-        .fails(1);
-    assert!(told.contains("it must have one line"), "{told}");
+#[track_caller]
+fn assert_distinct<'a>(ids: impl IntoIterator<Item = &'a str>, count: usize) {
+    let ids: Vec<_> = ids.into_iter().collect();
+    assert_eq!(ids.len(), count);
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), count);
 }
 
-/// Without the file, the first process that leases would decide.
 #[test]
-fn a_new_namespace_has_the_secret_that_it_was_declared_with() {
+fn killed_runs_repeat_nothing() {
     let user = User::new();
-    let (key, other) = (user.argument("orders.key"), user.argument("other.key"));
-    for path in [&key, &other] {
-        user.run(&["keygen", "--out", path]).ok();
+    let mut ids = Vec::new();
+    for _ in 0..5 {
+        let mut endless = user.endless(&["--node-ids", "1"]);
+        ids.extend(endless.read(1_000));
+        endless.kill();
     }
-    let init = ["lease", "init", "--yes", "--namespace", "orders"];
-    let with = |path| user.run(&[&init[..], &["--key-file", path]].concat());
-    let said = with("missing.key").fails(1);
-    assert!(said.contains("missing.key"), "{said}");
-    with(&key).ok();
-    let generate = |path| user.run(&["generate", "--namespace", "orders", "--key-file", path]);
-    let said = generate(&other).fails(1);
-    assert!(said.contains("the namespace has other terms"), "{said}");
-    generate(&key).ok();
-    // Nor is it changed by declaring the namespace once more.
-    let said = with(&other).fails(1);
-    assert!(said.contains("the namespace has other terms"), "{said}");
-    with(&key).ok();
+    let last = user.run_keyed(&["generate", "-n", "1000"]).ok();
+    assert_distinct(ids.iter().map(String::as_str).chain(last.lines()), 6_000);
+}
+
+#[test]
+fn runs_at_once_and_killed_ones_repeat_nothing() {
+    let user = User::new();
+    user.begin_counter(&[]);
+    let start = |count: &str| {
+        let mut command = user.command(&["segment", "-n", count]);
+        let command = command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let mut numbers = Vec::new();
+    for _ in 0..3 {
+        let whole = [(); 3].map(|()| start("1000"));
+        let mut killed = start("1000000000");
+        let lines = BufReader::new(killed.stdout.take().unwrap()).lines();
+        numbers.extend(lines.take(70_000).map(Result::unwrap));
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        for child in whole {
+            let printed = Answer::of(child.wait_with_output().unwrap()).ok();
+            numbers.extend(printed.lines().map(str::to_owned));
+        }
+    }
+    assert_eq!(numbers.len(), 3 * 73_000);
+    assert_eq!(numbers.iter().collect::<HashSet<_>>().len(), 3 * 73_000);
+}
+
+/// As the transcripts show of other files that are none.
+#[test]
+fn a_socket_is_no_secret() {
+    let user = User::new();
+    let _socket = UnixListener::bind(user.path("socket")).unwrap();
+    let said = user.run(&["generate", "--key-file", "socket"]).fails(1);
+    assert_eq!(
+        said,
+        "secret file: socket is not a regular file, but a directory, a named pipe, a socket or a device: give the \
+         path of a file"
+    );
+}
+
+/// A core dump holds the secret, as `/proc/PID/environ` and `/proc/PID/mem` do: the kernel gives out all of them
+/// or none.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_crash_leaves_no_core_dump() {
+    use std::io::Read;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
+
+    let Rlimit { maximum, .. } = getrlimit(Resource::Core);
+    let highest = Rlimit {
+        current: maximum,
+        maximum,
+    };
+    setrlimit(Resource::Core, highest).unwrap();
+    let user = User::new();
+    let dumps_core = |mut command: Command| {
+        command.current_dir(user.path("")).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        // It is at work, and writes for ever.
+        let mut first = [0];
+        let output = child.stdout.as_mut().unwrap();
+        output.read_exact(&mut first).unwrap();
+        kill_process(Pid::from_child(&child), Signal::ABORT).unwrap();
+        child.wait().unwrap().core_dumped()
+    };
+    assert!(
+        dumps_core(Command::new("yes")),
+        "no program dumps core here"
+    );
+    let tool = user.command(&["generate", "-n", "1000000000"]);
+    assert!(!dumps_core(tool));
 }
