@@ -1,8 +1,10 @@
 //! `cfg` stands on items, never inside a function: then an item is wholly present or wholly absent.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::TokenStream;
+use syn::spanned::Spanned as _;
+use syn::visit::{self, Visit};
+use syn::{Attribute, Block, ItemMod, Macro};
 
-use super::source::is_word;
 use super::workspace::Workspace;
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
@@ -10,88 +12,77 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     for (package, source) in workspace.sources() {
         let is_checked = source.path.starts_with("src") && !source.path.ends_with("tests.rs");
         if is_checked && package != "xtask" {
-            let mut lines = Vec::new();
-            find(&source.code, false, &mut lines);
-            violations.extend(source.places(package, &lines));
+            match lines(&source.code) {
+                Ok(lines) => violations.extend(source.places(package, &lines)),
+                Err(error) => {
+                    violations.push(format!("{package}/{}: {error}", source.path.display()))
+                }
+            }
         }
     }
     violations
 }
 
-/// The lines of `cfg` inside functions, up to the unit tests at the file's foot.
-fn find(code: &TokenStream, in_function: bool, lines: &mut Vec<usize>) {
-    let tokens: Vec<TokenTree> = code.clone().into_iter().collect();
-    // Between `fn` and its body.
-    let mut in_header = false;
-    for (at, token) in tokens.iter().enumerate() {
-        let next = tokens.get(at + 1);
-        match token {
-            TokenTree::Ident(name) => {
-                // `fn name`, unlike the type `fn(..)`.
-                in_header |= name == "fn" && matches!(next, Some(TokenTree::Ident(_)));
-                let is_macro =
-                    matches!(next, Some(TokenTree::Punct(mark)) if mark.as_char() == '!');
-                if in_function && name == "cfg" && is_macro {
-                    lines.push(name.span().start().line);
-                }
-            }
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket => {
-                let first = group.stream().into_iter().next();
-                let is_cfg = first.is_some_and(|first| is_word(&first, &["cfg", "cfg_attr"]));
-                if is_cfg && in_function {
-                    lines.push(group.span_open().start().line);
-                } else if is_cfg && begins_tests(&group.stream(), next) {
-                    return;
-                }
-                find(&group.stream(), in_function, lines);
-            }
-            TokenTree::Group(group) => {
-                let is_body = in_header && group.delimiter() == Delimiter::Brace;
-                in_header &= !is_body;
-                find(&group.stream(), in_function || is_body, lines);
-            }
-            TokenTree::Punct(mark) if mark.as_char() == ';' => in_header = false,
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+/// The lines of `cfg` inside functions, but for those of unit tests.
+fn lines(code: &TokenStream) -> syn::Result<Vec<usize>> {
+    let mut search = Search::default();
+    search.visit_file(&syn::parse2(code.clone())?);
+    Ok(search.lines)
+}
+
+#[derive(Default)]
+struct Search {
+    blocks: usize,
+    lines: Vec<usize>,
+}
+
+impl<'ast> Visit<'ast> for Search {
+    fn visit_block(&mut self, block: &'ast Block) {
+        self.blocks += 1;
+        visit::visit_block(self, block);
+        self.blocks -= 1;
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast ItemMod) {
+        let is_test = |list: &syn::MetaList| list.tokens.to_string() == "test";
+        let mut lists = module
+            .attrs
+            .iter()
+            .filter_map(|attribute| attribute.meta.require_list().ok());
+        if !lists.any(is_test) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_attribute(&mut self, attribute: &'ast Attribute) {
+        let is_cfg = attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr");
+        if self.blocks > 0 && is_cfg {
+            self.lines.push(attribute.span().start().line);
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'ast Macro) {
+        let code = call.tokens.to_string();
+        let has_cfg =
+            call.path.is_ident("cfg") || code.contains("# [cfg") || code.contains("cfg !");
+        if self.blocks > 0 && has_cfg {
+            self.lines.push(call.span().start().line);
         }
     }
 }
 
-fn begins_tests(attribute: &TokenStream, next: Option<&TokenTree>) -> bool {
-    next.is_some_and(|next| is_word(next, &["mod"])) && attribute.to_string() == "cfg (test)"
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::workspace::MemberCrate;
     use super::*;
 
-    fn lines(text: &str) -> Vec<usize> {
-        let mut lines = Vec::new();
-        find(&text.parse().unwrap(), false, &mut lines);
-        lines
-    }
-
     #[test]
-    fn cfg_in_a_function_is_seen() {
-        let text = "fn a() {\n    #[cfg(x)]\n    b();\n    if cfg!(y) {}\n}\n";
-        assert_eq!(lines(text), [2, 4]);
-        let workspace = Workspace::planted(
-            "",
-            vec![MemberCrate::planted("m", "", &[("src/a.rs", text)])],
-        );
-        assert_eq!(check(&workspace), ["m/src/a.rs:2", "m/src/a.rs:4"]);
-    }
-
-    #[test]
-    fn cfg_on_items_is_not() {
-        let text = "#![cfg_attr(x, no_std)]\n#[cfg(x)]\nmod a;\nimpl A {\n    #[cfg(x)]\n    fn b(c: [u8; 2], d: fn(u8)) -> [u8; { 2 }] {}\n\
-                    \n    #[cfg(y)]\n    fn e();\n}\ntrait B {\n    fn f();\n    #[cfg(x)]\n    fn g() {}\n}\n";
-        assert_eq!(lines(text), []);
-    }
-
-    #[test]
-    fn unit_tests_are_free() {
-        let text = "fn a() {}\n#[cfg(test)]\nmod tests {\n    fn b() { if cfg!(miri) {} }\n}\n";
-        assert_eq!(lines(text), []);
+    fn cfg_in_a_function_is_seen_and_on_items_and_in_tests_is_not() {
+        let found = |text: &str| lines(&text.parse().unwrap()).unwrap();
+        let text =
+            "fn a() {\n    #[cfg(x)]\n    b();\n    if cfg!(y) {}\n    c! { #[cfg(z)] d }\n}\n";
+        assert_eq!(found(text), [2, 4, 5]);
+        let text = "#![cfg_attr(x, no_std)]\n#[cfg(x)]\nmod a;\nimpl A {\n    #[cfg(x)]\n    fn b(c: [u8; 2], d: fn(u8)) {}\n}\n\
+                    trait B {\n    fn f();\n    #[cfg(x)]\n    fn g() {}\n}\n#[cfg(test)]\nmod tests {\n    fn b() { if cfg!(miri) {} }\n}\n";
+        assert_eq!(found(text), []);
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::TokenTree;
 
+use super::source::each_token;
 use super::workspace::Workspace;
 use crate::helpers::cargo::root;
 
@@ -38,7 +39,11 @@ const FOREIGN: [&str; 6] = [
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut items = BTreeSet::new();
     for source in workspace.members.iter().flat_map(|member| &member.sources) {
-        identifiers(&source.code, &mut items);
+        each_token(&source.code, &mut |tokens, at| {
+            if let TokenTree::Ident(name) = &tokens[at] {
+                items.insert(name.to_string());
+            }
+        });
     }
     let mut violations = Vec::new();
     for document in DOCUMENTS {
@@ -107,16 +112,6 @@ fn is_file(workspace: &Workspace, folder: &Path, file: &str) -> bool {
         || folder.join(file).exists()
         || crates.any(|own| root().join(own).join(file).exists())
         || places.any(|path| path.ends_with(file))
-}
-
-fn identifiers(code: &TokenStream, found: &mut BTreeSet<String>) {
-    for token in code.clone() {
-        match token {
-            TokenTree::Ident(name) => _ = found.insert(name.to_string()),
-            TokenTree::Group(group) => identifiers(&group.stream(), found),
-            TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-        }
-    }
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ mod documents;
 mod features;
 mod floors;
 mod guarantees;
-mod lean_tool;
 mod packages;
 mod separate_tests;
 mod source;
@@ -66,7 +65,7 @@ pub(crate) fn run(report: &mut Report) {
     }
     report.verdict(
         "`cargo randflake` compiles the crates that are listed",
-        verdict(&lean_tool::check()),
+        verdict(&packages::check_lean_tool()),
     );
     report.verdict(
         "packages hold what can be used outside of this repository",

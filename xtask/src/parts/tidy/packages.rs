@@ -1,7 +1,9 @@
-//! What is published of each crate: its own files, and no test that only this repository can run.
+//! What is published of each crate: its own files, and no test that only this repository can run. And the first command of
+//! the README compiles no crate unnoticed.
 
 use std::fs;
 
+use super::arrows::unexpected;
 use crate::helpers::cargo::{cargo, output_of, root};
 use crate::helpers::matrix::published;
 
@@ -10,22 +12,22 @@ const HARNESS: &str = "harness::";
 
 pub(crate) fn check() -> Vec<String> {
     let mut violations = Vec::new();
-    for crate_ in published() {
+    for library in published() {
         let list = [
             "package",
             "--list",
             "--allow-dirty",
             "--package",
-            crate_.name,
+            library.name,
         ];
         let Some(list) = output_of(&mut cargo(&list)) else {
-            violations.push(format!("{}: `cargo package --list` failed", crate_.name));
+            violations.push(format!("{}: `cargo package --list` failed", library.name));
             continue;
         };
-        let folder = root().join(crate_.folder);
+        let folder = root().join(library.folder);
         let read = |path: &str| fs::read_to_string(folder.join(path)).unwrap_or_default();
         let wrong = list.lines().filter_map(|path| wrong(path, read));
-        violations.extend(wrong.map(|why| format!("{}: {why}: add it to `exclude`", crate_.name)));
+        violations.extend(wrong.map(|why| format!("{}: {why}: add it to `exclude`", library.name)));
     }
     violations
 }
@@ -37,6 +39,22 @@ fn wrong(path: &str, read: impl Fn(&str) -> String) -> Option<String> {
     }
     let is_test = path.starts_with("tests/") || path.starts_with("benches/");
     (is_test && read(path).contains(HARNESS)).then(|| format!("{path} needs the package `harness`"))
+}
+
+/// `cargo randflake` builds the package with the least features: what it compiles on Linux stands in a list.
+pub(crate) fn check_lean_tool() -> Vec<String> {
+    const CHOICE: &str = "--package randflake --bin randflake --no-default-features";
+    let config = fs::read_to_string(root().join(".cargo/config.toml")).unwrap_or_default();
+    if !config.contains(&format!("{CHOICE} --\"")) {
+        return vec![format!("the alias `randflake` has no `{CHOICE}`")];
+    }
+    let arguments = "tree --edges normal,build --prefix none --target x86_64-unknown-linux-gnu \
+                     --package randflake --no-default-features";
+    let tree = output_of(&mut cargo(
+        &arguments.split_whitespace().collect::<Vec<_>>(),
+    ));
+    let crates: Vec<_> = include_str!("lean_tool.txt").lines().collect();
+    unexpected(&crates, &tree.unwrap_or_default())
 }
 
 #[cfg(test)]

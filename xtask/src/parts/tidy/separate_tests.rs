@@ -1,33 +1,20 @@
 //! A test target that `cargo test` passes over, because of `test = false` in its manifest, is run by a part of its own.
 
-use std::collections::BTreeSet;
-
-use proc_macro2::TokenTree;
-
-use super::source::each_token;
 use super::workspace::Workspace;
 
 /// Whose sources name them.
 const TASKS: &str = "xtask";
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
-    let mut literals = BTreeSet::new();
-    for (_, source) in workspace.sources().filter(|(name, _)| *name == TASKS) {
-        each_token(&source.code, &mut |tokens, at| {
-            if let TokenTree::Literal(literal) = &tokens[at] {
-                literals.insert(literal.to_string());
-            }
-        });
-    }
+    let tasks = workspace.sources().filter(|(name, _)| *name == TASKS);
+    let tasks: String = tasks.map(|(_, source)| source.code.to_string()).collect();
     let mut violations = Vec::new();
     for member in &workspace.members {
         let targets = member.manifest.separate_tests.iter();
-        let forgotten = targets.filter(|target| !literals.contains(&format!("{target:?}")));
+        let forgotten = targets.filter(|target| !tasks.contains(&format!("{target:?}")));
         let name = &member.name;
-        violations.extend(
-            forgotten
-                .map(|target| format!("{name}: no part of xtask runs the test target {target}")),
-        );
+        let say = |target| format!("{name}: no part of xtask runs the test target {target}");
+        violations.extend(forgotten.map(say));
     }
     violations
 }
