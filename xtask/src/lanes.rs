@@ -38,18 +38,18 @@ const FIRST: &[&str] = &[
 ];
 
 pub(crate) fn run(parts: &[&Part], report: &mut Report) {
-    let Some(scratch) = Scratch::reported(report, "output") else {
+    let Some(scratch) = report.scratch("output") else {
         return;
     };
     // A hundred servers have a thousand files each. As soon as they are removed, a disk may take longer to make others:
     // ext4 looks at each one that was removed within minutes.
     let memory = Scratch::in_memory("servers");
     report.server_data = memory.as_ref().map(|memory| memory.path().to_owned());
-    let empty = report.beside(None);
+    let shared = report.beside(&scratch.path().join("settings"));
     let queue = Mutex::new(in_order(parts).into_iter());
     let next = || queue.lock().ok()?.next();
     let run_kept = |part: &Part| {
-        let mut report = empty.beside(Some(&scratch.path().join(part.0)));
+        let mut report = shared.beside(&scratch.path().join(part.0));
         run_part(part, &mut report);
         report
     };

@@ -9,7 +9,6 @@ pub(crate) mod machine;
 pub(crate) mod manifest;
 pub(crate) mod matrix;
 pub(crate) mod npm;
-mod output;
 pub(crate) mod report;
 pub(crate) mod scratch;
 pub(crate) mod setup;

@@ -1,14 +1,17 @@
-//! Runs the commands of the parts, counts what passed and failed, and sums up.
+//! Runs the commands of the parts, counts what passed and failed, and sums up. The output goes to the terminal, or into a
+//! file that is shown when the part's turn comes.
 
+use core::fmt::Display;
 use core::time::Duration;
-use std::io;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
 use std::thread::{self, ScopedJoinHandle};
 use std::time::Instant;
 
 use crate::helpers::cargo::{is_cargo, shown};
-use crate::helpers::output::Output;
+use crate::helpers::cpu;
 use crate::helpers::scratch::Scratch;
 use crate::helpers::test_counts::{Counts, Ignored};
 use crate::helpers::tools::Tool;
@@ -24,9 +27,6 @@ struct Tally {
     spent: Duration,
 }
 
-/// What servers that tests start are told.
-const SERVER_DATA: &str = "RANDFLAKE_SERVER_DATA";
-
 /// Count of passed and failed checks so far.
 #[derive(Default)]
 pub(crate) struct Report {
@@ -36,7 +36,8 @@ pub(crate) struct Report {
     pub(crate) is_incremental: bool,
     /// Where servers keep their data, if not where temporary files are.
     pub(crate) server_data: Option<PathBuf>,
-    output: Output,
+    /// Where output is kept; `None` is the terminal.
+    kept: Option<File>,
     parts: Vec<Tally>,
     tests_ran: usize,
     failures: Vec<String>,
@@ -54,28 +55,16 @@ impl Report {
     }
 
     /// Of what runs beside this, with its output kept in a new file. Without that lines are mixed.
-    pub(crate) fn beside(&self, kept: Option<&Path>) -> Self {
+    pub(crate) fn beside(&self, kept: &Path) -> Self {
+        let mut options = File::options();
+        // Appending, since several programs write to it.
+        options.read(true).append(true).create_new(true);
         Self {
             host_only: self.host_only,
             is_incremental: self.is_incremental,
             server_data: self.server_data.clone(),
-            output: kept
-                .and_then(|path| Output::kept(path).ok())
-                .unwrap_or_default(),
+            kept: options.open(kept).ok(),
             ..Self::default()
-        }
-    }
-
-    fn prepare(&self, command: &mut Command) {
-        if is_cargo(command) {
-            // A panic says its line without; nobody steps through what is built here.
-            command.env("CARGO_PROFILE_DEV_DEBUG", "0");
-            command.envs(self.server_data.iter().map(|folder| (SERVER_DATA, folder)));
-            if !self.is_incremental {
-                command.env("CARGO_INCREMENTAL", "0");
-                // What several units inline, each compiles: a sixth of the work on the crates here.
-                command.env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1");
-            }
         }
     }
 
@@ -83,9 +72,20 @@ impl Report {
     pub(crate) fn add(&mut self, mut other: Self) {
         self.end();
         other.end();
-        other.output.show(&mut self.output);
+        self.show(&mut other);
         self.parts.append(&mut other.parts);
         self.add_outcome(other);
+    }
+
+    fn show(&mut self, other: &mut Self) {
+        if let Some(mut kept) = other.kept.take() {
+            let mut bytes = Vec::new();
+            let read = kept.rewind().and_then(|()| kept.read_to_end(&mut bytes));
+            self.write(&bytes);
+            if let Err(error) = read {
+                self.say(&format!("some output is lost: {error}"));
+            }
+        }
     }
 
     fn add_outcome(&mut self, mut other: Self) {
@@ -113,11 +113,10 @@ impl Report {
     }
 
     /// Ends the last part, if that has not ended.
-    pub(crate) fn end(&mut self) {
+    fn end(&mut self) {
         if let Some(part) = self.parts.last_mut() {
-            let elapsed = || part.begun.elapsed().as_secs();
-            part.spent += self.output.take_spent();
-            part.seconds.get_or_insert_with(elapsed);
+            part.seconds
+                .get_or_insert_with(|| part.begun.elapsed().as_secs());
         }
     }
 
@@ -125,17 +124,14 @@ impl Report {
     pub(crate) fn end_and_say(&mut self) {
         self.end();
         if let Some(part) = self.parts.last() {
-            let (name, seconds) = (part.name, part.seconds.unwrap_or_default());
-            let of_cpu = part.spent.as_secs();
-            self.output
-                .say(&format!("\n{name}: {seconds} s, {of_cpu} of CPU"));
+            let (seconds, of_cpu) = (part.seconds.unwrap_or_default(), part.spent.as_secs());
+            self.say(&format!("\n{}: {seconds} s, {of_cpu} of CPU", part.name));
         }
     }
 
     /// One command that succeeds or not.
     pub(crate) fn check(&mut self, what: &str, command: &mut Command) -> bool {
-        self.prepare(command);
-        let verdict = match self.output.status(command) {
+        let verdict = match self.status(command) {
             Ok(status) if status.success() => Ok(()),
             Ok(status) => Err(format!("{status}: {}", shown(command))),
             Err(error) => Err(format!("{error}: {}", shown(command))),
@@ -143,15 +139,25 @@ impl Report {
         self.verdict(what, verdict)
     }
 
-    /// One command, and what it wrote on standard error.
-    pub(crate) fn errors(&mut self, command: &mut Command) -> io::Result<(ExitStatus, String)> {
-        self.prepare(command);
-        self.output.errors(command)
+    fn status(&mut self, command: &mut Command) -> io::Result<ExitStatus> {
+        self.prepare(command)?;
+        if let Some(kept) = &self.kept {
+            command.stdout(kept.try_clone()?);
+        }
+        let mut child = command.spawn()?;
+        self.wait(&mut child)
     }
 
-    /// Commands that were run past this took so much of the processors.
-    pub(crate) fn add_spent(&mut self, spent: Duration) {
-        self.output.add_spent(spent);
+    /// One command, and what it wrote on standard error.
+    pub(crate) fn errors(&mut self, command: &mut Command) -> io::Result<(ExitStatus, String)> {
+        self.prepare(command)?;
+        let mut child = command.stderr(Stdio::piped()).spawn()?;
+        let mut errors = Vec::new();
+        if let Some(mut output) = child.stderr.take() {
+            output.read_to_end(&mut errors)?;
+        }
+        let status = self.wait(&mut child)?;
+        Ok((status, String::from_utf8_lossy(&errors).into_owned()))
     }
 
     /// One command which runs tests: counts them; none at all, or an ignored one, is a failure.
@@ -164,72 +170,88 @@ impl Report {
         self.counted(what, command, Ignored::Allowed);
     }
 
-    /// Commands that run tests, side by side; their output comes in their order.
-    pub(crate) fn tests_at_once(&mut self, commands: Vec<(String, Command)>) {
-        let (Some(part), Some(scratch)) = (
-            self.parts.last().map(|part| part.name),
-            Scratch::reported(self, "tests"),
-        ) else {
-            return;
-        };
-        let empty = self.beside(None);
-        let run = |(what, mut command): (String, Command)| {
-            let mut report = empty.beside(Some(&scratch.path().join(&what)));
-            report.begin(part);
-            report.tests(&what, &mut command);
-            report.end();
-            report
-        };
-        let reports: Vec<_> = thread::scope(|scope| {
-            let run = &run;
-            let begin = |command| scope.spawn(move || run(command));
-            let running: Vec<_> = commands.into_iter().map(begin).collect();
-            running.into_iter().map(ScopedJoinHandle::join).collect()
-        });
-        for report in reports {
-            match report {
-                Ok(report) => self.add_to_part(report),
-                Err(_) => _ = self.verdict("tests", Err("a thread of xtask panicked".to_owned())),
-            }
-        }
-    }
-
-    /// Adds what ran beside this as a share of the part that runs.
-    fn add_to_part(&mut self, mut other: Self) {
-        other.output.show(&mut self.output);
-        if let Some(part) = self.parts.last_mut() {
-            for share in &other.parts {
-                part.passed += share.passed;
-                part.failed += share.failed;
-                part.spent += share.spent;
-            }
-        }
-        self.add_outcome(other);
-    }
-
     fn counted(&mut self, what: &str, command: &mut Command, ignored: Ignored) {
-        self.prepare(command);
         let mut counts = Counts::default();
-        let succeeded = match self.output.stream(command, |line| counts.add_line(line)) {
-            Ok(status) => status.success(),
+        let status = match self.stream(command, |line| counts.add_line(line)) {
+            Ok(status) => status,
             Err(error) => {
                 self.verdict(what, Err(format!("{error}: {}", shown(command))));
                 return;
             }
         };
         self.tests_ran += counts.passed + counts.failed;
-        let (failed, reasons) = counts.judge(succeeded, ignored);
+        let (failed, reasons) = counts.judge(status.success(), ignored);
         if let Some(part) = self.parts.last_mut() {
             part.passed += counts.passed;
             part.failed += failed;
             let prefix = format!("{}: {what}", part.name);
             // Without the command, which stands where its output begins.
-            let failures = reasons.iter().map(|reason| format!("{prefix}: {reason}"));
-            self.failures.extend(failures);
+            self.failures
+                .extend(reasons.iter().map(|reason| format!("{prefix}: {reason}")));
             if counts.ignored > 0 && ignored == Ignored::Allowed {
                 self.notes
                     .push(format!("{prefix}: {} ignored", counts.ignored));
             }
+        }
+    }
+
+    /// Runs a command, and tells of each line of its standard output.
+    fn stream(
+        &mut self,
+        command: &mut Command,
+        mut tell: impl FnMut(&str),
+    ) -> io::Result<ExitStatus> {
+        self.prepare(command)?;
+        let mut child = command.stdout(Stdio::piped()).spawn()?;
+        if let Some(output) = child.stdout.take() {
+            let mut lines = BufReader::new(output);
+            let mut line = Vec::new();
+            while lines.read_until(b'\n', &mut line)? > 0 {
+                self.write(&line);
+                tell(&String::from_utf8_lossy(&line));
+                line.clear();
+            }
+        }
+        self.wait(&mut child)
+    }
+
+    /// Commands that run tests, side by side; their output comes in their order.
+    pub(crate) fn tests_at_once(&mut self, commands: Vec<(String, Command)>) {
+        let (Some(part), Some(scratch)) = (
+            self.parts.last().map(|part| part.name),
+            self.scratch("tests"),
+        ) else {
+            return;
+        };
+        let reports = commands.into_iter().map(|(what, command)| {
+            let mut report = self.beside(&scratch.path().join(&what));
+            report.begin(part);
+            (what, command, report)
+        });
+        let reports: Vec<_> = reports.collect();
+        let ended: Vec<_> = thread::scope(|scope| {
+            let running = reports.into_iter().map(|(what, mut command, mut report)| {
+                scope.spawn(move || {
+                    report.tests(&what, &mut command);
+                    report
+                })
+            });
+            let running: Vec<_> = running.collect();
+            running.into_iter().map(ScopedJoinHandle::join).collect()
+        });
+        for report in ended {
+            let Some(mut report) =
+                self.ok("tests", report.map_err(|_| "a thread of xtask panicked"))
+            else {
+                continue;
+            };
+            self.show(&mut report);
+            if let (Some(part), Some(share)) = (self.parts.last_mut(), report.parts.pop()) {
+                part.passed += share.passed;
+                part.failed += share.failed;
+                part.spent += share.spent;
+            }
+            self.add_outcome(report);
         }
     }
 
@@ -240,12 +262,23 @@ impl Report {
             part.passed += usize::from(passed);
             part.failed += usize::from(!passed);
             if let Err(reason) = verdict {
-                self.output.say(&format!("FAILED {what}: {reason}"));
                 self.failures
                     .push(format!("{}: {what}: {reason}", part.name));
+                self.say(&format!("FAILED {what}: {reason}"));
             }
         }
         passed
+    }
+
+    /// What was made, or a failed check that says why there is none.
+    pub(crate) fn ok<T>(&mut self, what: &str, made: Result<T, impl Display>) -> Option<T> {
+        made.map_err(|error| self.verdict(what, Err(error.to_string())))
+            .ok()
+    }
+
+    /// A temporary directory.
+    pub(crate) fn scratch(&mut self, name: &str) -> Option<Scratch> {
+        self.ok("temporary directory", Scratch::new(name))
     }
 
     /// An outside tool: where it is; else `what` is left out if that was asked for, and failed if not.
@@ -255,20 +288,16 @@ impl Report {
             return None;
         }
         let found = tool.find();
-        if found.is_none() {
-            self.verdict(what, Err(format!("{} is missing, see setup", tool.name)));
-        }
-        found
+        self.ok(
+            what,
+            found.ok_or_else(|| format!("{} is missing, see setup", tool.name)),
+        )
     }
 
     /// Says by name, at the end, what did not run.
     pub(crate) fn leave_out(&mut self, what: &str) {
-        self.output.say(&format!("left out: {what}"));
+        self.say(&format!("left out: {what}"));
         self.left_out.push(what.to_owned());
-    }
-
-    pub(crate) fn say(&mut self, line: &str) {
-        self.output.say(line);
     }
 
     /// Something is missing that cannot be brought without the user: what, and the command which brings it.
@@ -309,39 +338,120 @@ impl Report {
             "\n{:10} {:>7} {:>7} {:>8} {:>8}",
             "part", "passed", "failed", "seconds", "of CPU"
         );
-        for part in &self.parts {
-            println!(
-                "{:10} {:7} {:7} {:8} {:8}",
-                part.name,
-                part.passed,
-                part.failed,
-                part.seconds.unwrap_or_default(),
-                part.spent.as_secs()
-            );
+        for Tally {
+            name,
+            passed,
+            failed,
+            seconds,
+            spent,
+            ..
+        } in &self.parts
+        {
+            let (seconds, of_cpu) = (seconds.unwrap_or_default(), spent.as_secs());
+            println!("{name:10} {passed:7} {failed:7} {seconds:8} {of_cpu:8}");
         }
-        let passed: usize = self.parts.iter().map(|part| part.passed).sum();
-        let failed = self.failed();
         println!(
             "\n{} tests ran; the other counts are single checks",
             self.tests_ran
         );
-        print_list("note", &self.notes);
-        print_list("failed", &self.failures);
-        print_list("left out", &self.left_out);
+        let lists = [
+            ("note", &self.notes),
+            ("failed", &self.failures),
+            ("left out", &self.left_out),
+        ];
+        for (title, lines) in lists {
+            for line in lines {
+                println!("{title}: {line}");
+            }
+        }
         if !self.remedies.is_empty() {
             println!("to get what is missing: {}", self.remedies.join("; "));
         }
-        println!("{passed} passed, {failed} failed");
-        if failed == 0 {
+        println!("{}", self.outcome().split(';').next().unwrap_or_default());
+        if self.failed() == 0 {
             ExitCode::SUCCESS
         } else {
             ExitCode::FAILURE
         }
     }
+
+    pub(crate) fn say(&mut self, line: &str) {
+        self.write(format!("{line}\n").as_bytes());
+    }
+
+    /// What cannot be written is lost; what a command did counts without it.
+    fn write(&mut self, bytes: &[u8]) {
+        _ = if let Some(kept) = &mut self.kept {
+            kept.write_all(bytes)
+        } else {
+            let mut stdout = io::stdout().lock();
+            stdout.write_all(bytes).and_then(|()| stdout.flush())
+        };
+    }
+
+    /// Shows a command, and tells it how to build and where to write.
+    fn prepare(&mut self, command: &mut Command) -> io::Result<()> {
+        if is_cargo(command) {
+            // A panic says its line without; nobody steps through what is built here.
+            command.env("CARGO_PROFILE_DEV_DEBUG", "0");
+            command.envs(
+                self.server_data
+                    .iter()
+                    .map(|folder| ("RANDFLAKE_SERVER_DATA", folder)),
+            );
+            if !self.is_incremental {
+                command.env("CARGO_INCREMENTAL", "0");
+                // What several units inline, each compiles: a sixth of the work on the crates here.
+                command.env("CARGO_PROFILE_DEV_CODEGEN_UNITS", "1");
+            }
+        }
+        self.say(&format!("\n$ {}", shown(command)));
+        if let Some(kept) = &self.kept {
+            command.stdin(Stdio::null()).stderr(kept.try_clone()?);
+        }
+        Ok(())
+    }
+
+    /// Commands that were run past this took so much of the processors.
+    pub(crate) fn add_spent(&mut self, spent: Duration) {
+        if let Some(part) = self.parts.last_mut() {
+            part.spent += spent;
+        }
+    }
+
+    fn wait(&mut self, child: &mut Child) -> io::Result<ExitStatus> {
+        self.add_spent(cpu::spent(child).unwrap_or_default());
+        child.wait()
+    }
 }
 
-fn print_list(title: &str, lines: &[String]) {
-    for line in lines {
-        println!("{title}: {line}");
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::helpers::cargo::program;
+
+    #[test]
+    fn what_a_part_writes_is_kept_in_order_and_counted() {
+        let scratch = Scratch::new("output-kept").unwrap();
+        let file = scratch.path().join("part");
+        let mut report = Report::new(false).beside(&file);
+        report.begin("part");
+        report.say("first");
+        assert!(report.check(
+            "both",
+            program("sh", &["-c", "echo out; echo $A >&2"]).env("A", "x")
+        ));
+        report.tests("none", &mut program("sh", &["-c", "echo a; exit 3"]));
+        let kept = fs::read_to_string(&file).unwrap();
+        assert_eq!(
+            kept,
+            "first\n\n$ A=x sh -c 'echo out; echo $A >&2'\nout\nx\n\n$ sh -c 'echo a; exit 3'\na\n"
+        );
+        assert_eq!(report.outcome(), "1 passed, 1 failed");
+        let mut all = Report::new(false);
+        all.add(report);
+        assert_eq!(all.failures, ["part: none: did not end well"]);
     }
 }

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::{env, io, process};
 
 use crate::helpers::cargo::{output_of, program};
-use crate::helpers::report::Report;
 
 /// A fresh directory, removed on drop.
 pub(crate) struct Scratch(PathBuf);
@@ -37,13 +36,6 @@ impl Scratch {
         let path = folder.join(format!("randflake-{name}-{}", process::id()));
         fs::create_dir(&path)?;
         Ok(Self(path))
-    }
-
-    /// The same, or a report of why there is none.
-    pub(crate) fn reported(report: &mut Report, name: &str) -> Option<Self> {
-        let made = Self::new(name);
-        made.map_err(|error| report.verdict("temporary directory", Err(error.to_string())))
-            .ok()
     }
 
     pub(crate) fn path(&self) -> &Path {

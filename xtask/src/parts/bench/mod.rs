@@ -12,7 +12,6 @@ use crate::helpers::files::put_into;
 use crate::helpers::machine::{RECORDS, caption, record};
 use crate::helpers::matrix::{features_of, host_tests};
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{PYTHON, VALGRIND};
 use crate::helpers::venv::{RANDFLAKE, Venv};
@@ -268,7 +267,7 @@ pub(crate) fn leases_once(report: &mut Report) {
 fn leases(report: &mut Report, options: &[String]) {
     const RECORD: &str = "randflake-std/benches/record/leases.csv";
     const MARKS: [&str; 2] = ["<!-- bench leases -->\n", "<!-- end -->\n"];
-    let Some(scratch) = Scratch::reported(report, "leases") else {
+    let Some(scratch) = report.scratch("leases") else {
         return;
     };
     let features = features_of(&["randflake-std"]);
@@ -307,7 +306,7 @@ fn peers(report: &mut Report, options: &[String]) {
     if !report.check("build", build.args(["--package", "peers"])) {
         return;
     }
-    let Some(scratch) = Scratch::reported(report, "bench") else {
+    let Some(scratch) = report.scratch("bench") else {
         return;
     };
     let mut measure = Command::new(target().join("release/peers"));

@@ -8,7 +8,6 @@ use crate::helpers::cargo::root;
 use crate::helpers::machine::{caption, commit};
 use crate::helpers::matrix::optimised;
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::parts::engines::{COPIED_MACHINES, SOAK, SOAK_ON_REDIS};
 
 // The test program's own: how long a round of all faults takes on all stores.
@@ -36,7 +35,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
         needs.extend(COPIED_MACHINES.needs());
     }
     Plan::of(needs, move |report| {
-        let Some(scratch) = Scratch::reported(report, "soak") else {
+        let Some(scratch) = report.scratch("soak") else {
             return;
         };
         let tables = scratch.path().join("tables");

@@ -57,12 +57,8 @@ pub(crate) fn run(report: &mut Report) {
         let what = format!("{} with default features", library.name);
         report.check(&what, command.env("RUSTDOCFLAGS", "-Dwarnings"));
     }
-    let rustdoc = match rustdoc() {
-        Ok(rustdoc) => rustdoc,
-        Err(error) => {
-            report.verdict("rustdoc", Err(error.to_string()));
-            return;
-        }
+    let Some(rustdoc) = report.ok("rustdoc", rustdoc()) else {
+        return;
     };
     let pages = target().join("doc");
     let mut command = host_tests();

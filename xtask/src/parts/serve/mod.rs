@@ -7,7 +7,6 @@ use std::process::Command;
 use crate::helpers::matrix::separate_test;
 use crate::helpers::npm;
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{
     NODE, NPM, OPENSSL, POSTGRES, PYTHON, REDIS, REDIS_BENCHMARK, REDIS_CLI, Tool, WRK,
@@ -39,7 +38,7 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    let Some(scratch) = Scratch::reported(report, "serve") else {
+    let Some(scratch) = report.scratch("serve") else {
         return;
     };
     let mut tests = separate_test("serve");

@@ -15,7 +15,7 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
             match lines(&source.code) {
                 Ok(lines) => violations.extend(source.places(package, &lines)),
                 Err(error) => {
-                    violations.push(format!("{package}/{}: {error}", source.path.display()))
+                    violations.push(format!("{package}/{}: {error}", source.path.display()));
                 }
             }
         }

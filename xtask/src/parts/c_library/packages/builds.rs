@@ -8,7 +8,6 @@ use std::process::Command;
 use super::{MORE_TARGETS, NAME, PACKAGES, Package, RefusedTarget, copy, said};
 use crate::helpers::cargo::program;
 use crate::helpers::report::Report;
-use crate::helpers::scratch::Scratch;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{AR, PYTHON};
 use crate::helpers::venv::Venv;
@@ -40,7 +39,7 @@ pub(crate) fn run(report: &mut Report, clang: &Path) {
         return;
     };
     for package in PACKAGES {
-        let Some(scratch) = Scratch::reported(report, package.name) else {
+        let Some(scratch) = report.scratch(package.name) else {
             return;
         };
         let Some(file) = package.make(report, &scratch.path().join("made")) else {
@@ -127,15 +126,12 @@ impl Customer<'_> {
     fn link_and_run(&self, report: &mut Report, package: &Package, target: &Target) {
         let what = format!("{}, {}", package.name, target.name);
         let build = self.build((package.choice)(target), clang_target(target), target);
-        let steps = match self
-            .leave_only(target)
-            .and_then(|()| (package.build)(&build))
-        {
-            Ok(steps) => steps,
-            Err(error) => {
-                report.verdict(&what, Err(error));
-                return;
-            }
+        let Some(steps) = report.ok(
+            &what,
+            self.leave_only(target)
+                .and_then(|()| (package.build)(&build)),
+        ) else {
+            return;
         };
         let mut commands = steps.commands.into_iter();
         if !commands.all(|mut command| report.check(&what, &mut command)) {

@@ -15,12 +15,8 @@ const FILES: [(&str, &str); 3] = [
 ];
 
 pub(super) fn run(report: &mut Report, extent: &Extent) {
-    let folder = match written() {
-        Ok(folder) => folder,
-        Err(error) => {
-            report.verdict("program of NIST's tests", Err(error.to_string()));
-            return;
-        }
+    let Some(folder) = report.ok("program of NIST's tests", written()) else {
+        return;
     };
     let mut build = cargo(&["build", "--quiet", "--release", "--locked"]);
     build
