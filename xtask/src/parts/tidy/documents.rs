@@ -9,6 +9,7 @@ use proc_macro2::TokenTree;
 use super::source::each_token;
 use super::workspace::Workspace;
 use crate::helpers::cargo::root;
+use crate::helpers::matrix::LIBRARIES;
 
 const DOCUMENTS: [&str; 10] = [
     "ARCHITECTURE.md",
@@ -27,9 +28,11 @@ const DOCUMENTS: [&str; 10] = [
 const PLACEHOLDERS: [&str; 2] = ["NAME", "NUMBER"];
 
 /// Words of other programs and of formats, and what stands for a name.
-const FOREIGN: [&str; 6] = [
+const FOREIGN: [&str; 8] = [
+    "BigInteger",
     "Date",
     "NameArgs",
+    "OpenAPI",
     "Os",
     "StatefulSet",
     "Unreleased",
@@ -46,8 +49,11 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
         });
     }
     let mut violations = Vec::new();
-    for document in DOCUMENTS {
-        let path = root().join(document);
+    let readmes = LIBRARIES
+        .iter()
+        .map(|library| format!("{}/README.md", library.folder));
+    for document in DOCUMENTS.map(str::to_owned).into_iter().chain(readmes) {
+        let path = root().join(&document);
         let folder = path.parent().unwrap_or(&path);
         let text = fs::read_to_string(&path).unwrap_or_default();
         for span in spans(&text) {

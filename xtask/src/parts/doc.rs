@@ -1,9 +1,9 @@
 //! `doc`: each library's documentation as a user builds it, with default features, and as docs.rs does, with all features but
-//! integrations and a badge where an item needs one. And links of documents lead to files and headings that are there.
-
-mod front_page;
+//! integrations and a badge where an item needs one. And links of documents and of front pages lead to files, pages and headings
+//! that are there.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::{fs, io};
 
 use crate::helpers::cargo::{cargo, program, target};
@@ -50,7 +50,7 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    links(report);
+    let lychee = links(report);
     // The pages of both lie in one folder: those of docs.rs come last, and are looked at.
     for library in LIBRARIES {
         let mut command = cargo(&["doc", "--no-deps", "--package", library.name, "--lib"]);
@@ -73,23 +73,46 @@ pub(crate) fn run(report: &mut Report) {
         let what = format!("badge of {library}");
         report.verdict(&what, badge(&pages_of(&pages, library).join(page), feature));
     }
-    for library in LIBRARIES {
-        let what = format!("front page of {}", library.name);
-        report.verdict(&what, front_page::check(&pages, library));
-    }
+    let Some(lychee) = lychee else {
+        return;
+    };
+    let front_pages = LIBRARIES
+        .iter()
+        .map(|library| pages_of(&pages, library.name).join("index.html"));
+    // Pages of these libraries on docs.rs are here.
+    let remap = format!(
+        r"^https://docs\.rs/[^/]+/latest/(.*) file://{}/$1",
+        pages.display()
+    );
+    let mut command = offline(&lychee);
+    command.args([
+        "--index-files",
+        "index.html",
+        "--exclude",
+        "/src/.*#[0-9-]+$",
+        "--remap",
+        &remap,
+    ]);
+    report.check("links of front pages", command.args(front_pages));
+}
+
+/// Follows links to files and headings.
+fn offline(lychee: &Venv) -> Command {
+    let program_file = lychee.program("lychee").to_string_lossy().into_owned();
+    program(
+        &program_file,
+        &["--offline", "--include-fragments", "--no-progress"],
+    )
 }
 
 /// In all documents of the repository: what git ignores is passed over.
-fn links(report: &mut Report) {
-    let Some(venv) = Venv::with(report, "links", "links of documents", &[LYCHEE]) else {
-        return;
-    };
-    let lychee = venv.program("lychee").to_string_lossy().into_owned();
-    let mut command = program(&lychee, &["--offline", "--include-fragments"]);
-    command.args(["--no-progress", "--extensions", "md"]);
+fn links(report: &mut Report) -> Option<Venv> {
+    let lychee = Venv::with(report, "links", "links of documents", &[LYCHEE])?;
+    let mut command = offline(&lychee);
     // Functions, which rustdoc resolves. Other names of items have `::`, as no file has.
-    command.args(["--exclude", r"\(\)$", "."]);
+    command.args(["--extensions", "md", "--exclude", r"\(\)$", "."]);
     report.check("links of documents", &mut command);
+    Some(lychee)
 }
 
 fn rustdoc() -> io::Result<PathBuf> {
