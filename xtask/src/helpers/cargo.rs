@@ -100,29 +100,3 @@ fn quoted(word: &str) -> String {
         word.to_owned()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shown_commands_can_be_typed() {
-        let mut command = cargo(&["test", "--features", "", "--test", "*"]);
-        command.env("FLAGS", "a b");
-        assert_eq!(
-            shown(&command),
-            "FLAGS='a b' cargo test --features '' --test '*'"
-        );
-    }
-
-    #[test]
-    fn the_root_is_the_workspace() {
-        assert!(root().join("Cargo.lock").is_file());
-    }
-
-    #[test]
-    fn a_failing_command_has_no_output() {
-        assert_eq!(output_of(&mut cargo(&["no-such-command"])), None);
-        assert_eq!(output_of(&mut program("no-such-program", &["x"])), None);
-    }
-}

@@ -30,26 +30,3 @@ fn read(stat: &str) -> Option<(&str, Duration)> {
     let ticks: Option<Vec<u32>> = fields.skip(10).take(4).map(|n| n.parse().ok()).collect();
     Some((state, TICK * ticks?.iter().sum()))
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::helpers::cargo::program;
-
-    #[test]
-    fn all_four_times_count_whatever_the_name_is() {
-        let stat =
-            "24291 (a) R 1 (b) Z 24278 24278 24394 0 -1 4194304 102 0 0 0 1 20 300 4000 20 0 1 0";
-        assert_eq!(read(stat), Some(("Z", Duration::from_millis(43_210))));
-        assert_eq!(read("24291 (cat"), None);
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn a_process_that_works_is_seen_and_can_be_waited_for() {
-        let script = "n=0; while [ $n -lt 300000 ]; do n=$((n+1)); done; exit 3";
-        let mut child = program("sh", &["-c", script]).spawn().unwrap();
-        assert!(spent(&child).unwrap() > Duration::ZERO);
-        assert_eq!(child.wait().unwrap().code(), Some(3));
-    }
-}

@@ -95,25 +95,3 @@ fn field<'a>(info: &'a str, name: &str) -> &'a str {
     line.and_then(|line| line.split_once(": "))
         .map_or("unknown", |(_, value)| value.trim())
 }
-
-#[cfg(test)]
-mod tests {
-    use super::name;
-
-    #[test]
-    fn a_machine_is_called_by_its_processor() {
-        let info = |vendor, family, model, flags| {
-            format!(
-                "processor\t: 0\nvendor_id\t: {vendor}\ncpu family\t: {family}\n\
-                 model\t\t: {model}\nmodel name\t: any\nflags\t\t: {flags}\n"
-            )
-        };
-        let zen4 = info("AuthenticAMD", 25, 17, "fpu hypervisor");
-        assert_eq!(name(&zen4), "amd-zen4-vm");
-        let rapids = info("GenuineIntel", 6, 143, "fpu");
-        assert_eq!(name(&rapids), "intel-sapphire-rapids");
-        let other = info("GenuineIntel", 6, 85, "fpu");
-        assert_eq!(name(&other), "genuineintel-6-85");
-        assert_eq!(name(""), "unknown-0-0");
-    }
-}

@@ -69,16 +69,6 @@ impl Drop for Scratch {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_directory_goes_away_with_its_content() {
-        let scratch = Scratch::new("scratch-test").unwrap();
-        let path = scratch.path().to_owned();
-        fs::write(path.join("file"), "content").unwrap();
-        assert!(Scratch::new("scratch-test").is_err());
-        drop(scratch);
-        assert!(!path.exists());
-    }
-
     #[cfg(target_os = "linux")]
     #[test]
     fn what_a_killed_program_had_is_removed() {

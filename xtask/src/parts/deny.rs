@@ -77,15 +77,3 @@ fn check(deny: &Path, folder: &str) -> Command {
         .args(["check", "bans", "licenses", "sources"]);
     command
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workspaces_in_folders_are_found() {
-        let found = locked(&root()).unwrap();
-        assert!(found.contains(&root()));
-        assert!(found.contains(&root().join("randflake-embedded/firmware/avr")));
-    }
-}

@@ -43,19 +43,3 @@ pub(super) fn folders_of(folder: &Path) -> Vec<PathBuf> {
     folders.sort();
     folders
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::helpers::scratch::Scratch;
-
-    #[test]
-    fn files_are_found_in_a_folder_and_one_below() {
-        let scratch = Scratch::new("below-test").unwrap();
-        assert_eq!(below(scratch.path(), "a/b"), None);
-        let folder = scratch.path().join("machine/a");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("b"), "").unwrap();
-        assert_eq!(below(scratch.path(), "a/b"), Some(folder.join("b")));
-    }
-}

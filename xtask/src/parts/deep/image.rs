@@ -108,11 +108,3 @@ fn buildah_in(buildah: &Path, folder: &Path) -> Command {
     }
     command
 }
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_dockerfile_builds_what_the_image_is_tested_with() {
-        assert_eq!(super::as_in_dockerfile(), Ok(()));
-    }
-}
