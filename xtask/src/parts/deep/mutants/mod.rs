@@ -19,7 +19,7 @@ use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::report::Report;
 use known::{Kind, Known};
 use tree::Tree;
-use trial::{Settings, Trials};
+use trial::Trials;
 
 pub(crate) const HELP: &str = "changes of the rules, the generator and the handle, one at a time: which does no test notice?\n\n\
     An hour and a half on two cores; with `--minutes N` a share of them, another one each day. PATH...: only files whose paths have one of these in them. `--list` names all changes\n\
@@ -32,7 +32,7 @@ const WHOLE_MINUTES: u32 = 90;
 /// Less is a failure, in percent.
 const LEAST_SCORE: usize = 95;
 
-/// See [`Settings`].
+/// See [`trial::run`].
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What uniqueness stands on, from the root. A folder is all below it.
@@ -144,13 +144,9 @@ fn try_all(report: &mut Report, only: &[String], minutes: Option<u32>) -> Result
         ));
     }
     let programs = build::build(report, &mut tree, &build::all_tests())?;
-    let settings = Settings {
-        is_taken: &|_| true,
-        patience: PATIENCE,
-        // Whoever waits for the others can begin with it.
-        survives: &|key| println!("not noticed: {key}"),
-    };
-    let trials = trial::run(report, &tree, &programs, &settings)?;
+    // Whoever waits for the others can begin with those that no test notices.
+    let survives = |key: &str| println!("not noticed: {key}");
+    let trials = trial::run(report, &tree, &programs, |_| true, PATIENCE, survives)?;
     let (noticed, different) = judge(report, &tree, &known, &trials);
     let is_enough = noticed * 100 >= different * LEAST_SCORE && different > 0;
     let verdict = if is_enough {
@@ -169,7 +165,10 @@ fn try_all(report: &mut Report, only: &[String], minutes: Option<u32>) -> Result
 fn judge(report: &mut Report, tree: &Tree, known: &Known, trials: &Trials) -> (usize, usize) {
     let (mut noticed, mut survived, mut same) = (0_usize, 0_usize, 0_usize);
     for mutant in tree.chosen() {
-        match (trials.killed(mutant.number), known.kind(&mutant.key)) {
+        match (
+            trials.killed.contains(&mutant.number),
+            known.kind(&mutant.key),
+        ) {
             (true, listed) => {
                 noticed += 1;
                 report.verdict(&mutant.key, Ok(()));
@@ -181,7 +180,7 @@ fn judge(report: &mut Report, tree: &Tree, known: &Known, trials: &Trials) -> (u
             (false, Some(Kind::Survivor)) => survived += 1,
             (false, None) => {
                 survived += 1;
-                let is_run = trials.reached(mutant.number);
+                let is_run = trials.reached.contains(&mutant.number);
                 let why = if is_run {
                     "no test notices it"
                 } else {

@@ -4,7 +4,6 @@
 use core::time::Duration;
 
 use super::tree::Mutant;
-use super::trial::Settings;
 use super::{build, judge, read, trial};
 use crate::helpers::report::Report;
 use crate::parts::check::SEARCHES;
@@ -26,12 +25,7 @@ fn try_run(report: &mut Report) -> Result<(), String> {
     let (mut tree, known) = read()?;
     tree.choose(is_chosen);
     let programs = build::build(report, &mut tree, &build::tests_of_core())?;
-    let settings = Settings {
-        is_taken: &is_quick,
-        patience: PATIENCE,
-        survives: &|_| {},
-    };
-    let trials = trial::run(report, &tree, &programs, &settings)?;
+    let trials = trial::run(report, &tree, &programs, is_quick, PATIENCE, |_| {})?;
     judge(report, &tree, &known, &trials);
     Ok(())
 }

@@ -199,25 +199,22 @@ impl<'ast> Visit<'ast> for Search<'_> {
 
     fn visit_expr_binary(&mut self, expression: &'ast ExprBinary) {
         if !has_let(&expression.left) && !has_let(&expression.right) {
-            let (left, right) = (
-                self.source(&*expression.left),
-                self.source(&*expression.right),
-            );
-            let is_plain = is_assignment(&expression.op);
-            let others: Vec<String> = others(&expression.op)
-                .iter()
-                .map(|operator| {
-                    if is_plain {
-                        format!("{left} {operator} {right}")
-                    } else {
-                        format!("({left}) {operator} ({right})")
-                    }
-                })
-                .collect();
-            for (instead, operator) in others.iter().zip(self::others(&expression.op)) {
+            let left = self.source(&*expression.left);
+            let right = self.source(&*expression.right);
+            let (left, right) = if is_assignment(&expression.op) {
+                (left.to_owned(), right.to_owned())
+            } else {
+                (format!("({left})"), format!("({right})"))
+            };
+            for operator in others(&expression.op) {
                 let what = format!("`{}` has `{operator}`", short(self.source(expression)));
                 let range = expression.span().byte_range();
-                self.add(range, Form::Expression, instead.clone(), what);
+                self.add(
+                    range,
+                    Form::Expression,
+                    format!("{left} {operator} {right}"),
+                    what,
+                );
             }
         }
         visit::visit_expr_binary(self, expression);
@@ -257,14 +254,11 @@ impl<'ast> Visit<'ast> for Search<'_> {
     fn visit_expr_struct(&mut self, expression: &'ast ExprStruct) {
         if let Some(rest) = &expression.rest {
             for left_out in 0..expression.fields.len() {
-                let kept = expression.fields.iter().enumerate();
-                let kept = kept.filter(|(at, _)| *at != left_out);
-                let kept: Vec<&str> = kept.map(|(_, field)| self.source(field)).collect();
-                let path = self.source(&expression.path);
-                let instead = [kept.join(", "), format!("..{}", self.source(&**rest))];
-                let instead = instead.iter().filter(|part| !part.is_empty());
-                let instead: Vec<&str> = instead.map(|part| &**part).collect();
-                let instead = format!("{path} {{ {} }}", instead.join(", "));
+                let fields = expression.fields.iter().enumerate();
+                let kept = fields.filter(|(at, _)| *at != left_out);
+                let kept = kept.map(|(_, field)| format!("{}, ", self.source(field)));
+                let (kept, path) = (kept.collect::<String>(), self.source(&expression.path));
+                let instead = format!("{path} {{ {kept}..{} }}", self.source(&**rest));
                 let field = expression.fields.iter().nth(left_out);
                 let field = field.map(|field| short(self.source(field)));
                 let what = format!("`{path}` without `{}`", field.unwrap_or_default());

@@ -1,6 +1,5 @@
 //! Runs the tests that reach a mutant, quick ones first, until one fails.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -8,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Instant;
-use std::{fs, io, thread};
+use std::{fs, thread};
 
 use super::build::Program;
 use super::tree::Tree;
@@ -35,48 +34,34 @@ struct Test<'a> {
     reached: HashSet<usize>,
 }
 
-/// What became of each mutant.
+/// The numbers of mutants that some test reached, and of those that one noticed.
 pub(crate) struct Trials {
-    reached: HashSet<usize>,
-    killed: HashSet<usize>,
+    pub(crate) reached: HashSet<usize>,
+    pub(crate) killed: HashSet<usize>,
 }
 
-impl Trials {
-    pub(crate) fn reached(&self, number: usize) -> bool {
-        self.reached.contains(&number)
-    }
-
-    pub(crate) fn killed(&self, number: usize) -> bool {
-        self.killed.contains(&number)
-    }
-}
-
-pub(crate) struct Settings<'a> {
-    /// Whether a test is run, by its name.
-    pub(crate) is_taken: &'a dyn Fn(&str) -> bool,
-    /// Tests that take so much longer than without a mutant hang: some run side by side, and the machine has other work.
-    pub(crate) patience: Duration,
-    /// Is told of each mutant that no test notices.
-    pub(crate) survives: &'a (dyn Fn(&str) + Sync),
-}
-
+/// Runs what is chosen with the tests that are taken by name. Tests that take `patience` longer than without a mutant hang:
+/// some run side by side, and the machine has other work. `survives` is told of each mutant that no test notices.
 pub(crate) fn run(
     report: &mut Report,
     tree: &Tree,
     programs: &[Program],
-    settings: &Settings<'_>,
+    is_taken: fn(&str) -> bool,
+    patience: Duration,
+    survives: fn(&str),
 ) -> Result<Trials, String> {
-    let spent = Mutex::new(Duration::ZERO);
+    let runner = Runner {
+        patience,
+        spent: Mutex::default(),
+    };
     let scratch = Scratch::new("mutants").map_err(|error| error.to_string())?;
     let mut names: Vec<(&Program, String)> = Vec::new();
     for program in programs {
-        let tests = list(program).into_iter();
-        let taken = tests.filter(|test| (settings.is_taken)(test));
-        names.extend(taken.map(|test| (program, test)));
+        let tests = list(program).into_iter().filter(|test| is_taken(test));
+        names.extend(tests.map(|test| (program, test)));
     }
-    let tests = each(&names, |at, named| {
-        let folder = scratch.path().join(at.to_string());
-        reach(named, &folder, &spent)
+    let tests = each(&names, |at, (program, name)| {
+        runner.reach(program, name, &scratch.path().join(at.to_string()))
     });
     let tests: Vec<Test<'_>> = tests.into_iter().collect::<Result<_, _>>()?;
     report.say(&format!(
@@ -85,36 +70,34 @@ pub(crate) fn run(
         programs.len()
     ));
     let chosen = tree.chosen();
-    let (patience, survives) = (settings.patience, settings.survives);
     let killed = each(&chosen, |_, mutant| {
-        let is_noticed = is_noticed(mutant.number, &tests, patience, &spent);
+        let is_noticed = runner.is_noticed(mutant.number, &tests);
         if !is_noticed {
             survives(&mutant.key);
         }
         is_noticed
     });
+    report.add_spent(runner.spent.into_inner().unwrap_or_default());
     let killed = chosen.iter().zip(killed).filter(|(_, killed)| *killed);
-    report.add_spent(spent.into_inner().unwrap_or_default());
-    let reached = tests.iter().flat_map(|test| &test.reached);
     Ok(Trials {
-        reached: reached.copied().collect(),
+        reached: tests
+            .iter()
+            .flat_map(|test| &test.reached)
+            .copied()
+            .collect(),
         killed: killed.map(|(mutant, _)| mutant.number).collect(),
     })
 }
 
 /// Runs something for each, many at once; the answers come in their order.
 fn each<'a, T: Sync, A: Send>(of: &'a [T], run: impl Fn(usize, &'a T) -> A + Sync) -> Vec<A> {
-    let next = AtomicUsize::new(0);
+    let queue = Mutex::new(of.iter().enumerate());
+    let next = || queue.lock().ok()?.next();
     let mut answers: Vec<(usize, A)> = thread::scope(|scope| {
         let work = || {
-            let mut answers = Vec::new();
-            loop {
-                let at = next.fetch_add(1, Ordering::Relaxed);
-                let Some(one) = of.get(at) else {
-                    return answers;
-                };
-                answers.push((at, run(at, one)));
-            }
+            core::iter::from_fn(next)
+                .map(|(at, one)| (at, run(at, one)))
+                .collect::<Vec<_>>()
         };
         let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(work)).collect();
         threads
@@ -135,86 +118,6 @@ fn list(program: &Program) -> Vec<String> {
         .collect()
 }
 
-/// One test by itself, without a mutant.
-fn reach<'a>(
-    (program, name): &(&'a Program, String),
-    folder: &Path,
-    spent: &Mutex<Duration>,
-) -> Result<Test<'a>, String> {
-    fs::create_dir(folder).map_err(|error| error.to_string())?;
-    let choice = ("RANDFLAKE_MUTANTS_REACHED", folder.as_os_str());
-    let begun = Instant::now();
-    let succeeds = || end(program, &[name], Some(choice), LONGEST, spent) == End::Success;
-    // Beside all others, some that wait for seconds are late once.
-    if !succeeds() && !succeeds() {
-        return Err(format!(
-            "without a mutant it fails: {name} of {}",
-            program.path.display()
-        ));
-    }
-    let lists = fs::read_dir(folder).into_iter().flatten().flatten();
-    let lists = lists.filter_map(|list| fs::read_to_string(list.path()).ok());
-    let lists: Vec<String> = lists.collect();
-    let numbers = lists.iter().flat_map(|list| list.lines());
-    Ok(Test {
-        program,
-        name: name.clone(),
-        took: begun.elapsed(),
-        reached: numbers.filter_map(|number| number.parse().ok()).collect(),
-    })
-}
-
-fn is_noticed(
-    number: usize,
-    tests: &[Test<'_>],
-    patience: Duration,
-    spent: &Mutex<Duration>,
-) -> bool {
-    let mut reaching: Vec<&Test<'_>> = tests
-        .iter()
-        .filter(|test| test.reached.contains(&number))
-        .collect();
-    reaching.sort_by_key(|test| test.took);
-    let mut rest = &*reaching;
-    BATCHES.iter().any(|most| {
-        let (batch, others) = rest.split_at(rest.len().min(*most));
-        rest = others;
-        let mut of_programs: HashMap<&Path, Vec<&Test<'_>>> = HashMap::new();
-        for test in batch {
-            let of_program = of_programs.entry(&test.program.path).or_default();
-            of_program.push(test);
-        }
-        of_programs
-            .values()
-            .any(|tests| fails(number, tests, patience, spent))
-    })
-}
-
-/// Whether one of these tests of a program fails, or does not end.
-fn fails(number: usize, tests: &[&Test<'_>], patience: Duration, spent: &Mutex<Duration>) -> bool {
-    let Some(first) = tests.first() else {
-        return false;
-    };
-    let names: Vec<&str> = tests.iter().map(|test| &*test.name).collect();
-    let number = number.to_string();
-    let choice = Some(("RANDFLAKE_MUTANT", OsStr::new(&number)));
-    let longest: Duration = tests.iter().map(|test| test.took).sum();
-    let mut patience = patience + longest;
-    for _ in 0..TRIES {
-        match end(first.program, &names, choice, patience, spent) {
-            // What could not be run has noticed nothing.
-            End::Success | End::Unknown => return false,
-            End::Failure => return true,
-            End::TimedOut => {}
-        }
-        if end(first.program, &names, None, patience / 2, spent) == End::Success {
-            return true;
-        }
-        patience *= 2;
-    }
-    false
-}
-
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Success,
@@ -224,49 +127,122 @@ enum End {
     Unknown,
 }
 
-/// How a program ends. `timeout` ends what it has started with it, also if this program is stopped meanwhile.
-fn end(
-    program: &Program,
-    arguments: &[&str],
-    choice: Option<(&str, &OsStr)>,
+struct Runner {
     patience: Duration,
-    spent: &Mutex<Duration>,
-) -> End {
-    let begun = Instant::now();
-    match succeeds(program, arguments, choice, patience, spent) {
-        Err(_) => End::Unknown,
-        Ok(true) => End::Success,
-        Ok(false) if begun.elapsed().as_secs() < patience.as_secs() => End::Failure,
-        Ok(false) => End::TimedOut,
-    }
+    /// Of the processors.
+    spent: Mutex<Duration>,
 }
 
-fn succeeds(
-    program: &Program,
-    arguments: &[&str],
-    choice: Option<(&str, &OsStr)>,
-    patience: Duration,
-    spent: &Mutex<Duration>,
-) -> io::Result<bool> {
-    // Whole seconds are what every `timeout` takes.
-    let seconds = patience.as_secs().to_string();
-    let mut child = Command::new("timeout")
-        .args(["--signal=KILL", &seconds])
-        .arg(&program.path)
-        .args(["--quiet", "--exact"])
-        .args(arguments)
-        .current_dir(&program.folder)
-        .env("CARGO_MANIFEST_DIR", &program.folder)
-        .env("RUST_BACKTRACE", "0")
-        .env("RUST_TEST_THREADS", "4")
-        .envs(choice)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
-    let took = cpu::spent(&child).unwrap_or_default();
-    if let Ok(mut spent) = spent.lock() {
-        *spent += took;
+impl Runner {
+    /// One test by itself, without a mutant.
+    fn reach<'a>(
+        &self,
+        program: &'a Program,
+        name: &str,
+        folder: &Path,
+    ) -> Result<Test<'a>, String> {
+        fs::create_dir(folder).map_err(|error| error.to_string())?;
+        let choice = ("RANDFLAKE_MUTANTS_REACHED", folder.as_os_str());
+        let begun = Instant::now();
+        let succeeds = || self.end(program, &[name], Some(choice), LONGEST) == End::Success;
+        // Beside all others, some that wait for seconds are late once.
+        if !succeeds() && !succeeds() {
+            return Err(format!(
+                "without a mutant it fails: {name} of {}",
+                program.path.display()
+            ));
+        }
+        let lists = fs::read_dir(folder).into_iter().flatten().flatten();
+        let lists = lists.filter_map(|list| fs::read_to_string(list.path()).ok());
+        let lists: Vec<String> = lists.collect();
+        let numbers = lists.iter().flat_map(|list| list.lines());
+        Ok(Test {
+            program,
+            name: name.to_owned(),
+            took: begun.elapsed(),
+            reached: numbers.filter_map(|number| number.parse().ok()).collect(),
+        })
     }
-    Ok(child.wait()?.success())
+
+    fn is_noticed(&self, number: usize, tests: &[Test<'_>]) -> bool {
+        let reaching = tests.iter().filter(|test| test.reached.contains(&number));
+        let mut reaching: Vec<&Test<'_>> = reaching.collect();
+        reaching.sort_by_key(|test| test.took);
+        let mut rest = &*reaching;
+        BATCHES.iter().any(|most| {
+            let (batch, others) = rest.split_at(rest.len().min(*most));
+            rest = others;
+            let mut of_programs: HashMap<&Path, Vec<&Test<'_>>> = HashMap::new();
+            for test in batch {
+                of_programs
+                    .entry(&test.program.path)
+                    .or_default()
+                    .push(test);
+            }
+            of_programs.values().any(|tests| self.fails(number, tests))
+        })
+    }
+
+    /// Whether one of these tests of a program fails, or does not end.
+    fn fails(&self, number: usize, tests: &[&Test<'_>]) -> bool {
+        let Some(Test { program, .. }) = tests.first() else {
+            return false;
+        };
+        let names: Vec<&str> = tests.iter().map(|test| &*test.name).collect();
+        let number = number.to_string();
+        let choice = Some(("RANDFLAKE_MUTANT", OsStr::new(&number)));
+        let mut patience = self.patience + tests.iter().map(|test| test.took).sum::<Duration>();
+        for _ in 0..TRIES {
+            match self.end(program, &names, choice, patience) {
+                // What could not be run has noticed nothing.
+                End::Success | End::Unknown => return false,
+                End::Failure => return true,
+                End::TimedOut => {}
+            }
+            if self.end(program, &names, None, patience / 2) == End::Success {
+                return true;
+            }
+            patience *= 2;
+        }
+        false
+    }
+
+    /// How a program ends. `timeout` ends what it has started with it, also if this program is stopped meanwhile.
+    fn end(
+        &self,
+        program: &Program,
+        names: &[&str],
+        choice: Option<(&str, &OsStr)>,
+        patience: Duration,
+    ) -> End {
+        let begun = Instant::now();
+        // Whole seconds are what every `timeout` takes.
+        let child = Command::new("timeout")
+            .args(["--signal=KILL", &patience.as_secs().to_string()])
+            .arg(&program.path)
+            .args(["--quiet", "--exact"])
+            .args(names)
+            .current_dir(&program.folder)
+            .env("CARGO_MANIFEST_DIR", &program.folder)
+            .env("RUST_BACKTRACE", "0")
+            .env("RUST_TEST_THREADS", "4")
+            .envs(choice)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let ended = child.and_then(|mut child| {
+            let took = cpu::spent(&child).unwrap_or_default();
+            if let Ok(mut spent) = self.spent.lock() {
+                *spent += took;
+            }
+            child.wait()
+        });
+        match ended {
+            Err(_) => End::Unknown,
+            Ok(status) if status.success() => End::Success,
+            Ok(_) if begun.elapsed().as_secs() < patience.as_secs() => End::Failure,
+            Ok(_) => End::TimedOut,
+        }
+    }
 }
