@@ -260,6 +260,11 @@ fn time_and_counter_may_be_given() {
     let bytes = ticket(&user, &["--counter", "9", "--ttl-s", "20"]);
     let lease = reader.accept::<Randflake>(&bytes, &key(), None).unwrap();
     assert_eq!((lease.ticks(), reader.last_counter()), (20, 9));
+    // The last one that there is, after what the device itself has reported.
+    user.run(&["lease", "device", "d0e5", "--counter", "1073741822"])
+        .ok();
+    let bytes = ticket(&user, &["--counter", "1073741823"]);
+    reader.accept::<Randflake>(&bytes, &key(), None).unwrap();
 }
 
 #[test]
@@ -310,20 +315,4 @@ fn a_device_gives_back_what_it_has_not_used() {
     let arguments = ["lease", "ticket", "--device", "d0e5", "--renew"];
     let renewed = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);
     assert_eq!(renewed.stderr, nothing);
-
-    for (wrong, why) in [
-        (&["--device", "d0e5"][..], "--horizon <SECONDS>"),
-        (&["--horizon", "5"], "--device <HEX>"),
-        (
-            &["7", "--device", "d0e5", "--horizon", "5"],
-            "cannot be used with",
-        ),
-        (
-            &["--device", "d0e5", "--horizon", "4294967296"],
-            "0 to 4294967295",
-        ),
-    ] {
-        let refused = user.run(&[&["lease", "release"], wrong].concat());
-        assert!(refused.stderr.contains(why), "{}", refused.stderr);
-    }
 }
