@@ -1,8 +1,6 @@
 //! `coverage`: which lines of core, of the rules of leases and of handles no test runs, as cargo-llvm-cov counts them. Those
 //! that stay so stand in `uncovered.txt`, each with its reason.
 
-mod listed;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -14,7 +12,6 @@ use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::PYTHON;
 use crate::helpers::venv::Venv;
-use listed::Listed;
 
 pub(crate) const HELP: &str = "lines of core, rules and handles that no test runs (nightly, llvm-tools; four minutes)
 
@@ -112,7 +109,7 @@ fn tests(command: &mut Command) -> &mut Command {
 fn judge(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String> {
     let list = root().join("xtask/src/parts/deep/coverage/uncovered.txt");
     let list = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let mut listed = Listed::parse(&list)?;
+    let mut listed = listed(&list)?;
     let (mut wrong, mut found) = (Vec::new(), String::new());
     for (group, below) in GROUPS {
         let (mut idle, mut all) = (0, 0);
@@ -121,19 +118,17 @@ fn judge(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String> {
             if !path.starts_with(below) || path.starts_with(ELSEWHERE) {
                 continue;
             }
-            let text = fs::read_to_string(root().join(path));
-            let lines = lines(record, &text.map_err(|error| error.to_string())?);
-            all += lines.len();
-            let not_run: Vec<_> = lines.into_iter().filter(|line| !line.is_run).collect();
+            let text = fs::read_to_string(root().join(path)).map_err(|error| error.to_string())?;
+            let (count, not_run) = not_run(record, &text);
+            all += count;
             idle += not_run.len();
             found.push_str(&as_list(path, &not_run));
-            wrong.extend(listed.unlisted(path, &not_run));
+            wrong.extend(unlisted(&mut listed, path, &not_run));
         }
-        let run = all - idle;
         // No line of it was compiled: none is run.
-        let percent = (run * 100).checked_div(all).unwrap_or(0);
+        let percent = ((all - idle) * 100).checked_div(all).unwrap_or(0);
         report.say(&format!(
-            "{group:10} {run:5} of {all:5} lines {percent:3} %"
+            "{group:10} {idle:5} of {all:5} lines are not run, {percent:3} % are"
         ));
         if percent < LEAST_PERCENT {
             wrong.push(format!(
@@ -141,14 +136,72 @@ fn judge(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String> {
             ));
         }
     }
-    wrong.extend(listed.not_found());
-    let written = fs::write(folder.join("uncovered.txt"), found);
-    written.map_err(|error| error.to_string())?;
-    if wrong.is_empty() {
-        Ok(())
-    } else {
-        Err(format!("{} findings\n{}", wrong.len(), wrong.join("\n")))
+    let rest = listed
+        .into_iter()
+        .filter(|line| !line.is_found && !line.is_chance);
+    wrong.extend(rest.map(|line| {
+        format!(
+            "{}: `{}` is run, or gone: take it out",
+            line.path, line.text
+        )
+    }));
+    fs::write(folder.join("uncovered.txt"), found).map_err(|error| error.to_string())?;
+    match wrong.len() {
+        0 => Ok(()),
+        findings => Err(format!("{findings} findings\n{}", wrong.join("\n"))),
     }
+}
+
+/// A line that no test runs, with the reason in the list. It is known by its text, so that others may move it.
+#[derive(Debug)]
+struct Listed {
+    path: String,
+    text: String,
+    is_found: bool,
+    /// In a race, which a run may have or not.
+    is_chance: bool,
+}
+
+/// A file and a reason, then its lines, which are indented. Lines that begin with `#` are comments.
+fn listed(list: &str) -> Result<Vec<Listed>, String> {
+    let mut lines = Vec::new();
+    let (mut path, mut is_chance) = ("", false);
+    for line in list
+        .lines()
+        .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+    {
+        if line.starts_with(' ') {
+            let (path, text) = (path.to_owned(), line.trim().to_owned());
+            lines.push(Listed {
+                path,
+                text,
+                is_found: false,
+                is_chance,
+            });
+            continue;
+        }
+        let (file, reason) = line.split_once(": ").unwrap_or((line, ""));
+        if reason.trim().is_empty() || reason == "REASON" {
+            return Err(format!("{file}: its lines have no reason"));
+        }
+        (path, is_chance) = (file, reason.starts_with("by chance"));
+    }
+    Ok(lines)
+}
+
+/// Lines of a file that are not listed; the others are found.
+fn unlisted(listed: &mut [Listed], path: &str, not_run: &[(usize, &str)]) -> Vec<String> {
+    let mut unlisted = Vec::new();
+    for (number, text) in not_run {
+        match listed
+            .iter_mut()
+            .find(|line| line.path == path && line.text == *text)
+        {
+            Some(line) => line.is_found = true,
+            None => unlisted.push(format!("{path}:{number}: no test runs `{text}`")),
+        }
+    }
+    unlisted
 }
 
 /// From the root: what a record of the format lcov is about.
@@ -159,46 +212,37 @@ fn path(record: &str) -> &str {
     below.and_then(Path::to_str).unwrap_or(path)
 }
 
-struct Line {
-    number: usize,
-    text: String,
-    is_run: bool,
-}
-
-/// Those of code, without tests.
-fn lines(record: &str, text: &str) -> Vec<Line> {
+/// How many lines of code a record counts, without tests, and those that are not run.
+fn not_run<'a>(record: &str, text: &'a str) -> (usize, Vec<(usize, &'a str)>) {
     let code: Vec<&str> = text.lines().collect();
     // They stand at the foot of a file, or in one of their own, which is in no record.
     let tests = code.windows(2).position(|pair| {
         pair[0] == "#[cfg(test)]" && pair[1].starts_with("mod ") && pair[1].ends_with('{')
     });
-    let counts = record.lines().filter_map(|line| {
+    let lines = record.lines().filter_map(|line| {
         let (number, count) = line.strip_prefix("DA:")?.split_once(',')?;
-        Some((number.parse::<usize>().ok()?, count != "0"))
+        let number: usize = number.parse().ok()?;
+        let text = code.get(number.checked_sub(1)?)?.trim();
+        // Lines of brackets alone go with others.
+        let counts =
+            text.contains(char::is_alphanumeric) && tests.is_none_or(|before| number <= before);
+        counts.then_some((number, text, count == "0"))
     });
-    let counts = counts.filter(|(number, _)| tests.is_none_or(|before| *number <= before));
-    let lines = counts.map(|(number, is_run)| {
-        let text = code
-            .get(number.wrapping_sub(1))
-            .unwrap_or(&"")
-            .trim()
-            .to_owned();
-        Line {
-            number,
-            text,
-            is_run,
-        }
-    });
-    // Lines of brackets alone go with others.
-    lines
-        .filter(|line| line.text.contains(char::is_alphanumeric))
-        .collect()
+    let lines: Vec<_> = lines.collect();
+    let not_run = lines.iter().filter(|(.., is_idle)| *is_idle);
+    (
+        lines.len(),
+        not_run.map(|(number, text, _)| (*number, *text)).collect(),
+    )
 }
 
 /// In the form of the list, with its reasons left to be written.
-fn as_list(path: &str, not_run: &[Line]) -> String {
-    let lines = not_run.iter().map(|line| format!("    {}\n", line.text));
-    let lines: String = lines.collect();
+fn as_list(path: &str, not_run: &[(usize, &str)]) -> String {
+    let lines: Vec<String> = not_run
+        .iter()
+        .map(|(_, text)| format!("    {text}\n"))
+        .collect();
+    let lines = lines.concat();
     if lines.is_empty() {
         lines
     } else {
@@ -213,14 +257,37 @@ mod tests {
     #[test]
     fn lines_of_tests_and_of_brackets_do_not_count() {
         let text = "fn f() {\n    g();\n}\n\n#[cfg(test)]\nmod tests {\n    fn h() {}\n}\n";
-        let record = format!(
-            "SF:{}/a/b.rs\nFN:1,f\nDA:1,2\nDA:2,0\nDA:3,0\nDA:7,0\nBRDA:1,0,0,2\n",
-            root().display()
-        );
+        let lines = "FN:1,f\nDA:1,2\nDA:2,0\nDA:3,0\nDA:7,0\nBRDA:1,0,0,2\n";
+        let record = format!("SF:{}/a/b.rs\n{lines}", root().display());
         assert_eq!(path(&record), "a/b.rs");
-        let mut lines = lines(&record, text);
-        assert_eq!(lines.len(), 2);
-        lines.retain(|line| !line.is_run);
-        assert_eq!(as_list("a.rs", &lines), "a.rs: REASON\n    g();\n");
+        let (count, not_run) = not_run(&record, text);
+        assert_eq!(
+            (count, as_list("a.rs", &not_run)),
+            (2, "a.rs: REASON\n    g();\n".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_not_listed_and_what_is_listed_in_vain_is_told() {
+        let mut listed = listed(
+            "# Why.\na.rs: needs a fork\n    g();\n    gone();\na.rs: by chance\n    raced();\n",
+        )
+        .unwrap();
+        let unlisted = unlisted(&mut listed, "a.rs", &[(1, "g();"), (2, "h();")]);
+        assert_eq!(unlisted, ["a.rs:2: no test runs `h();`"]);
+        let rest = listed
+            .iter()
+            .filter(|line| !line.is_found && !line.is_chance);
+        assert_eq!(
+            rest.map(|line| &*line.text).collect::<Vec<_>>(),
+            ["gone();"]
+        );
+        for wrong in [
+            "a.rs\n    g();\n",
+            "a.rs: \n    g();\n",
+            "a.rs: REASON\n    g();\n",
+        ] {
+            assert!(self::listed(wrong).is_err(), "{wrong}");
+        }
     }
 }
