@@ -118,6 +118,7 @@ fn transcript(user: &User, prelude: &str, section: &str) -> String {
                 pieces.push(String::new());
             }
             None if !is_console || line == "```\n" => {
+                assert!(!line.starts_with("$ "), "not run: {line}");
                 is_console = line == "```console\n";
                 piece.push_str(line);
             }
@@ -125,6 +126,10 @@ fn transcript(user: &User, prelude: &str, section: &str) -> String {
             None => {}
         }
     }
+    assert!(
+        pieces.len() > 1 && !is_console,
+        "no commands, or an open block"
+    );
     let runs = tempfile::tempdir().unwrap();
     let tools = Path::new(env!("CARGO_BIN_EXE_randflake")).parent().unwrap();
     let mut shell = user.in_home("sh");
