@@ -10,7 +10,6 @@ use std::process;
 
 use super::reply::Replies;
 use super::session::{Answered, CommandArgs, RespSession};
-use super::table::{self, Action, CommandEntry, TABLE};
 use crate::access::{Principal, Scope};
 use crate::service::refusal::{Refusal, RefusalKind};
 
@@ -18,7 +17,7 @@ use crate::service::refusal::{Refusal, RefusalKind};
 /// that a library uses unasked is missing here.
 const REDIS_VERSION: &str = "7.0.0";
 
-/// What a description of a command, and a line about a namespace, take at most.
+/// Memory of a line about a namespace, in bytes.
 const LINE: usize = 128;
 
 pub(super) fn ping(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
@@ -163,54 +162,6 @@ pub(super) fn client(session: &mut RespSession, words: CommandArgs<'_>) -> Answe
         }
     }
     Ok(())
-}
-
-/// `COMMAND [COUNT | DOCS ... | INFO name ...]`
-pub(super) async fn commands(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
-    session.hold(LINE * words.len()).await?;
-    let out = &mut session.out;
-    let subcommand = words.get(1).unwrap_or_default().to_ascii_uppercase();
-    match &*subcommand {
-        b"COUNT" => out.number(TABLE.len()),
-        b"DOCS" => out.map(0),
-        b"INFO" if words.len() > 2 => {
-            out.array(words.len() - 2);
-            for name in words.from(2) {
-                match table::find(name) {
-                    Some(entry) => describe(entry, out),
-                    None => out.null(),
-                }
-            }
-        }
-        b"" | b"INFO" => {
-            out.array(TABLE.len());
-            for entry in &TABLE {
-                describe(entry, out);
-            }
-        }
-        _ => {
-            return Err(Refusal::invalid(
-                "unknown subcommand: COMMAND COUNT, DOCS and INFO are allowed",
-            ));
-        }
-    }
-    Ok(())
-}
-
-fn describe(entry: &CommandEntry, out: &mut Replies) {
-    out.array(6);
-    out.bulk(entry.name.as_bytes());
-    out.number(entry.arity);
-    out.array(1);
-    out.simple(if entry.key == 0 { "fast" } else { "write" });
-    // A namespace is a key, to clients that ask where the keys are.
-    let last = match entry.action {
-        Action::Mget => -1,
-        _ => entry.key,
-    };
-    out.number(entry.key);
-    out.number(last);
-    out.number(i8::from(entry.key != 0));
 }
 
 /// `CONFIG GET name`: tools ask for settings of Redis, most of which there are none of.

@@ -1,9 +1,12 @@
-//! Ids: `INCR`, `GET` and `MGET` for clients that know Redis only, `ID.NEXT` and `ID.INSPECT` for the others.
+//! Ids: `INCR`, `GET` and `MGET` for clients that know Redis only, `ID.NEXT` and `ID.INSPECT` for the others; and the
+//! numbers of `NUMBER.NEXT`.
 
 use randflake_std::Id;
 
-use super::session::{Answered, CommandArgs, RespSession};
+use super::reply::Replies;
+use super::session::{Answered, Answering, CommandArgs, RespSession, later};
 use crate::service::ids_format::IdsFormat;
+use crate::service::numbers::IssuedNumbers;
 use crate::service::refusal::Refusal;
 use crate::service::{check_count, digits, read_id};
 use randflake_common::form::TextForm;
@@ -12,28 +15,44 @@ use randflake_common::form::TextForm;
 const ID_REPLY: usize = 40;
 
 /// `INCR namespace`: a number, as Redis answers it. JavaScript rounds one of 64 bits: use `GET`, or `ID.NEXT`, or ids of 53 bits.
-pub(super) async fn incr(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
-    let id = one(session, words.get(1).unwrap_or_default()).await?;
-    session.out.int_id(id);
-    Ok(())
+pub(super) fn incr<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> Answering<'a> {
+    one(session, words, Replies::int_id)
 }
 
 /// `INCRBY namespace 1`, which some clients send for `INCR`.
-pub(super) async fn incr_by(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+pub(super) fn incr_by<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> Answering<'a> {
     // Whoever adds 10 expects the nine before to be theirs, too.
     if words.get(2) != Some(b"1") {
-        return Err(Refusal::invalid(
+        return Answering::Now(Err(Refusal::invalid(
             "ids do not follow each other: INCRBY takes 1 only; for more ids use ID.NEXT namespace COUNT n",
-        ));
+        )));
     }
-    incr(session, words).await
+    incr(session, words)
 }
 
 /// `GET namespace`: the digits of a new id.
-pub(super) async fn get(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
-    let id = one(session, words.get(1).unwrap_or_default()).await?;
-    session.out.digits(id);
-    Ok(())
+pub(super) fn get<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> Answering<'a> {
+    one(session, words, Replies::digits)
+}
+
+/// An id of the namespace that the first word names: at once, unless there is none.
+fn one<'a>(
+    session: &'a mut RespSession,
+    words: CommandArgs<'a>,
+    write: fn(&mut Replies, Id),
+) -> Answering<'a> {
+    match session.quick_id(words.get(1).unwrap_or_default()) {
+        Ok(Some(id)) => {
+            write(&mut session.out, id);
+            Answering::Now(Ok(()))
+        }
+        Ok(None) => later(async move {
+            let id = session.slow_id().await?;
+            write(&mut session.out, id);
+            Ok(())
+        }),
+        Err(refusal) => Answering::Now(Err(refusal)),
+    }
 }
 
 /// `MGET namespace namespace ...`: the digits of a new id for each.
@@ -43,7 +62,10 @@ pub(super) async fn mget(session: &mut RespSession, words: CommandArgs<'_>) -> A
     // Before anything is answered: a reply has either all or none.
     let mut ids = Vec::with_capacity(words.len());
     for name in words.from(1) {
-        ids.push(one(session, name).await?);
+        ids.push(match session.quick_id(name)? {
+            Some(id) => id,
+            None => session.slow_id().await?,
+        });
     }
     session.out.array(ids.len());
     for id in ids {
@@ -52,16 +74,19 @@ pub(super) async fn mget(session: &mut RespSession, words: CommandArgs<'_>) -> A
     Ok(())
 }
 
-async fn one(session: &mut RespSession, name: &[u8]) -> Result<Id, Refusal> {
-    if let Some(id) = session.quick_id(name)? {
-        return Ok(id);
-    }
-    session.slow_id().await
-}
-
 /// `ID.NEXT namespace [COUNT n] [FORMAT text|int|raw]`: a new id, or an array of them, or in the format `raw` one string of
 /// eight bytes for each.
-pub(super) async fn next(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+pub(super) fn next<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> Answering<'a> {
+    match next_options(words) {
+        Ok((Some(count), format)) => later(next_of(session, words, count, format)),
+        Ok((None, IdsFormat::Raw)) => one(session, words, |out, id| out.raw_ids(&[id])),
+        Ok((None, IdsFormat::Int)) => one(session, words, Replies::int_id),
+        Ok((None, _)) => one(session, words, Replies::text_id),
+        Err(refusal) => Answering::Now(Err(refusal)),
+    }
+}
+
+fn next_options(words: CommandArgs<'_>) -> Result<(Option<usize>, IdsFormat), Refusal> {
     let (mut count, mut format) = (None, IdsFormat::Text);
     let mut options = words.from(2);
     while let Some(option) = options.next() {
@@ -76,8 +101,17 @@ pub(super) async fn next(session: &mut RespSession, words: CommandArgs<'_>) -> A
             ));
         }
     }
-    session.hold(count.unwrap_or(1) * ID_REPLY).await?;
-    let mut ids = vec![Id::from_u64(0); count.unwrap_or(1)];
+    Ok((count, format))
+}
+
+async fn next_of(
+    session: &mut RespSession,
+    words: CommandArgs<'_>,
+    count: usize,
+    format: IdsFormat,
+) -> Answered {
+    session.hold(count * ID_REPLY).await?;
+    let mut ids = vec![Id::from_u64(0); count];
     let principal = session.principal()?;
     let service = session.service.clone();
     let filled = service.ids(&principal, words.text(1)?, &mut ids, session.patience());
@@ -87,9 +121,7 @@ pub(super) async fn next(session: &mut RespSession, words: CommandArgs<'_>) -> A
         session.out.raw_ids(&ids);
         return Ok(());
     }
-    if count.is_some() {
-        session.out.array(ids.len());
-    }
+    session.out.array(ids.len());
     for id in ids {
         match format {
             IdsFormat::Int => session.out.int_id(id),
@@ -138,4 +170,46 @@ pub(super) fn inspect(session: &mut RespSession, words: CommandArgs<'_>) -> Answ
     let principal = session.principal()?;
     let inspected = session.service.inspect(&principal, words.text(1)?, id)?;
     session.out.json(&inspected)
+}
+
+/// `NUMBER.NEXT namespace [COUNT n] [FORMAT text|int]`: the next number of the namespace's counter, or an array of them.
+pub(super) async fn next_number(session: &mut RespSession, words: CommandArgs<'_>) -> Answered {
+    let (mut count, mut is_int) = (None, false);
+    let mut options = words.from(2);
+    while let Some(option) = options.next() {
+        let value = options.next().unwrap_or_default();
+        if option.eq_ignore_ascii_case(b"COUNT") {
+            let number = str::from_utf8(value).ok().and_then(digits);
+            let number = number.and_then(|number| usize::try_from(number).ok());
+            count = Some(
+                number.ok_or_else(|| Refusal::invalid("COUNT takes a number, in digits only"))?,
+            );
+        } else if option.eq_ignore_ascii_case(b"FORMAT") {
+            is_int = value.eq_ignore_ascii_case(b"int");
+            if !is_int && !value.eq_ignore_ascii_case(b"text") {
+                return Err(Refusal::invalid("FORMAT takes text or int"));
+            }
+        } else {
+            return Err(Refusal::invalid(
+                "syntax error: NUMBER.NEXT namespace [COUNT n] [FORMAT text|int] is allowed",
+            ));
+        }
+    }
+    let principal = session.principal()?;
+    let service = session.service.clone();
+    let issued = service.numbers(&principal, words.text(1)?, count.unwrap_or(1));
+    let IssuedNumbers { segment, terms } = issued.await?;
+    if count.is_some() {
+        session
+            .out
+            .array(usize::try_from(segment.len()).unwrap_or_default());
+    }
+    for number in segment.numbers() {
+        if is_int {
+            session.out.number(number);
+        } else {
+            session.out.bulk(terms.text(number).as_bytes());
+        }
+    }
+    Ok(())
 }

@@ -1,19 +1,15 @@
 //! Session of a client: state between its commands.
 
 use core::ops::Range;
+use core::pin::Pin;
 use core::time::Duration;
 use std::sync::Arc;
-use std::time::Instant;
 
 use randflake_std::Id;
 
 use super::parse::CommandLimits;
 use super::reply::Replies;
-use super::table::{self, Action};
-use super::transaction::RespTransaction;
-use super::{general, ids, leases, numbers};
 use crate::access::{Hash, Principal, Scope};
-use crate::log::{self, LogEntry};
 use crate::memory::{Account, Share};
 use crate::service::Service;
 use crate::service::answers::AnswerStatus;
@@ -52,11 +48,68 @@ impl<'a> CommandArgs<'a> {
     }
 }
 
+/// Commands that wait for `EXEC`, in the order in which they came.
+#[derive(Default)]
+pub(super) struct RespTransaction {
+    input: Vec<u8>,
+    /// Places in `input` of the words of all commands.
+    places: Vec<Range<usize>>,
+    /// Where the words of each command end.
+    pub(super) ends: Vec<usize>,
+    /// A command was refused when it was to be kept: none is executed.
+    pub(super) is_spoilt: bool,
+    pub(super) memory: Option<Share>,
+}
+
+impl RespTransaction {
+    /// Bytes that it takes with another command.
+    pub(super) fn len_with(&self, words: CommandArgs<'_>) -> usize {
+        let input = self.input.len() + words.from(0).map(<[u8]>::len).sum::<usize>();
+        let places = (self.places.len() + words.len()) * size_of::<Range<usize>>();
+        input + places + (self.ends.len() + 1) * size_of::<usize>()
+    }
+
+    pub(super) fn push(&mut self, words: CommandArgs<'_>) {
+        for word in words.from(0) {
+            let begin = self.input.len();
+            self.input.extend_from_slice(word);
+            self.places.push(begin..self.input.len());
+        }
+        self.ends.push(self.places.len());
+    }
+
+    /// One of which a command was refused.
+    pub(super) fn spoilt() -> Self {
+        Self {
+            is_spoilt: true,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn commands(&self) -> impl Iterator<Item = CommandArgs<'_>> {
+        let begins = core::iter::once(0).chain(self.ends.iter().copied());
+        let bounds = begins.zip(&self.ends);
+        bounds.map(|(begin, &end)| CommandArgs::new(&self.input, &self.places[begin..end]))
+    }
+}
+
 /// Longest reply for which no memory is requested, in bytes.
 const USUAL_REPLY: usize = 4 << 10;
 
-/// Whether a command was answered, or why it was refused; the refusal is written by whoever called.
+/// Whether a command was answered, or why it was refused; the caller writes the refusal.
 pub(super) type Answered = Result<(), Refusal>;
+
+/// The answer of a command that may wait, for ids, memory or the store. Most ids are there at once: a future that were
+/// allocated for each would cost more than the id.
+pub(super) enum Answering<'a> {
+    Now(Answered),
+    Later(Pin<Box<dyn Future<Output = Answered> + Send + 'a>>),
+}
+
+/// Answers later.
+pub(super) fn later<'a>(answered: impl Future<Output = Answered> + Send + 'a) -> Answering<'a> {
+    Answering::Later(Box::pin(answered))
+}
 
 pub(super) struct RespSession {
     pub(super) service: Arc<Service>,
@@ -150,7 +203,7 @@ impl RespSession {
 
     /// Looks up the token again if the file has changed. Before each command: a batch may wait for long, for ids or for the
     /// store, and a revoked token must not go on until its end.
-    fn look_up_token(&mut self) {
+    pub(super) fn look_up_token(&mut self) {
         let access = &self.service.access;
         let version = access.version();
         if version == self.version {
@@ -168,6 +221,11 @@ impl RespSession {
                 self.transaction = None;
             }
         }
+    }
+
+    /// Notes how a command was answered. Added to the service's counters once for a batch.
+    pub(super) fn count_answer(&mut self, status: AnswerStatus) {
+        self.answers[status as usize] += 1;
     }
 
     pub(super) fn end_batch(&mut self) {
@@ -304,67 +362,6 @@ impl RespSession {
         if let (Some(space), 1..) = (&self.last, self.issued) {
             space.issued.add(self.issued);
             self.issued = 0;
-        }
-    }
-
-    /// Executes a command and writes its reply.
-    pub(super) async fn answer(&mut self, words: CommandArgs<'_>) {
-        self.look_up_token();
-        let begun = self.service.log.begin();
-        let refused = self.execute(words).await.err();
-        let kind = refused.as_ref().map(|refusal| refusal.kind);
-        let status = kind.map_or(AnswerStatus::Ok, AnswerStatus::of_refusal);
-        // In the session, and added to the service's counters once for a batch.
-        self.answers[status as usize] += 1;
-        if let Some(refusal) = refused {
-            self.service.counters.refused(refusal.kind);
-            self.out.refusal(&refusal);
-        }
-        if begun.is_some() {
-            self.note(begun, words, kind);
-        }
-    }
-
-    fn note(&self, begun: Option<Instant>, words: CommandArgs<'_>, refused: Option<RefusalKind>) {
-        let entry = table::find(words.get(0).unwrap_or_default());
-        let of_namespace = entry.filter(|entry| entry.key > 0);
-        let name = of_namespace.and_then(|_| words.text(1).ok());
-        self.service.log.end(
-            begun,
-            &LogEntry {
-                protocol: "resp",
-                peer: self.account.peer(),
-                token: self.principal.as_ref().map(|principal| principal.name()),
-                request: entry.map_or("?", |entry| entry.name),
-                // Any other word may be a token in the wrong place.
-                namespace: name.filter(|name| self.service.serves(name)),
-                answer: log::answer(refused),
-            },
-        );
-    }
-
-    async fn execute(&mut self, words: CommandArgs<'_>) -> Answered {
-        // Redis, too, refuses to execute a transaction of which a command could not be queued.
-        let checked = self.check(words);
-        let entry = checked.inspect_err(|_| self.spoil())?;
-        if self.keeps(entry) {
-            let queued = self.enqueue(words).await;
-            return queued.inspect_err(|_| self.spoil());
-        }
-        match entry.action {
-            Action::Now(run) => run(self, words),
-            Action::Incr => ids::incr(self, words).await,
-            Action::Get => ids::get(self, words).await,
-            Action::Mget => ids::mget(self, words).await,
-            Action::IncrBy => ids::incr_by(self, words).await,
-            Action::IdNext => ids::next(self, words).await,
-            Action::NumberNext => numbers::next(self, words).await,
-            Action::Commands => general::commands(self, words).await,
-            Action::Info => general::info(self).await,
-            Action::LeaseAcquire => leases::acquire(self, words).await,
-            Action::LeaseRenew => leases::renew(self, words).await,
-            Action::LeaseRelease => leases::release(self, words).await,
-            Action::LeaseList => leases::list(self, words).await,
         }
     }
 }

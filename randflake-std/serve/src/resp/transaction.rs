@@ -2,14 +2,11 @@
 //!
 //! Clients send them around pipelines. Nothing is undone if one fails, as in Redis: its error is among the replies.
 
-use core::ops::Range;
 use core::time::Duration;
 
 use tokio::time::Instant;
 
-use super::session::{Answered, CommandArgs, RespSession};
-use super::table::CommandEntry;
-use crate::memory::Share;
+use super::session::{Answered, CommandArgs, RespSession, RespTransaction};
 use crate::service::refusal::{Refusal, RefusalKind};
 
 /// What a transaction may take, in bytes: four of the longest commands. Redis has no limit but the client's buffer.
@@ -17,49 +14,7 @@ const MOST: usize = 4 << 20;
 /// How long a command waits for memory to be kept in.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Commands that wait for `EXEC`, in the order in which they came.
-#[derive(Default)]
-pub(super) struct RespTransaction {
-    input: Vec<u8>,
-    /// Places in `input` of the words of all commands.
-    places: Vec<Range<usize>>,
-    /// Where the words of each command end.
-    ends: Vec<usize>,
-    /// A command was refused when it was to be kept: none is executed.
-    is_spoilt: bool,
-    memory: Option<Share>,
-}
-
-impl RespTransaction {
-    /// Bytes that it takes with another command.
-    fn len_with(&self, words: CommandArgs<'_>) -> usize {
-        let input = self.input.len() + words.from(0).map(<[u8]>::len).sum::<usize>();
-        let places = (self.places.len() + words.len()) * size_of::<Range<usize>>();
-        input + places + (self.ends.len() + 1) * size_of::<usize>()
-    }
-
-    fn push(&mut self, words: CommandArgs<'_>) {
-        for word in words.from(0) {
-            let begin = self.input.len();
-            self.input.extend_from_slice(word);
-            self.places.push(begin..self.input.len());
-        }
-        self.ends.push(self.places.len());
-    }
-
-    pub(super) fn commands(&self) -> impl Iterator<Item = CommandArgs<'_>> {
-        let begins = core::iter::once(0).chain(self.ends.iter().copied());
-        let bounds = begins.zip(&self.ends);
-        bounds.map(|(begin, &end)| CommandArgs::new(&self.input, &self.places[begin..end]))
-    }
-}
-
 impl RespSession {
-    /// Whether a command is kept for `EXEC` now.
-    pub(super) fn keeps(&self, entry: &CommandEntry) -> bool {
-        entry.is_queued && self.transaction.is_some()
-    }
-
     /// Keeps a command for `EXEC`.
     pub(super) async fn enqueue(&mut self, words: CommandArgs<'_>) -> Answered {
         let account = &self.account;
@@ -89,10 +44,7 @@ impl RespSession {
     /// client that is refused memory would keep what it has without paying for it.
     pub(super) fn spoil(&mut self) {
         if let Some(transaction) = &mut self.transaction {
-            *transaction = RespTransaction {
-                is_spoilt: true,
-                ..RespTransaction::default()
-            };
+            *transaction = RespTransaction::spoilt();
         }
     }
 }
