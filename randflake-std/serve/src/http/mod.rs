@@ -4,7 +4,6 @@ mod board;
 mod body;
 mod devices;
 mod explain;
-mod exposition;
 mod files;
 mod forecasts;
 mod format;
@@ -24,9 +23,9 @@ mod held;
 mod ids;
 mod inspect;
 mod leases;
+mod metrics;
 mod numbers;
 mod problem;
-mod recorder;
 mod request;
 mod request_log;
 mod site;
@@ -61,7 +60,7 @@ use tokio::time::timeout;
 use self::board::Boards;
 use self::files::FILES;
 use self::held::BodyMemory;
-use self::recorder::Recorded;
+use self::metrics::Recorded;
 use self::request_log::LoggedRequest;
 use self::stall_limit::{IdleLimit, StallLimit};
 use super::access::Access;
@@ -120,7 +119,7 @@ fn router(app: Arc<App>) -> Router {
     let mut router = Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(exposition::metrics))
+        .route("/metrics", get(metrics::metrics))
         .route("/v1/ids", get(ids::ids))
         .route("/v1/numbers", get(numbers::numbers))
         .route("/v1/leases", get(leases::list).post(leases::acquire))
