@@ -30,29 +30,25 @@ impl Line {
         let line = Self { user: User::new() };
         let key = line.user.argument("devices.key");
         line.user.run(&["keygen", "--out", &key]).ok();
-        line.init("line.db");
+        let store = line.store();
+        let init = ["lease", "init", "--max-ttl", "1100d", "--store", &store];
+        let answer = line.user.run(&init);
+        assert_eq!(answer.status, Some(0), "{answer:?}");
         line
     }
 
-    fn init(&self, ledger: &str) {
-        let store = self.store(ledger);
-        let init = ["lease", "init", "--max-ttl", "1100d", "--store", &store];
-        let answer = self.user.run(&init);
-        assert_eq!(answer.status, Some(0), "{answer:?}");
+    fn store(&self) -> String {
+        format!("sqlite:{}", self.user.argument("line.db"))
     }
 
-    fn store(&self, ledger: &str) -> String {
-        format!("sqlite:{}", self.user.argument(ledger))
-    }
-
-    fn arguments(&self, out: &str, ledger: &str) -> Vec<String> {
+    fn arguments(&self, out: &str) -> Vec<String> {
         let fixed =
             "--page-size 4096 --horizon-at 0x101fc000 --grant-at 0x101fb000 --with-key --json";
         let mut arguments: Vec<_> = fixed.split(' ').map(str::to_owned).collect();
         let own = [
             ("--until", until()),
             ("--out-dir", self.user.argument(out)),
-            ("--store", self.store(ledger)),
+            ("--store", self.store()),
             ("--key-file", self.user.argument("devices.key")),
         ];
         arguments.extend(
@@ -63,20 +59,20 @@ impl Line {
     }
 
     /// Runs a table, as a file.
-    fn run(&self, table: &str, out: &str, ledger: &str) -> Answer {
+    fn run(&self, table: &str) -> Answer {
         let path = self.user.argument("devices.csv");
         fs::write(&path, table).unwrap();
         let mut command = vec!["lease".to_owned(), "line".to_owned(), path];
-        command.extend(self.arguments(out, ledger));
+        command.extend(self.arguments("images"));
         self.user.run(&command)
     }
 
     fn make(&self, table: &str) -> Vec<Value> {
-        objects(&self.run(table, "images", "line.db").ok())
+        objects(&self.run(table).ok())
     }
 
-    fn image(&self, out: &str, device: &str) -> std::path::PathBuf {
-        self.user.path(out).join(format!("{device:0>16}.hex"))
+    fn image(&self, device: &str) -> std::path::PathBuf {
+        self.user.path("images").join(format!("{device:0>16}.hex"))
     }
 }
 
@@ -129,7 +125,7 @@ fn each_row_becomes_an_image_with_a_node_id_of_its_own() {
     expected.insert(".lock".to_owned());
     assert_eq!(names(&line.user.path("images")), expected);
     // The leases last as long as the grants, for all to see.
-    let store = line.store("line.db");
+    let store = line.store();
     let leases = objects(
         &line
             .user
@@ -156,7 +152,7 @@ fn a_line_that_is_killed_ends_with_one_node_id_for_each_device() {
     fs::write(line.user.path("devices.csv"), &table).unwrap();
     let mut command = vec!["lease".to_owned(), "line".to_owned()];
     command.push(line.user.argument("devices.csv"));
-    command.extend(line.arguments("images", "line.db"));
+    command.extend(line.arguments("images"));
     for killed_after in (0..DEVICES).step_by(3) {
         let mut child = line.user.start(&command);
         let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -166,14 +162,7 @@ fn a_line_that_is_killed_ends_with_one_node_id_for_each_device() {
     }
     let made = line.make(&table);
     assert_eq!(node_ids(&made).len(), DEVICES);
-    let list = [
-        "lease",
-        "list",
-        "--all",
-        "--json",
-        "--store",
-        &line.store("line.db"),
-    ];
+    let list = ["lease", "list", "--all", "--json", "--store", &line.store()];
     let leases = objects(&line.user.run(&list).ok());
     assert_eq!(leases.len(), DEVICES, "a device has two node ids");
     assert_eq!(
@@ -196,7 +185,7 @@ fn stations_at_once_give_each_device_one_image() {
     let run = |station: usize| {
         let path = line.user.argument("devices.csv");
         let mut command = vec!["lease".to_owned(), "line".to_owned(), path];
-        command.extend(line.arguments(&format!("station{station}"), "line.db"));
+        command.extend(line.arguments(&format!("station{station}")));
         line.user.run(&command)
     };
     let answers: Vec<_> = std::thread::scope(|scope| {
@@ -231,7 +220,7 @@ fn a_folder_is_of_one_run_at_a_time() {
     line.make("device\nd0e5\n");
     let lock = fs::File::open(line.user.path("images/.lock")).unwrap();
     lock.lock().unwrap();
-    let said = line.run("device\nd0e6\n", "images", "line.db").fails(1);
+    let said = line.run("device\nd0e6\n").fails(1);
     assert!(said.contains("another run writes to "), "{said}");
 }
 
@@ -241,7 +230,7 @@ fn rows_are_handled_as_they_come() {
 
     let line = Line::new();
     let mut command = vec!["lease".to_owned(), "line".to_owned(), "-".to_owned()];
-    command.extend(line.arguments("images", "line.db"));
+    command.extend(line.arguments("images"));
     let mut child = line.user.start(&command);
     let mut scanner = child.stdin.take().unwrap();
     let mut answers = BufReader::new(child.stdout.take().unwrap()).lines();
@@ -252,7 +241,7 @@ fn rows_are_handled_as_they_come() {
             .unwrap();
         let made = objects(&answers.next().unwrap().unwrap());
         assert!(made[0]["device"].as_str().unwrap().ends_with(device));
-        assert!(line.image("images", device).exists());
+        assert!(line.image(device).exists());
     }
     drop(scanner);
     assert!(child.wait().unwrap().success());
