@@ -7,7 +7,11 @@
 //! A ```` ```sh ```` block before the first section is run at the beginning of each, after `prelude.sh`.
 //! `CASES=overwrite` writes what was given to the files, where it is not what stands there.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
@@ -35,7 +39,12 @@ const NOTE: &str = "randflake: note: the leases of this secret are on this machi
 static FILES: Mutex<()> = Mutex::new(());
 
 fn main() {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    // Which the other runner of tests reads itself.
+    let threads = std::env::var("RUST_TEST_THREADS");
+    arguments.test_threads = arguments
+        .test_threads
+        .or_else(|| threads.ok()?.parse().ok());
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let entries = fs::read_dir(folder).unwrap();
     let files = entries.map(|entry| entry.unwrap().path());
@@ -81,14 +90,21 @@ fn check(path: &Path, prelude: &str, expected: &str) -> Result<(), Failed> {
     let assert = Assert::new().normalize_paths(false).redact_with(redactions);
     let (given, _) = assert.normalize(given.into(), expected.into());
     let given = given.to_string();
-    let compared = assert.try_eq(None, given.as_str().into(), expected.into());
-    if compared.is_err() && std::env::var_os("CASES").is_some_and(|action| action == "overwrite") {
+    let Err(difference) = assert.try_eq(None, given.as_str().into(), expected.into()) else {
+        return Ok(());
+    };
+    if std::env::var_os("CASES").is_some_and(|action| action == "overwrite") {
         let _alone = FILES.lock().unwrap();
         let text = fs::read_to_string(path)?.replacen(expected, &given, 1);
         fs::write(path, text)?;
         return Ok(());
     }
-    compared.map_err(|difference| difference.to_string().into())
+    let mut lines = given.lines().zip(expected.lines());
+    let (given, expected) = lines
+        .find(|(given, expected)| given != expected)
+        .unwrap_or_default();
+    let place = path.display();
+    panic!("{place}: {given:?} in the place of {expected:?}\n{difference}")
 }
 
 /// A section with what its commands give in the place of what they should.
