@@ -109,42 +109,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dependencies_are_found_in_every_form() {
-        let manifest = Manifest::parse(
-            "[dependencies]\na.workspace = true\n[dependencies.b]\nversion = \"1\"\n\
-             [target.'cfg(unix)'.dev-dependencies]\nc = { version = \"1\" }\n[build-dependencies]\nd = \"1\"\n",
-        )
-        .unwrap();
+    fn what_the_rules_ask_is_read() {
+        let text = "[dependencies]\na.workspace = true\n[dependencies.b]\nversion = \"1\"\n\
+             [target.'cfg(unix)'.dev-dependencies]\nc = { version = \"1\" }\n[build-dependencies]\nd = \"1\"\n\
+             [features]\ndefault = []\n# Why.\na = []\nb = [\n  \"dep:c\",\n]\nc = [] # Why.\n\
+             [package.metadata.docs.rs]\nall-features = true\n\
+             [[test]]\nname = \"a\"\n[[test]]\nname = \"b\"\ntest = false\n";
+        let manifest = Manifest::parse(text).unwrap();
         assert_eq!(manifest.dependencies, ["a", "b", "d", "c"]);
-    }
-
-    #[test]
-    fn features_carry_their_comment() {
-        let text =
-            "[features]\ndefault = []\n# Why.\na = []\nb = [\n  \"dep:c\",\n]\nc = [] # Why.\n";
-        let found = Manifest::parse(text).unwrap().features;
-        let found: Vec<(&str, bool)> = found.iter().map(|f| (&*f.name, f.explained)).collect();
-        assert_eq!(found, [("a", true), ("b", false), ("c", true)]);
-    }
-
-    #[test]
-    fn what_docs_rs_builds_is_read() {
-        let parse = |said| {
-            let text = format!(
-                "[package.metadata.docs.rs]
-{said}
-"
-            );
-            Manifest::parse(&text).unwrap().shows_all_features
-        };
-        assert!(parse("all-features = true"));
-        assert!(!parse("all-features = false"));
-        assert!(!parse("features = [\"a\"]"));
-    }
-
-    #[test]
-    fn separate_tests_are_named() {
-        let text = "[[test]]\nname = \"a\"\n[[test]]\nname = \"b\"\ntest = false\n";
-        assert_eq!(Manifest::parse(text).unwrap().separate_tests, ["b"]);
+        let features = manifest.features.iter().map(|f| (&*f.name, f.explained));
+        assert!(features.eq([("a", true), ("b", false), ("c", true)]));
+        assert!(manifest.shows_all_features);
+        assert_eq!(manifest.separate_tests, ["b"]);
+        let others = Manifest::parse("[package.metadata.docs.rs]\nfeatures = [\"a\"]\n").unwrap();
+        assert!(!others.shows_all_features);
     }
 }

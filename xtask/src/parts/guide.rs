@@ -1,99 +1,88 @@
 //! The code in `docs/firmware.md` is that of examples which compile.
 
-use std::fs;
-use std::io;
+use std::{fs, io};
 
 use crate::helpers::cargo::root;
 
 const GUIDE: &str = "docs/firmware.md";
-const PROGRAMS: [&str; 2] = [
-    "randflake-embedded/examples/pico/src/main.rs",
-    "randflake-embedded/examples/nrf52840/src/main.rs",
+const EXAMPLES: [(&str, &str); 3] = [
+    ("rust", "randflake-embedded/examples/pico/src/main.rs"),
+    ("rust", "randflake-embedded/examples/nrf52840/src/main.rs"),
+    ("toml", "randflake-embedded/examples/pico/Cargo.toml"),
 ];
-const MANIFEST: &str = "randflake-embedded/examples/pico/Cargo.toml";
 
 pub(crate) fn check() -> Result<(), String> {
-    let read = |path| fs::read_to_string(root().join(path));
-    let texts = || {
-        Ok([
-            read(GUIDE)?,
-            read(PROGRAMS[0])?,
-            read(PROGRAMS[1])?,
-            read(MANIFEST)?,
-        ])
-    };
-    let [guide, blocking, awaited, manifest] =
-        texts().map_err(|error: io::Error| error.to_string())?;
-    shows(&guide, [&blocking, &awaited], &manifest)
-}
-
-/// The guide's blocks of Rust are parts of the programs, in their order; those of TOML are lines of a manifest.
-fn shows(guide: &str, programs: [&str; 2], manifest: &str) -> Result<(), String> {
-    let mut rests = programs.map(|program| {
-        let lines = program.lines().filter(|line| !line.trim().is_empty());
-        lines.collect::<Vec<_>>()
-    });
-    for block in blocks(guide, "rust") {
-        let found = rests.iter_mut().find_map(|rest| {
-            let at = rest.windows(block.len()).position(|part| part == block)?;
-            Some(rest.drain(..at + block.len()).count())
-        });
-        if found.is_none() {
-            let block = block.join("\n    ");
-            let programs = PROGRAMS.join(" nor ");
-            return Err(format!(
-                "{GUIDE} has\n    {block}\n  which neither {programs} has, or not there"
-            ));
-        }
-    }
-    let known: Vec<_> = manifest.lines().collect();
-    let toml = blocks(guide, "toml").concat();
-    match toml.iter().find(|line| !known.contains(line)) {
-        Some(line) => Err(format!(
-            "{GUIDE} has\n    {line}\n  which {MANIFEST} has not"
-        )),
+    let read = |path: &str| fs::read_to_string(root().join(path));
+    let example = |(language, path): (&'static str, &str)| Ok((language, read(path)?));
+    let examples: io::Result<Vec<_>> = EXAMPLES.map(example).into_iter().collect();
+    let texts = examples.and_then(|examples| Ok((read(GUIDE)?, examples)));
+    let (guide, examples) = texts.map_err(|error| error.to_string())?;
+    match lost(&guide, &examples) {
+        Some(lost) => Err(format!("{GUIDE} has\n{lost}\nwhich no example has")),
         None => Ok(()),
     }
 }
 
-/// The lines that are not empty of each block in a language.
-fn blocks<'a>(guide: &'a str, language: &str) -> Vec<Vec<&'a str>> {
-    let begin = format!("```{language}\n");
-    let blocks = guide.split(&begin).skip(1);
-    let code = blocks.map(|rest| rest.split("```").next().unwrap_or(rest));
-    let lines = |code: &'a str| code.lines().filter(|line| !line.trim().is_empty());
-    code.map(|code| lines(code).collect()).collect()
+/// A block that is no part of a program of its language, or a line of TOML that no manifest has. Empty lines do not count.
+fn lost(guide: &str, examples: &[(&str, String)]) -> Option<String> {
+    let mut blocks = guide
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .filter_map(|block| block.split_once('\n'));
+    blocks.find_map(|(language, block)| {
+        let mut examples = examples
+            .iter()
+            .filter(|(own, _)| *own == language)
+            .peekable();
+        examples.peek()?;
+        let texts: Vec<String> = examples.map(|(_, text)| dense(text)).collect();
+        let block = dense(block);
+        let parts: Vec<&str> = if language == "toml" {
+            block.lines().collect()
+        } else {
+            vec![&block]
+        };
+        let is_lost = |part: &&&str| {
+            !texts
+                .iter()
+                .any(|text| format!("\n{text}\n").contains(&format!("\n{part}\n")))
+        };
+        parts.iter().find(is_lost).map(|part| (*part).to_owned())
+    })
+}
+
+fn dense(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PROGRAMS: [&str; 2] = [
-        "//! Doc\nuse a;\n\n/// It.\nfn b() {}\nfn c() {}\n",
-        "fn d() {}\n",
-    ];
-    const MANIFEST: &str = "[dependencies]\nc = \"1\"\n";
-
     #[test]
-    fn a_guide_that_has_parts_of_the_program_is_right() {
-        let guide = "Text\n\n```rust\nuse a;\n\n/// It.\n```\n\n```toml\nc = \"1\"\n```\n\n```rust\nfn d() {}\n```\n\n```rust\nfn c() {}\n```\n";
-        assert_eq!(shows(guide, PROGRAMS, MANIFEST), Ok(()));
-    }
-
-    #[test]
-    fn what_differs_is_named() {
-        for (guide, said) in [
-            ("```rust\nuse b;\n```", "has\n    use b;"),
+    fn a_guide_has_parts_of_programs() {
+        let examples = [
             (
-                "```rust\nuse a;\nfn b() {}\n```",
-                "has\n    use a;\n    fn b",
+                "rust",
+                "//! Doc\nuse a;\n\n/// It.\nfn b() {}\nfn c() {}\n".to_owned(),
             ),
-            ("```rust\nfn c() {}\n```\n```rust\nuse a;\n```", "not there"),
-            ("```rust\nuse a;\n```\n```toml\nc = \"2\"\n```", "c = \"2\""),
+            ("toml", "[dependencies]\nc = \"1\"\n".to_owned()),
+        ];
+        for (guide, expected) in [
+            (
+                "Text\n\n```rust\nuse a;\n\n/// It.\n```\n\n```toml\nc = \"1\"\n```\n```sh\nx\n```\n",
+                None,
+            ),
+            ("```rust\nuse b;\n```", Some("use b;")),
+            ("```rust\nuse a;\nfn b() {}\n```", Some("use a;\nfn b() {}")),
+            (
+                "```rust\nuse a;\n```\n```toml\nc = \"2\"\n```",
+                Some("c = \"2\""),
+            ),
         ] {
-            let error = shows(guide, PROGRAMS, MANIFEST).unwrap_err();
-            assert!(error.contains(said), "{error}");
+            assert_eq!(lost(guide, &examples).as_deref(), expected, "{guide}");
         }
     }
 }

@@ -38,8 +38,8 @@ Made by `cargo xtask bench size`, which builds, links and runs the images in `fi
 /// Writes the page, and the table of the cipher's README.
 pub(super) fn write(rows: &[Row]) -> Result<(), String> {
     const MARKS: [&str; 2] = [
-        "<!-- cargo xtask size: begin -->\n",
-        "<!-- cargo xtask size: end -->\n",
+        "<!-- cargo xtask bench size: begin -->\n",
+        "<!-- cargo xtask bench size: end -->\n",
     ];
     let cipher = cipher(rows).ok_or("a row of the cipher's table is missing")?;
     put_into("sparx64/README.md", MARKS, &cipher)?;
