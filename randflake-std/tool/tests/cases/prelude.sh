@@ -22,11 +22,11 @@ distinct() { sort -u | wc -l; }
 # Begins a new counter, which no process has numbers of.
 begin() { randflake segment init --no-wait "$@" 2>"$RUNS/begin.err"; }
 
-# Which of the Unix times that are read are not of the last minute: an id of another secret would have a random one.
+# Which of the Unix times that are read are not of the last ten minutes: an id of another secret would have a random one.
 old() {
     now=$(date +%s)
     while read -r time; do
         age=$((now - ${time%.*}))
-        { [ $age -lt 60 ] && [ $age -ge -5 ]; } || echo "$time"
+        { [ $age -lt 600 ] && [ $age -ge -5 ]; } || echo "$time"
     done
 }
