@@ -13,7 +13,7 @@ use crate::helpers::files::write_script;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::parts::engines::DATABASES;
-use crate::parts::sql::sqlite;
+use crate::parts::sql;
 
 pub(crate) fn needs() -> Vec<Need> {
     let rustfmt = Need::Command("fmt", "rustfmt");
@@ -36,8 +36,7 @@ pub(crate) fn run(report: &mut Report) {
         return;
     }
     // `sqlx` has functions of SQLite by the extension alone.
-    let (Some(extension), Some(scratch)) =
-        (sqlite::extension(report), report.scratch("integrations"))
+    let (Some(extension), Some(scratch)) = (sql::extension(report), report.scratch("integrations"))
     else {
         return;
     };

@@ -12,7 +12,7 @@ use crate::helpers::setup::Need;
 use crate::helpers::tools::{DIEHARDER, PYTHON, TCLSH, Tool};
 use crate::helpers::venv::Venv;
 use crate::parts::interop;
-use crate::parts::serve::page;
+use crate::parts::serve;
 
 pub(crate) const HELP: &str = "suites and tools of others on what is built here
 
@@ -55,7 +55,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
         "ids" => interop::needs(),
         "abuse" | "redis-py" => vec![Need::Tool(&PYTHON)],
         "redis-tcl" => vec![Need::Tool(&PYTHON), Need::Tool(&TCLSH)],
-        "schemathesis" => page::needs(),
+        "schemathesis" => serve::page_needs(),
         "dieharder" => vec![Need::Tool(&DIEHARDER)],
         _ => Vec::new(),
     });
@@ -63,7 +63,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
         for name in chosen {
             match name {
                 "ids" => interop::run(report),
-                "schemathesis" => page::requests(report, seconds),
+                "schemathesis" => serve::requests(report, seconds),
                 "dieharder" => {
                     judge(
                         report,

@@ -44,7 +44,7 @@ const SEARCHES: &[Search] = &[
     (1, "", search("horizon", &[""],
         "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts",
         &[("the same model with fewer in a row, and 50,000 cuts", "unit")], horizon)),
-    (1, "", search("forgeries", &[""], "a thousand million forged tagged UUIDs, of which none passes",
+    (3, "", search("forgeries", &[""], "a thousand million forged tagged UUIDs, of which none passes (three minutes)",
         &[("a million of them", "unit")], forgeries)),
     (3, "", search("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue\n\n\
         It brings qemu-system-x86_64 and a kernel, 100 MB.",
@@ -61,12 +61,12 @@ const SEARCHES: &[Search] = &[
     (4, "", search("coverage", &[""], coverage::HELP,
         &[("how counts, sources and the list are read, on planted ones", "unit")], coverage::plan)),
     (3, "--at 2147483642", search("timebombs", &["[--at UNIX_TIME]"], timebombs::HELP, timebombs::IN_TEST, timebombs::plan)),
-    (4, "--seconds 15", search("fuzz", &["[--seconds N | --executions N] [TARGET ...]"],
+    (3, "--seconds 10", search("fuzz", &["[--seconds N | --executions N] [TARGET ...]"],
         "inputs found by coverage, compared with plain twins (nightly, cargo-fuzz)\n\nA minute for each target unless said otherwise.",
         &[("each target on its seeds or on made inputs", "unit")], fuzz::plan)),
     (5, "--minutes 3", search("mutants", &["[--minutes N] [PATH...]", "--list [PATH...]"], mutants::HELP,
         &[("a fixed sample, with the tests that are quick", "mutants"), ("how sources are changed, on planted ones", "unit")], mutants::plan)),
-    (4, "--seconds 30 ids abuse redis-py redis-tcl schemathesis", search("judges",
+    (3, "--seconds 30 ids abuse redis-tcl schemathesis", search("judges",
         &["[--ids N] [--sequences N] [--seconds N] [NAME ...]"], judges::HELP, judges::IN_TEST, judges::plan)),
     (3, "", search("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
         It needs root, and brings buildah.",

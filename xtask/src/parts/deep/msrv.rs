@@ -11,7 +11,7 @@ use crate::helpers::matrix::{INTEGRATIONS, LIBRARIES, all_features, all_features
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::parts::features;
-use crate::parts::sql::sqlite;
+use crate::parts::sql;
 
 /// The workspace's `rust-version`.
 const PROMISED: &str = env!("CARGO_PKG_RUST_VERSION");
@@ -40,7 +40,7 @@ fn run(report: &mut Report) {
     let features = all_features_but(younger);
     report.check(PROMISED, &mut whole(check(PROMISED), &features));
     let what = format!("{PROMISED}, the extension of SQLite");
-    report.check(&what, &mut sqlite::inside_of(check(PROMISED)));
+    report.check(&what, &mut sql::inside(check(PROMISED)));
     for feature in INTEGRATIONS {
         let version = if younger.contains(feature) {
             needed
