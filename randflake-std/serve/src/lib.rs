@@ -3,8 +3,8 @@
 //! # Modules
 //!
 //! A request comes through `listen` (sockets, TLS, limits of connections) to one of the protocols, `resp` or `http`. Both ask
-//! `service` for ids and leases, which asks `access` first who may have them. `memory` is the budget of bytes that all
-//! connections share. `run` is the life of the process: start, reloads, end.
+//! `service` for ids and leases, which asks `access` first who may have them. `budget` limits the bytes that all
+//! connections hold. `run` is the life of the process: start, reloads, end.
 
 #![expect(
     clippy::missing_errors_doc,
@@ -15,22 +15,22 @@
 #![deny(clippy::print_stderr)]
 
 mod access;
+mod budget;
 mod http;
 mod incidents;
 mod listen;
 mod lock;
 mod log;
-mod memory;
 mod resp;
 mod run;
 mod service;
 mod system;
 mod watched;
 
+pub use self::budget::MemoryLimits;
 pub use self::listen::ConnectionLimits;
 pub use self::listen::address::ListenAddress;
 pub use self::listen::tls::TlsFiles;
-pub use self::memory::MemoryLimits;
 pub use self::run::{Options, Served, Server};
 pub use self::service::served_namespace::{Leasing, ServedNamespace, StoreOpener};
 

@@ -16,13 +16,13 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::access::Access;
+use crate::budget::{self, MemoryBudget, MemoryLimits};
 use crate::http::Http;
 use crate::incidents;
 use crate::listen::address::{ListenAddress, Passed, is_local};
 use crate::listen::tls::{Tls, TlsFiles};
 use crate::listen::{ConnectionLimits, Listener, Stopping};
 use crate::log::RequestLog;
-use crate::memory::{self, MemoryBudget, MemoryLimits};
 use crate::resp::Resp;
 use crate::service::Service;
 use crate::service::served_namespace::{Leasing, ServedNamespace};
@@ -305,7 +305,7 @@ impl Running {
     /// Listens from now on.
     fn listen(&self, [resp, http]: Sockets, stopping: &Stopping) -> Result<JoinSet<()>, Failure> {
         let mut listening = JoinSet::new();
-        tokio::spawn(memory::watch(Arc::clone(&self.memory)));
+        tokio::spawn(budget::watch(Arc::clone(&self.memory)));
         let listener = |socket, name| {
             let (tls, memory) = (self.tls.clone(), Arc::clone(&self.memory));
             let listener = Listener::new(socket, tls, self.options.connections, memory);

@@ -1,20 +1,24 @@
-//! Bodies in JSON: of requests, within limits of length and time, and of answers.
+//! Bodies: JSON of requests, within limits of length and time, and the memory of long requests and answers.
 
+use core::convert::Infallible;
 use core::time::Duration;
+use std::sync::Arc;
 
-use axum::body::{Bytes, HttpBody as _};
-use axum::extract::{DefaultBodyLimit, FromRequest, Request};
+use axum::body::{Body, Bytes, HttpBody as _, to_bytes};
+use axum::extract::{DefaultBodyLimit, FromRequest, FromRequestParts, Request};
 use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
-use super::held::BodyMemory;
-use crate::memory::Share;
+use crate::budget::{Account, Permit};
 use crate::service::refusal::{Refusal, RefusalKind};
 
+/// Longest answer that is paid for with the connection, in bytes: HTTP's own buffers hold it.
+const SHORT: usize = 16 << 10;
 /// Longest body of a request: four times that of a thousand leases.
 pub(super) const MAX_LEN: usize = 1 << 20;
 // A client that sends slowly on purpose holds the memory of its body no longer than this.
@@ -22,14 +26,84 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// What a document takes, with what is read of it, for each byte of its text.
 const PARSED: usize = 4;
 
+/// The memory of a request and its answer: the budgets of the connection, if there is one.
+#[derive(Clone)]
+pub(super) struct BodyMemory(Option<Arc<Account>>);
+
+/// Marks an answer that has its memory, or needs none.
+#[derive(Clone)]
+pub(super) struct Paid;
+
+/// Bytes of an answer. Their permit is held until the last of them is sent.
+struct PaidBytes {
+    bytes: Vec<u8>,
+    _permit: Arc<Permit>,
+}
+
+impl AsRef<[u8]> for PaidBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Bytes of an answer under a permit.
+pub(super) fn paid(bytes: Vec<u8>, permit: Option<Arc<Permit>>) -> Bytes {
+    match permit {
+        Some(permit) => Bytes::from_owner(PaidBytes {
+            bytes,
+            _permit: permit,
+        }),
+        None => bytes.into(),
+    }
+}
+
+impl BodyMemory {
+    pub(super) fn of(request: &Request) -> Self {
+        Self(request.extensions().get().cloned())
+    }
+
+    /// Waits a moment for so many bytes. `None` without a connection, as in tests of the routes.
+    pub(super) async fn take(&self, bytes: usize) -> Result<Option<Permit>, Refusal> {
+        match &self.0 {
+            Some(account) => account.hold(bytes).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps the memory of an answer until the last byte of it is sent.
+    pub(super) async fn keep(&self, response: Response) -> Response {
+        let len = response.body().size_hint().lower();
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if len <= SHORT || response.extensions().get::<Paid>().is_some() {
+            return response;
+        }
+        let permit = match self.take(len).await {
+            Ok(permit) => permit.map(Arc::new),
+            Err(refusal) => return refusal.into_response(),
+        };
+        let (parts, body) = response.into_parts();
+        // It is in memory, in one piece.
+        let bytes = to_bytes(body, usize::MAX).await.unwrap_or_default();
+        Response::from_parts(parts, Body::from(paid(bytes.into(), permit)))
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for BodyMemory {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(parts.extensions.get().cloned()))
+    }
+}
+
 /// A JSON document as the body of an answer.
 pub(super) struct Json<T>(pub(super) T);
 
-/// Reads a JSON document of a request of at most so many bytes. The memory is held as long as the share.
+/// Reads a JSON document of a request of at most so many bytes. The memory is held as long as the permit.
 pub(super) async fn json<T: DeserializeOwned>(
     mut request: Request,
     most: usize,
-) -> Result<(T, Option<Share>), Refusal> {
+) -> Result<(T, Option<Permit>), Refusal> {
     // A page of another site may send a form or plain text unasked, but asks (CORS) before it sends JSON.
     if !is_json(request.headers()) {
         return Err(Refusal::new(
@@ -45,7 +119,7 @@ pub(super) async fn json<T: DeserializeOwned>(
     let len = size.upper().and_then(|len| usize::try_from(len).ok());
     let len = len.unwrap_or(most).min(most);
     // Before a byte of it is read, for the longest that it may become.
-    let share = BodyMemory::of(&request).take(len * PARSED).await?;
+    let permit = BodyMemory::of(&request).take(len * PARSED).await?;
     // A body whose length is not announced ends here, and not at the library's own limit.
     DefaultBodyLimit::max(most).apply(&mut request);
     let read = timeout(PATIENCE, Bytes::from_request(request, &())).await;
@@ -67,7 +141,7 @@ pub(super) async fn json<T: DeserializeOwned>(
         return Err(wrong("an object, {...}"));
     }
     let read = serde_json::from_slice(&bytes).map_err(|error| wrong(&error.to_string()));
-    Ok((read?, share))
+    Ok((read?, permit))
 }
 
 fn too_long(allowed: usize) -> Refusal {

@@ -4,6 +4,8 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, R
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodRouter, get};
 
+use super::body::Paid;
+
 /// Its own resources, and nothing else: names of holders, which clients choose, must not become scripts in an operator's page.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -60,11 +62,15 @@ fn answer(kind: &'static str, content: &'static str) -> Response {
         // Another version of the server has other files.
         (CACHE_CONTROL, "no-cache"),
     ];
-    (headers, content).into_response()
+    let mut response = (headers, content).into_response();
+    // It is in the program, and sent from there: however many guests ask for it, none makes the server hold it.
+    response.extensions_mut().insert(Paid);
+    response
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::body::to_bytes;
     use serde_json::Value;
 
     use super::*;
@@ -76,6 +82,17 @@ mod tests {
         let page = FILES.iter().filter(|file| file.path != "/openapi.json");
         let len: usize = page.map(|file| file.content.len()).sum();
         assert!(len <= 50_000, "{len} bytes");
+    }
+
+    /// However many guests ask for them and receive nothing.
+    #[tokio::test]
+    async fn files_are_sent_from_the_program() {
+        for file in &FILES {
+            let response = answer(file.kind, file.content);
+            assert!(response.extensions().get::<Paid>().is_some());
+            let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+            assert_eq!(body.as_ptr(), file.content.as_ptr(), "{}", file.path);
+        }
     }
 
     #[test]

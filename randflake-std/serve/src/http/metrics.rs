@@ -421,8 +421,8 @@ mod tests {
     use super::super::board::Boards;
     use super::*;
     use crate::access::Access;
+    use crate::budget::{MemoryBudget, MemoryLimits};
     use crate::log::RequestLog;
-    use crate::memory::{MemoryBudget, MemoryLimits};
     use crate::service::Service;
 
     /// What an alert compares with is there before anything has happened.

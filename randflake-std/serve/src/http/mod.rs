@@ -6,7 +6,6 @@ mod devices;
 mod explain;
 mod files;
 mod forecasts;
-mod format;
 #[cfg(any(fuzzing, test))]
 #[cfg_attr(
     test,
@@ -19,7 +18,6 @@ mod format;
 )]
 pub(crate) mod fuzz;
 mod health;
-mod held;
 mod ids;
 mod inspect;
 mod leases;
@@ -58,14 +56,14 @@ use tokio::io::{AsyncWriteExt as _, copy, sink};
 use tokio::time::timeout;
 
 use self::board::Boards;
+use self::body::BodyMemory;
 use self::files::FILES;
-use self::held::BodyMemory;
 use self::metrics::Recorded;
 use self::request_log::LoggedRequest;
 use self::stall_limit::{IdleLimit, StallLimit};
 use super::access::Access;
+use super::budget::{Account, MemoryBudget};
 use super::listen::{Protocol, Stopping, Stream, stopped};
-use super::memory::{Account, MemoryBudget};
 use super::service::Service;
 use super::service::answers::AnswerStatus;
 use super::service::counters::Connections;
@@ -81,6 +79,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long a client that was answered may go on sending, which is not looked at.
 const LINGER: Duration = Duration::from_secs(1);
+
+/// Characters that are shown of a path that is not there.
+const SHOWN: usize = 1 << 10;
 
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 
@@ -144,6 +145,8 @@ fn router(app: Arc<App>) -> Router {
 
 async fn no_path(request: Request) -> Refusal {
     let path = request.uri().path();
+    // An answer must not be as long as the longest head.
+    let path: String = path.chars().take(SHOWN).collect();
     let message = format!("there is nothing at {path:?}: see /openapi.json");
     Refusal::new(RefusalKind::NotFound, message)
 }

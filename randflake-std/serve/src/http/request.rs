@@ -12,7 +12,7 @@ use super::App;
 use super::request_log::LoggedPrincipal;
 use super::site;
 use crate::access::{Principal, Scope, Weight};
-use crate::memory::Account;
+use crate::budget::Account;
 use crate::service::digits;
 use crate::service::refusal::{Refusal, RefusalKind};
 

@@ -9,8 +9,8 @@ use axum::http::{Method, StatusCode};
 use axum::response::Response;
 
 use crate::access::Principal;
+use crate::budget::Account;
 use crate::log::{self, LogEntry};
-use crate::memory::Account;
 use crate::service::Service;
 use crate::service::refusal::RefusalKind;
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use crate::budget::Account;
 use crate::listen::Stream;
-use crate::memory::Account;
 
 /// Longest time in which a client receives nothing.
 const PATIENCE: Duration = Duration::from_secs(10);

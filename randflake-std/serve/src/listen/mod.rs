@@ -22,7 +22,7 @@ pub(crate) use self::stream::Stream;
 use self::stream::client_certificates;
 use self::tls::Tls;
 use super::access::Access;
-use super::memory::{Account, ConnectionCost, MemoryBudget};
+use super::budget::{Account, ConnectionCost, MemoryBudget};
 use super::service::counters::Connections;
 
 /// How long a TLS handshake may take: some round trips of a slow link. A half-open one holds a guest's memory as long.

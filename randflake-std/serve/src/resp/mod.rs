@@ -24,8 +24,8 @@ use self::parse::Parser;
 use self::reply::Replies;
 use self::session::{CommandArgs, RespSession};
 use crate::access::Access;
+use crate::budget::{Account, Permit};
 use crate::listen::{Protocol, Stopping, Stream, stopped};
-use crate::memory::{Account, Share};
 use crate::service::Service;
 use crate::service::counters::Connections;
 use crate::service::refusal::{Refusal, RefusalKind};
@@ -100,7 +100,7 @@ struct RespConnection {
     limit: Option<Instant>,
     read: usize,
     /// Memory of buffers that are longer than usual; `None` until there is a token.
-    long_buffers: Option<Share>,
+    long_buffers: Option<Permit>,
 }
 
 impl RespConnection {
@@ -170,12 +170,12 @@ impl RespConnection {
         let begun = self.input.len();
         let bytes = needed(begun, self.read);
         // Input and replies together: whoever sends 64 KiB of commands gets about as much.
-        let held = self.long_buffers.as_ref().map_or(0, Share::bytes);
+        let held = self.long_buffers.as_ref().map_or(0, Permit::bytes);
         if bytes <= held {
             return Ok(());
         }
         if self.long_buffers.is_none() {
-            self.long_buffers = self.session.account.share();
+            self.long_buffers = self.session.account.long_permit();
         }
         let Some(share) = &mut self.long_buffers else {
             // Without a token no command is as long.

@@ -10,7 +10,7 @@ use randflake_std::Id;
 use super::parse::CommandLimits;
 use super::reply::Replies;
 use crate::access::{Hash, Principal, Scope};
-use crate::memory::{Account, Share};
+use crate::budget::{Account, Permit};
 use crate::service::Service;
 use crate::service::answers::AnswerStatus;
 use crate::service::refusal::{Refusal, RefusalKind};
@@ -58,7 +58,7 @@ pub(super) struct RespTransaction {
     pub(super) ends: Vec<usize>,
     /// A command was refused when it was to be kept: none is executed.
     pub(super) is_spoilt: bool,
-    pub(super) memory: Option<Share>,
+    pub(super) memory: Option<Permit>,
 }
 
 impl RespTransaction {
@@ -117,7 +117,7 @@ pub(super) struct RespSession {
     /// Replies that were not sent yet.
     pub(super) out: Replies,
     /// Memory of a reply that is longer than usual, until it is sent.
-    pub(super) long_reply: Option<Share>,
+    pub(super) long_reply: Option<Permit>,
     /// Number of the connection, for `CLIENT ID`.
     pub(super) number: u64,
     /// Name that the client has given itself.

@@ -26,7 +26,7 @@ impl RespSession {
                     "the transaction is too long: {MOST} bytes of commands are allowed, send EXEC before"
                 )));
             }
-            let memory = transaction.memory.take().or_else(|| account.share());
+            let memory = transaction.memory.take().or_else(|| account.long_permit());
             if let Some(mut memory) = memory {
                 // Vectors grow to twice what they hold.
                 memory.grow(2 * len, Instant::now() + PATIENCE).await?;

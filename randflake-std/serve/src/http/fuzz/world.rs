@@ -18,9 +18,9 @@ use tokio::runtime::{Builder as RuntimeBuilder, Runtime};
 use super::client::{Client, HIDDEN, SEEN, TOKENS};
 use super::finish;
 use crate::access::{Access, Hash};
+use crate::budget::{MemoryBudget, MemoryLimits};
 use crate::http::Http;
 use crate::log::RequestLog;
-use crate::memory::{MemoryBudget, MemoryLimits};
 use crate::service::Service;
 use crate::service::served_namespace::{Leasing, ServedNamespace};
 

@@ -2,14 +2,14 @@
 
 use core::net::{IpAddr, SocketAddr};
 use core::time::Duration;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::MemoryBudget;
 use super::guests::Guest;
-use super::share::Purse;
-use super::{MemoryBudget, Share};
+use super::permit::{Budgets, Permit};
 use crate::access::{Hash, Principal};
 use crate::listen::{ConnectionPlace, Places};
 use crate::lock::lock;
@@ -32,8 +32,6 @@ pub(crate) struct Account {
     peer: SocketAddr,
     cost: ConnectionCost,
     state: Mutex<AccountState>,
-    /// Where a guest's long answers come from, once there was one. Kept, since a purse that nobody keeps is made anew.
-    of_guest: OnceLock<Vec<Arc<Purse>>>,
 }
 
 enum AccountState {
@@ -46,9 +44,9 @@ struct KnownClient {
     name: String,
     /// Hash of the token that it has sent last; `None` where none is needed.
     token: Option<Hash>,
-    purses: Vec<Arc<Purse>>,
+    budgets: Budgets,
     // What it needs to send and receive little, for as long as the connection is open.
-    _base: Share,
+    _base: Permit,
     place: Arc<ConnectionPlace>,
 }
 
@@ -67,7 +65,6 @@ impl MemoryBudget {
             peer,
             cost,
             state: Mutex::new(AccountState::Guest(guest)),
-            of_guest: OnceLock::new(),
         }
     }
 }
@@ -111,8 +108,8 @@ impl Account {
             AccountState::KnownClient(known) => Arc::clone(&known.place),
             AccountState::Guest(_) => Arc::new(self.places.take(self.client())?),
         };
-        let purses = self.memory.purses(self.client(), Some(principal));
-        let mut base = Share::new(Purse::for_connections(&purses));
+        let budgets = self.memory.budgets(self.client(), principal);
+        let mut base = Permit::of_connection(&budgets);
         let grown = base.try_grow(self.cost.known);
         grown.inspect_err(|_| self.memory.refused.add(1))?;
         if let AccountState::Guest(guest) = &*state
@@ -125,7 +122,7 @@ impl Account {
         *state = AccountState::KnownClient(KnownClient {
             name: principal.name().to_owned(),
             token: principal.hash().copied(),
-            purses,
+            budgets,
             _base: base,
             place,
         });
@@ -145,59 +142,22 @@ impl Account {
         }
     }
 
-    /// A share that has nothing yet; `None` for a guest, which holds no more than it has.
-    pub(crate) fn share(&self) -> Option<Share> {
+    /// A permit for what is long, of no bytes yet; `None` for a guest, which holds no more than it has.
+    pub(crate) fn long_permit(&self) -> Option<Permit> {
         match &*lock(&self.state) {
             AccountState::Guest(_) => None,
-            AccountState::KnownClient(known) => Some(Share::new(Purse::for_long(&known.purses))),
+            AccountState::KnownClient(known) => Some(Permit::of_long(&known.budgets)),
         }
     }
 
-    /// A share of so many bytes, for which a request waits a moment. A guest's long answer counts for its address, as those
-    /// of clients with a token do.
-    pub(crate) async fn hold(&self, bytes: usize) -> Result<Share, Refusal> {
-        let of_guest = || {
-            let purses = self
-                .of_guest
-                .get_or_init(|| self.memory.purses(self.client(), None));
-            Share::new(Purse::for_long(purses))
-        };
-        let mut share = self.share().unwrap_or_else(of_guest);
-        share.grow(bytes, Instant::now() + PATIENCE).await?;
-        Ok(share)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::listen::ConnectionLimits;
-    use crate::memory::MemoryLimits;
-
-    /// A guest's longest answer is a constant, which it may ask for on every connection and not receive.
-    #[tokio::test]
-    async fn a_guest_s_long_answer_counts_for_its_address() {
-        const LEN: usize = 44 << 10;
-        let memory = Arc::new(MemoryBudget::new(MemoryLimits::default()));
-        let places = Arc::new(Places::new(ConnectionLimits::default()));
-        let cost = ConnectionCost { guest: 1, known: 1 };
-        let peer = |text: &str| text.parse().unwrap();
-        let guest = memory.open(&places, peer("192.0.2.1:1"), cost);
-        let most = MemoryLimits::default().of_address(guest.client()).unwrap() / 2;
-        let mut held = Vec::new();
-        while (held.len() + 1) * LEN <= most {
-            held.push(guest.hold(LEN).await.unwrap());
-        }
-        assert_eq!(memory.all.used(), held.len() * LEN);
-        // On another connection of the same address.
-        let purses = memory.purses(guest.client(), None);
-        let mut share = Share::new(Purse::for_long(&purses));
-        assert_eq!(share.try_grow(LEN).unwrap_err().kind, RefusalKind::Quota);
-        let other = memory.open(&places, peer("192.0.2.2:1"), cost);
-        drop(other.hold(LEN).await.unwrap());
-        held.pop();
-        share.try_grow(LEN).unwrap();
-        drop((held, share));
-        assert_eq!(memory.all.used(), 0);
+    /// A permit for so many bytes, for which a request waits a moment.
+    pub(crate) async fn hold(&self, bytes: usize) -> Result<Permit, Refusal> {
+        // Guests get nothing long but what is in the program: see `http/files.rs`.
+        let mut permit = self.long_permit().ok_or_else(|| {
+            let message = "what is that long needs a token";
+            Refusal::new(RefusalKind::Unauthenticated, message)
+        })?;
+        permit.grow(bytes, Instant::now() + PATIENCE).await?;
+        Ok(permit)
     }
 }
