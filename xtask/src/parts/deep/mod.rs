@@ -25,7 +25,7 @@ use crate::parts::engines::{CHAOS, CHAOS_ON_POSTGRES, CONTRACTS, COPIED_MACHINES
 pub(crate) const HELP: &str = "long searches that are not in `test`; without NAME all of them, within an hour
 
 `cargo xtask deep NAME --help` says what a search does and takes. Without NAME each has the extent that fits the hour;
-one that does not fit any more is left out by name.
+one that does not fit any more is left out by name. Of the judges, redis-py, dieharder and nist only run by name.
 
 flags:
   --record  write the outcome into docs/testing.md
@@ -41,7 +41,7 @@ type Search = (u64, &'static str, Subcommand);
 const SEARCHES: &[Search] = &[
     (21, "--minutes 20", search("soak", &["[--minutes N] [--record]"], soak::HELP,
         &[("each fault once on SQLite and Redis, and what is planted", "faults")], soak::plan)),
-    (1, "", search("horizon", &[""],
+    (3, "", search("horizon", &[""],
         "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts",
         &[("the same model with fewer in a row, and 50,000 cuts", "unit")], horizon)),
     (3, "", search("forgeries", &[""], "a thousand million forged tagged UUIDs, of which none passes (three minutes)",
@@ -64,9 +64,9 @@ const SEARCHES: &[Search] = &[
     (3, "--seconds 10", search("fuzz", &["[--seconds N | --executions N] [TARGET ...]"],
         "inputs found by coverage, compared with plain twins (nightly, cargo-fuzz)\n\nA minute for each target unless said otherwise.",
         &[("each target on its seeds or on made inputs", "unit")], fuzz::plan)),
-    (5, "--minutes 3", search("mutants", &["[--minutes N] [PATH...]", "--list [PATH...]"], mutants::HELP,
+    (4, "--minutes 2", search("mutants", &["[--minutes N] [PATH...]", "--list [PATH...]"], mutants::HELP,
         &[("a fixed sample, with the tests that are quick", "mutants"), ("how sources are changed, on planted ones", "unit")], mutants::plan)),
-    (3, "--seconds 30 ids abuse redis-tcl schemathesis", search("judges",
+    (2, "--seconds 15 ids abuse redis-tcl schemathesis", search("judges",
         &["[--ids N] [--sequences N] [--seconds N] [NAME ...]"], judges::HELP, judges::IN_TEST, judges::plan)),
     (3, "", search("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
         It needs root, and brings buildah.",

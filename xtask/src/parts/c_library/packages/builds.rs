@@ -60,7 +60,7 @@ pub(crate) fn run(report: &mut Report, clang: &Path) {
         }
         (package.check)(report, &customer);
         for refusal in package.refused {
-            customer.see_refusal(report, package, refusal);
+            customer.see_refusal(report, package, *refusal);
         }
         for target in package.targets() {
             customer.link_and_run(report, package, target);
@@ -145,12 +145,17 @@ impl Customer<'_> {
     }
 
     /// The build stops, and names what there is no archive for.
-    fn see_refusal(&self, report: &mut Report, package: &Package, refusal: &RefusedTarget) {
-        let what = format!("{} without {}", package.name, refusal.named);
+    fn see_refusal(
+        &self,
+        report: &mut Report,
+        package: &Package,
+        (choice, options, named): RefusedTarget,
+    ) {
+        let what = format!("{} without {}", package.name, named);
         // No program is linked, so any board does.
         let [target, ..] = qemu::TARGETS else { return };
-        let build = self.build(refusal.choice, refusal.options, target);
-        let verdict = (package.build)(&build).and_then(|steps| refused(steps, refusal.named));
+        let build = self.build(choice, options, target);
+        let verdict = (package.build)(&build).and_then(|steps| refused(steps, named));
         report.verdict(&what, verdict);
     }
 

@@ -2,9 +2,8 @@
 //! each with the header, the licences and an archive for each listed target.
 
 mod builds;
-mod esp_idf;
+mod cmake;
 mod platformio;
-mod zephyr;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -52,15 +51,10 @@ struct Package {
     refused: &'static [RefusedTarget],
 }
 
-/// A processor without an archive.
-struct RefusedTarget {
-    choice: &'static str,
-    options: &'static [&'static str],
-    /// What the build says of it.
-    named: &'static str,
-}
+/// A processor without an archive: what the build is told, as choice and as options of the compiler, and what it says of it.
+type RefusedTarget = (&'static str, &'static [&'static str], &'static str);
 
-const PACKAGES: [&Package; 3] = [&zephyr::PACKAGE, &esp_idf::PACKAGE, &platformio::PACKAGE];
+const PACKAGES: [&Package; 3] = [&cmake::ZEPHYR, &cmake::ESP_IDF, &platformio::PACKAGE];
 
 /// The folder in each package's file.
 const NAME: &str = "randflake";

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::builds::{Build, Customer, Steps, compiler_options, linker_words, sources};
-use super::{Package, RefusedTarget, copy, copy_all, said};
+use super::{Package, copy, copy_all, said};
 use crate::helpers::report::Report;
 use crate::parts::c_library::build::scripts;
 use crate::parts::c_library::test_folder;
@@ -20,26 +20,28 @@ pub(super) const PACKAGE: Package = Package {
     build,
     check,
     refused: &[
-        refusal("Armv8-M Baseline", &["--target=thumbv8m.base-none-eabi"]),
-        refusal(
+        (
+            "Armv8-M Baseline",
+            &["--target=thumbv8m.base-none-eabi"],
+            "Armv8-M Baseline",
+        ),
+        (
             "Armv7-M with hard-float calls",
             &["--target=thumbv7m-none-eabihf", "-mfloat-abi=hard"],
+            "Armv7-M with hard-float calls",
         ),
-        refusal(
+        (
             "rv32imac with hard-float calls",
             &["--target=riscv32", "-march=rv32imafc", "-mabi=ilp32f"],
+            "rv32imac with hard-float calls",
         ),
-        refusal("atmega328p", &["--target=avr", "-mmcu=atmega328p"]),
+        (
+            "atmega328p",
+            &["--target=avr", "-mmcu=atmega328p"],
+            "atmega328p",
+        ),
     ],
 };
-
-const fn refusal(named: &'static str, options: &'static [&'static str]) -> RefusedTarget {
-    RefusedTarget {
-        choice: named,
-        options,
-        named,
-    }
-}
 
 /// A project, whose only libraries are those of the customer.
 fn build(build: &Build<'_>) -> Result<Steps, String> {
