@@ -7,12 +7,12 @@
 )]
 
 mod helpers;
-mod lanes;
 mod parts;
 
 use std::process::ExitCode;
 
-use helpers::arguments::{self, Arguments, Subcommand};
+use helpers::arguments::{self, Arguments, Part, Subcommand};
+use helpers::lanes;
 use helpers::report::Report;
 use helpers::setup::{self, Need};
 use parts::{
@@ -20,14 +20,6 @@ use parts::{
     integrations, interop, lint, miri, model, proof, public_api, qemu, secrecy, serve, sql, tidy,
     unit,
 };
-
-/// One part of `cargo xtask test`, which is also a subcommand: what must be on the machine, what it does, and why.
-type Part = (
-    &'static str,
-    fn() -> Vec<Need>,
-    fn(&mut Report),
-    &'static str,
-);
 
 /// Quick parts first: a slip is seen before the long ones begin. What a part does in detail stands at the top of its file.
 #[rustfmt::skip]
@@ -53,6 +45,31 @@ const PARTS: &[Part] = &[
     ("deploy", deploy::needs, deploy::run, "what docs/deploy and docs/operations show: units, manifests, image, alerts"),
     ("engines", engines::needs, engines::run, "lease stores on real servers and file systems"),
     ("faults", faults::needs, faults::run, "processes and engines killed, suspended, cut off, without power"),
+];
+
+/// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes. Builds in one target
+/// directory wait for each other: beside `lint`, which builds what most parts run, runs what builds in directories of its own;
+/// and what mostly builds comes before what mostly runs. What is short comes last, so that all lanes end together.
+const FIRST: &[&str] = &[
+    "tidy",
+    "lint",
+    "miri",
+    "boards",
+    "faults",
+    "features",
+    "integrations",
+    "unit",
+    "doc",
+    "engines",
+    "mutants",
+    "serve",
+    "sql",
+    "emulated",
+    "c",
+    "qemu",
+    "proof",
+    "model",
+    "deploy",
 ];
 
 #[rustfmt::skip]
@@ -108,7 +125,7 @@ fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
     match parts {
         _ if only_setup => {}
         [part] => lanes::run_part(part, &mut report),
-        parts => lanes::run(parts, &mut report),
+        parts => lanes::run(parts, FIRST, &mut report),
     }
     report.exit_code()
 }
@@ -171,5 +188,16 @@ mod tests {
                 assert!(PARTS.iter().any(|(own, ..)| own == part), "{what}: {part}");
             }
         }
+    }
+
+    #[test]
+    fn every_part_runs_once_and_the_long_ones_begin() {
+        let parts: Vec<&Part> = PARTS.iter().collect();
+        let ordered: Vec<&str> = lanes::in_order(&parts, FIRST)
+            .iter()
+            .map(|part| part.0)
+            .collect();
+        assert_eq!(ordered[..FIRST.len()], *FIRST);
+        assert!(parts.len() == ordered.len() && parts.iter().all(|part| ordered.contains(&part.0)));
     }
 }

@@ -8,6 +8,14 @@ pub(crate) use pico_args::Arguments;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 
+/// One part of `cargo xtask test`, which is also a subcommand: what must be on the machine, what it does, and why.
+pub(crate) type Part = (
+    &'static str,
+    fn() -> Vec<Need>,
+    fn(&mut Report),
+    &'static str,
+);
+
 /// What a subcommand needs and does, once its arguments are read.
 pub(crate) struct Plan {
     pub(crate) needs: Vec<Need>,

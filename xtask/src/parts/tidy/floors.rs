@@ -1,4 +1,4 @@
-//! The floors of `randflake-lease` and `randflake-std`: no module imports one above its own, and no two import each other.
+//! The floors of `randflake-lease`, `randflake-std` and these tasks: no module imports one above its own, and no two import each other.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::workspace::Workspace;
 /// circle.
 type Floors = &'static [&'static [&'static str]];
 
-const CRATES: [(&str, Floors); 2] = [
+const CRATES: [(&str, Floors); 3] = [
     (
         "randflake-lease",
         &[
@@ -37,6 +37,8 @@ const CRATES: [(&str, Floors); 2] = [
             &["lease"],
         ],
     ),
+    // The tables of all subcommands are on top.
+    ("xtask", &[&["helpers"], &["parts"], &["main"]]),
 ];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {

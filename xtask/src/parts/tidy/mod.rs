@@ -23,7 +23,7 @@ type Rule = fn(&Workspace) -> Vec<String>;
 const RULES: &[(&str, Rule)] = &[
     ("arrows between crates point left", arrows::check),
     (
-        "the floors of randflake-std: no arrow up, no circle",
+        "the floors of lease, std and xtask: no arrow up, no circle",
         floors::check,
     ),
     (

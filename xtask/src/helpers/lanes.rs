@@ -5,39 +5,15 @@ use std::sync::Mutex;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use crate::Part;
+use crate::helpers::arguments::Part;
 use crate::helpers::report::Report;
 use crate::helpers::scratch::Scratch;
 
 /// As many parts run at once: with four a run takes as long, and tests are late more often that wait for leases of seconds.
 const LANES: usize = 3;
 
-/// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes. Builds in one target
-/// directory wait for each other: beside `lint`, which builds what most parts run, runs what builds in directories of its own;
-/// and what mostly builds comes before what mostly runs. What is short comes last, so that all lanes end together.
-const FIRST: &[&str] = &[
-    "tidy",
-    "lint",
-    "miri",
-    "boards",
-    "faults",
-    "features",
-    "integrations",
-    "unit",
-    "doc",
-    "engines",
-    "mutants",
-    "serve",
-    "sql",
-    "emulated",
-    "c",
-    "qemu",
-    "proof",
-    "model",
-    "deploy",
-];
-
-pub(crate) fn run(parts: &[&Part], report: &mut Report) {
+/// Those named in `first` begin before the others, in that order.
+pub(crate) fn run(parts: &[&Part], first: &[&str], report: &mut Report) {
     let Some(scratch) = report.scratch("output") else {
         return;
     };
@@ -46,7 +22,7 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
     let memory = Scratch::in_memory("servers");
     report.server_data = memory.as_ref().map(|memory| memory.path().to_owned());
     let shared = report.beside(&scratch.path().join("settings"));
-    let queue = Mutex::new(in_order(parts).into_iter());
+    let queue = Mutex::new(in_order(parts, first).into_iter());
     let next = || queue.lock().ok()?.next();
     let run_kept = |part: &Part| {
         let mut report = shared.beside(&scratch.path().join(part.0));
@@ -71,13 +47,14 @@ pub(crate) fn run(parts: &[&Part], report: &mut Report) {
     });
 }
 
-/// In which they begin.
-fn in_order<'a>(parts: &[&'a Part]) -> Vec<&'a Part> {
+pub(crate) fn in_order<'a>(parts: &[&'a Part], first: &[&str]) -> Vec<&'a Part> {
     let mut parts = parts.to_vec();
-    // A part that is not named comes behind those that are, and the sort keeps their order.
+    // The sort keeps the order of those that are not named.
     parts.sort_by_key(|part| {
-        let first = FIRST.iter().position(|name| *name == part.0);
-        first.unwrap_or(FIRST.len())
+        first
+            .iter()
+            .position(|name| *name == part.0)
+            .unwrap_or(first.len())
     });
     parts
 }
@@ -87,22 +64,4 @@ pub(crate) fn run_part(part: &Part, report: &mut Report) {
     report.begin(name);
     run(report);
     report.end_and_say();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::PARTS;
-
-    #[test]
-    fn every_part_runs_once_and_the_long_ones_begin() {
-        let parts: Vec<&Part> = PARTS.iter().collect();
-        let names = |parts: &[&Part]| parts.iter().map(|part| part.0).collect::<Vec<_>>();
-        let mut ordered = names(&in_order(&parts));
-        assert_eq!(ordered[..FIRST.len()], *FIRST);
-        let mut all = names(&parts);
-        ordered.sort_unstable();
-        all.sort_unstable();
-        assert_eq!(ordered, all);
-    }
 }
