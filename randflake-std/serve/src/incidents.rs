@@ -11,7 +11,7 @@ use randflake_std::{Handle, Health, Losses};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::service::Service;
-use super::service::recent::Witness;
+use super::service::health::Witness;
 use super::system;
 use randflake_common::failure::say;
 

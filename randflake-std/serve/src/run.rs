@@ -207,12 +207,12 @@ impl Server {
 fn check_ticket_key(service: &Service, key: &Secret) -> Result<(), Failure> {
     // Each device has the key of tickets; with the namespace's it could make and read every id. That is the secret, or
     // the key of 53-bit ids, which follows from it.
-    let seals = [
+    let key_checks = [
         IdForm::Bits64.key_check(key),
         IdForm::Bits53.key_check(key),
         KeyCheck::of(&key.feistel53()),
     ];
-    let is_same = |space: &&Arc<ServedNamespace>| seals.contains(&space.key_check());
+    let is_same = |space: &&Arc<ServedNamespace>| key_checks.contains(&space.key_check());
     match service.spaces().find(is_same) {
         None => Ok(()),
         Some(space) => Err(Failure::failed(format!(

@@ -1,13 +1,10 @@
 //! Access rights: bearer tokens from a file, stored as hashes.
 
 mod file;
-mod pattern;
 mod principal;
 mod quota;
-mod scope;
 mod secret;
 mod tokens_file;
-mod weight;
 
 use core::fmt::{self, Debug, Formatter};
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,13 +17,13 @@ use tokio::time::{sleep, timeout};
 
 use self::file::Tokens;
 pub use self::file::{TokenLine, name, node_ids};
-pub use self::pattern::Pattern;
+pub use self::principal::Pattern;
 pub(crate) use self::principal::Principal;
+pub use self::principal::Scope;
+pub(crate) use self::quota::Weight;
 pub use self::quota::{PerQuota, QuotaKind};
-pub use self::scope::Scope;
 pub use self::secret::{Hash, TokenSecret};
 pub use self::tokens_file::TokensFile;
-pub(crate) use self::weight::Weight;
 use super::service::refusal::{Refusal, RefusalKind};
 use super::watched::Watched;
 use randflake_common::failure::Failure;

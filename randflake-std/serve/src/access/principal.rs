@@ -1,17 +1,19 @@
-//! Principals: the owner of a token, or anybody.
+//! Principals, the owner of a token or anybody, and their rights: scopes in the namespaces of patterns.
 
+use core::fmt::{self, Display, Formatter};
 use core::ops::RangeInclusive;
+use core::str::FromStr;
 use core::time::Duration;
 use std::sync::Arc;
 
+use randflake_common::date;
 use randflake_std::date::{span, utc};
 
+use super::Hash;
 use super::quota::{Limit, PerQuota, Quota, QuotaKind};
-use super::weight::{Weight, small_per_second};
-use super::{Hash, Pattern, Scope};
+use super::quota::{Weight, small_per_second};
 use crate::service::refusal::{Refusal, RefusalKind};
-use crate::service::store_sessions::Turns;
-use randflake_common::date;
+use crate::service::served_namespace::Turns;
 
 /// Principal of a client: the owner of a token, or anybody where none is needed.
 #[derive(Debug)]
@@ -193,5 +195,108 @@ impl Principal {
             let message = format!("{message}: try again in {}", span(wait));
             Refusal::new(RefusalKind::Quota, message).retry_in(wait)
         })
+    }
+}
+
+/// A right, in the namespaces of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Make new ids of a namespace
+    Ids,
+    /// Leases: acquire, renew, release, list
+    Leases,
+    /// The fields of ids
+    Inspect,
+    /// The page, metrics, and who holds what in all of the token's namespaces
+    Admin,
+}
+
+impl Scope {
+    /// Every scope.
+    pub const ALL: [Self; 4] = [Self::Ids, Self::Leases, Self::Inspect, Self::Admin];
+
+    /// Its name in the file of tokens.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ids => "ids",
+            Self::Leases => "leases",
+            Self::Inspect => "inspect",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// A pattern such as `orders`, `orders-*` or `*`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// One namespace.
+    Name(String),
+    /// All whose names begin so.
+    Prefix(String),
+}
+
+impl Pattern {
+    pub(crate) fn matches(&self, name: &str) -> bool {
+        match self {
+            Self::Name(own) => own == name,
+            Self::Prefix(prefix) => name.starts_with(prefix.as_str()),
+        }
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (stem, is_prefix) = match text.strip_suffix('*') {
+            Some(stem) => (stem, true),
+            None => (text, false),
+        };
+        // Of a namespace's name. A `*` anywhere else would look as if it matched there.
+        let is_allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_".contains(c);
+        if !stem.chars().all(is_allowed) || stem.is_empty() && !is_prefix {
+            return Err(format!(
+                "{text:?} is no pattern of namespaces: a name is allowed, or the beginning of names and *"
+            ));
+        }
+        let stem = stem.to_owned();
+        Ok(if is_prefix {
+            Self::Prefix(stem)
+        } else {
+            Self::Name(stem)
+        })
+    }
+}
+
+impl Display for Pattern {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Prefix(prefix) => write!(f, "{prefix}*"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_beginnings_match() {
+        for (pattern, name, matches) in [
+            ("orders", "orders", true),
+            ("orders", "orders-2", false),
+            ("orders-*", "orders-2", true),
+            ("orders-*", "orders", false),
+            ("*", "anything", true),
+        ] {
+            let read: Pattern = pattern.parse().unwrap();
+            assert_eq!(read.matches(name), matches, "{pattern} {name}");
+            assert_eq!(read.to_string(), pattern);
+        }
+        for wrong in ["", "a*b", "Orders", "a b", "**"] {
+            assert!(wrong.parse::<Pattern>().is_err(), "{wrong:?}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! The path `GET /v1/ids`: new ids, in the format that a request asks for.
+//! `GET /v1/ids`, new ids in the format that a request asks for, and `GET /v1/numbers`, the next numbers of a counter.
 
 use core::convert::Infallible;
 use core::pin::Pin;
@@ -13,15 +13,16 @@ use hyper::body::{Frame, SizeHint};
 use itoa::Buffer;
 use randflake_common::layout::IdForm;
 use randflake_std::Id;
+use serde::Serialize;
 
-use super::body::{BodyMemory, Paid, paid};
+use super::body::{BodyMemory, Json, Paid, paid};
 use super::request::ApiRequest;
 use crate::access::{Scope, Weight};
 use crate::budget::Permit;
-use crate::service::MAX_IDS;
-use crate::service::ids_format::IdsFormat;
+use crate::service::numbers::{IssuedNumbers, MAX_NUMBERS};
 use crate::service::refusal::{Refusal, RefusalKind};
 use crate::service::served_namespace::PATIENCE;
+use crate::service::{IdsFormat, MAX_IDS};
 
 /// Bytes of an answer that are written at once. The client takes them before there are more.
 const CHUNK: usize = 64 << 10;
@@ -303,6 +304,38 @@ fn thousandths(text: &str) -> Option<u32> {
     }
     let part: u32 = format!("{part:0<3}").parse().ok()?;
     Some((whole.min(1) * 1_000 + part).min(1_000))
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct NumbersAnswer {
+    namespace: String,
+    numbers: Vec<IssuedNumber>,
+}
+
+/// Both are strings, because JavaScript rounds numbers over 2^53.
+#[derive(Debug, Serialize)]
+struct IssuedNumber {
+    /// With its date in front, if it has one.
+    text: String,
+    int: String,
+}
+
+pub(super) async fn numbers(request: ApiRequest) -> Result<Json<NumbersAnswer>, Refusal> {
+    request.begin(Weight::ONE, &["namespace", "count"])?;
+    let count = request.query.number("count", 1..=MAX_NUMBERS as u64)?;
+    let count = usize::try_from(count.unwrap_or(1)).unwrap_or(MAX_NUMBERS);
+    let namespace = request.namespace()?;
+    let service = &request.app.service;
+    let issued = service.numbers(&request.principal, namespace, count);
+    let IssuedNumbers { segment, terms } = issued.await?;
+    let number = |number: u64| IssuedNumber {
+        text: terms.text(number),
+        int: number.to_string(),
+    };
+    Ok(Json(NumbersAnswer {
+        namespace: namespace.to_owned(),
+        numbers: segment.numbers().map(number).collect(),
+    }))
 }
 
 #[cfg(test)]

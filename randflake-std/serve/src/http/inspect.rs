@@ -1,7 +1,10 @@
-//! `/v1/inspect`: the fields of ids, for tokens that may see them.
+//! `/v1/inspect`, the fields of ids, and `/v1/explain`, who held the lease of an id, for tokens that may see them.
 
 use axum::extract::Request;
+use randflake_common::explain::ExplainRow;
+use randflake_common::form::TextForm;
 use randflake_std::Id;
+use randflake_std::lease::{Gap, LeaseStore};
 use serde::{Deserialize, Serialize};
 
 use super::body::{Json, json};
@@ -9,7 +12,6 @@ use super::request::ApiRequest;
 use crate::access::{Scope, Weight};
 use crate::service::refusal::Refusal;
 use crate::service::{Inspected, read_id};
-use randflake_common::form::TextForm;
 
 /// Ids of one request: what is shown of them is about 200 kB.
 const MOST: usize = 1_000;
@@ -100,4 +102,51 @@ fn form_of(name: Option<&str>) -> Result<TextForm, Refusal> {
         let names = TextForm::names().join(", ");
         Refusal::invalid(format!("form is {name:?}: {names} are allowed"))
     })
+}
+
+#[derive(Serialize)]
+pub(super) struct ExplainAnswer {
+    namespace: String,
+    #[serde(flatten)]
+    row: ExplainRow,
+    /// Records of this node id's history that are missing or were changed, as far as the search has met them.
+    gaps: Vec<GapDocument>,
+}
+
+#[derive(Serialize)]
+struct GapDocument {
+    fencing_token: u64,
+    is_changed: bool,
+}
+
+impl GapDocument {
+    fn of(gap: &Gap) -> Self {
+        Self {
+            fencing_token: gap.fencing_token,
+            is_changed: gap.is_changed,
+        }
+    }
+}
+
+pub(super) async fn explain(request: ApiRequest) -> Result<Json<ExplainAnswer>, Refusal> {
+    let (namespace, id) = read_one(&request)?;
+    let ApiRequest { app, principal, .. } = &request;
+    let space = app.service.space(principal, Scope::Inspect, namespace)?;
+    principal.take_reads(1)?;
+    space.check(id)?;
+    let parts = space.codec().inspect(id);
+    let explain = move |store: &mut LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
+    let explained = space.read_store(Some(principal), explain).await?;
+    let spec = space.namespace().spec();
+    Ok(Json(ExplainAnswer {
+        namespace: namespace.to_owned(),
+        gaps: explained.gap.iter().map(GapDocument::of).collect(),
+        row: ExplainRow::new(
+            &id.into(),
+            parts,
+            spec,
+            &explained.explanation,
+            explained.now,
+        ),
+    }))
 }

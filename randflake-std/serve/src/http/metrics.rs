@@ -16,7 +16,7 @@ use super::App;
 use super::request::ApiRequest;
 use crate::access::{Principal, Scope, Weight};
 use crate::lock::lock;
-use crate::service::answers::{AnswerTimes, Answers};
+use crate::service::counters::{AnswerTimes, Answers};
 use crate::service::counters::{Connections, Counters};
 use crate::service::refusal::Refusal;
 use crate::service::served_namespace::ServedNamespace;
@@ -288,7 +288,7 @@ pub(super) async fn metrics(request: ApiRequest) -> Result<Response, Refusal> {
     let ApiRequest { app, principal, .. } = &request;
     for space in app.service.spaces_of(principal) {
         // For how many node ids are leased. Metrics are wanted most when the store does not answer.
-        _ = timeout(PATIENCE, app.boards.of(space)).await;
+        _ = timeout(PATIENCE, app.dashboards.of(space)).await;
     }
     let mut text = String::new();
     Recorded::global().write(&mut text, |namespace| principal.sees(namespace));
@@ -418,7 +418,7 @@ mod tests {
     use randflake_std::randflake_core::Layout as _;
     use randflake_std::{Randflake, SystemClock};
 
-    use super::super::board::Boards;
+    use super::super::dashboard::Dashboards;
     use super::*;
     use crate::access::Access;
     use crate::budget::{MemoryBudget, MemoryLimits};
@@ -434,7 +434,7 @@ mod tests {
         let space = ServedNamespace::new(namespace, None, open);
         let service = Arc::new(Service::new([space], Access::open(), RequestLog::default()));
         let app = App {
-            boards: Boards::of_all(&service),
+            dashboards: Dashboards::of_all(&service),
             service,
             memory: Arc::new(MemoryBudget::new(MemoryLimits::default())),
             store: String::new(),

@@ -1,11 +1,9 @@
 //! HTTP: ids, leases and tickets as JSON, for machines; health and metrics, for operators' tools; and a page for operators.
 
-mod board;
 mod body;
+mod dashboard;
 mod devices;
-mod explain;
 mod files;
-mod forecasts;
 #[cfg(any(fuzzing, test))]
 #[cfg_attr(
     test,
@@ -17,19 +15,14 @@ mod forecasts;
     )
 )]
 pub(crate) mod fuzz;
-mod health;
 mod ids;
 mod inspect;
 mod leases;
 mod metrics;
-mod numbers;
-mod problem;
 mod request;
-mod request_log;
 mod site;
 mod stall_limit;
 mod status;
-mod tickets;
 
 use core::future::poll_fn;
 use core::pin::Pin;
@@ -55,17 +48,17 @@ use randflake_std::Secret;
 use tokio::io::{AsyncWriteExt as _, copy, sink};
 use tokio::time::timeout;
 
-use self::board::Boards;
 use self::body::BodyMemory;
+use self::dashboard::Dashboards;
 use self::files::FILES;
 use self::metrics::Recorded;
-use self::request_log::LoggedRequest;
+use self::request::LoggedRequest;
 use self::stall_limit::{IdleLimit, StallLimit};
 use super::access::Access;
 use super::budget::{Account, MemoryBudget};
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::service::Service;
-use super::service::answers::AnswerStatus;
+use super::service::counters::AnswerStatus;
 use super::service::counters::Connections;
 use super::service::refusal::{Refusal, RefusalKind};
 
@@ -109,7 +102,7 @@ async fn close(mut stream: Stream, may_send: bool) -> io::Result<()> {
 struct App {
     service: Arc<Service>,
     memory: Arc<MemoryBudget>,
-    boards: Boards,
+    dashboards: Dashboards,
     /// Where leases are kept, to show.
     store: String,
     ticket_key: Option<Arc<Secret>>,
@@ -118,18 +111,18 @@ struct App {
 /// Routes of all paths.
 fn router(app: Arc<App>) -> Router {
     let mut router = Router::new()
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
+        .route("/healthz", get(status::alive))
+        .route("/readyz", get(status::ready))
         .route("/metrics", get(metrics::metrics))
         .route("/v1/ids", get(ids::ids))
-        .route("/v1/numbers", get(numbers::numbers))
+        .route("/v1/numbers", get(ids::numbers))
         .route("/v1/leases", get(leases::list).post(leases::acquire))
         .route("/v1/leases/renew", post(leases::renew))
         .route("/v1/leases/release", post(leases::release))
-        .route("/v1/tickets", post(tickets::tickets))
+        .route("/v1/tickets", post(devices::tickets))
         .route("/v1/devices", get(devices::look).post(devices::register))
         .route("/v1/inspect", get(inspect::one).post(inspect::many))
-        .route("/v1/explain", get(explain::explain))
+        .route("/v1/explain", get(inspect::explain))
         .route("/v1/status", get(status::status));
     for file in &FILES {
         router = router.route(file.path, file.route());
@@ -218,7 +211,7 @@ impl Http {
         let router = router(Arc::new(App {
             service: Arc::clone(&service),
             memory,
-            boards: Boards::of_all(&service),
+            dashboards: Dashboards::of_all(&service),
             store,
             ticket_key: ticket_key.map(Arc::new),
         }));

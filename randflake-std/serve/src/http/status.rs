@@ -1,27 +1,33 @@
-//! `GET /v1/status`: what the page shows.
+//! What operators and their tools see: `GET /v1/status` for the page, and `/healthz` and `/readyz`, which need no token, for
+//! those who start and stop servers and send them requests.
 
 use core::fmt::Display;
 use core::time::Duration;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use randflake_common::date;
+use randflake_common::date::whole_ms;
+use randflake_common::failure::one_line;
+use randflake_common::layout::described;
+use randflake_common::leases::Snapshot;
 use randflake_std::date::span;
 use randflake_std::lease::Record;
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::{Health, Lease};
 use serde::Serialize;
 
-use super::board::StatusBoard;
+use super::App;
 use super::body::Json;
-use super::request::ApiRequest;
+use super::dashboard::Dashboard;
+use super::request::{ApiRequest, Parameters, identify};
 use crate::access::{Scope, Weight};
 use crate::incidents::{REPAIR, remedy};
-use crate::service::recent::{RecentCounts, Witness};
-use crate::service::refusal::Refusal;
+use crate::service::health::{NotReady, RecentCounts, Witness};
+use crate::service::refusal::{Refusal, RefusalKind};
 use crate::service::served_namespace::ServedNamespace;
-use randflake_common::date;
-use randflake_common::date::whole_ms;
-use randflake_common::layout::described;
-use randflake_common::leases::Snapshot;
 
 /// What a node id is used for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -93,7 +99,7 @@ struct NamespaceStatus {
     /// Ids issued by this server in the last minutes.
     recent: RecentCounts,
     #[serde(flatten)]
-    board: Option<StatusBoard>,
+    dashboard: Option<Dashboard>,
 }
 
 #[derive(Clone, Copy, Serialize)]
@@ -117,13 +123,13 @@ pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Re
     request.begin(Weight::OVERVIEW, &[])?;
     request.must_have(Scope::Admin)?;
     let ApiRequest { app, principal, .. } = &request;
-    // One, however many namespaces: their boards are cached, and shared by all who look.
+    // One, however many namespaces: their dashboards are cached, and shared by all who look.
     principal.take_reads(1)?;
     let service = &app.service;
     let mut namespaces = Vec::new();
     for space in service.spaces_of(principal) {
-        let board = app.boards.of(space).await;
-        namespaces.push(NamespaceStatus::of(space, board));
+        let dashboard = app.dashboards.of(space).await;
+        namespaces.push(NamespaceStatus::of(space, dashboard));
     }
     let is_of_all = service.is_admin_of_all(principal);
     let counters = &service.counters;
@@ -145,16 +151,19 @@ pub(super) async fn status(request: ApiRequest) -> Result<Json<ServerStatus>, Re
 }
 
 impl NamespaceStatus {
-    fn of(space: &ServedNamespace, mut board: Result<StatusBoard, String>) -> Self {
+    fn of(space: &ServedNamespace, mut dashboard: Result<Dashboard, String>) -> Self {
         let namespace = space.namespace();
         let spec = namespace.spec();
-        let (state, detail, advice) = state_of(space.health(), &board);
-        space.recent.witness(Witness::Reading, board.is_ok());
+        let (state, detail, advice) = state_of(space.health(), &dashboard);
+        space.recent.witness(Witness::Reading, dashboard.is_ok());
         let own: Vec<u32> = space
             .handle()
             .map(|handle| handle.lease().leases.iter().map(Lease::node_id).collect())
             .unwrap_or_default();
-        for holder in board.iter_mut().flat_map(|board| &mut board.holders) {
+        for holder in dashboard
+            .iter_mut()
+            .flat_map(|dashboard| &mut dashboard.holders)
+        {
             holder.is_this = own.contains(&holder.first_node_id);
         }
         Self {
@@ -169,7 +178,7 @@ impl NamespaceStatus {
             issued: space.issued.get(),
             held_here: own.len(),
             recent: space.recent.counts(),
-            board: board.ok(),
+            dashboard: dashboard.ok(),
         }
     }
 }
@@ -177,7 +186,7 @@ impl NamespaceStatus {
 /// One word for how it is, why, and what an operator does about it.
 fn state_of(
     health: Option<Health>,
-    board: &Result<StatusBoard, String>,
+    dashboard: &Result<Dashboard, String>,
 ) -> (&'static str, Option<String>, Option<&'static str>) {
     let ids_end = |remaining, why: &dyn Display| {
         Some(format!(
@@ -185,12 +194,12 @@ fn state_of(
             span(remaining)
         ))
     };
-    let quarantine = board
+    let quarantine = dashboard
         .as_ref()
         .ok()
-        .and_then(|board| board.quarantine.as_ref());
+        .and_then(|dashboard| dashboard.quarantine.as_ref());
     // In the order of what an operator does first: a quarantine explains all that follows from it.
-    match (health, quarantine, board) {
+    match (health, quarantine, dashboard) {
         (_, Some(quarantine), _) => ("quarantine", Some(quarantine.text.clone()), None),
         (None, ..) => (
             "not_ready",
@@ -231,4 +240,60 @@ impl StatusFields {
             last_unix_ms: spec.unix_ms(spec.max_tick()),
         }
     }
+}
+
+/// Whether the process answers.
+pub(super) async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// Whether this server should get requests, and why a namespace issues no ids; of one namespace by its name, whether it
+/// issues ids. Which namespaces there are is said to their administrators alone.
+pub(super) async fn ready(
+    State(app): State<Arc<App>>,
+    request: Request,
+) -> Result<(StatusCode, String), Refusal> {
+    let (parts, _) = request.into_parts();
+    let principal = identify(&parts, &app).ok();
+    let admin = principal.filter(|principal| principal.has(Scope::Admin));
+    let query = Parameters::read(&parts)?;
+    query.only(&["namespace"])?;
+    let named = query.text("namespace");
+    let mut lines = Vec::new();
+    let spaces = app.service.spaces();
+    for space in spaces.filter(|space| named.is_none_or(|named| named == space.name())) {
+        let Some(NotReady { cause, detail, .. }) = space.not_ready() else {
+            continue;
+        };
+        let is_theirs = admin.as_ref().is_some_and(|admin| admin.sees(space.name()));
+        lines.push(if is_theirs {
+            format!("{}: {}\n", space.name(), one_line(&detail))
+        } else {
+            format!("a namespace: {cause}\n")
+        });
+    }
+    // Without names, equal lines would tell anybody how many namespaces there are.
+    lines.dedup();
+    let access = &app.service.access;
+    if access.refuses_all() {
+        // For anybody: nobody has a token to ask with.
+        lines.push("no token is valid: every client is refused (--tokens)\n".to_owned());
+    }
+    if access.is_stale() && admin.is_some() {
+        let line = "the file of tokens cannot be used: those of before count, also revoked ones\n";
+        lines.push(line.to_owned());
+    }
+    let is_ready = match named {
+        Some(named) => app.service.issues(named).ok_or_else(|| {
+            let message = format!("no namespace {named:?} is served here");
+            Refusal::new(RefusalKind::NotFound, message)
+        })?,
+        None => app.service.is_ready(),
+    };
+    let (status, word) = if is_ready {
+        (StatusCode::OK, "ready")
+    } else {
+        (StatusCode::SERVICE_UNAVAILABLE, "not ready")
+    };
+    Ok((status, format!("{word}\n{}", lines.concat())))
 }

@@ -2,7 +2,6 @@
 
 pub(crate) mod address;
 mod places;
-mod stream;
 pub(crate) mod tls;
 
 use core::future::pending;
@@ -11,15 +10,16 @@ use core::time::Duration;
 use std::io;
 use std::sync::Arc;
 
+use rustls::pki_types::CertificateDer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
+use tokio_rustls::server::TlsStream;
+use tokio_util::either::Either;
 
 pub use self::places::ConnectionLimits;
 pub(crate) use self::places::{ConnectionPlace, Places, client_of};
-pub(crate) use self::stream::Stream;
-use self::stream::client_certificates;
 use self::tls::Tls;
 use super::access::Access;
 use super::budget::{Account, ConnectionCost, MemoryBudget};
@@ -197,4 +197,16 @@ impl<P: Protocol> Drop for OpenConnection<'_, P> {
     fn drop(&mut self) {
         self.0.connections().open.sub(1);
     }
+}
+
+/// One type for both, so that protocols are compiled once.
+pub(crate) type Stream = Either<TcpStream, Box<TlsStream<TcpStream>>>;
+
+/// The certificate that the client has shown, and those above it.
+pub(super) fn client_certificates(stream: &Stream) -> Option<Vec<CertificateDer<'static>>> {
+    let Either::Right(stream) = stream else {
+        return None;
+    };
+    let (_, connection) = stream.get_ref();
+    connection.peer_certificates().map(<[_]>::to_vec)
 }

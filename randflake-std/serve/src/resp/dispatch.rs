@@ -7,7 +7,7 @@ use super::session::{Answered, Answering, CommandArgs, RespSession, later};
 use super::{general, ids, leases, transaction};
 use crate::access::Weight;
 use crate::log::{self, LogEntry};
-use crate::service::answers::AnswerStatus;
+use crate::service::counters::AnswerStatus;
 use crate::service::refusal::{Refusal, RefusalKind};
 
 /// Function that executes a command, and is given the session of its client.

@@ -12,7 +12,7 @@ use super::reply::Replies;
 use crate::access::{Hash, Principal, Scope};
 use crate::budget::{Account, Permit};
 use crate::service::Service;
-use crate::service::answers::AnswerStatus;
+use crate::service::counters::AnswerStatus;
 use crate::service::refusal::{Refusal, RefusalKind};
 use crate::service::served_namespace::{PATIENCE, ServedNamespace};
 

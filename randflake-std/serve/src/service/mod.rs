@@ -1,33 +1,31 @@
 //! What the protocols share: ids, fields of ids and leases, for who may have them.
 
-pub(crate) mod answers;
 pub(crate) mod counters;
-pub(crate) mod ids_format;
-mod inspected;
+pub(crate) mod health;
 mod leases;
 pub(crate) mod numbers;
-pub(crate) mod readiness;
-pub(crate) mod recent;
 pub(crate) mod refusal;
 pub(crate) mod served_namespace;
-pub(crate) mod store_sessions;
 
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-use randflake_std::Id;
+use randflake_common::form::TextForm;
+use randflake_common::layout::IdForm;
+use randflake_std::date::utc;
+use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
+use randflake_std::{AnyLayout, Id};
+use serde::Serialize;
 
 use self::counters::Counters;
-pub(crate) use self::inspected::Inspected;
+use self::health::NotReady;
 pub(crate) use self::leases::{AcquireParameters, LeaseQuery};
-use self::readiness::NotReady;
 use self::refusal::{Refusal, RefusalKind};
 use self::served_namespace::ServedNamespace;
 use super::access::{Access, Principal, Scope};
 use super::log::RequestLog;
-use randflake_common::form::TextForm;
 
 /// The largest number of ids of one request: with the digits of each about 8 MB of JSON, and less than a second of one node
 /// id in the Randflake layout.
@@ -190,4 +188,71 @@ pub(crate) fn check_count(count: usize) -> Result<(), Refusal> {
     }
     let message = format!("{count} ids were asked for: 1 to {MAX_IDS} are allowed in one request");
     Err(Refusal::invalid(message))
+}
+
+/// Numbers over 53 bits are strings, because not every JSON reader keeps them.
+#[derive(Debug, Serialize)]
+pub(crate) struct Inspected {
+    text: String,
+    int: String,
+    /// Of ids of 53 bits alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<u64>,
+    raw: String,
+    time: u64,
+    unix_ms: u64,
+    time_utc: String,
+    node: u32,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    node_parts: BTreeMap<&'static str, u32>,
+    sequence: u32,
+}
+
+impl Inspected {
+    pub(crate) fn of(codec: &Codec<LayoutSpec, Option<Cipher>>, id: Id) -> Self {
+        let spec = codec.layout().spec();
+        let parts = codec.inspect(id);
+        let unix_ms = spec.unix_ms(parts.tick);
+        Self {
+            text: id.to_string(),
+            int: id.to_i64().to_string(),
+            number: IdForm::of_cipher(codec.permutation().as_ref()).number(id),
+            raw: codec.raw(id).to_string(),
+            time: unix_ms / 1_000,
+            unix_ms,
+            time_utc: utc(Duration::from_millis(unix_ms)),
+            node: parts.node_id,
+            node_parts: spec.node_parts(parts.node_id).collect(),
+            sequence: parts.sequence,
+        }
+    }
+}
+
+/// Form of new ids in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IdsFormat {
+    /// A JSON object with text and decimal digits of each id; in HTTP alone.
+    Json,
+    /// Up to 13 digits of base32hex, which sort as the numbers.
+    Text,
+    /// Signed decimal digits, as databases show the number.
+    Int,
+    /// Eight bytes for each id, the lowest first.
+    Raw,
+}
+
+impl IdsFormat {
+    /// Each with its name, in the order in which they are taken if a client of HTTP likes several alike.
+    pub(crate) const ALL: [(Self, &'static str); 4] = [
+        (Self::Json, "json"),
+        (Self::Text, "text"),
+        (Self::Int, "int"),
+        (Self::Raw, "raw"),
+    ];
+
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let mut formats = Self::ALL.into_iter();
+        let found = formats.find(|(_, own)| *own == name);
+        found.map(|(format, _)| format)
+    }
 }

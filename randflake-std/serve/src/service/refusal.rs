@@ -7,7 +7,7 @@ use core::time::Duration;
 use randflake_std::GenerateError;
 use randflake_std::lease::{DeviceError, StoreError};
 
-use super::readiness::cause;
+use super::health::cause;
 use randflake_common::failure::Failure;
 
 /// Kind of a refusal: what the client can do about it.

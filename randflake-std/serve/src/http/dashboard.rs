@@ -6,19 +6,17 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use metrics::gauge;
-use randflake_std::lease::{LeaseStore, Occupancy, Quarantine, StoreError};
+use randflake_common::date::whole_ms;
+use randflake_common::leases::Snapshot;
+use randflake_common::{date, limits};
+use randflake_std::lease::{Finding, LeaseStore, Occupancy, Quarantine, StoreError, Verdict};
 use serde::Serialize;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use super::forecasts::ShownForecast;
 use super::status::{NodeIdCounts, NodeIdState};
 use crate::service::Service;
 use crate::service::served_namespace::ServedNamespace;
-use randflake_common::date;
-use randflake_common::date::whole_ms;
-use randflake_common::leases::Snapshot;
-use randflake_common::limits;
 
 /// How long an answer is cached: shorter than the refresh of the page.
 const KEPT: Duration = Duration::from_millis(1_500);
@@ -31,7 +29,7 @@ const MOST_HOLDERS: usize = 20;
 
 /// What the store says of a namespace, as the page gets it.
 #[derive(Clone, Serialize)]
-pub(super) struct StatusBoard {
+pub(super) struct Dashboard {
     #[serde(rename = "leases")]
     counts: NodeIdCounts,
     map: NodeMap,
@@ -70,20 +68,20 @@ pub(super) struct NodeMap {
 }
 
 /// The last status of a namespace, and when it was taken.
-type CachedBoard = Option<(Instant, Result<StatusBoard, String>)>;
+type CachedBoard = Option<(Instant, Result<Dashboard, String>)>;
 
-/// The boards of all namespaces.
-pub(super) struct Boards(HashMap<String, Arc<Mutex<CachedBoard>>>);
+/// The dashboards of all namespaces.
+pub(super) struct Dashboards(HashMap<String, Arc<Mutex<CachedBoard>>>);
 
-impl Boards {
+impl Dashboards {
     pub(super) fn of_all(service: &Service) -> Self {
         let names = service.spaces().map(|space| space.name().to_owned());
         Self(names.map(|name| (name, Arc::default())).collect())
     }
 
-    /// The board of a namespace. A store that is silent is given up early: the page is to say so, and what the server knows by
+    /// The dashboard of a namespace. A store that is silent is given up early: the page is to say so, and what the server knows by
     /// itself.
-    pub(super) async fn of(&self, space: &Arc<ServedNamespace>) -> Result<StatusBoard, String> {
+    pub(super) async fn of(&self, space: &Arc<ServedNamespace>) -> Result<Dashboard, String> {
         let in_time = timeout(PATIENCE, self.read(space)).await;
         in_time.unwrap_or_else(|_| {
             let seconds = PATIENCE.as_secs();
@@ -91,17 +89,17 @@ impl Boards {
         })
     }
 
-    async fn read(&self, space: &Arc<ServedNamespace>) -> Result<StatusBoard, String> {
+    async fn read(&self, space: &Arc<ServedNamespace>) -> Result<Dashboard, String> {
         let Some(kept) = self.0.get(space.name()) else {
             return Err("it is not served".to_owned());
         };
         // Held while the store is asked: who comes meanwhile waits for that answer, and a page that many look at costs one
         // read of all leases.
         let mut kept = Arc::clone(kept).lock_owned().await;
-        if let Some((taken, board)) = &*kept
+        if let Some((taken, dashboard)) = &*kept
             && taken.elapsed() < KEPT
         {
-            return board.clone();
+            return dashboard.clone();
         }
         let asked = Arc::clone(space);
         // A task of its own, with the lock: who waits no longer, as a scrape of a slow store, does not end the read, and must
@@ -109,19 +107,19 @@ impl Boards {
         let reading = tokio::spawn(async move {
             // The server's own read: it takes no turn of the token that happened to come first.
             let taken = asked
-                .read_store(None, |store| Ok(StatusBoard::take(store)?))
+                .read_store(None, |store| Ok(Dashboard::take(store)?))
                 .await;
-            let board = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
+            let dashboard = taken.map_err(|refusal| refusal.detail.unwrap_or(refusal.message));
             // A failure, too: while the store is away, not every look may wait for it.
-            *kept = Some((Instant::now(), board.clone()));
-            board
+            *kept = Some((Instant::now(), dashboard.clone()));
+            dashboard
         });
         let not_done = |ended| Err(space.not_done(ended).message);
         reading.await.unwrap_or_else(not_done)
     }
 }
 
-impl StatusBoard {
+impl Dashboard {
     fn take(store: &mut LeaseStore) -> Result<Self, StoreError> {
         // The store's clock is read at some time between the two: half of the way is the best guess.
         let before = here();
@@ -243,18 +241,53 @@ fn draw(snapshot: &Snapshot, total: u64) -> (NodeIdCounts, NodeMap) {
     (counts, map)
 }
 
+/// A finding, and what to do about it.
+#[derive(Clone, Serialize)]
+pub(super) struct ShownForecast {
+    name: &'static str,
+    level: ForecastLevel,
+    value: String,
+    advice: Option<String>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ForecastLevel {
+    Fine,
+    Caution,
+    Wrong,
+}
+
+impl From<Finding> for ShownForecast {
+    fn from(finding: Finding) -> Self {
+        let (level, advice) = match finding.verdict {
+            Verdict::Fine => (ForecastLevel::Fine, None),
+            Verdict::Caution(sentence) => (ForecastLevel::Caution, Some(sentence)),
+            Verdict::Wrong(sentence) => (ForecastLevel::Wrong, Some(sentence)),
+            _ => (ForecastLevel::Caution, None),
+        };
+        Self {
+            name: finding.name,
+            level,
+            value: finding.value,
+            advice,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use core::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Mutex as StdMutex, mpsc};
 
+    use randflake_std::lease::{MemoryStore, Namespace};
+    use randflake_std::randflake_core::Layout as _;
+    use randflake_std::{Randflake, SystemClock};
+
     use super::*;
     use crate::access::Access;
     use crate::lock::lock;
     use crate::log::RequestLog;
-    use randflake_std::lease::{MemoryStore, Namespace};
-    use randflake_std::randflake_core::Layout as _;
-    use randflake_std::{Randflake, SystemClock};
 
     #[tokio::test]
     async fn however_many_scrapes_give_up_a_slow_store_is_asked_once() {
@@ -274,14 +307,14 @@ mod tests {
             }),
         );
         let service = Service::new([space], Access::open(), RequestLog::default());
-        let boards = Boards::of_all(&service);
+        let dashboards = Dashboards::of_all(&service);
         let space = service.spaces().next().unwrap();
         for _ in 0..3 {
-            let scrape = timeout(Duration::from_millis(20), boards.of(space));
+            let scrape = timeout(Duration::from_millis(20), dashboards.of(space));
             assert!(scrape.await.is_err());
         }
         drop(end);
-        assert!(boards.of(space).await.is_ok());
+        assert!(dashboards.of(space).await.is_ok());
         assert_eq!(opened.load(Ordering::Relaxed), 1);
     }
 }

@@ -5,26 +5,23 @@ use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::sync::{Arc, Mutex};
 
+use randflake_common::failure::{Failure, say, visible};
+use randflake_common::layout::IdForm;
 use randflake_std::lease::{self, KeyCheck, LeaseStore, Namespace, StoreError};
 use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
 use randflake_std::{
     BuildError, Builder, DEFAULT_TTL, GenerateError, Handle, Health, Id, NodeIdCount,
 };
-use tokio::sync::{SetOnce, SetOnceError};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SetOnce, SetOnceError};
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
+use super::counters::Count;
+use super::health::Recent;
+use super::health::{NotReady, cause};
+use super::refusal::{Refusal, RefusalKind};
 use crate::access::Principal;
 use crate::lock::lock;
-use randflake_common::failure::visible;
-use randflake_common::failure::{Failure, say};
-use randflake_common::layout::IdForm;
-
-use super::counters::Count;
-use super::readiness::{NotReady, cause};
-use super::recent::Recent;
-use super::refusal::{Refusal, RefusalKind};
-use super::store_sessions::{StoreSessions, Turns, Work};
 
 /// How long a request for ids waits: for the next tick, for the first lease, or for a lost one to
 /// be replaced.
@@ -429,5 +426,139 @@ fn stopping() -> Refusal {
     Refusal::new(RefusalKind::Unavailable, "the server is stopping")
 }
 
+/// What a request does with the store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// Acquires, renews or releases leases.
+    Change,
+    /// Reads the history or lists leases. It has sessions of its own, so that no number of reads holds up a lease.
+    Read,
+}
+
+impl Work {
+    /// Requests that the store works on at the same time, each in a session of its own. Few: a database server has a hundred
+    /// connections by default, and a fleet of servers shares them.
+    const fn sessions(self) -> usize {
+        match self {
+            Self::Change => 5,
+            Self::Read => 3,
+        }
+    }
+
+    /// Sessions that one token may use: there is always a session for others, however many requests it sends.
+    const fn of_one_token(self) -> usize {
+        self.sessions() - 1
+    }
+}
+
+/// Idle sessions, and how many may be in use.
+pub(super) struct StoreSessions {
+    pub(super) idle: Mutex<Vec<LeaseStore>>,
+    pub(super) at_once: Arc<Semaphore>,
+}
+
+impl StoreSessions {
+    pub(super) fn new(work: Work) -> Self {
+        Self {
+            idle: Mutex::default(),
+            at_once: Arc::new(Semaphore::new(work.sessions())),
+        }
+    }
+}
+
+/// How many requests of one token may work with stores.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    changes: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        let new = |work: Work| Arc::new(Semaphore::new(work.of_one_token()));
+        Self {
+            changes: new(Work::Change),
+            reads: new(Work::Read),
+        }
+    }
+}
+
+impl Turns {
+    /// Waits until the token may have another request at work.
+    pub(super) async fn take(&self, work: Work) -> Option<OwnedSemaphorePermit> {
+        let turns = match work {
+            Work::Change => &self.changes,
+            Work::Read => &self.reads,
+        };
+        // They are never closed.
+        Arc::clone(turns).acquire_owned().await.ok()
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use std::sync::mpsc;
+
+    use randflake_std::lease::MemoryStore;
+    use randflake_std::randflake_core::Layout as _;
+    use randflake_std::{Randflake, SystemClock};
+    use tokio::task::JoinSet;
+
+    use super::*;
+
+    fn space() -> Arc<ServedNamespace> {
+        let namespace = Namespace::new("orders", Randflake::SPEC).unwrap();
+        let store = MemoryStore::new(namespace.clone(), Arc::new(SystemClock));
+        Arc::new(ServedNamespace::new(
+            namespace,
+            None,
+            Box::new(move || Ok(store.clone().into())),
+        ))
+    }
+
+    #[tokio::test]
+    async fn work_that_panics_is_a_defect_and_leaves_the_store_to_others() {
+        let (space, principal) = (space(), Principal::anybody());
+        // More often than there are sessions.
+        for _ in 0..10 {
+            let panicking = space.with_store::<()>(&principal, |_| panic!("the test does"));
+            let refusal = panicking.await.unwrap_err();
+            assert_eq!(
+                (refusal.kind, refusal.kind.http()),
+                (RefusalKind::Internal, 500)
+            );
+        }
+        space.with_store(&principal, |_| Ok(())).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn there_is_a_session_for_others_however_much_one_token_asks() {
+        let space = space();
+        let [greedy, other] = ["greedy", "other"].map(|name| {
+            let line = format!(
+                "name={name} sha256={} scopes=leases namespaces=*",
+                "0".repeat(64)
+            );
+            Arc::new(Principal::new(line.parse().unwrap(), None))
+        });
+        let (end, ended) = mpsc::channel::<()>();
+        let ended = Arc::new(Mutex::new(ended));
+        let mut working = JoinSet::new();
+        for _ in 0..20 {
+            let (space, greedy) = (Arc::clone(&space), Arc::clone(&greedy));
+            let ended = Arc::clone(&ended);
+            working.spawn(async move {
+                let until_the_end = move |_: &mut LeaseStore| {
+                    _ = ended.lock().unwrap().recv();
+                    Ok(())
+                };
+                _ = space.with_store(&greedy, until_the_end).await;
+            });
+        }
+        // All of them have asked.
+        tokio::task::yield_now().await;
+        space.with_store(&other, |_| Ok(())).await.unwrap();
+        drop(end);
+        working.join_all().await;
+    }
+}
