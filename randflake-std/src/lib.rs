@@ -10,6 +10,7 @@ mod looked_at;
 pub mod observability;
 pub mod segment;
 pub mod tagged;
+mod url;
 
 pub use randflake_lease::{ExactSystemClock, Losses, Secret, SecretError, SystemClock};
 pub use randflake_lease::{backoff, date, private_file};

@@ -16,14 +16,59 @@ pub mod store;
 mod vocabulary;
 mod wiped_stack;
 
-/// What `randflake-std` uses beside the rest: it changes without notice.
-#[doc(hidden)]
+/// What engines are made of: their contract, and helpers for files, servers and URLs.
+///
+/// It changes without notice until 1.0.
 pub mod unstable {
     pub use crate::fork_guard::ForkGuard;
     pub use crate::vocabulary::holder;
 
+    /// Clocks of this machine, as leases are measured by them.
     pub mod clock {
         pub use crate::clock::{AnchoredClock, END, Exact, MonotonicTime, is_coarse, wall_exact};
+    }
+
+    /// The contract of an engine.
+    pub mod engine {
+        pub use crate::rules::{
+            Before, Committed, Continuity, Entry, Key, Keys, Removal, VERSION, Write, newer,
+            read_clock,
+        };
+        pub use crate::store::engine::{Ask, Engine, LOOK_AT_FILES_EVERY, Look, Profile, Reading};
+        pub use crate::store::{LeaseStore, NAMES_LISTED};
+    }
+
+    /// URLs of engines.
+    pub mod url {
+        pub use crate::store::url::*;
+    }
+
+    /// Lists of the namespaces in an engine.
+    pub mod catalog {
+        pub use crate::store::catalog::{all, any, find, names};
+    }
+
+    /// Addresses of servers, and what answers there.
+    pub mod net {
+        pub use crate::store::addresses::*;
+        pub use crate::store::peer::*;
+        pub use crate::store::reply_limit::*;
+    }
+
+    /// Encrypted connections.
+    pub mod tls {
+        pub use crate::store::encryption::*;
+    }
+
+    /// Files under a lock, and the volumes that they are on.
+    pub mod file {
+        pub use crate::store::locked::*;
+        pub use crate::store::volume;
+    }
+
+    /// The store of an assigned node id.
+    pub mod assigned {
+        pub use crate::store::{STATIC_ENGINE as ENGINE, StaticStore};
     }
 }
 
@@ -31,10 +76,9 @@ pub use randflake_core::segment::MAX_NUMBER;
 
 pub use clock::{ExactSystemClock, SystemClock};
 pub use secret::{Secret, SecretError};
-pub use store::engines::*;
 pub use store::{
-    DeviceLease, DeviceLeaseError, LeaseStore, StoreUrl, deferred, find, namespaces, open,
-    open_counter, stored,
+    DeviceLease, DeviceLeaseError, LeaseStore, MemoryStore, NODE_ID_VARIABLE, NodeIdSource,
+    StaticStore, deferred,
 };
 pub use vocabulary::holder::holder_of_process;
 pub use vocabulary::{

@@ -8,15 +8,15 @@
 
 mod occupancy;
 
-pub use randflake_lease::store::engines::*;
 pub use randflake_lease::{
     ASSUMED_MAX_TTL, AcquireRequest, Acquired, DEFAULT_MAX_TTL, Device, DeviceError, DeviceLease,
     DeviceLeaseError, DeviceRequest, EngineError, EngineErrorKind, Explained, Explanation, Finding,
     Gap, Grant, History, KeyCheck, LastWrite, LeaseStore, Loss, MAX_COUNTER_STEP, MAX_SKEW,
-    MAX_TTL_LIMIT, Namespace, NamespaceError, NamespaceList, NodeIds, PastLease, PresentedGrant,
-    PresentedRenewal, Quarantine, QuarantineCause, Record, Renewed, RequestId, StoreError,
-    StoreErrorKind, StoreUrl, Token, UnknownCause, Upgrade, Verdict, deferred, find,
-    holder_of_process, namespaces, open, stored,
+    MAX_TTL_LIMIT, MemoryStore, NODE_ID_VARIABLE, Namespace, NamespaceError, NamespaceList,
+    NodeIdSource, NodeIds, PastLease, PresentedGrant, PresentedRenewal, Quarantine,
+    QuarantineCause, Record, Renewed, RequestId, StoreError, StoreErrorKind, Token, UnknownCause,
+    Upgrade, Verdict, deferred, holder_of_process,
 };
 
 pub use self::occupancy::{Occupancy, occupancy};
+pub use crate::url::*;

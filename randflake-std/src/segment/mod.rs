@@ -51,13 +51,13 @@ use core::time::Duration;
 use std::sync::Arc;
 use std::time::Instant;
 
+pub use crate::url::open_counter as open;
 pub use builder::{DEFAULT_LENGTHS, DEFAULT_SURVIVE, SegmentsBuildError, SegmentsBuilder};
 use keeper::COMPARED_PER;
 pub use randflake_core::segment::{MAX_NUMBER, Segment};
 use randflake_core::{Id, Permutation, Plain};
 use randflake_lease::LeaseStore;
 use randflake_lease::backoff::renewed_within;
-pub use randflake_lease::store::open_counter as open;
 pub use randflake_lease::{
     CounterError, CounterErrorKind, CounterPlace, CounterStatus, CounterTerms, CounterTermsError,
     DatedNumbers, Period, UtcOffset,

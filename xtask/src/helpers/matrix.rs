@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::LazyLock;
 
 use crate::helpers::cargo::{cargo, root};
 use crate::helpers::clippy;
@@ -16,8 +17,6 @@ pub(crate) struct Library {
     /// Features for the traits of crates that need an operating system, or are large: built and tested by the part
     /// `integrations`.
     pub(crate) integrations: &'static [&'static str],
-    /// Features that add something together, as `--features` takes them: `msrv` checks each of these pairs.
-    pub(crate) together: &'static [&'static str],
     /// Also runs where there is no operating system.
     pub(crate) no_std: bool,
 }
@@ -57,6 +56,13 @@ impl Library {
     pub(crate) fn all_features(&self) -> String {
         self.features().join(",")
     }
+}
+
+/// Whether a package is an engine of lease stores.
+pub(crate) fn is_engine(name: &str) -> bool {
+    let is_named = |library: &&Library| library.name == name;
+    let found = LIBRARIES.iter().find(is_named);
+    found.is_some_and(|library| library.folder.starts_with(ENGINES))
 }
 
 /// All of the whole workspace.
@@ -153,7 +159,6 @@ const fn library(name: &'static str, no_std: bool) -> Library {
         name,
         folder: name,
         integrations: &[],
-        together: &[],
         no_std,
     }
 }
@@ -176,7 +181,39 @@ pub(crate) const INTEGRATIONS: &[&str] = &[
     "utoipa",
 ];
 
-pub(crate) const LIBRARIES: &[Library] = &[
+/// In the order in which they are published: none depends on a later one.
+pub(crate) static LIBRARIES: LazyLock<Vec<Library>> = LazyLock::new(|| {
+    let mut all = Vec::from(BELOW_ENGINES);
+    all.extend(engines());
+    all.extend(ABOVE_ENGINES);
+    all
+});
+
+/// The folder of the engines of lease stores, each a package.
+pub(crate) const ENGINES: &str = "randflake-std/engines";
+
+/// The engines, those that others stand on first.
+fn engines() -> Vec<Library> {
+    let entries = fs::read_dir(root().join(ENGINES)).into_iter().flatten();
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut engines: Vec<Library> = names.map(|name| engine(&name)).collect();
+    engines.sort_by_key(|engine| {
+        let known = engine.manifest().dependencies.into_iter();
+        let known = known.filter(|name| name.starts_with("randflake-"));
+        (known.count(), engine.name)
+    });
+    engines
+}
+
+/// An engine by the name of its folder. It lives as long as this program.
+fn engine(name: &str) -> Library {
+    Library {
+        folder: String::leak(format!("{ENGINES}/{name}")),
+        ..library(String::leak(format!("randflake-{name}")), false)
+    }
+}
+
+const BELOW_ENGINES: [Library; 3] = [
     library("sparx64", true),
     Library {
         integrations: INTEGRATIONS,
@@ -184,14 +221,11 @@ pub(crate) const LIBRARIES: &[Library] = &[
     },
     Library {
         folder: "randflake-std/lease",
-        together: &[
-            "etcd,randflake-lease/tls",
-            "mysql,randflake-lease/tls",
-            "postgres,randflake-lease/tls",
-            "redis,randflake-lease/tls",
-        ],
         ..library("randflake-lease", false)
     },
+];
+
+const ABOVE_ENGINES: [Library; 2] = [
     Library {
         integrations: INTEGRATIONS.split_at(1).1,
         ..library("randflake-std", false)

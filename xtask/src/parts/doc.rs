@@ -18,7 +18,7 @@ use crate::helpers::venv::Venv;
 const BADGES: &[(&str, &str, &str)] = &[
     ("sparx64", "struct.Sparx64.html", "cipher"),
     ("randflake-core", "struct.Id.html", "serde"),
-    ("randflake-lease", "struct.SqliteStore.html", "sqlite"),
+    ("randflake-std", "lease/struct.SqliteStore.html", "sqlite"),
     ("randflake-std", "struct.Builder.html", "tokio"),
     (
         "randflake-embedded",
@@ -52,7 +52,7 @@ pub(crate) fn needs() -> Vec<Need> {
 pub(crate) fn run(report: &mut Report) {
     let lychee = links(report);
     // The pages of both lie in one folder: those of docs.rs come last, and are looked at.
-    for library in LIBRARIES {
+    for library in LIBRARIES.iter() {
         let mut command = cargo(&["doc", "--no-deps", "--package", library.name, "--lib"]);
         let what = format!("{} with default features", library.name);
         report.check(&what, command.env("RUSTDOCFLAGS", "-Dwarnings"));

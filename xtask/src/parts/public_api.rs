@@ -53,7 +53,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     arguments::nothing_else(typed)?;
     Plan::of(Vec::new(), move |report| {
         if let Some(tool) = PUBLIC_API.bring(report) {
-            for library in LIBRARIES {
+            for library in LIBRARIES.iter() {
                 let result = compare(&tool.to_string_lossy(), library, writes);
                 report.verdict(library.name, result);
             }
@@ -115,7 +115,7 @@ pub(crate) fn package(mut typed: Arguments) -> Planned {
             "the libraries and the tool",
             package.args(names.flat_map(|name| ["--package", name])),
         );
-        for library in LIBRARIES {
+        for library in LIBRARIES.iter() {
             let mut pages = nightly(&["cargo", "doc", "--no-deps", "--lib", "--all-features"]);
             pages.args(["--package", library.name]);
             let what = format!("{} on docs.rs", library.name);

@@ -273,7 +273,9 @@ pub fn is_same(a: &Metadata, b: &Metadata) -> bool {
     os::is_same(a, b)
 }
 
-pub(crate) fn directory_of(path: &Path) -> &Path {
+/// The directory of a file; `.` if its path names none.
+#[must_use]
+pub fn directory_of(path: &Path) -> &Path {
     // The parent of a bare name is the empty path, which the system does not open.
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -62,7 +62,9 @@ impl FileRefusal {
         }
     }
 
-    pub(crate) fn io(path: &Path, error: io::Error) -> Self {
+    /// A file that fails in itself.
+    #[must_use]
+    pub fn io(path: &Path, error: io::Error) -> Self {
         Self::at(path)(error)
     }
 

@@ -55,7 +55,7 @@ pub use record::{NamespaceRecord, NodeRecord, QuarantineReason, Versions};
 pub use release::release;
 pub use renew::{HeldLease, renew};
 pub use store_time::StoreTime;
-pub(crate) use store_time::read as read_clock;
+pub use store_time::read as read_clock;
 pub use text::{Form, VERSION, newer};
 pub use upgrade::{announce, raise, withdraw};
 pub use view::{Continuity, Node, View, Wanted};

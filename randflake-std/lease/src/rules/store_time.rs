@@ -75,7 +75,7 @@ impl StoreTime {
 }
 
 /// Reads a local clock in place of the clock of a server.
-pub(crate) fn read(clock: &dyn Clock) -> Result<Duration, EngineError> {
+pub fn read(clock: &dyn Clock) -> Result<Duration, EngineError> {
     clock
         .now()
         .ok_or_else(|| EngineError::unavailable("its clock does not know the time"))

@@ -17,7 +17,7 @@ use super::url::Host;
 const SHORTEST: Duration = Duration::from_millis(1);
 
 /// The hosts of a URL. The address that answered last is asked first.
-pub(in crate::store) struct Addresses {
+pub struct Addresses {
     hosts: Vec<Host>,
     /// The one that answered last.
     first: Option<Place>,
@@ -41,7 +41,8 @@ struct Lookup {
 }
 
 /// One try to connect, of all addresses in their order.
-pub(in crate::store) struct Attempts<'a> {
+#[derive(Debug)]
+pub struct Attempts<'a> {
     addresses: &'a mut Addresses,
     hosts: VecDeque<usize>,
     /// Addresses of the host that is asked at present.
@@ -52,12 +53,12 @@ pub(in crate::store) struct Attempts<'a> {
 
 /// An address to connect to.
 #[derive(Debug)]
-pub(in crate::store) struct Attempt {
-    pub(in crate::store) host: Host,
+pub struct Attempt {
+    pub host: Host,
     /// `None` for the folder of a Unix socket.
-    pub(in crate::store) address: Option<SocketAddr>,
+    pub address: Option<SocketAddr>,
     /// Its part of the time, for all that comes before the server's first answer.
-    pub(in crate::store) limit: Duration,
+    pub limit: Duration,
     place: Place,
 }
 
@@ -65,15 +66,16 @@ pub(in crate::store) struct Attempt {
 type NoAddress = (Host, io::Error);
 
 impl Addresses {
-    pub(in crate::store) fn of(hosts: &[Host]) -> Self {
+    #[must_use]
+    pub fn of(hosts: &[Host]) -> Self {
         Self::looked_up_by(hosts, |host| {
             Ok((&*host.name, host.port).to_socket_addrs()?.collect())
         })
     }
 
     /// Those of the same hosts, none of which has answered yet.
-    #[cfg(feature = "redis")]
-    pub(in crate::store) fn anew(&self) -> Self {
+    #[must_use]
+    pub fn anew(&self) -> Self {
         Self::looked_up_by(&self.hosts, self.look_up)
     }
 
@@ -88,7 +90,7 @@ impl Addresses {
     }
 
     /// Begins to connect, within a limit for all addresses: each gets an equal part of what is left.
-    pub(in crate::store) fn attempts(&mut self, limit: Duration) -> Attempts<'_> {
+    pub fn attempts(&mut self, limit: Duration) -> Attempts<'_> {
         let now = Instant::now();
         let mut hosts: VecDeque<_> = (0..self.hosts.len()).collect();
         self.sort(hosts.make_contiguous(), |place, host| place.0 == *host);
@@ -102,7 +104,7 @@ impl Addresses {
     }
 
     /// Asks one address after the other until one answers; else why each has not.
-    pub(in crate::store) fn first_that_answers<T, E: From<io::Error>>(
+    pub fn first_that_answers<T, E: From<io::Error>>(
         &mut self,
         limit: Duration,
         ask: impl Fn(SocketAddr, &Attempt) -> Result<T, E>,
@@ -134,15 +136,14 @@ impl Addresses {
     }
 
     /// Notes that an address has answered.
-    pub(in crate::store) fn answered(&mut self, attempt: &Attempt) {
+    pub fn answered(&mut self, attempt: &Attempt) {
         let place = attempt.place;
         self.last_resort = self.last_resort.filter(|last| *last != place);
         self.first = Some(place);
     }
 
     /// Notes that the server which answered last did not answer in time later on.
-    #[cfg(any(test, feature = "redis", feature = "postgres", feature = "mysql"))]
-    pub(in crate::store) fn is_silent(&mut self) {
+    pub fn is_silent(&mut self) {
         self.last_resort = self.first.take().or(self.last_resort);
     }
 
@@ -205,9 +206,11 @@ impl Addresses {
     }
 }
 
-impl Attempts<'_> {
-    /// The next address; blocks while a name is looked up. `None` after the last one.
-    pub(in crate::store) fn next(&mut self) -> Option<Result<Attempt, NoAddress>> {
+/// `next` blocks while a name is looked up.
+impl Iterator for Attempts<'_> {
+    type Item = Result<Attempt, NoAddress>;
+
+    fn next(&mut self) -> Option<Self::Item> {
         if self.waiting.is_empty() {
             let host = self.hosts.pop_front()?;
             let limit = part(self.ends, self.hosts.len());
@@ -228,9 +231,11 @@ impl Attempts<'_> {
             place,
         }))
     }
+}
 
+impl Attempts<'_> {
     /// Notes that an address has answered, after which none is asked.
-    pub(in crate::store) fn answered(self, attempt: &Attempt) {
+    pub fn answered(self, attempt: &Attempt) {
         self.addresses.answered(attempt);
     }
 }
@@ -292,7 +297,7 @@ mod tests {
     fn order(addresses: &mut Addresses) -> Vec<(String, u64)> {
         let mut attempts = addresses.attempts(LIMIT);
         let mut order = Vec::new();
-        while let Some(next) = attempts.next() {
+        for next in attempts.by_ref() {
             order.push(match next {
                 Ok(attempt) => (
                     attempt.to_string(),

@@ -2,15 +2,17 @@
 
 use core::fmt::Display;
 
+use randflake_core::{Field, LayoutFields, LayoutSpec};
+
 use super::{Engine, LeaseStore};
 use crate::rules::{NamespaceRecord, VERSION};
-use crate::vocabulary::{Namespace, NamespaceList, StoreError};
+use crate::vocabulary::{Namespace, NamespaceList, StoreError, Terms};
 
 /// How many namespaces an engine lists at most: others may write to a store, and a list must end.
 pub const NAMES_LISTED: usize = 10_000;
 
 /// The names of all namespaces; `None` if there is no store yet.
-pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, StoreError> {
+pub fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, StoreError> {
     let is_open = |text: &str| {
         let record = NamespaceRecord::from_text(text, VERSION);
         // Why one cannot be read, `find` says.
@@ -35,7 +37,7 @@ pub(crate) fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, St
 }
 
 /// All namespaces that can be read, as they are stored; `None` if there is no store yet.
-pub(crate) fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, StoreError> {
+pub fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, StoreError> {
     let stored = |(name, text): (String, String)| {
         // One that cannot be read is left out: `find` says what is wrong with it.
         let record = NamespaceRecord::from_text(&text, VERSION).ok();
@@ -47,7 +49,7 @@ pub(crate) fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, Sto
 }
 
 /// The namespace of a name, as it is stored.
-pub(crate) fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespace>, StoreError> {
+pub fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespace>, StoreError> {
     let texts = engine.namespaces(Some(name))?;
     let Some(text) = texts.and_then(|mut texts| texts.remove(name)) else {
         return Ok(None);
@@ -85,12 +87,36 @@ impl LeaseStore {
     }
 }
 
+/// A placeholder for a namespace of unknown layout, with all node ids that there may be.
+///
+/// # Errors
+///
+/// [`StoreError::Invalid`] for a name that no namespace may have.
+pub fn any(name: &str) -> Result<Namespace, StoreError> {
+    // A listing reads no record by the layout, but an engine needs one.
+    let field = |bits, shift| Field { bits, shift };
+    let spec = LayoutSpec::new(LayoutFields {
+        timestamp: field(32, 32),
+        // The most bits that a node id can have.
+        node_id: field(32, 0),
+        sequence: field(0, 0),
+        epoch_unix_ms: 0,
+        tick_ms: 1_000,
+    });
+    let terms = Terms {
+        spec: spec.map_err(|error| StoreError::Invalid(error.to_string()))?,
+        seal: None,
+        max_ttl_ms: None,
+    };
+    Namespace::stored(name, terms).map_err(|error| StoreError::Invalid(error.to_string()))
+}
+
 #[cfg(test)]
 mod tests {
     use randflake_core::{Layout, Randflake, Snowflake};
 
     use super::*;
-    use crate::store::engines::MemoryStore;
+    use crate::store::MemoryStore;
 
     #[test]
     fn all_namespaces_that_are_open_are_there_as_they_are_stored() {

@@ -16,15 +16,16 @@ use crate::vocabulary::{EngineError, Namespace, StoreError};
 /// The store must be of the same namespace, or every use is refused as [`StoreError::Invalid`].
 ///
 /// ```
-/// use randflake_lease::{Namespace, deferred, open};
-/// use randflake_core::Randflake;
+/// use randflake_core::{ManualClock, Randflake};
+/// use randflake_lease::{MemoryStore, Namespace, deferred};
+/// use std::sync::Arc;
 ///
-/// # fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// let url = std::env::var("RANDFLAKE_STORE")?;
 /// let namespace = Namespace::new("orders", Randflake)?;
-/// let store = deferred(&namespace, move |namespace| open(&url, namespace));
-/// # Ok(())
-/// # }
+/// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
+/// let store = deferred(&namespace, move |namespace| {
+///     Ok(MemoryStore::new(namespace.clone(), clock.clone()))
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn deferred<S, F>(namespace: &Namespace, mut open: F) -> LeaseStore
 where

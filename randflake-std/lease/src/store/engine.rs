@@ -140,7 +140,7 @@ pub enum Look {
 }
 
 /// How often holders look at a store in files, which others can exchange without a sign. A look is a few system calls.
-pub(super) const LOOK_AT_FILES_EVERY: Duration = Duration::from_secs(1);
+pub const LOOK_AT_FILES_EVERY: Duration = Duration::from_secs(1);
 
 /// What an engine is, and what it can do.
 #[derive(Clone, Debug)]

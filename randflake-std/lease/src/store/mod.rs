@@ -1,56 +1,33 @@
 //! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
 
-#[cfg(any(
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "mysql"
-))]
-mod addresses;
+pub mod addresses;
 mod administration;
+mod assigned;
 mod blind_renewal;
-mod catalog;
+pub mod catalog;
 mod clock_estimate;
 mod counter;
 mod deferred;
 mod device;
-#[cfg(any(
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "mysql"
-))]
-mod encryption;
-mod engine;
-pub mod engines;
+pub mod encryption;
+pub mod engine;
 mod fresh;
 mod leases;
 mod listing;
-mod locked;
+pub mod locked;
+mod memory;
 mod operation;
 mod past;
-#[cfg(any(
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "mysql"
-))]
-mod peer;
+pub mod peer;
 mod records;
-#[cfg(any(
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "mysql"
-))]
-mod reply_limit;
+pub mod reply_limit;
 mod reports;
 mod shell;
 mod ticket;
 mod upgrade;
-mod url;
+pub mod url;
 mod view;
-mod volume;
+pub mod volume;
 mod write;
 
 use core::fmt::{self, Debug, Formatter};
@@ -58,16 +35,18 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 
+pub use self::assigned::{ENGINE as STATIC_ENGINE, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
 pub use self::catalog::NAMES_LISTED;
 use self::clock_estimate::{ClockEstimate, Machine};
 pub use self::deferred::deferred;
 use self::engine::LOOK_AT_FILES_EVERY;
 pub use self::engine::{Ask, Engine, Look, Profile, Reading};
+pub use self::memory::MemoryStore;
 use self::operation::Undone;
 use self::records::Records;
 pub use self::shell::quoted;
 pub use self::ticket::{DeviceLease, DeviceLeaseError};
-pub use self::url::{StoreUrl, find, mistake_in_ipv6, namespaces, open, open_counter, stored};
+pub use self::url::mistake_in_ipv6;
 use crate::clock::ExactSystemClock;
 use crate::rules::counter::SeenCounter;
 use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
@@ -77,7 +56,7 @@ use crate::vocabulary::{CounterTerms, Namespace, StoreError, Token};
 
 /// The leases and the counter of one namespace.
 ///
-/// There is one store type for all engines: [`open`] makes one from a URL, each engine has constructors of its own, and
+/// There is one store type for all engines: `open` of the crate `randflake-std` makes one from a URL, each engine has constructors of its own, and
 /// [`deferred`] makes one that opens at its first use. The engine keeps texts; the rules say what becomes of them; the
 /// store remembers what its process has seen and written.
 ///

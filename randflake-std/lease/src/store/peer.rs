@@ -28,7 +28,7 @@ const HELLO: &[u8] = b"\x16\x03\x01\x00\x2d\x01\x00\x00\x29\x03\x03\
 
 /// What kind of server answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::store) enum Peer {
+pub enum Peer {
     Http,
     Mysql,
     Postgres,
@@ -39,7 +39,7 @@ pub(in crate::store) enum Peer {
 
 /// A server as a URL describes it.
 #[derive(Clone, Debug)]
-pub(in crate::store) struct ExpectedPeer {
+pub struct ExpectedPeer {
     kind: Peer,
     /// Name of the kind.
     name: &'static str,
@@ -50,7 +50,8 @@ pub(in crate::store) struct ExpectedPeer {
 
 impl ExpectedPeer {
     /// The servers of a URL.
-    pub(in crate::store) fn all_of(
+    #[must_use]
+    pub fn all_of(
         location: &Location,
         kind: Peer,
         name: &'static str,
@@ -68,7 +69,8 @@ impl ExpectedPeer {
 
     /// Why no try can succeed, if a server of another kind answers, or only one of the two sides encrypts. It takes a few
     /// seconds where nobody answers.
-    pub(in crate::store) fn mistake(&self) -> Option<String> {
+    #[must_use]
+    pub fn mistake(&self) -> Option<String> {
         let name = self.name;
         let found = match (self.identify()?, self.encrypts_by) {
             (Peer::Tls, None) => return None,
@@ -99,8 +101,8 @@ impl ExpectedPeer {
     }
 
     /// The same of several servers, each by its host; `None` if one of them may be the right one.
-    #[cfg(any(feature = "postgres", feature = "mysql"))]
-    pub(in crate::store) fn mistake_of_all(servers: &[Self]) -> Option<String> {
+    #[must_use]
+    pub fn mistake_of_all(servers: &[Self]) -> Option<String> {
         let mistake = |server: &Self| Some(format!("{}: {}", server.host, server.mistake()?));
         match servers {
             [] => None,

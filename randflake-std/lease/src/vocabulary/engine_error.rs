@@ -62,7 +62,7 @@ impl EngineError {
     }
 
     /// Makes an error that lasts, about a file.
-    pub(crate) fn of_file(path: &Path, why: impl Display) -> Self {
+    pub fn of_file(path: &Path, why: impl Display) -> Self {
         Self::unusable(format!("{}: {why}", path.display()))
     }
 

@@ -1,11 +1,5 @@
 //! Findings: what a store reports about itself.
 
-#[cfg(any(
-    feature = "sqlite",
-    feature = "redis",
-    feature = "postgres",
-    feature = "mysql"
-))]
 use core::fmt::Display;
 use core::time::Duration;
 
@@ -102,13 +96,8 @@ impl Finding {
     }
 
     /// Findings of a store, in the common order.
-    #[cfg(any(
-        feature = "sqlite",
-        feature = "redis",
-        feature = "postgres",
-        feature = "mysql"
-    ))]
-    pub(crate) fn of_a_store(
+    #[must_use]
+    pub fn of_a_store(
         server: String,
         version: impl Display,
         settings: impl IntoIterator<Item = Self>,

@@ -9,7 +9,7 @@ use crate::contract::{TTL, acquire, eight};
 
 /// The line of the documentation.
 pub(crate) fn documented() -> &'static str {
-    let docs = include_str!("../../../lease/src/store/engines/redis/store/mod.rs");
+    let docs = include_str!("../../../engines/redis/src/store.rs");
     let line = docs
         .lines()
         .find_map(|line| line.strip_prefix("/// ACL SETUSER "));

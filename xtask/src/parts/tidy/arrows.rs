@@ -1,11 +1,12 @@
 //! Which crate may know which, and how light the lower ones are.
 
 use crate::helpers::cargo::{cargo, output_of};
+use crate::helpers::matrix::is_engine;
 
 use super::workspace::Workspace;
 
-/// `sparx64 <- randflake-core <- {randflake-lease <- randflake-std <- randflake-common <- randflake-serve <- randflake,
-/// randflake-embedded}`; the tasks know none of them.
+/// `sparx64 <- randflake-core <- {randflake-lease <- engines <- randflake-std <- randflake-common <- randflake-serve <-
+/// randflake, randflake-embedded}`; the tasks know none of them.
 const ARROWS: &[(&str, &[&str])] = &[
     ("sparx64", &[]),
     ("randflake-core", &["sparx64"]),
@@ -32,6 +33,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
+/// What an engine of lease stores may know, each of which `randflake-std` may.
+const OF_ENGINES: &[&str] = &["randflake-core", "randflake-lease", "randflake-sql"];
+
+fn allowed(name: &str) -> Option<&'static [&'static str]> {
+    if is_engine(name) {
+        return Some(OF_ENGINES);
+    }
+    let found = ARROWS.iter().find(|(known, _)| *known == name);
+    found.map(|(_, allowed)| *allowed)
+}
+
 /// All that these crates bring with them when no feature is chosen.
 pub(crate) const LIGHT: &[(&str, &[&str])] = &[
     ("sparx64", &["sparx64"]),
@@ -41,7 +53,7 @@ pub(crate) const LIGHT: &[(&str, &[&str])] = &[
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut violations = Vec::new();
     for member in &workspace.members {
-        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == member.name) else {
+        let Some(allowed) = allowed(&member.name) else {
             violations.push(format!(
                 "{}: say in xtask which crates it may know",
                 member.name
@@ -50,7 +62,8 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
         };
         for dependency in &member.manifest.dependencies {
             let name = dependency.as_str();
-            if ARROWS.iter().any(|(other, _)| *other == name) && !allowed.contains(&name) {
+            let is_of_facade = member.name == "randflake-std" && is_engine(name);
+            if self::allowed(name).is_some() && !allowed.contains(&name) && !is_of_facade {
                 violations.push(format!("{} must not know {name}", member.name));
             }
         }
@@ -103,6 +116,11 @@ mod tests {
         assert_eq!(violations("randflake", "randflake-std"), 0);
         assert_eq!(violations("randflake-std", "randflake"), 1);
         assert_eq!(violations("harness", "randflake-std"), 1);
+        assert_eq!(violations("randflake-std", "randflake-redis"), 0);
+        assert_eq!(violations("randflake-redis", "randflake-lease"), 0);
+        assert_eq!(violations("randflake-redis", "randflake-std"), 1);
+        assert_eq!(violations("randflake-redis", "randflake-etcd"), 1);
+        assert_eq!(violations("randflake-lease", "randflake-redis"), 1);
         assert_eq!(violations("xtask", "sparx64"), 1);
         assert_eq!(violations("a-new-crate", "x"), 1);
     }

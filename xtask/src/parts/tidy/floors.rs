@@ -31,7 +31,13 @@ const CRATES: [(&str, Floors); 3] = [
     (
         "randflake-std",
         &[
-            &["generation", "look_schedule", "looked_at", "observability"],
+            &[
+                "generation",
+                "look_schedule",
+                "looked_at",
+                "observability",
+                "url",
+            ],
             &["segment", "handle", "tagged"],
             // The public face: it names items of the others.
             &["lease"],

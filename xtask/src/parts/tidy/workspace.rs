@@ -29,6 +29,24 @@ pub(crate) struct SourceFile {
     pub(crate) code: TokenStream,
 }
 
+/// The folders of members, of which `FOLDER/*` are several.
+fn folders(root: &Path, members: &[String]) -> io::Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for member in members {
+        let Some(parent) = member.strip_suffix("/*") else {
+            folders.push(root.join(member));
+            continue;
+        };
+        let entries = fs::read_dir(root.join(parent))?;
+        let mut found: Vec<_> = entries
+            .map(|entry| Ok(entry?.path()))
+            .collect::<io::Result<_>>()?;
+        found.sort_unstable();
+        folders.extend(found);
+    }
+    Ok(folders)
+}
+
 impl Workspace {
     pub(crate) fn read(root: &Path) -> io::Result<Self> {
         let read = |folder: &Path| {
@@ -37,12 +55,11 @@ impl Workspace {
         };
         let manifest = read(root)?;
         let mut members = Vec::new();
-        for folder in &manifest.members {
+        for folder in folders(root, &manifest.members)? {
             // It has nothing but dependencies.
             if folder.ends_with(HOST_MACROS) {
                 continue;
             }
-            let folder = root.join(folder);
             let manifest = read(&folder)?;
             let source = |path: &PathBuf| {
                 let code = parsed(path, fs::read_to_string(path)?.parse())?;

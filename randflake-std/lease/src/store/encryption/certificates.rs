@@ -2,31 +2,27 @@
 
 use core::fmt::Display;
 use std::path::Path;
-#[cfg(any(feature = "redis", feature = "postgres"))]
 use std::sync::Arc;
 
-#[cfg(feature = "mysql")]
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::CertifiedKey;
-#[cfg(any(feature = "redis", feature = "postgres"))]
 use rustls::{ClientConfig, RootCertStore};
 
 use super::Files;
 use crate::vocabulary::EngineError;
 
 /// Certificates and key by which the client shows who it is, if the server asks.
-pub(in crate::store) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+pub(super) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 /// The same as PEM: the certificates and the key.
-#[cfg(any(feature = "etcd", feature = "mysql"))]
 type IdentityPem = (Vec<u8>, Vec<u8>);
 
 impl Files {
     /// Authorities that the server's certificate may come from: those of the URL, or else of the operating system.
-    pub(in crate::store) fn trusted(&self) -> Result<Vec<CertificateDer<'static>>, EngineError> {
+    pub fn trusted(&self) -> Result<Vec<CertificateDer<'static>>, EngineError> {
         if let Some(named) = self.read_root()? {
             return Ok(named);
         }
@@ -43,8 +39,7 @@ impl Files {
     }
 
     /// How a connection is encrypted, by the certificates of now.
-    #[cfg(any(feature = "redis", feature = "postgres"))]
-    pub(in crate::store) fn client_config(&self) -> Result<ClientConfig, EngineError> {
+    pub fn client_config(&self) -> Result<ClientConfig, EngineError> {
         let mut roots = RootCertStore::empty();
         // An operating system may trust a certificate that rustls cannot read: the others count.
         roots.add_parsable_certificates(self.trusted()?);
@@ -66,7 +61,7 @@ impl Files {
     }
 
     /// The client's certificates and key.
-    pub(in crate::store) fn identity(&self) -> Result<Option<TlsIdentity>, EngineError> {
+    pub fn identity(&self) -> Result<Option<TlsIdentity>, EngineError> {
         let Some((certificate, key)) = self.client() else {
             return Ok(None);
         };
@@ -81,8 +76,7 @@ impl Files {
     }
 
     /// The client's certificates and key, as PEM.
-    #[cfg(any(feature = "etcd", feature = "mysql"))]
-    pub(in crate::store) fn identity_pem(&self) -> Result<Option<IdentityPem>, EngineError> {
+    pub fn identity_pem(&self) -> Result<Option<IdentityPem>, EngineError> {
         // Parsed first: the client's own error would not name the file.
         self.identity()?;
         let Some((certificate, key)) = self.client() else {
@@ -99,8 +93,7 @@ impl Files {
 
 /// Chooses the cryptography of the process if it has not: some clients take it from there, and fail where a program has two
 /// to choose from.
-#[cfg(feature = "mysql")]
-pub(in crate::store) fn choose_provider() {
+pub fn choose_provider() {
     if CryptoProvider::get_default().is_none() {
         // It fails if another thread was faster, and then there is a choice.
         let _chosen_meanwhile = ring::default_provider().install_default();
@@ -118,7 +111,6 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, EngineError
     Ok(read)
 }
 
-#[cfg(any(feature = "etcd", feature = "mysql"))]
 fn content(path: &Path) -> Result<Vec<u8>, EngineError> {
     std::fs::read(path).map_err(EngineError::unavailable)
 }

@@ -4,12 +4,12 @@ use core::error::Error;
 
 use crate::vocabulary::EngineError;
 
-pub(in crate::store) fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
+pub fn refusal(_: &(dyn Error + 'static)) -> Option<String> {
     None
 }
 
 /// Error where the URL asks for an encrypted connection.
-pub(in crate::store) fn without_tls() -> EngineError {
+pub fn without_tls() -> EngineError {
     EngineError::unusable(
         "this build cannot encrypt connections: build it with the cargo feature `tls`",
     )

@@ -10,12 +10,12 @@ mod refusal;
 
 use std::path::{Path, PathBuf};
 
-#[cfg(all(feature = "tls", feature = "mysql"))]
-pub(super) use self::certificates::choose_provider;
-#[cfg(not(feature = "tls"))]
-pub(super) use self::disabled::{refusal, without_tls};
 #[cfg(feature = "tls")]
-pub(super) use self::refusal::refusal;
+pub use self::certificates::choose_provider;
+#[cfg(not(feature = "tls"))]
+pub use self::disabled::{refusal, without_tls};
+#[cfg(feature = "tls")]
+pub use self::refusal::refusal;
 use super::url::Location;
 use crate::vocabulary::StoreError;
 
@@ -24,12 +24,12 @@ const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];
 
 /// The files of certificates that a URL names, by its options.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Files(Vec<(&'static str, PathBuf)>);
+pub struct Files(Vec<(&'static str, PathBuf)>);
 
 impl Files {
     /// The files for an encrypted connection; none for a plain one. Which it is, the URL's scheme says for
     /// some stores, its `sslmode` for the others.
-    pub(super) fn asked_by(location: &Location) -> Result<Option<Self>, StoreError> {
+    pub fn asked_by(location: &Location) -> Result<Option<Self>, StoreError> {
         let is_encrypted = match location.option("sslmode") {
             None | Some("require" | "verify-full" | "disable") => location.is_encrypted(),
             Some(known @ ("allow" | "prefer" | "verify-ca")) => {

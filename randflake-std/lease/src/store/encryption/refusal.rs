@@ -8,7 +8,7 @@ use rustls::{AlertDescription, CertificateError, Error as TlsError, OtherError};
 
 /// Sentence on why encryption failed, if an error is of that: trying again cannot help, somebody
 /// must change something first.
-pub(in crate::store) fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
+pub fn refusal(error: &(dyn Error + 'static)) -> Option<String> {
     let error = cause(error)?;
     Some(match error {
         // The second one: an authority that has a new key under its old name.

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::Instant;
 
 #[cfg(test)]
-pub(super) use self::version::MOST;
+pub(in crate::store) use self::version::MOST;
 use self::version::{LEN, Version};
 use crate::fork_guard::ForkGuard;
 use crate::private_file::{self, FileRefusal, RefusalReason};
@@ -20,14 +20,14 @@ use crate::vocabulary::{EngineError, EngineErrorKind};
 
 /// What a file is, by its first bytes and for people.
 #[derive(Debug)]
-pub(super) struct FileKind {
-    pub(super) magic: [u8; 16],
-    pub(super) name: &'static str,
+pub struct FileKind {
+    pub magic: [u8; 16],
+    pub name: &'static str,
 }
 
 /// A file's path without links. Its directory must be there: one that is missing may be a volume that was not mounted,
 /// with the file in it, or a mistyped path, where a second store would grant what the first one has granted.
-pub(super) fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
+pub fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
     private_file::resolve(path).map_err(|refusal| match &refusal.reason {
         RefusalReason::Io(error) if error.kind() == ErrorKind::NotFound => {
             let why = "the directory is missing: is its volume mounted? Create it if it is new";
@@ -39,7 +39,7 @@ pub(super) fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
 
 /// A file, locked until this is dropped or the process ends.
 #[derive(Debug)]
-pub(super) struct LockedFile {
+pub struct LockedFile {
     file: File,
     path: PathBuf,
     kind: &'static FileKind,
@@ -52,7 +52,7 @@ impl LockedFile {
     ///
     /// A lock without time limit would hang behind a process that was paused while it had it, so this asks again and
     /// again: at random intervals that do not grow, or some of many processes would starve.
-    pub(super) fn wait(
+    pub fn wait(
         path: &Path,
         kind: &'static FileKind,
         patience: Duration,
@@ -86,14 +86,15 @@ impl LockedFile {
     }
 
     /// Whether it is still the file that others will find.
-    pub(super) fn is_in_place(&self) -> bool {
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
         let (there, ours) = (self.path.symlink_metadata(), self.file.metadata());
         there.is_ok_and(|there| ours.is_ok_and(|ours| private_file::is_same(&there, &ours)))
     }
 
     /// Whether it has something else than this process has read and written there. Nobody else writes while it has the
     /// lock, unless they know nothing of that.
-    pub(super) fn is_overwritten(&self) -> Result<bool, EngineError> {
+    pub fn is_overwritten(&self) -> Result<bool, EngineError> {
         let mut file = &self.file;
         let begin = file.seek(SeekFrom::Start(0));
         begin.map_err(|error| FileRefusal::io(&self.path, error))?;
@@ -106,13 +107,14 @@ impl LockedFile {
     }
 
     /// How often it was written, and its text: empty in a new one.
-    pub(super) fn text(&self) -> (u64, &str) {
+    #[must_use]
+    pub fn text(&self) -> (u64, &str) {
         (self.version.writes, &self.version.text)
     }
 
     /// Writes another text, which is on the disk when it returns if it `is_durable`. If that fails, the file has what it
     /// had, or the new.
-    pub(super) fn write(&mut self, text: String, is_durable: bool) -> Result<(), EngineError> {
+    pub fn write(&mut self, text: String, is_durable: bool) -> Result<(), EngineError> {
         let is_first = self.version.writes == 0;
         // In turns: the version before this one stays whole while this one is written.
         let place = self.version.writes % 2 * LEN as u64;
@@ -154,7 +156,7 @@ impl Drop for LockedFile {
 }
 
 /// How often a file was written and its text, without the lock; nothing if it is not there.
-pub(super) fn look(path: &Path, kind: &FileKind) -> Result<(u64, String), EngineError> {
+pub fn look(path: &Path, kind: &FileKind) -> Result<(u64, String), EngineError> {
     // Without a lock, one version may be half written. Then the other one is whole.
     let version = match private_file::look(path)? {
         Some(_) => {

@@ -8,8 +8,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
 use super::text::number;
-use super::{AddressKind, Scheme, longest, mistake_in_ipv6};
-use crate::store::engines::Registration;
+use super::{AddressKind, MAX_TTL_OPTION, Registration, Scheme, mistake_in_ipv6};
 use crate::vocabulary::StoreError;
 
 /// Characters that are percent-encoded where a URL is shown.
@@ -22,18 +21,18 @@ const SHOWN_PATH: &AsciiSet = &SHOWN.remove(b'/');
 
 /// A file, a server, or the members of one cluster. Nothing is percent-encoded in it.
 #[derive(Clone)]
-pub(in crate::store) struct Location {
-    pub(super) engine: &'static Registration,
-    pub(in crate::store) scheme: &'static Scheme,
-    pub(in crate::store) address: Address,
-    pub(in crate::store) user: Option<String>,
-    pub(in crate::store) password: Option<Zeroizing<String>>,
-    pub(in crate::store) database: Option<String>,
+pub struct Location {
+    engine: &'static Registration,
+    pub scheme: &'static Scheme,
+    pub address: Address,
+    pub user: Option<String>,
+    pub password: Option<Zeroizing<String>>,
+    pub database: Option<String>,
     options: Vec<(&'static str, String)>,
 }
 
-#[derive(Clone)]
-pub(in crate::store) enum Address {
+#[derive(Clone, Debug)]
+pub enum Address {
     File(String),
     /// One or more hosts.
     Hosts(Vec<Host>),
@@ -42,14 +41,14 @@ pub(in crate::store) enum Address {
 
 /// A host's name or address, the latter without brackets; or, for PostgreSQL, the directory of its socket.
 #[derive(Clone, Debug)]
-pub(in crate::store) struct Host {
-    pub(in crate::store) name: String,
-    pub(in crate::store) port: u16,
+pub struct Host {
+    pub name: String,
+    pub port: u16,
 }
 
 impl Location {
     /// Parses the part of a URL after `:`.
-    pub(super) fn parsed(
+    pub fn parsed(
         engine: &'static Registration,
         scheme: &'static Scheme,
         rest: &str,
@@ -131,6 +130,12 @@ impl Location {
     fn add(&mut self, option: &str) -> Result<(), StoreError> {
         let (scheme, (name, value)) = (self.scheme, option.split_once('=').unwrap_or((option, "")));
         let allowed = scheme.options;
+        if name == MAX_TTL_OPTION {
+            // Here it would not come to the namespace.
+            return Err(StoreError::Invalid(
+                "the lease store's URL has max_ttl, which only `lease::open` takes: use Namespace::with_max_ttl".to_owned(),
+            ));
+        }
         let Some(&name) = allowed.iter().find(|allowed| **allowed == name) else {
             let is_name = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
             let shown = match name {
@@ -142,7 +147,7 @@ impl Location {
                 _ => "an option that is not known".to_owned(),
             };
             // That one has been taken out of the URL before, and no scheme lists it.
-            let allowed = [allowed, &[longest::NAME]].concat().join(", ");
+            let allowed = [allowed, &[MAX_TTL_OPTION]].concat().join(", ");
             return Err(scheme.refused(&format!("has {shown}: the allowed options are {allowed}")));
         };
         // With two of `sslmode` it would be a guess whether the connection is encrypted.
@@ -153,14 +158,22 @@ impl Location {
         Ok(())
     }
 
+    /// The engine whose URL it is.
+    #[must_use]
+    pub const fn engine(&self) -> &'static Registration {
+        self.engine
+    }
+
     /// Value of an option of the URL.
-    pub(in crate::store) fn option(&self, name: &str) -> Option<&str> {
+    #[must_use]
+    pub fn option(&self, name: &str) -> Option<&str> {
         let found = self.options.iter().find(|(known, _)| *known == name);
         found.map(|(_, value)| value.as_str())
     }
 
     /// Whether its connection is encrypted, and the server's certificate verified.
-    pub(in crate::store) fn is_encrypted(&self) -> bool {
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
         match self.option("sslmode") {
             None => self.scheme.is_encrypted,
             // Whatever is encrypted is verified too.
@@ -169,7 +182,8 @@ impl Location {
     }
 
     /// The file; the empty path if it leads to none.
-    pub(in crate::store) fn path(&self) -> &Path {
+    #[must_use]
+    pub fn path(&self) -> &Path {
         match &self.address {
             Address::File(path) => path.as_ref(),
             Address::Hosts(_) | Address::Socket(_) => "".as_ref(),
@@ -177,13 +191,8 @@ impl Location {
     }
 
     /// Hosts of the URL; none where it is a file or a socket.
-    #[cfg(any(
-        feature = "redis",
-        feature = "etcd",
-        feature = "postgres",
-        feature = "mysql"
-    ))]
-    pub(in crate::store) fn hosts(&self) -> &[Host] {
+    #[must_use]
+    pub fn hosts(&self) -> &[Host] {
         match &self.address {
             Address::Hosts(hosts) => hosts,
             Address::File(_) | Address::Socket(_) => &[],
@@ -191,7 +200,8 @@ impl Location {
     }
 
     /// An error that says what is wrong with the URL, and which form it must have.
-    pub(in crate::store) fn refused(&self, why: &str) -> StoreError {
+    #[must_use]
+    pub fn refused(&self, why: &str) -> StoreError {
         self.scheme.refused(why)
     }
 }

@@ -8,12 +8,14 @@ use super::Scheme;
 use crate::vocabulary::StoreError;
 
 /// What is wrong with a URL, and which form it must have.
-pub(super) fn refused(why: &str, form: &str) -> StoreError {
+#[must_use]
+pub fn refused(why: &str, form: &str) -> StoreError {
     StoreError::Invalid(format!("the lease store's URL {why}: take {form}"))
 }
 
 /// Parses a number of digits alone, without a sign.
-pub(in crate::store) fn number<N: FromStr>(text: &str) -> Option<N> {
+#[must_use]
+pub fn number<N: FromStr>(text: &str) -> Option<N> {
     // `parse` alone would take a plus sign.
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()
@@ -21,7 +23,7 @@ pub(in crate::store) fn number<N: FromStr>(text: &str) -> Option<N> {
 
 impl Scheme {
     /// Replaces each `%XX` by its byte.
-    pub(super) fn decoded(&self, text: &str) -> Result<String, StoreError> {
+    pub fn decoded(&self, text: &str) -> Result<String, StoreError> {
         let is_encoded = |rest: &str| {
             let digits = rest.as_bytes().get(..2);
             digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))

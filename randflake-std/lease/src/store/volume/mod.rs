@@ -26,7 +26,8 @@ enum VolumeKind {
 }
 
 /// Tells of the volume, and in one sentence what it means for a store that the file vanishes with it.
-pub(super) fn finding(path: &Path, vanishes: &str) -> Finding {
+#[must_use]
+pub fn finding(path: &Path, vanishes: &str) -> Finding {
     let name = "volume";
     match os::kind(path) {
         VolumeKind::Memory => Finding::caution(name, "in memory", vanishes),

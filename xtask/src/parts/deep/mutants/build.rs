@@ -7,7 +7,7 @@ use std::process::Command;
 use super::tree::Tree;
 use crate::helpers::cargo::{cargo, target};
 use crate::helpers::files::write_script;
-use crate::helpers::matrix::{Library, host_features, published};
+use crate::helpers::matrix::{LIBRARIES, Library, host_features, published};
 use crate::helpers::report::Report;
 
 /// How often errors may lead to others.
@@ -108,14 +108,12 @@ fn programs(said: &str) -> Vec<Program> {
     let paths = named.map(|path| Tree::folder().join(path));
     let of = |path: PathBuf| {
         let sources = fs::read_to_string(path.with_extension("d")).ok()?;
-        let of_crate = |name: &&str| {
-            let folders = ["src/lib.rs", "tests/"].map(|part| format!("{name}/{part}"));
-            let root = sources.split_whitespace().nth(1).unwrap_or_default();
-            folders.iter().any(|folder| root.contains(folder))
+        let root = sources.split_whitespace().nth(1).unwrap_or_default();
+        let is_of = |folder: &&str| {
+            let parts = ["src/lib.rs", "tests/"].map(|part| format!("{folder}/{part}"));
+            parts.iter().any(|part| root.contains(part))
         };
-        let krate = ["randflake-core", "randflake-std/lease", "randflake-std"]
-            .into_iter()
-            .find(of_crate)?;
+        let krate = LIBRARIES.iter().map(|library| library.folder).find(is_of)?;
         Some(Program {
             path,
             folder: Tree::folder().join(krate),

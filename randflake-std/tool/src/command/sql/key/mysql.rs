@@ -32,7 +32,7 @@ pub(super) fn bring<'a>(
     target: &Target<'_>,
     keys: &'a DatabaseKeys,
 ) -> Result<Outcome<'a>, Failure> {
-    MysqlStore::with_client(target.url.clone(), async |client: &mut Conn| {
+    MysqlStore::with_client(&target.url.clone().into_location()?, async |client: &mut Conn| {
         let outcome = judge(client, target, keys).await?;
         if let Ok(Outcome::Brought(key)) = outcome {
             if !target.may_be_published && !leave_out_of_binary_log(client).await? {

@@ -35,13 +35,16 @@ pub(super) fn bring<'a>(
     target: &Target<'_>,
     keys: &'a DatabaseKeys,
 ) -> Result<Outcome<'a>, Failure> {
-    PostgresStore::with_client(target.url.clone(), async |client: &mut Client| {
-        let outcome = judge(client, target, keys).await?;
-        if let Ok(Outcome::Brought(key)) = outcome {
-            copy(client, target.schema, keys.number(), key).await?;
-        }
-        Ok(outcome)
-    })
+    PostgresStore::with_client(
+        &target.url.clone().into_location()?,
+        async |client: &mut Client| {
+            let outcome = judge(client, target, keys).await?;
+            if let Ok(Outcome::Brought(key)) = outcome {
+                copy(client, target.schema, keys.number(), key).await?;
+            }
+            Ok(outcome)
+        },
+    )
     .map_err(unconnected)?
 }
 

@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod diagnosis;
+mod failure;
+mod server;
+mod session;
+mod sql;
+mod statements;
+mod store;
+mod tls;
+mod url;
+
+pub use store::MysqlStore;
+pub use url::ENGINE;

@@ -1,0 +1,109 @@
+//! What the server's user may do.
+
+use redis::{ErrorKind, RedisError, RedisResult, ServerErrorKind};
+
+use super::connection::RedisSession;
+use super::engine::WRITE;
+use randflake_lease::EngineError;
+
+/// Finds out whether the user may run each command, by calls that change nothing. All are sent at once: a process that
+/// starts waits once for their replies, not seven times.
+pub(crate) fn check(open: &mut RedisSession, hash: &str, index: &str) -> RedisResult<()> {
+    let mut calls = redis::pipe();
+    calls.cmd("SCRIPT").arg("LOAD").arg(WRITE);
+    // The shortest part that every server has.
+    calls.cmd("INFO").arg("replication");
+    calls.cmd("TIME");
+    calls.cmd("HMGET").arg(hash).arg("-");
+    calls.cmd("HSCAN").arg(hash).arg("0");
+    calls.cmd("ZRANGEBYSCORE").arg(index).arg(&["0", "0"]);
+    // The first two lack a value, and the third's script is none: they are refused once the right is there.
+    calls.cmd("ZADD").arg(index).arg(&["0", "-", "0"]);
+    calls.cmd("HSET").arg(hash).arg(&["-", "-", "-"]);
+    calls.cmd("EVALSHA").arg("0".repeat(40)).arg("0");
+    let mut errors = open.ask_all(&calls)?.into_iter().filter_map(Result::err);
+    // Other errors, such as a server that still loads its data, come again with the first read, which says more.
+    errors.find(is_lacking).map_or(Ok(()), Err)
+}
+
+fn is_lacking(error: &RedisError) -> bool {
+    error.kind() == ErrorKind::Server(ServerErrorKind::NoPerm) || is_unknown(error)
+}
+
+/// The server has no such command, by whatever name a script or a client has called it.
+fn is_unknown(error: &RedisError) -> bool {
+    error.detail().is_some_and(|detail| {
+        let detail = detail.to_ascii_lowercase();
+        // A script says `Unknown Redis command called from script`.
+        [
+            "unknown command",
+            "unknown redis command",
+            "unknown subcommand",
+        ]
+        .iter()
+        .any(|words| detail.contains(words))
+    })
+}
+
+/// A script was refused, without a word on what it lacks.
+pub(crate) fn is_unnamed(error: &RedisError) -> bool {
+    error
+        .detail()
+        .is_some_and(|detail| detail.contains("can't run this command"))
+        || is_unknown(error)
+}
+
+/// What somebody has to change, where the server or the URL does not fit.
+pub(crate) fn mistake(error: &RedisError, database: u32) -> Option<String> {
+    let detail = error.detail().unwrap_or_default();
+    match (error.kind(), error.code()) {
+        (ErrorKind::InvalidClientConfig, _) => return Some(detail.to_owned()),
+        (ErrorKind::AuthenticationFailed, _) => {
+            return Some(format!("the server refuses user and password: {detail}"));
+        }
+        (_, Some("NOAUTH")) => {
+            return Some("the server asks for a password: redis://[USER]:PASSWORD@HOST".to_owned());
+        }
+        _ => {}
+    }
+    if is_unknown(error) {
+        // "unknown command 'TIME', with args beginning with: "; before Redis 7 in backticks.
+        let named = detail.split(['\'', '`']).nth(1);
+        let named = named.map_or_else(
+            || "a command".to_owned(),
+            |name| format!("the command {name}"),
+        );
+        return Some(format!(
+            "the server does not know {named}: do not rename or disable commands of the store (`rename-command`; \
+             the documentation of RedisStore lists them), and name a Redis server, not a proxy or a Sentinel"
+        ));
+    }
+    // A number above 2^31 is none of a database either.
+    if detail.contains("DB index") || detail.contains("value is out of range") {
+        return Some(format!(
+            "the server has no database {database}: it has as many as its setting `databases` says, 16 unless set, \
+             which begin with 0"
+        ));
+    }
+    detail.contains("not allowed in cluster mode").then(|| {
+        "the server is a node of a cluster, which has database 0 alone: name no other in the URL".to_owned()
+    })
+}
+
+/// The right that the user lacks, if that is what the server has refused.
+pub(crate) fn refused(error: &RedisError) -> Option<EngineError> {
+    let message = error.to_string();
+    if message.contains("permissions to access") {
+        return Some(EngineError::unusable(
+            "the Redis user has no right to a key of the store: those of a namespace and of its secret are \
+             ~randflake:{NAME}* and ~randflake:key:*",
+        ));
+    }
+    // "... no permissions to run the 'script|load' command"
+    let (_, command) = message.split_once("no permissions to run the '")?;
+    let (command, _) = command.split_once('\'')?;
+    Some(EngineError::unusable(format!(
+        "the Redis user lacks the right +{command}: give it by ACL SETUSER NAME +{command}; the documentation of RedisStore \
+         lists all rights, and what needs each"
+    )))
+}

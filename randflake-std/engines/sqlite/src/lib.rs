@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+#![cfg_attr(docsrs, feature(doc_cfg))]
+
+mod continuity;
+mod diagnosis;
+mod directory_lock;
+mod failure;
+mod glance;
+mod place;
+mod records;
+mod schema;
+mod seen;
+mod session;
+mod store;
+mod url;
+
+pub use store::SqliteStore;
+pub use url::ENGINE;
