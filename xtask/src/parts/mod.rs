@@ -1,6 +1,5 @@
 //! What can be run. A part knows helpers and other parts; only `main` knows all.
 
-pub(crate) mod avr;
 pub(crate) mod bench;
 pub(crate) mod boards;
 pub(crate) mod c_library;
@@ -20,7 +19,6 @@ pub(crate) mod lint;
 pub(crate) mod miri;
 pub(crate) mod model;
 mod neighbours;
-mod no_std;
 mod power_cuts;
 pub(crate) mod proof;
 pub(crate) mod public_api;

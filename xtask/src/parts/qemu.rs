@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::helpers::cargo::{cargo, program, root, target};
+use crate::helpers::cargo::{cargo, nightly, program, root, target};
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
-use crate::helpers::tools::{QEMU_ARM, QEMU_RISCV, Tool};
-use crate::parts::avr;
+use crate::helpers::tools::{AVR_LINKER, QEMU_ARM, QEMU_RISCV, SIMAVR, Tool};
 use crate::parts::power_cuts;
 use crate::parts::size;
 
@@ -85,16 +84,25 @@ const MULTIPLIERS: &str = "thumbv6m-none-eabi";
 /// hold is checked. `cargo xtask bench size` checks all.
 pub(crate) const LACKING: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
 
+/// Runs the image `$1` by the simavr `$0`: that ends when that sleeps, at the latest after two minutes. It shows each line in a colour, and
+/// the line's end as a dot.
+const EMULATE: &str = r#"timeout --signal=KILL 120 "$0" --mcu atmega1284p --freq 16000000 "$1" 2>&1 | sed 's/\x1b\[[0-9]*m//g; s/\.$//'"#;
+
 pub(crate) fn needs() -> Vec<Need> {
+    // The AVR's `core` is built from the source that Miri needs too.
     let targets = TARGETS
         .iter()
         .flat_map(|target| [Need::Target(target.name), Need::Tool(target.emulator)]);
-    let others = [crate::parts::lint::format_needs(), avr::needs()].concat();
+    let others = [
+        crate::parts::lint::format_needs(),
+        vec![Need::Miri, Need::Tool(&AVR_LINKER), Need::Tool(&SIMAVR)],
+    ]
+    .concat();
     targets.chain(others).collect()
 }
 
 pub(crate) fn run(report: &mut Report) {
-    avr::run(report);
+    avr(report);
     let mut format = cargo(&["fmt", "--check"]);
     report.check("firmware, format", format.current_dir(workspace()));
     for target in TARGETS {
@@ -116,6 +124,30 @@ pub(crate) fn run(report: &mut Report) {
                 without_multiplications(report, target, &emulator);
             }
         }
+    }
+}
+
+/// An 8-bit machine whose `usize` has 16 bits.
+fn avr(report: &mut Report) {
+    let workspace = root().join("randflake-embedded/firmware/avr");
+    let mut format = cargo(&["fmt", "--check"]);
+    report.check("format", format.current_dir(&workspace));
+    let tools = [&AVR_LINKER, &SIMAVR].map(|tool| report.tool(tool, "an AVR"));
+    let [Some(linker), Some(emulator)] = tools else {
+        return;
+    };
+    let target_folder = target_folder();
+    let mut build = nightly(&["cargo", "build", "--locked", "--release"]);
+    build
+        .args(["-Zbuild-std=core", "--target", "avr-none"])
+        .current_dir(workspace)
+        .env("CARGO_TARGET_DIR", &target_folder)
+        .env("CARGO_TARGET_AVR_NONE_LINKER", linker)
+        .env("RUSTFLAGS", "-Ctarget-cpu=atmega1284p");
+    if report.check("build", &mut build) {
+        let image = target_folder.join("avr-none/release/firmware-avr.elf");
+        let mut emulate = program("sh", &["-c", EMULATE]);
+        report.tests("ATmega1284P", emulate.arg(emulator).arg(image));
     }
 }
 
