@@ -25,7 +25,7 @@ use crate::parts::engines::{CHAOS, CHAOS_ON_POSTGRES, CONTRACTS, COPIED_MACHINES
 pub(crate) const HELP: &str = "long searches that are not in `test`; without NAME all of them, within an hour
 
 `cargo xtask deep NAME --help` says what a search does and takes. Without NAME each has the extent that fits the hour;
-one that does not fit any more is left out by name. Of the judges, redis-py, dieharder and nist only run by name.
+one that does not fit any more is left out by name. Only by name run: image, and of the judges redis-py, dieharder, nist.
 
 flags:
   --record  write the outcome into docs/testing.md
@@ -34,14 +34,14 @@ const WHOLE: Duration = Duration::from_secs(3_600);
 const RECORD: &str = "docs/testing.md";
 const MARKS: [&str; 2] = ["<!-- deep: begin -->\n", "<!-- deep: end -->\n"];
 
-/// A search, the minutes that it takes within the hour, and its arguments there.
+/// A search, the minutes that it takes within the hour, and its arguments there. What takes none only runs by name.
 type Search = (u64, &'static str, Subcommand);
 
 #[rustfmt::skip]
 const SEARCHES: &[Search] = &[
     (21, "--minutes 20", search("soak", &["[--minutes N] [--record]"], soak::HELP,
         &[("each fault once on SQLite and Redis, and what is planted", "faults")], soak::plan)),
-    (3, "", search("horizon", &[""],
+    (5, "", search("horizon", &[""],
         "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts",
         &[("the same model with fewer in a row, and 50,000 cuts", "unit")], horizon)),
     (3, "", search("forgeries", &[""], "a thousand million forged tagged UUIDs, of which none passes (three minutes)",
@@ -68,7 +68,7 @@ const SEARCHES: &[Search] = &[
         &[("a fixed sample, with the tests that are quick", "mutants"), ("how sources are changed, on planted ones", "unit")], mutants::plan)),
     (2, "--seconds 15 ids abuse redis-tcl schemathesis", search("judges",
         &["[--ids N] [--sequences N] [--seconds N] [NAME ...]"], judges::HELP, judges::IN_TEST, judges::plan)),
-    (3, "", search("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
+    (0, "", search("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
         It needs root, and brings buildah.",
         &[("the same with the tests' own program and its libraries", "deploy")], image::plan)),
     (5, "", search("msrv", &[""], "everything compiles with the oldest Rust that is promised, which rustup brings",
@@ -112,7 +112,7 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
 
 fn whole(is_recorded: bool) -> Planned {
     let mut plans = Vec::new();
-    for (minutes, words, search) in SEARCHES {
+    for (minutes, words, search) in SEARCHES.iter().filter(|(minutes, ..)| *minutes > 0) {
         plans.push((
             *minutes,
             search.name,
