@@ -16,19 +16,21 @@
 
 mod access;
 mod budget;
+mod counters;
 mod http;
 mod incidents;
 mod listen;
 mod lock;
 mod log;
+mod refusal;
 mod resp;
 mod run;
 mod service;
 mod system;
 mod watched;
 
+pub use self::budget::ConnectionLimits;
 pub use self::budget::MemoryLimits;
-pub use self::listen::ConnectionLimits;
 pub use self::listen::address::ListenAddress;
 pub use self::listen::tls::TlsFiles;
 pub use self::run::{Options, Served, Server};

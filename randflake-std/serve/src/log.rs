@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use serde::Serialize;
 
-use super::service::refusal::RefusalKind;
+use crate::refusal::RefusalKind;
 use randflake_common::date::now;
 use randflake_common::failure::Failure;
 

@@ -16,12 +16,12 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::access::Access;
-use crate::budget::{self, MemoryBudget, MemoryLimits};
+use crate::budget::{self, ConnectionLimits, MemoryBudget, MemoryLimits};
 use crate::http::Http;
 use crate::incidents;
 use crate::listen::address::{ListenAddress, Passed, is_local};
 use crate::listen::tls::{Tls, TlsFiles};
-use crate::listen::{ConnectionLimits, Listener, Stopping};
+use crate::listen::{Listener, Stopping};
 use crate::log::RequestLog;
 use crate::resp::Resp;
 use crate::service::Service;

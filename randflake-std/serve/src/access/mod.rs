@@ -20,12 +20,12 @@ pub use self::file::{TokenLine, name, node_ids};
 pub use self::principal::Pattern;
 pub(crate) use self::principal::Principal;
 pub use self::principal::Scope;
-pub(crate) use self::quota::Weight;
 pub use self::quota::{PerQuota, QuotaKind};
+pub(crate) use self::quota::{Turns, Weight, Work};
 pub use self::secret::{Hash, TokenSecret};
 pub use self::tokens_file::TokensFile;
-use super::service::refusal::{Refusal, RefusalKind};
 use super::watched::Watched;
+use crate::refusal::{Refusal, RefusalKind};
 use randflake_common::failure::Failure;
 
 /// Current access rights. They change when the file does.

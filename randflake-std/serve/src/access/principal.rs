@@ -10,10 +10,10 @@ use randflake_common::date;
 use randflake_std::date::{span, utc};
 
 use super::Hash;
+use super::quota::Turns;
 use super::quota::{Limit, PerQuota, Quota, QuotaKind};
 use super::quota::{Weight, small_per_second};
-use crate::service::refusal::{Refusal, RefusalKind};
-use crate::service::served_namespace::Turns;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Principal of a client: the owner of a token, or anybody where none is needed.
 #[derive(Debug)]

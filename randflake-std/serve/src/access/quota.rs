@@ -7,7 +7,10 @@
 use core::num::NonZeroU64;
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
+use std::sync::Arc;
 use std::time::Instant;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// What a token has a quota of, in the order of their table.
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +165,60 @@ pub(super) fn small_per_second(requests: NonZeroU64) -> NonZeroU64 {
     const LEAST: NonZeroU64 = NonZeroU64::new(100).unwrap();
     const TIMES: NonZeroU64 = NonZeroU64::new(10).unwrap();
     requests.saturating_mul(TIMES).max(LEAST)
+}
+
+/// What a request does with the store.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// Acquires, renews or releases leases.
+    Change,
+    /// Reads the history or lists leases. It has sessions of its own, so that no number of reads holds up a lease.
+    Read,
+}
+
+impl Work {
+    /// Requests that the store works on at the same time, each in a session of its own. Few: a database server has a hundred
+    /// connections by default, and a fleet of servers shares them.
+    pub(crate) const fn sessions(self) -> usize {
+        match self {
+            Self::Change => 5,
+            Self::Read => 3,
+        }
+    }
+
+    /// Sessions that one token may use: there is always a session for others, however many requests it sends.
+    const fn of_one_token(self) -> usize {
+        self.sessions() - 1
+    }
+}
+
+/// How many requests of one token may work with stores.
+#[derive(Debug)]
+pub(crate) struct Turns {
+    changes: Arc<Semaphore>,
+    reads: Arc<Semaphore>,
+}
+
+impl Default for Turns {
+    fn default() -> Self {
+        let new = |work: Work| Arc::new(Semaphore::new(work.of_one_token()));
+        Self {
+            changes: new(Work::Change),
+            reads: new(Work::Read),
+        }
+    }
+}
+
+impl Turns {
+    /// Waits until the token may have another request at work.
+    pub(crate) async fn take(&self, work: Work) -> Option<OwnedSemaphorePermit> {
+        let turns = match work {
+            Work::Change => &self.changes,
+            Work::Read => &self.reads,
+        };
+        // They are never closed.
+        Arc::clone(turns).acquire_owned().await.ok()
+    }
 }
 
 #[cfg(test)]

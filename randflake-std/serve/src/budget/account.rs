@@ -10,10 +10,10 @@ use tokio::time::Instant;
 use super::MemoryBudget;
 use super::guests::Guest;
 use super::permit::{Budgets, Permit};
+use super::places::{ConnectionPlace, Places};
 use crate::access::{Hash, Principal};
-use crate::listen::{ConnectionPlace, Places};
 use crate::lock::lock;
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// How long a request waits for memory: less than a client's usual time limit, so that it learns why it got nothing.
 const PATIENCE: Duration = Duration::from_secs(5);

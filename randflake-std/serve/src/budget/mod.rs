@@ -9,6 +9,7 @@
 mod account;
 mod guests;
 mod permit;
+mod places;
 
 use core::net::IpAddr;
 use core::time::Duration;
@@ -22,10 +23,12 @@ pub(crate) use self::account::{Account, ConnectionCost};
 use self::guests::Guests;
 pub(crate) use self::permit::Permit;
 use self::permit::{Budget, Budgets, Owner};
+pub use self::places::ConnectionLimits;
+pub(crate) use self::places::Places;
+use self::places::client_of;
 use super::access::Principal;
-use super::listen::client_of;
 use super::lock::lock;
-use super::service::counters::Count;
+use crate::counters::Count;
 
 /// What guests may hold of the budget: a part of so many.
 const GUEST_PART: usize = 8;

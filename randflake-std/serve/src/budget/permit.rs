@@ -7,8 +7,8 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-use crate::service::counters::Count;
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::counters::Count;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Unit of a budget: the semaphores count in 32 bits.
 const UNIT: usize = 1 << 10;

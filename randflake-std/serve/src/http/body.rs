@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::timeout;
 
 use crate::budget::{Account, Permit};
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Longest answer that is paid for with the connection, in bytes: HTTP's own buffers hold it.
 const SHORT: usize = 16 << 10;

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::body::{Json, MAX_LEN, json};
 use super::request::ApiRequest;
 use crate::access::{Scope, Weight};
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::service::served_namespace::ServedNamespace;
 
 #[derive(Debug, Deserialize)]

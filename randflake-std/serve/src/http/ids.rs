@@ -19,8 +19,8 @@ use super::body::{BodyMemory, Json, Paid, paid};
 use super::request::ApiRequest;
 use crate::access::{Scope, Weight};
 use crate::budget::Permit;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::service::numbers::{IssuedNumbers, MAX_NUMBERS};
-use crate::service::refusal::{Refusal, RefusalKind};
 use crate::service::served_namespace::PATIENCE;
 use crate::service::{IdsFormat, MAX_IDS};
 

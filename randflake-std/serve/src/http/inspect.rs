@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::body::{Json, json};
 use super::request::ApiRequest;
 use crate::access::{Scope, Weight};
-use crate::service::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::service::{Inspected, read_id};
 
 /// Ids of one request: what is shown of them is about 200 kB.

@@ -9,7 +9,7 @@ use super::body::{Json, MAX_LEN, json};
 use super::request::ApiRequest;
 use super::status::NodeIdState;
 use crate::access::{Scope, Weight};
-use crate::service::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::service::{AcquireParameters, LeaseQuery, MAX_LEASES};
 use randflake_common::date::whole_ms;
 use randflake_common::leases::{LeaseDocument, LeaseRow};

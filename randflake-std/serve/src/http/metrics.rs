@@ -15,10 +15,10 @@ use tokio::time::timeout;
 use super::App;
 use super::request::ApiRequest;
 use crate::access::{Principal, Scope, Weight};
+use crate::counters::{AnswerTimes, Answers};
+use crate::counters::{Connections, Counters};
 use crate::lock::lock;
-use crate::service::counters::{AnswerTimes, Answers};
-use crate::service::counters::{Connections, Counters};
-use crate::service::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::service::served_namespace::ServedNamespace;
 
 /// How long the answer waits for the store of each namespace.

@@ -58,9 +58,9 @@ use super::access::Access;
 use super::budget::{Account, MemoryBudget};
 use super::listen::{Protocol, Stopping, Stream, stopped};
 use super::service::Service;
-use super::service::counters::AnswerStatus;
-use super::service::counters::Connections;
-use super::service::refusal::{Refusal, RefusalKind};
+use crate::counters::AnswerStatus;
+use crate::counters::Connections;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Longest head of a request in bytes.
 const MAX_HEAD: usize = 16 << 10;

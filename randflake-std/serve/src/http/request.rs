@@ -16,7 +16,7 @@ use super::{App, site};
 use crate::access::{Principal, Scope, Weight};
 use crate::budget::Account;
 use crate::log::{self, LogEntry};
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::service::{Service, digits};
 
 /// What every handler of the interface is given.

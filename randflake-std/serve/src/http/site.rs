@@ -12,7 +12,7 @@ use axum::http::request::Parts;
 use axum::http::uri::Authority;
 use axum::http::{HeaderValue, Version};
 
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Whose page a request is of; `none` is the user.
 const FETCH_SITE: &str = "Sec-Fetch-Site";

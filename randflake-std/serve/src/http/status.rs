@@ -25,8 +25,8 @@ use super::dashboard::Dashboard;
 use super::request::{ApiRequest, Parameters, identify};
 use crate::access::{Scope, Weight};
 use crate::incidents::{REPAIR, remedy};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::service::health::{NotReady, RecentCounts, Witness};
-use crate::service::refusal::{Refusal, RefusalKind};
 use crate::service::served_namespace::ServedNamespace;
 
 /// What a node id is used for.

@@ -1,7 +1,6 @@
 //! Listeners: what is between a socket and a protocol, with limits on both.
 
 pub(crate) mod address;
-mod places;
 pub(crate) mod tls;
 
 use core::future::pending;
@@ -18,12 +17,10 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::server::TlsStream;
 use tokio_util::either::Either;
 
-pub use self::places::ConnectionLimits;
-pub(crate) use self::places::{ConnectionPlace, Places, client_of};
 use self::tls::Tls;
 use super::access::Access;
-use super::budget::{Account, ConnectionCost, MemoryBudget};
-use super::service::counters::Connections;
+use super::budget::{Account, ConnectionCost, ConnectionLimits, MemoryBudget, Places};
+use crate::counters::Connections;
 
 /// How long a TLS handshake may take: some round trips of a slow link. A half-open one holds a guest's memory as long.
 const HANDSHAKE: Duration = Duration::from_secs(10);

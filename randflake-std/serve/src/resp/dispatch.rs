@@ -6,9 +6,9 @@ use super::reply::Replies;
 use super::session::{Answered, Answering, CommandArgs, RespSession, later};
 use super::{general, ids, leases, transaction};
 use crate::access::Weight;
+use crate::counters::AnswerStatus;
 use crate::log::{self, LogEntry};
-use crate::service::counters::AnswerStatus;
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Function that executes a command, and is given the session of its client.
 #[derive(Clone, Copy)]

@@ -11,7 +11,7 @@ use std::process;
 use super::reply::Replies;
 use super::session::{Answered, CommandArgs, RespSession};
 use crate::access::{Principal, Scope};
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// The version of Redis that clients are told, some of which choose commands by it. `HELLO` came with 6, and nothing of 7.0
 /// that a library uses unasked is missing here.

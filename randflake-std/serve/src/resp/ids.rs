@@ -5,9 +5,9 @@ use randflake_std::Id;
 
 use super::reply::Replies;
 use super::session::{Answered, Answering, CommandArgs, RespSession, later};
+use crate::refusal::Refusal;
 use crate::service::IdsFormat;
 use crate::service::numbers::IssuedNumbers;
-use crate::service::refusal::Refusal;
 use crate::service::{check_count, digits, read_id};
 use randflake_common::form::TextForm;
 

@@ -4,7 +4,7 @@ use core::ops::Range;
 use core::time::Duration;
 
 use super::session::{Answered, CommandArgs, RespSession};
-use crate::service::refusal::Refusal;
+use crate::refusal::Refusal;
 use crate::service::{AcquireParameters, LeaseQuery, MAX_LEASES, digits};
 use randflake_common::leases::{LeaseDocument, LeaseRow};
 

@@ -25,10 +25,10 @@ use self::reply::Replies;
 use self::session::{CommandArgs, RespSession};
 use crate::access::Access;
 use crate::budget::{Account, Permit};
+use crate::counters::Connections;
 use crate::listen::{Protocol, Stopping, Stream, stopped};
+use crate::refusal::{Refusal, RefusalKind};
 use crate::service::Service;
-use crate::service::counters::Connections;
-use crate::service::refusal::{Refusal, RefusalKind};
 
 /// RESP on the connections of a listener.
 #[derive(Clone)]

@@ -5,7 +5,7 @@ use itoa::Integer;
 use randflake_std::Id;
 use serde::Serialize;
 
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// Replies that were not sent yet.
 #[derive(Debug, Default)]

@@ -11,9 +11,9 @@ use super::parse::CommandLimits;
 use super::reply::Replies;
 use crate::access::{Hash, Principal, Scope};
 use crate::budget::{Account, Permit};
+use crate::counters::AnswerStatus;
+use crate::refusal::{Refusal, RefusalKind};
 use crate::service::Service;
-use crate::service::counters::AnswerStatus;
-use crate::service::refusal::{Refusal, RefusalKind};
 use crate::service::served_namespace::{PATIENCE, ServedNamespace};
 
 /// Arguments of a command, beginning with its name.

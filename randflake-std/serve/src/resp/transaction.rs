@@ -7,7 +7,7 @@ use core::time::Duration;
 use tokio::time::Instant;
 
 use super::session::{Answered, CommandArgs, RespSession, RespTransaction};
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// What a transaction may take, in bytes: four of the longest commands. Redis has no limit but the client's buffer.
 const MOST: usize = 4 << 20;

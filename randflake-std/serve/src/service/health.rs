@@ -8,11 +8,11 @@ use std::time::Instant;
 use randflake_common::date;
 use randflake_common::date::whole_ms;
 use randflake_std::Health;
-use randflake_std::date::utc;
 use randflake_std::lease::StoreError;
 use serde::Serialize;
 
 use crate::lock::lock;
+use crate::refusal::cause;
 
 /// Why a namespace issues no ids.
 #[derive(Clone, Debug)]
@@ -58,25 +58,6 @@ impl NotReady {
             Health::NotReady { error: None } => Some(Self::simple("the lease is being replaced")),
             _ => Some(Self::simple("the server is stopping")),
         }
-    }
-}
-
-/// Without what the store's message may name, such as its host.
-pub(crate) fn cause(error: &StoreError) -> String {
-    match error {
-        StoreError::Quarantined { quarantine, .. } => format!(
-            "the lease store grants nothing until {}: it is new, or may have forgotten leases",
-            utc(quarantine.until)
-        ),
-        StoreError::Exhausted { .. } => "no node id is free".to_owned(),
-        StoreError::ClockSkew { .. } => {
-            "the clocks of the store and this machine differ".to_owned()
-        }
-        StoreError::Terms { .. } => {
-            "the namespace is stored with other terms than this server's".to_owned()
-        }
-        StoreError::Unavailable(_) => "the lease store does not answer".to_owned(),
-        _ => "the lease store cannot be used".to_owned(),
     }
 }
 

@@ -8,9 +8,9 @@ use randflake_std::DEFAULT_TTL;
 use randflake_std::lease::{AcquireRequest, LeaseStore, NodeIds, RequestId, Token};
 use serde::Deserialize;
 
-use super::refusal::{Refusal, RefusalKind};
 use super::{MAX_LEASES, Service};
 use crate::access::{Principal, Scope};
+use crate::refusal::{Refusal, RefusalKind};
 use randflake_common::leases::{LeaseDocument, Snapshot};
 
 /// Parameters of an acquire.

@@ -4,8 +4,8 @@ use randflake_std::lease::LeaseStore;
 use randflake_std::segment::{CounterError, CounterTerms, Segment};
 
 use super::Service;
-use super::refusal::{Refusal, RefusalKind};
 use crate::access::{Principal, Scope};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// The largest number of numbers of one request. Each request is a write of the store, whatever its size.
 pub(crate) const MAX_NUMBERS: usize = 1_000;

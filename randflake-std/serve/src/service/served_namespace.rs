@@ -12,16 +12,17 @@ use randflake_std::randflake_core::{Cipher, Codec, LayoutSpec};
 use randflake_std::{
     BuildError, Builder, DEFAULT_TTL, GenerateError, Handle, Health, Id, NodeIdCount,
 };
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SetOnce, SetOnceError};
+use tokio::sync::{Semaphore, SetOnce, SetOnceError};
 use tokio::task::JoinError;
 use tokio::time::{Instant, timeout_at};
 
-use super::counters::Count;
+use super::health::NotReady;
 use super::health::Recent;
-use super::health::{NotReady, cause};
-use super::refusal::{Refusal, RefusalKind};
-use crate::access::Principal;
+use crate::access::{Principal, Turns, Work};
+use crate::counters::Count;
 use crate::lock::lock;
+use crate::refusal::cause;
+use crate::refusal::{Refusal, RefusalKind};
 
 /// How long a request for ids waits: for the next tick, for the first lease, or for a lost one to
 /// be replaced.
@@ -426,31 +427,6 @@ fn stopping() -> Refusal {
     Refusal::new(RefusalKind::Unavailable, "the server is stopping")
 }
 
-/// What a request does with the store.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Work {
-    /// Acquires, renews or releases leases.
-    Change,
-    /// Reads the history or lists leases. It has sessions of its own, so that no number of reads holds up a lease.
-    Read,
-}
-
-impl Work {
-    /// Requests that the store works on at the same time, each in a session of its own. Few: a database server has a hundred
-    /// connections by default, and a fleet of servers shares them.
-    const fn sessions(self) -> usize {
-        match self {
-            Self::Change => 5,
-            Self::Read => 3,
-        }
-    }
-
-    /// Sessions that one token may use: there is always a session for others, however many requests it sends.
-    const fn of_one_token(self) -> usize {
-        self.sessions() - 1
-    }
-}
-
 /// Idle sessions, and how many may be in use.
 pub(super) struct StoreSessions {
     pub(super) idle: Mutex<Vec<LeaseStore>>,
@@ -463,35 +439,6 @@ impl StoreSessions {
             idle: Mutex::default(),
             at_once: Arc::new(Semaphore::new(work.sessions())),
         }
-    }
-}
-
-/// How many requests of one token may work with stores.
-#[derive(Debug)]
-pub(crate) struct Turns {
-    changes: Arc<Semaphore>,
-    reads: Arc<Semaphore>,
-}
-
-impl Default for Turns {
-    fn default() -> Self {
-        let new = |work: Work| Arc::new(Semaphore::new(work.of_one_token()));
-        Self {
-            changes: new(Work::Change),
-            reads: new(Work::Read),
-        }
-    }
-}
-
-impl Turns {
-    /// Waits until the token may have another request at work.
-    pub(super) async fn take(&self, work: Work) -> Option<OwnedSemaphorePermit> {
-        let turns = match work {
-            Work::Change => &self.changes,
-            Work::Read => &self.reads,
-        };
-        // They are never closed.
-        Arc::clone(turns).acquire_owned().await.ok()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The floors of `randflake-lease`, `randflake-std` and these tasks: no module imports one above its own, and no two import each other.
+//! The floors of `randflake-lease`, `randflake-std`, `randflake-serve` and these tasks: no module imports one above its own, and no two import each other.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::workspace::Workspace;
 /// circle.
 type Floors = &'static [&'static [&'static str]];
 
-const CRATES: [(&str, Floors); 3] = [
+const CRATES: [(&str, Floors); 4] = [
     (
         "randflake-lease",
         &[
@@ -41,6 +41,18 @@ const CRATES: [(&str, Floors); 3] = [
             &["segment", "handle", "tagged"],
             // The public face: it names items of the others.
             &["lease"],
+        ],
+    ),
+    (
+        "randflake-serve",
+        &[
+            &["lock", "system", "watched", "refusal", "counters", "log"],
+            // Who may do what, and hold how much, before anything is done for them.
+            &["access", "budget"],
+            &["listen"],
+            &["service", "incidents"],
+            &["resp", "http"],
+            &["run"],
         ],
     ),
     // The tables of all subcommands are on top.

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
-use super::refusal::RefusalKind;
+use crate::refusal::RefusalKind;
 
 /// A number that only grows, or a gauge that goes up and down.
 #[derive(Debug, Default)]

@@ -5,9 +5,9 @@ use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
 use randflake_std::GenerateError;
+use randflake_std::date::utc;
 use randflake_std::lease::{DeviceError, StoreError};
 
-use super::health::cause;
 use randflake_common::failure::Failure;
 
 /// Kind of a refusal: what the client can do about it.
@@ -205,6 +205,25 @@ impl From<Failure> for Refusal {
             _ => RefusalKind::Failed,
         };
         Self::new(kind, failure)
+    }
+}
+
+/// Without what the store's message may name, such as its host.
+pub(crate) fn cause(error: &StoreError) -> String {
+    match error {
+        StoreError::Quarantined { quarantine, .. } => format!(
+            "the lease store grants nothing until {}: it is new, or may have forgotten leases",
+            utc(quarantine.until)
+        ),
+        StoreError::Exhausted { .. } => "no node id is free".to_owned(),
+        StoreError::ClockSkew { .. } => {
+            "the clocks of the store and this machine differ".to_owned()
+        }
+        StoreError::Terms { .. } => {
+            "the namespace is stored with other terms than this server's".to_owned()
+        }
+        StoreError::Unavailable(_) => "the lease store does not answer".to_owned(),
+        _ => "the lease store cannot be used".to_owned(),
     }
 }
 

@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex};
 
 use crate::lock::lock;
-use crate::service::refusal::{Refusal, RefusalKind};
+use crate::refusal::{Refusal, RefusalKind};
 
 /// How long a refused client is told to wait.
 const RETRY: Duration = Duration::from_secs(1);
