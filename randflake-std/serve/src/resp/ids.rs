@@ -4,7 +4,7 @@
 use randflake_std::Id;
 
 use super::reply::Replies;
-use super::session::{Answered, Answering, CommandArgs, RespSession, later};
+use super::session::{Answered, Answering, CHUNK, CommandArgs, RespSession, later};
 use crate::refusal::Refusal;
 use crate::service::IdsFormat;
 use crate::service::numbers::IssuedNumbers;
@@ -79,7 +79,11 @@ pub(super) async fn mget(session: &mut RespSession, words: CommandArgs<'_>) -> A
 pub(super) fn next<'a>(session: &'a mut RespSession, words: CommandArgs<'a>) -> Answering<'a> {
     match next_options(words) {
         Ok((Some(count), format)) => later(next_of(session, words, count, format)),
-        Ok((None, IdsFormat::Raw)) => one(session, words, |out, id| out.raw_ids(&[id])),
+        Ok((None, IdsFormat::Raw)) => one(session, words, |out, id| {
+            out.raw_ids(1);
+            out.raw_id(id);
+            out.end();
+        }),
         Ok((None, IdsFormat::Int)) => one(session, words, Replies::int_id),
         Ok((None, _)) => one(session, words, Replies::text_id),
         Err(refusal) => Answering::Now(Err(refusal)),
@@ -110,24 +114,22 @@ async fn next_of(
     count: usize,
     format: IdsFormat,
 ) -> Answered {
-    session.hold(count * ID_REPLY).await?;
+    // The ids themselves, and what is written of them at once.
+    let written = count * (ID_REPLY - size_of::<Id>());
+    let held = count * size_of::<Id>() + written.min(2 * CHUNK);
+    session.hold(held).await?;
     let mut ids = vec![Id::from_u64(0); count];
     let principal = session.principal()?;
     let service = session.service.clone();
     let filled = service.ids(&principal, words.text(1)?, &mut ids, session.patience());
     let filled = filled.await;
     session.waited(filled)?;
-    if let IdsFormat::Raw = format {
-        session.out.raw_ids(&ids);
-        return Ok(());
+    match format {
+        IdsFormat::Raw => session.out.raw_ids(ids.len()),
+        _ => session.out.array(ids.len()),
     }
-    session.out.array(ids.len());
-    for id in ids {
-        match format {
-            IdsFormat::Int => session.out.int_id(id),
-            _ => session.out.text_id(id),
-        }
-    }
+    // The connection writes and sends them, a chunk after the other.
+    session.ids = Some((ids.into_iter(), format));
     Ok(())
 }
 

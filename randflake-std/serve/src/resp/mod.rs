@@ -129,7 +129,12 @@ impl RespConnection {
             if let Err(refusal) = self.make_room(limit).await {
                 self.session.service.counters.refused(refusal.kind);
                 self.session.out.refusal(&refusal);
-                send(&mut self.stream, &mut self.session.out).await?;
+                send(
+                    &mut self.stream,
+                    &mut self.session.out,
+                    Instant::now() + TRANSFER,
+                )
+                .await?;
                 return self.close().await;
             }
             // Both may be cancelled here: a read takes bytes and returns, or has taken none.
@@ -277,16 +282,30 @@ impl RespConnection {
             answers.times.add(started.elapsed());
         }
         self.keep(begin);
-        send(&mut self.stream, &mut self.session.out).await
+        send(
+            &mut self.stream,
+            &mut self.session.out,
+            Instant::now() + TRANSFER,
+        )
+        .await
     }
 
     /// Sends replies that take more memory than a connection has of its own.
     async fn send_if_long(&mut self) -> io::Result<()> {
-        if self.session.out.bytes().len() >= self.read || self.session.long_reply.is_some() {
-            send(&mut self.stream, &mut self.session.out).await?;
-            self.session.long_reply = None;
+        // For all chunks: a client that is slow on purpose holds its memory no longer.
+        let mut until = None;
+        loop {
+            let is_more = self.session.write_ids();
+            let is_long = self.session.out.bytes().len() >= self.read;
+            if is_more || is_long || self.session.long_reply.is_some() {
+                let until = *until.get_or_insert_with(|| Instant::now() + TRANSFER);
+                send(&mut self.stream, &mut self.session.out, until).await?;
+            }
+            if !is_more {
+                self.session.long_reply = None;
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Keeps what is not answered yet.
@@ -329,13 +348,13 @@ async fn receive(stream: &mut Stream, input: &mut Vec<u8>, most: &mut usize) -> 
 async fn refuse(mut stream: Stream, refusal: &Refusal) -> io::Result<()> {
     let mut replies = Replies::default();
     replies.error("ERR", &refusal.message);
-    send(&mut stream, &mut replies).await?;
+    send(&mut stream, &mut replies, Instant::now() + TRANSFER).await?;
     timeout(TRANSFER, stream.shutdown()).await?
 }
 
-async fn send(stream: &mut Stream, replies: &mut Replies) -> io::Result<()> {
+async fn send(stream: &mut Stream, replies: &mut Replies, until: Instant) -> io::Result<()> {
     if !replies.bytes().is_empty() {
-        timeout(TRANSFER, stream.write_all(replies.bytes())).await??;
+        timeout_at(until, stream.write_all(replies.bytes())).await??;
         // With TLS, what was written may still be in the library's buffer.
         stream.flush().await?;
         replies.clear();

@@ -106,12 +106,14 @@ impl Replies {
         self.bulk(id.to_text().as_bytes());
     }
 
-    /// Ids in one string: eight bytes for each, the lowest first.
-    pub(super) fn raw_ids(&mut self, ids: &[Id]) {
-        self.length(b'$', 8 * ids.len());
-        self.bytes
-            .extend(ids.iter().flat_map(|id| id.to_u64().to_le_bytes()));
-        self.end();
+    /// Begins ids in one string: as many [`raw_id`](Self::raw_id) follow, and [`end`](Self::end).
+    pub(super) fn raw_ids(&mut self, count: usize) {
+        self.length(b'$', size_of::<u64>() * count);
+    }
+
+    /// An id in eight bytes, the lowest first.
+    pub(super) fn raw_id(&mut self, id: Id) {
+        self.bytes.extend(id.to_u64().to_le_bytes());
     }
 
     fn length(&mut self, mark: u8, length: usize) {
@@ -125,7 +127,7 @@ impl Replies {
         self.end();
     }
 
-    fn end(&mut self) {
+    pub(super) fn end(&mut self) {
         self.bytes.extend_from_slice(b"\r\n");
     }
 }

@@ -4,6 +4,7 @@ use core::ops::Range;
 use core::pin::Pin;
 use core::time::Duration;
 use std::sync::Arc;
+use std::vec;
 
 use randflake_std::Id;
 
@@ -13,8 +14,8 @@ use crate::access::{Hash, Principal, Scope};
 use crate::budget::{Account, Permit};
 use crate::counters::AnswerStatus;
 use crate::refusal::{Refusal, RefusalKind};
-use crate::service::Service;
 use crate::service::served_namespace::{PATIENCE, ServedNamespace};
+use crate::service::{IdsFormat, Service};
 
 /// Arguments of a command, beginning with its name.
 #[derive(Clone, Copy)]
@@ -93,6 +94,8 @@ impl RespTransaction {
     }
 }
 
+/// Bytes of a reply of ids that are written before they are sent.
+pub(super) const CHUNK: usize = 64 << 10;
 /// Longest reply for which no memory is requested, in bytes.
 const USUAL_REPLY: usize = 4 << 10;
 
@@ -118,6 +121,8 @@ pub(super) struct RespSession {
     pub(super) out: Replies,
     /// Memory of a reply that is longer than usual, until it is sent.
     pub(super) long_reply: Option<Permit>,
+    /// Ids of a reply that has begun, which are not written yet.
+    pub(super) ids: Option<(vec::IntoIter<Id>, IdsFormat)>,
     /// Number of the connection, for `CLIENT ID`.
     pub(super) number: u64,
     /// Name that the client has given itself.
@@ -164,6 +169,7 @@ impl RespSession {
             account,
             out: Replies::default(),
             long_reply: None,
+            ids: None,
             number,
             name: Vec::new(),
             last: None,
@@ -355,6 +361,28 @@ impl RespSession {
             self.long_reply = Some(self.account.hold(bytes).await?);
         }
         Ok(())
+    }
+
+    /// Writes the next chunk of a reply of ids, and returns whether there is more.
+    pub(super) fn write_ids(&mut self) -> bool {
+        let Some((ids, format)) = &mut self.ids else {
+            return false;
+        };
+        while self.out.bytes().len() < CHUNK {
+            let Some(id) = ids.next() else {
+                if *format == IdsFormat::Raw {
+                    self.out.end();
+                }
+                self.ids = None;
+                return false;
+            };
+            match format {
+                IdsFormat::Int => self.out.int_id(id),
+                IdsFormat::Raw => self.out.raw_id(id),
+                IdsFormat::Text | IdsFormat::Json => self.out.text_id(id),
+            }
+        }
+        true
     }
 
     fn count_issued(&mut self) {
