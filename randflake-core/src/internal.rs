@@ -1,8 +1,6 @@
 //! What the crates of this project share beyond their public interface. It may change with every release.
 
 pub use crate::block::{Block, Held};
-#[cfg(feature = "readable-debug")]
-pub use crate::error::readable::write_debug;
 pub use crate::generator::{Strict, Tolerance};
 pub use crate::pool::{first_ready, first_ready_within};
 pub use crate::run::Run;

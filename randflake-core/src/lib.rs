@@ -16,7 +16,6 @@ extern crate std;
 // Nothing but this and integrations allocates, and those bring crates that do.
 #[cfg(any(
     feature = "diesel-sqlite",
-    feature = "readable-debug",
     feature = "rusqlite"
 ))]
 extern crate alloc;

@@ -111,8 +111,7 @@ pub(crate) const fn low_half(bits: u128) -> u64 {
 }
 
 /// Error of converting a UUID to an id.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum UuidError {

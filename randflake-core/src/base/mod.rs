@@ -210,8 +210,7 @@ fn decode(table: &Table, text: &[u8]) -> Result<u64, DecodeError> {
 }
 
 /// Why a text could not be decoded to an id in a base.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct BaseError {
     /// Base that the text was read in.

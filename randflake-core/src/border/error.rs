@@ -5,8 +5,7 @@ use core::fmt::{self, Display, Formatter};
 use crate::TypedIdError;
 
 /// Error of making a [`StoredRaw`](crate::StoredRaw) id.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum BorderError {

@@ -3,8 +3,7 @@
 use core::fmt::{self, Display, Formatter};
 
 /// Error of beginning or extending a block of a grant. No block was begun.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum HorizonError<E> {
@@ -51,8 +50,7 @@ impl<E: core::error::Error + 'static> core::error::Error for HorizonError<E> {
 }
 
 /// Error of setting a clock. The clock is unchanged.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum SetClockError {

@@ -3,8 +3,7 @@
 use core::fmt::{self, Display, Formatter};
 
 /// Error of composing fields to an id.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum FieldError {
@@ -83,8 +82,7 @@ pub(super) fn out_of_range(f: &mut Formatter<'_>, name: &str, value: u64, max: u
 impl core::error::Error for FieldError {}
 
 /// Error of decoding a text to an id.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum DecodeError {

@@ -5,8 +5,7 @@ use core::fmt::{self, Display, Formatter};
 use super::id::out_of_range;
 
 /// Error of making a lease.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum LeaseError {
@@ -100,8 +99,7 @@ impl Display for LeaseError {
 impl core::error::Error for LeaseError {}
 
 /// Error of extending a lease. Nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ExtendError {
@@ -154,8 +152,7 @@ impl Display for ExtendError {
 impl core::error::Error for ExtendError {}
 
 /// Error of making a ticket for a lease.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum MakeTicketError {
@@ -191,8 +188,7 @@ impl From<LeaseError> for MakeTicketError {
 }
 
 /// Error of accepting a ticket. Nothing has changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TicketError {

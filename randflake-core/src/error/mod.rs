@@ -6,8 +6,6 @@ mod generate;
 mod id;
 mod layout;
 mod lease;
-#[cfg(feature = "readable-debug")]
-pub(crate) mod readable;
 
 pub use clock::{HorizonError, SetClockError};
 pub use generate::{GenerateError, GenerateErrorKind};

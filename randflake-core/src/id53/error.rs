@@ -5,8 +5,7 @@ use core::fmt::{self, Display, Formatter};
 use crate::{Id53, TypedIdError};
 
 /// Error of making an [`Id53`] of a number or a text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum Id53Error {

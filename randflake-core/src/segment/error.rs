@@ -6,8 +6,7 @@ use core::fmt::{self, Display, Formatter};
 use super::MAX_NUMBER;
 
 /// Error of reserving numbers. The counter has not moved.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum ReserveError {
@@ -54,8 +53,7 @@ impl Display for ReserveError {
 impl Error for ReserveError {}
 
 /// Error of adding a segment to a buffer. It has not changed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum PutError {

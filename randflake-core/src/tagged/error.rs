@@ -5,8 +5,7 @@ use core::fmt::{self, Display, Formatter};
 use super::KeyNumber;
 
 /// Error of making a [`KeyNumber`] of a number or a text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum KeyNumberError {
@@ -38,8 +37,7 @@ impl Display for KeyNumberError {
 impl core::error::Error for KeyNumberError {}
 
 /// Error of reading a [`TaggedUuid`](super::TaggedUuid). It says nothing of the tag, which a [`TagKey`](super::TagKey) checks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TaggedUuidError {
@@ -72,8 +70,7 @@ impl Display for TaggedUuidError {
 impl core::error::Error for TaggedUuidError {}
 
 /// Error of checking a [`TaggedUuid`](super::TaggedUuid).
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TagError {

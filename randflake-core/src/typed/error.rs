@@ -6,8 +6,7 @@ use super::prefix::MAX_LEN;
 use crate::DecodeError;
 
 /// Error of reading a text as an id of a kind.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "readable-debug"), derive(Debug))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum TypedIdError {

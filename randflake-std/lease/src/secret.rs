@@ -294,6 +294,7 @@ impl Debug for Secret {
 }
 
 /// Error of reading, making or writing a secret.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum SecretError {
     /// The text is not 32 hexadecimal digits.
@@ -311,13 +312,6 @@ pub enum SecretError {
     /// The operating system has no random numbers.
     Random(io::Error),
 }
-
-randflake_core::readable_debug!(SecretError {
-    Hex,
-    File,
-    Unset,
-    Random
-});
 
 impl Display for SecretError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

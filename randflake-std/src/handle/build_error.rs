@@ -12,6 +12,7 @@ use randflake_lease::date::span;
 use randflake_lease::unstable::holder::MAX_NAME_LEN;
 
 /// Error of [`Builder::build`](super::Builder::build). No lease is held.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum BuildError {
     /// The store was opened for a namespace with another layout.
@@ -68,19 +69,6 @@ pub enum BuildError {
     /// The thread of the keeper could not be started.
     Thread(io::Error),
 }
-
-randflake_core::readable_debug!(BuildError {
-    Layout,
-    TooWide,
-    NodeIds,
-    Ttl,
-    Holder,
-    Tolerance,
-    Store,
-    Waited,
-    Lease,
-    Thread
-});
 
 impl From<StoreError> for BuildError {
     fn from(error: StoreError) -> Self {

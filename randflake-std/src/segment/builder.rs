@@ -179,6 +179,7 @@ impl<P> Debug for SegmentsBuilder<P> {
 }
 
 /// Error of [`SegmentsBuilder::build`]. No handle was made.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum SegmentsBuildError {
     /// The range of segment lengths is not allowed.
@@ -198,13 +199,6 @@ pub enum SegmentsBuildError {
     /// The thread that reserves segments could not be started.
     Thread(io::Error),
 }
-
-randflake_core::readable_debug!(SegmentsBuildError {
-    Lengths,
-    RefillAt,
-    Counter,
-    Thread
-});
 
 impl From<CounterError> for SegmentsBuildError {
     fn from(error: CounterError) -> Self {

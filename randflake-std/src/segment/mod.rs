@@ -229,7 +229,7 @@ pub struct SegmentsStatus {
 }
 
 /// Why a handle issued no number. Nothing was consumed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SegmentError {
     /// Every reserved number has been issued; the next segment is being reserved.
@@ -248,13 +248,6 @@ pub enum SegmentError {
     /// This process is a forked child of the one that built the handle. Build one in the child.
     InForkedChild,
 }
-
-randflake_core::readable_debug!(SegmentError {
-    Refilling,
-    StoreAway,
-    StoreRefuses,
-    InForkedChild
-});
 
 impl SegmentError {
     /// Whether another try may succeed without anybody's help.

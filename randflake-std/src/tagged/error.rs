@@ -13,6 +13,7 @@ use randflake_lease::{NamespaceError, StoreError};
 use crate::handle::BuildError;
 
 /// Error of reading a directory of secrets.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum TagSecretsError {
     /// The name is none of a namespace.
@@ -54,16 +55,6 @@ pub enum TagSecretsError {
         second: KeyNumber,
     },
 }
-
-randflake_core::readable_debug!(TagSecretsError {
-    Name,
-    Directory,
-    Empty,
-    FileName,
-    Secret,
-    Changed,
-    Equal
-});
 
 impl Display for TagSecretsError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -116,7 +107,7 @@ impl Error for TagSecretsError {
 }
 
 /// Why a UUID was refused.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TagCheckError {
     /// No key of the UUID's number was ever in the directory.
@@ -135,12 +126,6 @@ pub enum TagCheckError {
         number: KeyNumber,
     },
 }
-
-randflake_core::readable_debug!(TagCheckError {
-    Unknown,
-    Retired,
-    Tag
-});
 
 impl Display for TagCheckError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -163,6 +148,7 @@ impl Display for TagCheckError {
 impl Error for TagCheckError {}
 
 /// Error of [`TaggedBuilder::build`](super::TaggedBuilder::build). No lease is held.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum TaggedBuildError {
     /// The store was opened for another namespace than the secrets are of.
@@ -186,14 +172,6 @@ pub enum TaggedBuildError {
     /// The thread that follows rotations could not be started.
     Thread(io::Error),
 }
-
-randflake_core::readable_debug!(TaggedBuildError {
-    Namespace,
-    KeyFile,
-    Open,
-    Handle,
-    Thread
-});
 
 impl Display for TaggedBuildError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -17,7 +17,6 @@ mod contract_static;
 mod copies;
 mod devices;
 mod elastic;
-mod error_debug;
 #[cfg_attr(
     not(feature = "tokio"),
     expect(dead_code, reason = "tasks use more of it than threads")

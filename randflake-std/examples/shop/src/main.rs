@@ -1,6 +1,6 @@
 //! A shop. Its ids are `bigint` in PostgreSQL, text in JSON, and of a type for each kind in Rust.
 
-use std::{env, error::Error};
+use std::env;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -65,7 +65,7 @@ async fn ready(shop: State<Shop>) -> Reply<()> {
 struct Api;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> anyhow::Result<()> {
     let url = env::var("DATABASE_URL")?;
     let rows = PgPool::connect(&url).await?;
     let table =

@@ -1,7 +1,7 @@
 //! A worker: takes jobs from a queue, a line each, and answers with the id of what it has made of each. It ends with the
 //! queue or with SIGTERM, when the jobs that it has begun are done.
 
-use std::{env, error::Error, time::Duration};
+use std::{env, time::Duration};
 
 use randflake_std::lease::{self, Namespace};
 use randflake_std::{GenerateError, Handle, Randflake, Secret};
@@ -18,7 +18,7 @@ async fn work(ids: Handle, job: String) -> Result<String, GenerateError> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> anyhow::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     let secret = Secret::from_file(env::var("WORKER_KEY_FILE")?)?;
     let namespace = Namespace::new("jobs", Randflake)?;

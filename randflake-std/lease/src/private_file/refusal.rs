@@ -6,14 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// Error of a file or directory that is not used.
+#[derive(Debug)]
 pub struct FileRefusal {
     /// Which one: the file, a link to it, or their directory.
     pub path: PathBuf,
     /// Which part of the rule it breaks, or the error of the system.
     pub reason: RefusalReason,
 }
-
-randflake_core::readable_debug!(FileRefusal);
 
 /// Reason why a file or directory is not used.
 #[derive(Debug)]

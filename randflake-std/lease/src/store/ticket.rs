@@ -220,6 +220,7 @@ impl DeviceLease {
 }
 
 /// Why a device's lease was not found, or not renewed.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum DeviceLeaseError {
     /// The device has no live lease.
@@ -235,12 +236,6 @@ pub enum DeviceLeaseError {
     /// The store refused or failed.
     Store(StoreError),
 }
-
-randflake_core::readable_debug!(DeviceLeaseError {
-    NotLeased,
-    Lost,
-    Store
-});
 
 impl Display for DeviceLeaseError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

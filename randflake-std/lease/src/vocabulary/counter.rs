@@ -10,6 +10,7 @@ use crate::backoff::Retry;
 use crate::store::LeaseStore;
 
 /// Error of an operation on a counter.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum CounterError {
     /// The store has no such counter, or one that may have gone back since the store lost its continuity. Refused until an

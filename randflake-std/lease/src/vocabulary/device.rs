@@ -52,6 +52,7 @@ pub enum DeviceRequest<'a> {
 }
 
 /// Error of an operation on a device record.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum DeviceError {
     /// The store has no record of the device: it is new, or the store has forgotten it.
@@ -88,15 +89,6 @@ pub enum DeviceError {
     /// The store refused or failed.
     Store(StoreError),
 }
-
-randflake_core::readable_debug!(DeviceError {
-    Unknown,
-    Known,
-    NotOwned,
-    Counter,
-    Exhausted,
-    Store
-});
 
 impl Display for DeviceError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

@@ -1,7 +1,7 @@
 //! Error of an engine.
 
 use core::error::Error;
-use core::fmt::{self, Display, Formatter};
+use core::fmt::{self, Debug, Display, Formatter};
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -14,8 +14,6 @@ pub struct EngineError {
     sentence: String,
     source: Option<Box<dyn Error + Send + Sync>>,
 }
-
-randflake_core::readable_debug!(EngineError);
 
 /// What kind of failure an [`EngineError`] is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,10 +103,52 @@ impl Display for EngineError {
     }
 }
 
+/// The source is shown by its `Display`: `Debug` of a driver's error may hold what a log must not.
+impl Debug for EngineError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let source = self.source.as_ref().map(ToString::to_string);
+        f.debug_struct("EngineError")
+            .field("kind", &self.kind)
+            .field("sentence", &self.sentence)
+            .field("source", &source)
+            .finish()
+    }
+}
+
 impl Error for EngineError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.source
             .as_deref()
             .map(|source| source as &(dyn Error + 'static))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A driver's error, whose fields hold what its message does not say.
+    #[derive(Debug)]
+    struct Refused {
+        #[expect(dead_code, reason = "only `Debug` would show it")]
+        password: &'static str,
+    }
+
+    impl Display for Refused {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            f.write_str("wrong password")
+        }
+    }
+
+    impl Error for Refused {}
+
+    #[test]
+    fn debug_shows_message_of_source_and_not_its_fields() {
+        let password = "hunter2";
+        let error = EngineError::unusable("ids_app is refused").because(Refused { password });
+        assert_eq!(
+            format!("{error:?}"),
+            r#"EngineError { kind: Unusable, sentence: "ids_app is refused", source: Some("wrong password") }"#
+        );
     }
 }

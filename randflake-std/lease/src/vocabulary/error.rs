@@ -11,6 +11,7 @@ use crate::backoff::Retry;
 use crate::date::{span, utc};
 
 /// Error of an operation on a lease store.
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Fewer node ids are free than were requested.

@@ -1,10 +1,8 @@
 //! The kind of an error: its variant without what is in it, for programs that only compare.
 
-/// Makes the enum of an error's kinds, its `kind` function and its readable `Debug`, from one list of variants.
+/// Makes the enum of an error's kinds, and its `kind` function, from one list of variants.
 macro_rules! error_kinds {
     ($(#[$doc:meta])* $error:ident => $kind:ident { $($variant:ident,)+ }) => {
-        randflake_core::readable_debug!($error { $($variant),+ });
-
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]

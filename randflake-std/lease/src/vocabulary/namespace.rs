@@ -206,12 +206,10 @@ impl Namespace {
 }
 
 /// Error of a name that no namespace may have.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamespaceError {
     name: String,
 }
-
-randflake_core::readable_debug!(NamespaceError);
 
 impl Display for NamespaceError {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

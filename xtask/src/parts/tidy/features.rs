@@ -6,7 +6,7 @@ use crate::helpers::matrix::{LIBRARIES, published};
 use super::workspace::{MemberCrate, Workspace};
 
 /// Features of core that are not for servers, or that std always has.
-const NOT_PASSED_ON: [&str; 2] = ["defmt", "readable-debug"];
+const NOT_PASSED_ON: [&str; 1] = ["defmt"];
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     let mut violations = Vec::new();

@@ -2,10 +2,10 @@
 //! shows encrypted ids alone.
 
 use std::env;
-use std::error::Error;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
+use anyhow::Context as _;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use randflake_std::lease::{Namespace, SqliteStore};
@@ -37,7 +37,7 @@ impl Border for Note {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
     let folder = PathBuf::from(env::var("DATA")?);
     let secret = Secret::from_file(folder.join("randflake.key"))?;
     CIPHER.get_or_init(|| secret.cipher());
@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ids = Handle::builder(&secret, store).build()?;
 
     let file = folder.join("notes.db");
-    let mut rows = SqliteConnection::establish(file.to_str().ok_or("the path is not UTF-8")?)?;
+    let mut rows = SqliteConnection::establish(file.to_str().context("the path is not UTF-8")?)?;
     let table = "CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, follows INTEGER, text TEXT NOT NULL)";
     diesel::sql_query(table).execute(&mut rows)?;
     let first = Note {
@@ -64,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .execute(&mut rows)?;
 
     let last: Note = notes::table.order(notes::id.desc()).first(&mut rows)?;
-    let follows = last.follows.ok_or("the last note follows none")?;
+    let follows = last.follows.context("the last note follows none")?;
     println!("{} follows {follows}: {}", last.id, last.text);
     Ok(ids.close()?)
 }

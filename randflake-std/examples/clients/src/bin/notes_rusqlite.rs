@@ -1,7 +1,6 @@
 //! Ids in a table of `rusqlite`, in a file; the leases are in a file beside it.
 
 use std::env;
-use std::error::Error;
 use std::path::PathBuf;
 
 use randflake_std::lease::{Namespace, SqliteStore};
@@ -11,7 +10,7 @@ use rusqlite::Connection;
 enum Note {}
 typed_id!(NoteId = Typed<Note>, "note");
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> anyhow::Result<()> {
     let folder = PathBuf::from(env::var("DATA")?);
     let secret = Secret::from_file(folder.join("randflake.key"))?;
     let store = SqliteStore::open(

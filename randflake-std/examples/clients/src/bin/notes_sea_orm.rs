@@ -1,9 +1,9 @@
 //! Notes in a database, with `SeaORM`.
 
 use std::env;
-use std::error::Error;
 use std::path::PathBuf;
 
+use anyhow::Context as _;
 use randflake_std::lease::{self, Namespace, SqliteStore};
 use randflake_std::{Handle, Randflake, Secret, typed_id};
 use sea_orm::entity::prelude::*;
@@ -26,7 +26,7 @@ impl ActiveModelBehavior for ActiveModel {}
 typed_id!(pub NoteId = Typed<Entity>, "note");
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> anyhow::Result<()> {
     let folder = PathBuf::from(env::var("DATA")?);
     let secret = Secret::from_file(folder.join("randflake.key"))?;
     let namespace = Namespace::new("notes", Randflake)?;
@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     second.insert(&rows).await?;
 
     let question = Entity::find().filter(Column::Follows.eq(first.id));
-    let Model { id, text, .. } = question.one(&rows).await?.ok_or("no note follows")?;
+    let Model { id, text, .. } = question.one(&rows).await?.context("no note follows")?;
     println!("{id} follows {}: {text}", first.id);
     Ok(ids.close_async().await?)
 }

@@ -1,6 +1,6 @@
 //! The same shop with UUIDs, for comparison.
 
-use std::{env, error::Error};
+use std::env;
 
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -55,7 +55,7 @@ async fn ready() {}
 struct Api;
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> anyhow::Result<()> {
     let url = env::var("DATABASE_URL")?;
     let rows = PgPool::connect(&url).await?;
     let table = "CREATE TABLE IF NOT EXISTS orders (id uuid PRIMARY KEY, buyer uuid, item text)";

@@ -129,7 +129,7 @@ impl Display for CounterTerms {
 }
 
 /// Error of making [`CounterTerms`].
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CounterTermsError {
     /// The first number or the step is out of range.
@@ -142,12 +142,6 @@ pub enum CounterTermsError {
     /// The text is no time zone that is known here.
     Zone(String),
 }
-
-randflake_core::readable_debug!(CounterTermsError {
-    Numbers,
-    Digits,
-    Zone
-});
 
 impl From<ReserveError> for CounterTermsError {
     fn from(error: ReserveError) -> Self {
