@@ -12,9 +12,10 @@ use core::time::Duration;
 use criterion::{
     BatchSize, BenchmarkGroup, Criterion, criterion_group, criterion_main, measurement::WallTime,
 };
+use randflake_core::internal::first_ready_within;
 use randflake_core::{
     AtomicWord, Clock, Codec, Feistel53, Generator, Id, Layout, Lease, LocalWord, Permutation,
-    Plain, Pool, Randflake, Randflake53, Sequencer, Snowflake, Sparx64,
+    Plain, Randflake, Randflake53, Sequencer, Snowflake, Sparx64,
 };
 
 struct FixedClock(Duration);
@@ -106,15 +107,19 @@ fn generate(criterion: &mut Criterion) {
     bench_generator::<Snowflake, LocalWord<u64>>(&mut group, "snowflake/local_u64", || Plain);
     let pool = || {
         let members = [1, 2, 3, 4].map(sequencer::<Randflake, AtomicU64>);
-        Pool::<_, AtomicU64, _, _>::new(
-            members,
-            clock::<Randflake>(),
-            Codec::new(Randflake, cipher()),
-        )
+        let codec = Codec::new(Randflake, cipher());
+        (members, AtomicU64::new(0), clock::<Randflake>(), codec)
     };
-    bench(&mut group, "pool_of_4/atomic_u64", pool, |pool| {
-        black_box(pool.generate().expect("the tick has ids"));
-    });
+    bench(
+        &mut group,
+        "pool_of_4/atomic_u64",
+        pool,
+        |(members, cursor, clock, codec)| {
+            let take = |member: &Sequencer<_, _>, ticks| member.take(&*clock, ticks);
+            let raw = first_ready_within(&*members, &*cursor, 0, take);
+            black_box(codec.id(raw.expect("the tick has ids")));
+        },
+    );
     bench(&mut group, "baseline/cipher", cipher, |cipher| {
         black_box(cipher.permute(black_box(1)));
     });

@@ -1,8 +1,8 @@
 //! What the crates of this project share beyond their public interface. It may change with every release.
 
 pub use crate::block::{Block, Held};
+pub use crate::first_ready::first_ready_within;
 pub use crate::generator::{Strict, Tolerance};
-pub use crate::pool::{first_ready, first_ready_within};
 pub use crate::run::Run;
 pub use crate::segment::buffer::SegmentBuffer;
 pub use crate::segment::error::PutError;

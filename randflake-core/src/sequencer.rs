@@ -12,8 +12,7 @@ use crate::{
 /// Issues each (tick, sequence) of one lease at most once, whatever its clock shows.
 ///
 /// The part of a [`Generator`](crate::Generator) that belongs to one lease: many sequencers can share a clock and a
-/// key, as in a [`Pool`](crate::Pool). One atomic word holds the next unissued position; threads and interrupts may
-/// take from it concurrently.
+/// key. One atomic word holds the next unissued position; threads and interrupts may take from it concurrently.
 ///
 /// Aligned to its own cache lines, where there are caches: a core that writes the word takes the line from all
 /// others. Processors fetch lines in pairs, hence 128 bytes.

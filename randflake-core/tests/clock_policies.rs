@@ -1,13 +1,13 @@
-//! What others do when the clock goes back, each replayed: see `clock_policies` in the docs.
+//! What others do when the clock goes back, each replayed: see "When the clock goes back" in the README.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::sync::atomic::AtomicU64;
 use std::collections::HashSet;
 
+use randflake_core::internal::first_ready_within;
 use randflake_core::{
-    Codec, GenerateError, Generator, Id, Layout, Lease, ManualClock, Plain, Pool, Sequencer,
-    Snowflake,
+    Codec, GenerateError, Generator, Id, Layout, Lease, ManualClock, Plain, Sequencer, Snowflake,
 };
 
 /// The tick from which on the leases are.
@@ -116,6 +116,19 @@ fn hold() {
     assert_eq!(ids.generate(), Err(error));
 }
 
+/// Ids of several node ids, of the first that is not ahead of the clock: what a handle with `node_ids` does.
+fn pool<'a>(
+    members: &'a [Sequencer<Snowflake, AtomicU64>],
+    clock: &'a ManualClock,
+) -> impl Fn() -> Result<Id, GenerateError> + 'a {
+    let cursor = AtomicU64::new(0);
+    move || {
+        let take = |member: &Sequencer<_, _>, ticks| member.take(clock, ticks);
+        let raw = first_ready_within(members, &cursor, 0, take)?;
+        Ok(Codec::new(Snowflake, Plain).id(raw))
+    }
+}
+
 /// Two bits of the node field count the steps back: four node ids of one machine, each ahead of the
 /// clock after a step, so three steps back are survived at once and the fourth is refused.
 #[test]
@@ -123,42 +136,35 @@ fn rollback_bits() {
     let clock = clock();
     let machine = 0b1010_1100;
     let members = [0, 1, 2, 3].map(|rollback| sequencer(machine << 2 | rollback));
-    let pool = Pool::new(members, &clock, Codec::new(Snowflake, Plain));
+    let (generate, codec) = (pool(&members, &clock), Codec::new(Snowflake, Plain));
     let mut issued = Issued::default();
     for rollback in 0..4 {
         for _ in 0..100 {
-            let id = pool.generate().unwrap();
-            let node_id = pool.codec().inspect(id).node_id;
+            let id = generate().unwrap();
+            let node_id = codec.inspect(id).node_id;
             assert_eq!((node_id >> 2, node_id & 3), (machine, rollback));
             issued.add(id);
         }
         back(&clock, 50);
     }
     let error = GenerateError::ClockBehind { behind_ms: 50 };
-    assert_eq!(
-        pool.generate(),
-        Err(error),
-        "the member that is least ahead"
-    );
+    assert_eq!(generate(), Err(error), "the member that is least ahead");
     // When the clock is where it was, the bits are free again: no count is used up for ever.
     clock.advance_ms(200);
-    issued.add(pool.generate().unwrap());
+    issued.add(generate().unwrap());
 }
 
 /// A queue of worker ids: the one in use is exchanged for the next that is not ahead of the clock.
 #[test]
 fn swap_the_worker_id() {
     let clock = clock();
-    let pool = Pool::new(
-        [7, 300, 42].map(sequencer),
-        &clock,
-        Codec::new(Snowflake, Plain),
-    );
+    let members = [7, 300, 42].map(sequencer);
+    let (generate, codec) = (pool(&members, &clock), Codec::new(Snowflake, Plain));
     let mut issued = Issued::default();
     let mut take = || {
-        let id = pool.generate().unwrap();
+        let id = generate().unwrap();
         issued.add(id);
-        pool.codec().inspect(id).node_id
+        codec.inspect(id).node_id
     };
     assert_eq!((take(), take()), (7, 7));
     back(&clock, 300);

@@ -6,8 +6,9 @@ use core::sync::atomic::{AtomicU32, AtomicU64};
 use std::collections::HashSet;
 
 use proptest::prelude::*;
+use randflake_core::internal::first_ready_within;
 use randflake_core::{
-    AtomicWord, Codec, GenerateError, Generator, Id, Lease, ManualClock, Plain, Pool, Randflake,
+    AtomicWord, Codec, GenerateError, Generator, Id, Lease, ManualClock, Plain, Randflake,
     Sequencer, Snowflake, Sonyflake, Sparx64,
 };
 
@@ -136,25 +137,29 @@ fn a_pool_fills_from_one_member_after_another() {
         Sequencer::<Snowflake, AtomicU64>::new(Lease::new(Snowflake, node_id, 0, 10).unwrap())
             .unwrap()
     };
-    let pool = Pool::new(
-        [sequencer(1), sequencer(2)],
-        &clock,
-        Codec::new(Snowflake, Plain),
-    );
+    let (members, cursor) = ([sequencer(1), sequencer(2)], AtomicU64::new(0));
+    let codec = Codec::new(Snowflake, Plain);
+    let fill = |ids: &mut [Id]| {
+        codec.fill_with(ids, |most| {
+            first_ready_within(&members, &cursor, 0, |member, ticks| {
+                member.take_run(most, &clock, ticks)
+            })
+        })
+    };
     let mut ids = vec![NONE; 3 * PER_TICK];
-    assert_eq!(pool.fill(&mut ids[..PER_TICK / 2]), Ok(PER_TICK / 2));
-    assert_eq!(pool.fill(&mut ids[PER_TICK / 2..]), Ok(3 * PER_TICK / 2));
+    assert_eq!(fill(&mut ids[..PER_TICK / 2]), Ok(PER_TICK / 2));
+    assert_eq!(fill(&mut ids[PER_TICK / 2..]), Ok(3 * PER_TICK / 2));
     assert_eq!(
         ids[..2 * PER_TICK].iter().collect::<HashSet<_>>().len(),
         2 * PER_TICK
     );
     let nodes: HashSet<_> = ids[..2 * PER_TICK]
         .iter()
-        .map(|&id| pool.codec().inspect(id).node_id)
+        .map(|&id| codec.inspect(id).node_id)
         .collect();
     assert_eq!(nodes, HashSet::from([1, 2]));
     assert_eq!(
-        pool.fill(&mut ids),
+        fill(&mut ids),
         Err(GenerateError::SequenceExhausted { retry_in_ms: 1 })
     );
 }

@@ -8,9 +8,8 @@ use core::time::Duration;
 use std::thread;
 use std::time::Instant;
 
-use randflake_core::{
-    AtomicWord, Clock, Codec, GenerateError, Lease, ManualClock, Plain, Pool, Sequencer, Snowflake,
-};
+use randflake_core::internal::first_ready_within;
+use randflake_core::{AtomicWord, Clock, GenerateError, Lease, ManualClock, Sequencer, Snowflake};
 
 const TAKERS: u32 = 3;
 /// How long the clock jumps about; no assertion depends on it.
@@ -116,15 +115,18 @@ fn a_pool_under_threads() {
         )
         .unwrap()
     });
-    let pool = &Pool::<_, AtomicU32, _, _>::new(members, clock, Codec::new(Snowflake, Plain))
-        .with_tolerance(1);
+    let (members, cursor) = (&members, &AtomicU32::new(0));
     let raws = thread::scope(|scope| {
-        let take = || pool.generate().map(|id| pool.codec().raw(id));
+        let take = || {
+            first_ready_within(members, cursor, 1, |member, ticks| {
+                member.take(clock, ticks)
+            })
+        };
         let takers: Vec<_> = (0..TAKERS)
             .map(|_| scope.spawn(move || take_all(take)))
             .collect();
         jump_about(clock, || assert!(clock.now().is_some()));
-        for member in pool.sequencers() {
+        for member in members {
             member.seal().unwrap();
         }
         let raws = takers.into_iter().flat_map(|taker| taker.join().unwrap());

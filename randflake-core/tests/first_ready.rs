@@ -1,14 +1,14 @@
-//! Several leases behind one call: who issues, who is passed over, and what is said when none can.
+//! Several leases, each of its own node id: who issues, who is passed over, and what is said when none can.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
-use randflake_core::internal::{first_ready, first_ready_within};
+use randflake_core::internal::{Word as _, first_ready_within};
 use randflake_core::{
     AtomicWord, Codec, Field, GenerateError, Layout, LayoutFields, LayoutSpec, Lease, LocalWord,
-    ManualClock, Parts, Plain, Pool, Sequencer,
+    ManualClock, Plain, Sequencer,
 };
 
 /// Two ids a second.
@@ -29,32 +29,49 @@ impl Layout for Slow {
     });
 }
 
-type Members<W> = Vec<Sequencer<Slow, W>>;
-type TestPool<'a, W> = Pool<Slow, W, &'a ManualClock, Members<W>>;
+struct Pool<'a, W> {
+    members: Vec<Sequencer<Slow, W>>,
+    cursor: W,
+    clock: &'a ManualClock,
+    tolerance: u32,
+}
+
+impl<W: AtomicWord> Pool<'_, W> {
+    /// The node id and tick of the next id.
+    fn generate(&self) -> Result<(u32, u64), GenerateError> {
+        let take = |member: &Sequencer<Slow, W>, ticks| member.take(self.clock, ticks);
+        let raw = first_ready_within(&self.members, &self.cursor, self.tolerance, take)?;
+        let codec = Codec::new(Slow, Plain);
+        let parts = codec.inspect(codec.id(raw));
+        Ok((parts.node_id, parts.tick))
+    }
+}
 
 /// Members of the node ids 1, 2, .. with leases of the given ticks.
-fn pool<'a, W: AtomicWord>(clock: &'a ManualClock, leases: &[(u64, u64)]) -> TestPool<'a, W> {
-    let sequencers = (1..).zip(leases).map(|(node_id, &(start, end))| {
+fn pool<'a, W: AtomicWord>(clock: &'a ManualClock, leases: &[(u64, u64)]) -> Pool<'a, W> {
+    let members = (1..).zip(leases).map(|(node_id, &(start, end))| {
         Sequencer::new(Lease::new(Slow, node_id, start, end).unwrap()).unwrap()
     });
-    Pool::new(sequencers.collect(), clock, Codec::new(Slow, Plain))
+    Pool {
+        members: members.collect(),
+        cursor: W::new(W::Value::ZERO),
+        clock,
+        tolerance: 0,
+    }
 }
 
 /// The node ids and ticks of the next ids, until an error.
-fn drain<W: AtomicWord>(pool: &TestPool<'_, W>) -> (Vec<(u32, u64)>, GenerateError) {
+fn drain<W: AtomicWord>(pool: &Pool<'_, W>) -> (Vec<(u32, u64)>, GenerateError) {
     let mut issued = Vec::new();
     loop {
         match pool.generate() {
-            Ok(id) => {
-                let Parts { tick, node_id, .. } = pool.codec().inspect(id);
-                issued.push((node_id, tick));
-            }
+            Ok(id) => issued.push(id),
             Err(error) => return (issued, error),
         }
     }
 }
 
-fn node_ids<W: AtomicWord>(pool: &TestPool<'_, W>) -> Vec<u32> {
+fn node_ids<W: AtomicWord>(pool: &Pool<'_, W>) -> Vec<u32> {
     drain(pool)
         .0
         .into_iter()
@@ -96,7 +113,8 @@ fn a_member_ahead_of_the_clock_is_passed_over() {
 #[test]
 fn with_a_tolerance_none_is_ahead_while_another_is_in_time() {
     let clock = ManualClock::at_unix_ms(100_000);
-    let pool = pool::<LocalWord<u32>>(&clock, &[(100, 200), (100, 200)]).with_tolerance(1);
+    let mut pool = pool::<LocalWord<u32>>(&clock, &[(100, 200), (100, 200)]);
+    pool.tolerance = 1;
     let (issued, error) = drain(&pool);
     let in_time = [(1, 100), (1, 100), (2, 100), (2, 100)];
     let ahead = [(2, 101), (2, 101), (1, 101), (1, 101)];
@@ -116,7 +134,7 @@ fn members_outside_their_lease_are_passed_over() {
     assert_eq!(node_ids(&pool), [1, 1]);
     clock.set_unix_ms(125_000);
     assert_eq!(node_ids(&pool), [3, 3]);
-    assert_eq!(pool.sequencers()[2].seal(), Some(126));
+    assert_eq!(pool.members[2].seal(), Some(126));
     clock.set_unix_ms(126_000);
     let (issued, error) = drain(&pool);
     assert_eq!(issued, []);
@@ -138,7 +156,7 @@ fn a_pool_knows_no_more_than_its_clock_and_members() {
         none.generate(),
         Err(GenerateError::LeaseOver { since_ms: 0 })
     );
-    for sequencer in two.sequencers() {
+    for sequencer in &two.members {
         assert_eq!(sequencer.seal(), Some(0));
     }
     assert_eq!(two.generate(), Err(GenerateError::Sealed));
@@ -162,7 +180,7 @@ fn errors_are_combined() {
     ] {
         // Also with a cursor that is no member's.
         for cursor in [0, 9].map(AtomicU64::new) {
-            let combined = first_ready(&errors, &cursor, |&error| Err::<(), _>(error));
+            let combined = first_ready_within(&errors, &cursor, 0, |&error, _| Err::<(), _>(error));
             assert_eq!(combined, Err(expected), "{errors:?} {cursor:?}");
         }
     }
@@ -181,7 +199,7 @@ fn members_are_asked_in_turn_from_the_one_that_answered_last() {
     ] {
         let cursor = AtomicU32::new(cursor_at);
         let asked = RefCell::new(Vec::new());
-        let answer = first_ready(&members, &cursor, |&member| {
+        let answer = first_ready_within(&members, &cursor, 0, |&member, _| {
             asked.borrow_mut().push(member);
             if member == ready {
                 Ok(member)
@@ -213,7 +231,7 @@ fn members_are_asked_again_only_for_what_a_tolerance_allows() {
 fn a_position_is_that_of_the_next_id_until_it_is_sealed() {
     let clock = ManualClock::at_unix_ms(5_000);
     let pool = pool::<AtomicU64>(&clock, &[(3, 9)]);
-    let member = &pool.sequencers()[0];
+    let member = &pool.members[0];
     // What a lease had before its first id was skipped.
     assert_eq!(member.position(), Some((3, 0)));
     for next in [(5, 1), (6, 0)] {
