@@ -14,15 +14,11 @@
 extern crate std;
 
 // Nothing but this and integrations allocates, and those bring crates that do.
-#[cfg(any(
-    feature = "diesel-sqlite",
-    feature = "rusqlite"
-))]
+#[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]
 extern crate alloc;
 
 mod base;
 mod block;
-mod border;
 mod cipher;
 mod clock;
 mod codec;
@@ -32,7 +28,6 @@ mod first_ready;
 mod generator;
 mod horizon;
 mod id;
-mod id53;
 mod integrations;
 #[doc(hidden)] // For the crates of this project.
 pub mod internal;
@@ -47,12 +42,10 @@ mod state;
 mod tagged;
 mod text;
 mod ticket;
-mod typed;
 mod uuid;
 mod word;
 
 pub use base::{Base, BaseError, Digits};
-pub use border::{Border, BorderError, StoredRaw};
 pub use cipher::Cipher;
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
@@ -69,8 +62,7 @@ pub use horizon::{
     AsyncHorizonStore, AsyncLogFlash, Blocks, DEFAULT_BLOCK_S, FlashHorizonError, HorizonLog,
     HorizonRecord, HorizonStore, LogFlash, LogGeometry, LogPage, RetainedMemory, TicketCounter,
 };
-pub use id::Id;
-pub use id53::{Id53, Id53Error, NoKind};
+pub use id::{Any, Any53, Bits53, Bits64, Border, Id, Id53, IdError, Kind, StoredRaw, Width};
 #[cfg(feature = "serde")]
 pub use integrations::serde;
 #[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]
@@ -88,7 +80,6 @@ pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use tagged::{KeyNumber, KeyNumberError, TagError, TagKey, TaggedUuid, TaggedUuidError};
 pub use text::Text;
 pub use ticket::{Ticket, TicketReader};
-pub use typed::{Kind, Typed, TypedIdError};
 pub use uuid::UuidError;
 use word::Word;
 pub use word::{AtomicWord, ConstWord, LocalWord};

@@ -5,13 +5,11 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use randflake_core::{
-    Border, BorderError, Codec, Id, Parts, Snowflake, Sparx64, StoredRaw, TypedIdError, typed_id,
-};
+use randflake_core::{Border, Codec, Id, IdError, Parts, Snowflake, Sparx64, StoredRaw, typed_id};
 
 #[derive(Debug)]
 struct Order;
-typed_id!(OrderId = Typed<Order>, "order");
+typed_id!(OrderId = Id<Order>, "order");
 
 impl Border for Order {
     fn cipher() -> Option<&'static Sparx64> {
@@ -22,7 +20,7 @@ impl Border for Order {
 
 #[derive(Debug)]
 struct Forgotten;
-typed_id!(ForgottenId = Typed<Forgotten>);
+typed_id!(ForgottenId = Id<Forgotten>);
 
 impl Border for Forgotten {
     fn cipher() -> Option<&'static Sparx64> {
@@ -38,7 +36,7 @@ fn of_tick(tick: u64) -> StoredRaw<Order> {
     };
     let codec = Codec::new(Snowflake, Sparx64::new(&[7; 16]));
     let id = codec.compose(parts).unwrap();
-    StoredRaw::new(id).unwrap()
+    StoredRaw::new(id.typed()).unwrap()
 }
 
 #[test]
@@ -68,10 +66,7 @@ fn only_the_encrypted_id_is_shown() {
 #[test]
 fn another_kind_is_refused() {
     let error = "user_v".parse::<StoredRaw<Order>>().unwrap_err();
-    assert!(matches!(
-        error,
-        BorderError::Text(TypedIdError::Prefix { .. })
-    ));
+    assert!(matches!(error, IdError::Prefix { .. }));
     assert_eq!(
         error.to_string(),
         r#"the id has the prefix "user": "order" is required"#
@@ -80,11 +75,11 @@ fn another_kind_is_refused() {
 
 #[test]
 fn a_missing_cipher_is_told_before_anything_is_stored() {
-    let missing = BorderError::CipherMissing {
+    let missing = IdError::CipherMissing {
         name: "ForgottenId",
     };
     let id = Id::from_u64(31);
-    assert_eq!(StoredRaw::<Forgotten>::new(id), Err(missing));
+    assert_eq!(StoredRaw::<Forgotten>::new(id.typed()), Err(missing));
     assert_eq!(StoredRaw::<Forgotten>::from_raw(31), Err(missing));
     assert_eq!("v".parse::<StoredRaw<Forgotten>>(), Err(missing));
     assert_eq!(
@@ -97,8 +92,8 @@ fn a_missing_cipher_is_told_before_anything_is_stored() {
 #[test]
 fn an_id_is_the_same_from_and_to_each_type() {
     let stored = of_tick(7);
-    let id = Id::from(stored);
-    assert_eq!(StoredRaw::<Order>::try_from(id), Ok(stored));
+    let id = Id::from(stored).untyped();
+    assert_eq!(StoredRaw::new(id.typed()), Ok(stored));
     let all: HashSet<_> = (0..9).chain([7]).map(of_tick).collect();
     assert!(all.len() == 9 && all.contains(&stored));
 }

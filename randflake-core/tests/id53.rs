@@ -5,16 +5,20 @@ use core::sync::atomic::AtomicU64;
 use std::collections::HashSet;
 
 use randflake_core::{
-    Feistel53, Generator, Id, Id53, Id53Error, Lane, Layout, LayoutFields, LayoutSpec, Lease,
-    LeaseError, ManualClock, Permutation, Randflake, Randflake53, Sparx64, Sparx64OnTheFly, Typed,
+    Any53, Feistel53, Generator, Id, Id53, IdError, Kind, Lane, Layout, LayoutFields, LayoutSpec,
+    Lease, LeaseError, ManualClock, Permutation, Randflake, Randflake53, Sparx64, Sparx64OnTheFly,
     typed_id,
 };
 
 enum User {}
-typed_id!(UserId = Typed<User>, "user");
+typed_id!(UserId = Id53<User>, "user");
 
 const KEY: [u8; 16] = [7; 16];
 const MAX: u64 = (1 << 53) - 1;
+
+fn id53<K: Kind>(number: u64) -> Result<Id<K>, IdError> {
+    Id::from_u64(number).try_typed()
+}
 
 fn cipher() -> Feistel53 {
     Feistel53::new(Sparx64::new(&KEY))
@@ -23,7 +27,7 @@ fn cipher() -> Feistel53 {
 #[test]
 fn only_numbers_that_javascript_holds_are_ids() {
     for number in [0, 1, 31, 1 << 52, MAX] {
-        let id = Id53::from_u64(number).unwrap();
+        let id: Id53 = id53(number).unwrap();
         #[expect(
             clippy::cast_precision_loss,
             clippy::cast_possible_truncation,
@@ -32,49 +36,42 @@ fn only_numbers_that_javascript_holds_are_ids() {
         )]
         let through_javascript = id.to_u64() as f64 as u64;
         assert_eq!(through_javascript, number);
-        assert_eq!(Id53::try_from(id.to_i64()), Ok(id));
-        assert_eq!(Id53::try_from(Id::from(id)), Ok(id));
+        assert_eq!(id.untyped().try_typed(), Ok(id));
         assert_eq!(id.to_string().parse(), Ok(id));
-        let user: Id53<User> = id.typed();
-        assert_eq!(user.to_string(), UserId::from_u64(number).to_string());
+        let user: UserId = id53(number).unwrap();
+        assert_eq!(user.to_string(), format!("user_{id}"));
         assert_eq!(user.to_string().parse(), Ok(user));
-        assert_eq!(Id53::try_from(user.wide()), Ok(user));
         assert_eq!(format!("{user:?}"), format!("UserId({user})"));
     }
     for number in [MAX + 1, 1 << 63, u64::MAX] {
-        let refused = Err(Id53Error::TooLarge { number });
-        assert_eq!(Id53::from_u64(number), refused);
-        assert_eq!(Id53::<User>::try_from(number), refused.map(Id53::typed));
-        let text = Id::from_u64(number).to_string();
-        assert_eq!(text.parse::<Id53>(), refused);
+        let id = Id::from_u64(number);
+        let text = id.to_string();
+        assert_eq!(text.parse::<Id53>(), Err(IdError::TooLarge { number }));
+        let refused = match id.to_i64() {
+            number @ ..0 => IdError::Negative { number },
+            0.. => IdError::TooLarge { number },
+        };
+        assert_eq!(id.try_typed::<User>(), Err(refused));
     }
-    assert_eq!(
-        Id53::<User>::try_from(-1_i64),
-        Err(Id53Error::Negative { number: -1 })
-    );
-    assert_eq!(
-        Id53::<User>::try_from(Id::from_i64(i64::MIN)),
-        Err(Id53Error::Negative { number: i64::MIN })
-    );
 }
 
 #[test]
 fn a_refusal_says_what_is_allowed() {
     let allowed = "is out of range: 0 to 9007199254740991, 53 bits, are allowed";
-    let large = Id53::from_u64(MAX + 1).unwrap_err();
+    let large = id53::<Any53>(MAX + 1).unwrap_err();
     assert_eq!(large.to_string(), format!("id 9007199254740992 {allowed}"));
-    let negative = Id53::<User>::try_from(-7_i64).unwrap_err();
+    let negative = Id::from_i64(-7).try_typed::<User>().unwrap_err();
     assert_eq!(negative.to_string(), format!("id -7 {allowed}"));
     assert!(large.source().is_none() && negative.source().is_none());
 
-    let kind = "order_v".parse::<Id53<User>>().unwrap_err();
+    let kind = "order_v".parse::<UserId>().unwrap_err();
     assert_eq!(
         kind.to_string(),
         r#"the id has the prefix "order": "user" is required"#
     );
-    let digit = "user_V".parse::<Id53<User>>().unwrap_err();
+    let digit = "user_V".parse::<UserId>().unwrap_err();
     assert!(digit.to_string().contains("is not a digit"), "{digit}");
-    assert!(matches!(digit, Id53Error::Text(_)));
+    assert!(matches!(digit, IdError::Digits(_)));
 }
 
 #[test]
@@ -88,7 +85,7 @@ fn a_generator_issues_only_such_numbers() {
         let single = ids.generate().unwrap();
         assert_eq!(ids.fill(&mut buffer), Ok(100));
         for id in buffer.into_iter().chain([single]) {
-            let number = Id53::<User>::try_from(id).unwrap();
+            let number = id.try_typed::<User>().unwrap();
             assert!(issued.insert(number), "{number} twice");
             assert_eq!(ids.inspect(id).node_id, 1_023);
         }
@@ -136,12 +133,10 @@ fn each_type_that_holds_it_gets_the_same_number() {
     fn copy<T: Clone>(value: &T) -> T {
         value.clone()
     }
-    let id: Id53 = Id::from_u64(42).try_into().unwrap();
+    let id: Id53 = id53(42).unwrap();
     assert_eq!(u64::from(id), 42);
     assert_eq!(i64::from(id), 42);
-    assert_eq!(Id::from(id), Id::from_u64(42));
-    let wide: Typed<_> = copy(&id).into();
-    assert_eq!(wide.to_u64(), 42);
+    assert_eq!(copy(&id).untyped(), Id::from_u64(42));
 }
 
 #[test]

@@ -3,33 +3,40 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use randflake_core::{DecodeError, Id, Kind, Typed, TypedIdError, typed_id};
+use randflake_core::{Any, DecodeError, Id, IdError, Kind, typed_id};
 
 /// Has none of the traits that its ids have.
-struct User;
-typed_id!(UserId = Typed<User>, "user");
+struct User(#[expect(dead_code, reason = "it is neither `Send` nor `Sync`")] *const u8);
+typed_id!(UserId = Id<User>, "user");
 
 enum Order {}
 typed_id!(
     /// An attribute is allowed, as are a prefix with `_` and a comma.
-    pub OrderId = Typed<Order>, "store_2_order",
+    pub OrderId = Id<Order>, "store_2_order",
 );
 
 enum Message {}
-typed_id!(MessageId = Typed<Message>);
+typed_id!(MessageId = Id<Message>);
 
 const BITS: i64 = 4_594_531_474_933_654_033;
 
 #[test]
 fn text_has_the_prefix_of_its_kind() {
-    assert_eq!(UserId::from_i64(BITS).to_string(), "user_3vgoe12ccb8gh");
     assert_eq!(
-        OrderId::from_i64(-1).to_string(),
+        Id::from_i64(BITS).typed::<User>().to_string(),
+        "user_3vgoe12ccb8gh"
+    );
+    assert_eq!(
+        Id::from_i64(-1).typed::<Order>().to_string(),
         "store_2_order_fvvvvvvvvvvvv"
     );
-    assert_eq!(MessageId::from_i64(0).to_string(), "0");
+    assert_eq!(Id::from_i64(0).typed::<Message>().to_string(), "0");
     assert_eq!(
-        format!("{:>8}|{:<8}|", UserId::from_i64(1), MessageId::from_i64(1)),
+        format!(
+            "{:>8}|{:<8}|",
+            Id::from_i64(1).typed::<User>(),
+            Id::from_i64(1).typed::<Message>()
+        ),
         "  user_1|1       |"
     );
 }
@@ -38,9 +45,9 @@ fn text_has_the_prefix_of_its_kind() {
 fn each_text_is_read_as_it_was_written() {
     for bits in [0, 1, 31, 32, BITS, i64::MAX, -1, i64::MIN] {
         let (user, order, message) = (
-            UserId::from_i64(bits),
-            OrderId::from_i64(bits),
-            MessageId::from_i64(bits),
+            Id::from_i64(bits).typed::<User>(),
+            Id::from_i64(bits).typed::<Order>(),
+            Id::from_i64(bits).typed::<Message>(),
         );
         assert_eq!(user.to_string().parse(), Ok(user));
         assert_eq!(order.to_string().parse(), Ok(order));
@@ -97,21 +104,28 @@ fn another_text_is_refused_with_what_was_expected_and_found() {
         ("user_11111111111111", DecodeError::TooLong { len: 14 }),
         ("user_g000000000000", DecodeError::Overflow),
     ] {
-        assert_eq!(digits.parse::<UserId>(), Err(TypedIdError::Digits(error)));
+        assert_eq!(digits.parse::<UserId>(), Err(IdError::Digits(error)));
     }
 }
 
 #[test]
 fn a_typed_id_is_an_id_whatever_its_kind_is() {
-    let (low, high) = (UserId::from_i64(-1), UserId::from_u64(1));
+    let (low, high) = (
+        Id::from_i64(-1).typed::<User>(),
+        Id::from_u64(1).typed::<User>(),
+    );
     assert!(low < high, "the order is that of the i64");
     assert_eq!((low.to_i64(), low.to_u64()), (-1, u64::MAX));
-    assert_eq!(Id::from(low), low.id());
-    assert_eq!(UserId::from(low.id()), low);
+    assert_eq!(low.untyped().typed(), low);
+    assert_eq!(low.untyped().try_typed(), Ok(low));
     assert_eq!(HashSet::from([low, high, low]).len(), 2);
-    assert_eq!(format!("{high:?} {:?}", high.id()), "UserId(user_1) Id(1)");
+    assert_eq!(
+        format!("{high:?} {:?}", high.untyped()),
+        "UserId(user_1) Id(1)"
+    );
     assert_eq!(size_of::<Option<UserId>>(), size_of::<Option<Id>>());
-    is_shared(Id::from_i64(1).typed::<*const u8>());
+    is_shared(low);
+    assert_eq!(Any::PREFIX, "");
     assert_eq!((User::NAME, User::PREFIX), ("UserId", "user"));
 }
 
@@ -120,7 +134,7 @@ fn is_shared<T: Send + Sync + Copy + 'static>(_: T) {}
 #[test]
 fn typed_ids_are_constants() {
     const ROOT: UserId = Id::from_u64(1).typed();
-    const BITS: i64 = ROOT.id().to_i64();
+    const BITS: i64 = ROOT.untyped().to_i64();
     assert_eq!(BITS, 1);
 }
 
@@ -133,7 +147,7 @@ proptest! {
         if let Ok(id) = text.parse::<OrderId>() {
             prop_assert_eq!(id.to_string(), &text[..]);
         }
-        let message = text.parse::<MessageId>().map(Typed::id).ok();
+        let message = text.parse::<MessageId>().map(Id::untyped).ok();
         prop_assert_eq!(message, text.parse::<Id>().ok(), "without a prefix it is an id's text");
     }
 }

@@ -148,7 +148,7 @@ fn randflake53_vectors() {
             raw: number(&entry, "raw_id"),
             id: Id::from_u64(number(&entry, "id")),
         };
-        let id: Id53 = vector.id.try_into().unwrap();
+        let id: Id53 = vector.id.try_typed().unwrap();
         assert_eq!(entry["text"], id.to_string());
         // How the key comes from the secret is tested where that is done.
         let key = u128::from_str_radix(entry["key"].as_str().unwrap(), 16).unwrap();

@@ -9,73 +9,80 @@ use async_graphql::{
     Description, InputValueError, InputValueResult, Scalar, ScalarType, TypeName, Value,
 };
 
-use super::{IdForm, for_all_ids};
-use crate::{Id53, Kind};
+use crate::{Border, Id, Kind, StoredRaw};
 
-for_all_ids! {
-    #[Scalar(name_type, use_type_description)]
-    impl[] ScalarType {
-        fn parse(value: Value) -> InputValueResult<Self> {
-            match value {
-                Value::String(text) => Ok(text.parse::<Self>()?),
-                // A number as well: a client that holds it as a float has rounded it before it is
-                // sent.
-                other => Err(InputValueError::expected_type(other)),
-            }
+#[Scalar(name_type, use_type_description)]
+impl<K: Kind> ScalarType for Id<K> {
+    fn parse(value: Value) -> InputValueResult<Self> {
+        match &value {
+            Value::String(text) if !Self::IS_NUMBER => Ok(text.parse()?),
+            // No fraction and no exponent: a writer that has them may have rounded.
+            Value::Number(number) if Self::IS_NUMBER => match number.as_u64() {
+                Some(number) => Ok(Self::of_number(number)?),
+                None => Err(InputValueError::expected_type(value)),
+            },
+            // For 64 bits a number as well: a client that holds it as a float has rounded it before it is sent.
+            _ => Err(InputValueError::expected_type(value)),
         }
+    }
 
-        fn is_valid(value: &Value) -> bool {
-            matches!(value, Value::String(_))
+    fn is_valid(value: &Value) -> bool {
+        match value {
+            Value::String(_) => !Self::IS_NUMBER,
+            Value::Number(number) => Self::IS_NUMBER && number.is_u64(),
+            _ => false,
         }
+    }
 
-        fn to_value(&self) -> Value {
+    fn to_value(&self) -> Value {
+        if Self::IS_NUMBER {
+            Value::Number(self.to_u64().into())
+        } else {
             Value::String(self.to_string())
         }
     }
+}
 
-    impl[] TypeName {
-        fn type_name() -> Cow<'static, str> {
-            Self::NAME.into()
-        }
+impl<K: Kind> TypeName for Id<K> {
+    fn type_name() -> Cow<'static, str> {
+        K::NAME.into()
     }
+}
 
-    impl[] Description {
-        fn description() -> &'static str {
+impl<K: Kind> Description for Id<K> {
+    fn description() -> &'static str {
+        if Self::IS_NUMBER {
+            "A 53-bit id: a number that JavaScript and JSON hold exactly."
+        } else {
             "A 64-bit id as text: base32hex digits, after the prefix of its kind if that has one."
         }
     }
 }
 
 #[Scalar(name_type, use_type_description)]
-impl<K: Kind> ScalarType for Id53<K> {
+impl<K: Border> ScalarType for StoredRaw<K> {
     fn parse(value: Value) -> InputValueResult<Self> {
-        match &value {
-            // No fraction and no exponent: a writer that has them may have rounded.
-            Value::Number(number) => match number.as_u64() {
-                Some(number) => Ok(Self::try_from(number)?),
-                None => Err(InputValueError::expected_type(value)),
-            },
-            _ => Err(InputValueError::expected_type(value)),
-        }
+        let id = Id::parse(value).map_err(InputValueError::propagate)?;
+        Ok(Self::new(id)?)
     }
 
     fn is_valid(value: &Value) -> bool {
-        matches!(value, Value::Number(number) if number.is_u64())
+        Id::<K>::is_valid(value)
     }
 
     fn to_value(&self) -> Value {
-        Value::Number(self.to_u64().into())
+        self.id().to_value()
     }
 }
 
-impl<K: Kind> TypeName for Id53<K> {
+impl<K: Kind> TypeName for StoredRaw<K> {
     fn type_name() -> Cow<'static, str> {
-        Self::NAME.into()
+        Id::<K>::type_name()
     }
 }
 
-impl<K: Kind> Description for Id53<K> {
+impl<K: Kind> Description for StoredRaw<K> {
     fn description() -> &'static str {
-        "A 53-bit id: a number that JavaScript and JSON hold exactly."
+        Id::<K>::description()
     }
 }

@@ -7,16 +7,10 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::{Id, Typed};
+use crate::{Bits64, Id, Kind};
 
 // SAFETY: a transparent `i64`, for which zero is a value.
-unsafe impl Zeroable for Id {}
+unsafe impl<K> Zeroable for Id<K> {}
 
-// SAFETY: a transparent `i64`: without padding, without a pointer, and each pattern of bits is a value.
-unsafe impl Pod for Id {}
-
-// SAFETY: a transparent `Id`, which is `Zeroable`.
-unsafe impl<K> Zeroable for Typed<K> {}
-
-// SAFETY: a transparent `Id`, which is `Pod`; of `K` it has nothing.
-unsafe impl<K: 'static> Pod for Typed<K> {}
+// SAFETY: a transparent `i64`: without padding, without a pointer, and of this width each pattern of bits is a value.
+unsafe impl<K: Kind<Width = Bits64>> Pod for Id<K> {}

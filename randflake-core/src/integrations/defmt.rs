@@ -2,26 +2,17 @@
 
 use defmt::{Format, Formatter, write};
 
-use super::{IdForm, for_ids};
-use crate::{Id, Id53, Kind, Lease};
+use crate::{Id, Kind, Lease};
 
-for_ids! {
-    /// Formats an id as its text.
-    impl[] Format {
-        fn format(&self, f: Formatter<'_>) {
-            // Without `core::fmt`, which is large.
-            let digits = Id::from_u64(self.to_u64()).to_text();
-            match Self::PREFIX {
-                "" => write!(f, "{=str}", digits.as_str()),
-                prefix => write!(f, "{=str}_{=str}", prefix, digits.as_str()),
-            }
-        }
-    }
-}
-
-impl<K: Kind> Format for Id53<K> {
+/// Formats an id as its text.
+impl<K: Kind> Format for Id<K> {
     fn format(&self, f: Formatter<'_>) {
-        self.wide().format(f);
+        // Without `core::fmt`, which is large.
+        let digits = self.untyped().to_text();
+        match K::PREFIX {
+            "" => write!(f, "{=str}", digits.as_str()),
+            prefix => write!(f, "{=str}_{=str}", prefix, digits.as_str()),
+        }
     }
 }
 

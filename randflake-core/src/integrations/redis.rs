@@ -3,66 +3,69 @@
 extern crate alloc;
 
 use alloc::format;
+use core::fmt::Display;
 use core::str;
 
 use redis::{FromRedisValue, ParsingError, RedisWrite, ToRedisArgs, ToSingleRedisArg, Value};
 
-use super::example::Example;
-use super::{IdForm, for_all_ids};
-use crate::{Id53, Kind};
+use crate::{Border, Id, Kind, StoredRaw};
 
-for_all_ids! {
-    /// The text form, in keys and in values.
-    impl[] ToRedisArgs {
-        fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
+/// The text form or the number, in keys and in values.
+impl<K: Kind> ToRedisArgs for Id<K> {
+    fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
+        if Self::IS_NUMBER {
+            out.write_arg_fmt(self.to_u64());
+        } else {
             out.write_arg_fmt(self);
         }
     }
-
-    impl[] ToSingleRedisArg {}
-
-    /// Reads the text form only: what Redis counts itself, as by `INCR`, is a number and no id.
-    impl[] FromRedisValue {
-        fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
-            parse(&value)
-        }
-
-        fn from_redis_value_ref(value: &Value) -> Result<Self, ParsingError> {
-            parse(value)
-        }
-    }
 }
 
-/// The number, in keys and in values.
-impl<K: Kind> ToRedisArgs for Id53<K> {
-    fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
-        self.to_u64().write_redis_args(out);
-    }
-}
+impl<K: Kind> ToSingleRedisArg for Id<K> {}
 
-impl<K: Kind> ToSingleRedisArg for Id53<K> {}
-
-/// Reads the number: as an integer, as `randflake serve` answers `INCR`, or in digits.
-impl<K: Kind> FromRedisValue for Id53<K> {
+/// Reads the text form only: what Redis counts itself, as by `INCR`, is a number and no id. Ids of 53 bits are numbers: an
+/// integer, as `randflake serve` answers `INCR`, or its digits.
+impl<K: Kind> FromRedisValue for Id<K> {
     fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
         Self::from_redis_value_ref(&value)
     }
 
     fn from_redis_value_ref(value: &Value) -> Result<Self, ParsingError> {
-        let number = i64::from_redis_value_ref(value)?;
-        Self::try_from(number).map_err(|error| format!("{error}").into())
+        if Self::IS_NUMBER {
+            let id = Id::from_i64(i64::from_redis_value_ref(value)?);
+            return id.try_typed().map_err(refused);
+        }
+        // All forms of a text in both versions of the protocol; an integer is none, so a counter is not taken for an id.
+        let text = match value {
+            Value::BulkString(bytes) => str::from_utf8(bytes)?,
+            Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,
+            other => {
+                return Err(format!("{other:?} is not an id's text, as {}", Self::EXAMPLE).into());
+            }
+        };
+        text.parse()
+            .map_err(|error| format!("{text:?} is not an id: {error}").into())
     }
 }
 
-fn parse<T: IdForm>(value: &Value) -> Result<T, ParsingError> {
-    // All forms of a text in both versions of the protocol; an integer is none, so a counter is not taken for an id.
-    let text = match value {
-        Value::BulkString(bytes) => str::from_utf8(bytes)?,
-        Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,
-        other => {
-            return Err(format!("{other:?} is not an id's text, as {}", Example::<T>::NEW).into());
-        }
-    };
-    text.parse::<T>()
-        .map_err(|error| format!("{text:?} is not an id: {error}").into())
+impl<K: Border> ToRedisArgs for StoredRaw<K> {
+    fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
+        self.id().write_redis_args(out);
+    }
+}
+
+impl<K: Border> ToSingleRedisArg for StoredRaw<K> {}
+
+impl<K: Border> FromRedisValue for StoredRaw<K> {
+    fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
+        Self::from_redis_value_ref(&value)
+    }
+
+    fn from_redis_value_ref(value: &Value) -> Result<Self, ParsingError> {
+        Self::new(Id::from_redis_value_ref(value)?).map_err(refused)
+    }
+}
+
+fn refused(error: impl Display) -> ParsingError {
+    format!("{error}").into()
 }

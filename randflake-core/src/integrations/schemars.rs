@@ -3,53 +3,54 @@
 extern crate alloc;
 
 use alloc::borrow::Cow;
+use alloc::string::ToString as _;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::schema::{DESCRIPTION, DESCRIPTION_53, EXAMPLE_53, example, lengths, pattern};
-use super::{IdForm, for_all_ids};
-use crate::{Id53, Kind};
+use super::schema::{DESCRIPTION, DESCRIPTION_53, lengths, pattern};
+use crate::{Border, Id, Kind, StoredRaw};
 
-for_all_ids! {
-    impl[] JsonSchema {
-        fn inline_schema() -> bool {
-            true
-        }
-
-        fn schema_name() -> Cow<'static, str> {
-            Self::NAME.into()
-        }
-
-        fn json_schema(_: &mut SchemaGenerator) -> Schema {
-            let (min, max) = lengths::<Self>();
-            json_schema!({
-                "type": "string",
-                "description": DESCRIPTION,
-                "pattern": pattern::<Self>(),
-                "minLength": min,
-                "maxLength": max,
-                "examples": [example::<Self>()],
-            })
-        }
-    }
-}
-
-impl<K: Kind> JsonSchema for Id53<K> {
+impl<K: Kind> JsonSchema for Id<K> {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        Self::NAME.into()
+        K::NAME.into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        if Self::IS_NUMBER {
+            return json_schema!({
+                "type": "integer",
+                "description": DESCRIPTION_53,
+                "minimum": 0,
+                "maximum": Self::MAX,
+                "examples": [Self::EXAMPLE.to_u64()],
+            });
+        }
+        let (min, max) = lengths::<K>();
         json_schema!({
-            "type": "integer",
-            "description": DESCRIPTION_53,
-            "minimum": 0,
-            "maximum": Self::MAX,
-            "examples": [EXAMPLE_53],
+            "type": "string",
+            "description": DESCRIPTION,
+            "pattern": pattern::<K>(),
+            "minLength": min,
+            "maxLength": max,
+            "examples": [Self::EXAMPLE.to_string()],
         })
+    }
+}
+
+impl<K: Border> JsonSchema for StoredRaw<K> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Id::<K>::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Id::<K>::json_schema(generator)
     }
 }

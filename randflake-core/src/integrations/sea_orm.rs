@@ -11,87 +11,120 @@ use ::sea_orm::{
     Value,
 };
 
-use super::IdForm;
-use super::column::{Column, for_columns};
-use crate::{Border, Id, Id53, Kind, StoredRaw, Typed};
+use crate::{Border, Id, IdError, Kind, StoredRaw};
 
-impl From<Id> for Value {
-    fn from(id: Id) -> Self {
-        (*id.column()).into()
+impl<K> From<Id<K>> for Value {
+    fn from(id: Id<K>) -> Self {
+        id.bits.into()
     }
 }
 
-impl<K: Kind> From<Typed<K>> for Value {
-    fn from(id: Typed<K>) -> Self {
-        (*id.column()).into()
+/// The column type of an `i64`.
+impl<K: Kind> ValueType for Id<K> {
+    fn try_from(value: Value) -> Result<Self, ValueTypeErr> {
+        let number = <i64 as ValueType>::try_from(value)?;
+        // The reason, an id of over 53 bits, does not fit this type; `TryGetable` below says it.
+        Id::from_i64(number).try_typed().map_err(|_| ValueTypeErr)
+    }
+
+    fn type_name() -> String {
+        K::NAME.to_owned()
+    }
+
+    fn array_type() -> ArrayType {
+        <i64 as ValueType>::array_type()
+    }
+
+    fn column_type() -> ColumnType {
+        <i64 as ValueType>::column_type()
     }
 }
 
-impl<K: Kind> From<Id53<K>> for Value {
-    fn from(id: Id53<K>) -> Self {
-        (*id.column()).into()
+/// The column type of an `i64`.
+impl<K: Kind> Nullable for Id<K> {
+    fn null() -> Value {
+        i64::null()
     }
 }
 
-impl<K: Border> From<StoredRaw<K>> for Value {
+/// Reads the id from an `i64`.
+impl<K: Kind> TryGetable for Id<K> {
+    fn try_get_by<I: ColIdx>(row: &QueryResult, column: I) -> Result<Self, TryGetError> {
+        let id = Id::from_i64(i64::try_get_by(row, column)?);
+        Ok(id.try_typed().map_err(refused)?)
+    }
+}
+
+/// From what MySQL and SQLite report as the id of the last row.
+// sea-orm asks for this of every primary key, whatever the database.
+impl<K: Kind> TryFromU64 for Id<K> {
+    fn try_from_u64(number: u64) -> Result<Self, DbErr> {
+        Id::from_u64(number).try_typed().map_err(refused)
+    }
+}
+
+/// Set to this id.
+impl<K: Kind> IntoActiveValue<Self> for Id<K> {
+    fn into_active_value(self) -> ActiveValue<Self> {
+        ActiveValue::Set(self)
+    }
+}
+
+impl<K> From<StoredRaw<K>> for Value {
     fn from(id: StoredRaw<K>) -> Self {
-        (*id.column()).into()
+        id.raw.into()
     }
 }
 
-for_columns! {
-    /// The column type of an `i64`.
-    impl[] ValueType {
-        fn try_from(value: Value) -> Result<Self, ValueTypeErr> {
-            let number = <i64 as ValueType>::try_from(value)?;
-            // The reason, a missing cipher, does not fit this type; `TryGetable` below says it.
-            Self::of_column(number).map_err(|_| ValueTypeErr)
-        }
-
-        fn type_name() -> String {
-            Self::NAME.to_owned()
-        }
-
-        fn array_type() -> ArrayType {
-            <i64 as ValueType>::array_type()
-        }
-
-        fn column_type() -> ColumnType {
-            <i64 as ValueType>::column_type()
-        }
+/// The column type of an `i64`.
+impl<K: Border> ValueType for StoredRaw<K> {
+    fn try_from(value: Value) -> Result<Self, ValueTypeErr> {
+        let number = <i64 as ValueType>::try_from(value)?;
+        // As above: `TryGetable` says that the cipher is missing.
+        Self::from_raw(number).map_err(|_| ValueTypeErr)
     }
 
-    /// The column type of an `i64`.
-    impl[] Nullable {
-        fn null() -> Value {
-            i64::null()
-        }
+    fn type_name() -> String {
+        K::NAME.to_owned()
     }
 
-    /// Reads the id from an `i64`.
-    impl[] TryGetable {
-        fn try_get_by<I: ColIdx>(row: &QueryResult, column: I) -> Result<Self, TryGetError> {
-            let number = i64::try_get_by(row, column)?;
-            Ok(read(number)?)
-        }
+    fn array_type() -> ArrayType {
+        <i64 as ValueType>::array_type()
     }
 
-    /// From what MySQL and SQLite report as the id of the last row.
-    // sea-orm asks for this of every primary key, whatever the database.
-    impl[] TryFromU64 {
-        fn try_from_u64(number: u64) -> Result<Self, DbErr> {
-            read(number.cast_signed())
-        }
-    }
-
-    /// Set to this id.
-    impl[] IntoActiveValue<Self> {
-        fn into_active_value(self) -> ActiveValue<Self> {
-            ActiveValue::Set(self)
-        }
+    fn column_type() -> ColumnType {
+        <i64 as ValueType>::column_type()
     }
 }
 
-fn read<C: Column>(number: i64) -> Result<C, DbErr> {
-    C::of_column(number).map_err(|error| DbErr::Type(error.to_string()))
+/// The column type of an `i64`.
+impl<K: Border> Nullable for StoredRaw<K> {
+    fn null() -> Value {
+        i64::null()
+    }
+}
+
+/// Reads the raw number from an `i64`.
+impl<K: Border> TryGetable for StoredRaw<K> {
+    fn try_get_by<I: ColIdx>(row: &QueryResult, column: I) -> Result<Self, TryGetError> {
+        Ok(Self::from_raw(i64::try_get_by(row, column)?).map_err(refused)?)
+    }
+}
+
+/// From what MySQL and SQLite report as the id of the last row.
+impl<K: Border> TryFromU64 for StoredRaw<K> {
+    fn try_from_u64(number: u64) -> Result<Self, DbErr> {
+        Self::from_raw(number.cast_signed()).map_err(refused)
+    }
+}
+
+/// Set to this id.
+impl<K: Border> IntoActiveValue<Self> for StoredRaw<K> {
+    fn into_active_value(self) -> ActiveValue<Self> {
+        ActiveValue::Set(self)
+    }
+}
+
+fn refused(error: IdError) -> DbErr {
+    DbErr::Type(error.to_string())
 }

@@ -3,52 +3,54 @@
 extern crate alloc;
 
 use alloc::borrow::Cow;
+use alloc::string::ToString as _;
 
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::schema::{DESCRIPTION, DESCRIPTION_53, EXAMPLE_53, example, lengths, pattern};
-use super::{IdForm, for_all_ids};
-use crate::{Id53, Kind};
+use super::schema::{DESCRIPTION, DESCRIPTION_53, lengths, pattern};
+use crate::{Border, Id, Kind, StoredRaw};
 
-for_all_ids! {
-    impl[] PartialSchema {
-        fn schema() -> RefOr<Schema> {
-            let (min, max) = lengths::<Self>();
-            ObjectBuilder::new()
-                .schema_type(Type::String)
-                .description(Some(DESCRIPTION))
-                .pattern(Some(pattern::<Self>()))
-                .min_length(Some(min))
-                .max_length(Some(max))
-                .examples([example::<Self>()])
-                .into()
-        }
-    }
-
-    impl[] ToSchema {
-        fn name() -> Cow<'static, str> {
-            Self::NAME.into()
-        }
-    }
-}
-
-impl<K: Kind> PartialSchema for Id53<K> {
+impl<K: Kind> PartialSchema for Id<K> {
     fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::Integer)
-            .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
-            .description(Some(DESCRIPTION_53))
-            .minimum(Some(0))
-            .maximum(Some(Self::MAX))
-            .examples([EXAMPLE_53])
+        let schema = ObjectBuilder::new();
+        if Self::IS_NUMBER {
+            return schema
+                .schema_type(Type::Integer)
+                .format(Some(SchemaFormat::KnownFormat(KnownFormat::Int64)))
+                .description(Some(DESCRIPTION_53))
+                .minimum(Some(0))
+                .maximum(Some(Self::MAX))
+                .examples([Self::EXAMPLE.to_u64()])
+                .into();
+        }
+        let (min, max) = lengths::<K>();
+        schema
+            .schema_type(Type::String)
+            .description(Some(DESCRIPTION))
+            .pattern(Some(pattern::<K>()))
+            .min_length(Some(min))
+            .max_length(Some(max))
+            .examples([Self::EXAMPLE.to_string()])
             .into()
     }
 }
 
-impl<K: Kind> ToSchema for Id53<K> {
+impl<K: Kind> ToSchema for Id<K> {
     fn name() -> Cow<'static, str> {
-        Self::NAME.into()
+        K::NAME.into()
+    }
+}
+
+impl<K: Border> PartialSchema for StoredRaw<K> {
+    fn schema() -> RefOr<Schema> {
+        Id::<K>::schema()
+    }
+}
+
+impl<K: Border> ToSchema for StoredRaw<K> {
+    fn name() -> Cow<'static, str> {
+        Id::<K>::name()
     }
 }

@@ -2,43 +2,33 @@
 
 use uuid::Uuid;
 
-use super::for_ids;
-use crate::{Id, TaggedUuid, TaggedUuidError, Typed, UuidError};
+use crate::{Bits64, Id, Kind, TaggedUuid, TaggedUuidError, UuidError};
 
 /// Makes a UUID of version 8, by [`Id::to_uuid_bytes`].
-impl From<Id> for Uuid {
-    fn from(id: Id) -> Self {
-        Self::from_bytes(id.to_uuid_bytes())
+impl<K> From<Id<K>> for Uuid {
+    fn from(id: Id<K>) -> Self {
+        Self::from_bytes(id.untyped().to_uuid_bytes())
     }
 }
 
-/// Makes a UUID of version 8, by [`Id::to_uuid_bytes`].
-impl<K> From<Typed<K>> for Uuid {
-    fn from(typed: Typed<K>) -> Self {
-        typed.id().into()
-    }
-}
+/// [`Id::from_uuid_bytes`].
+///
+/// ```
+/// use randflake_core::{Id, UuidError};
+/// use uuid::{Uuid, Variant};
+///
+/// let id = Id::from_u64(0x0123_4567_89AB_CDEF);
+/// let uuid = Uuid::from(id);
+/// assert_eq!(uuid.to_string(), "01234567-89ab-8cde-bc00-000000000000");
+/// assert_eq!((uuid.get_version_num(), uuid.get_variant()), (8, Variant::RFC4122));
+/// assert_eq!(Id::try_from(uuid), Ok(id));
+/// assert_eq!(Id::try_from(Uuid::nil()), Err::<Id, _>(UuidError::NotVersion8));
+/// ```
+impl<K: Kind<Width = Bits64>> TryFrom<Uuid> for Id<K> {
+    type Error = UuidError;
 
-for_ids! {
-    /// [`Id::from_uuid_bytes`].
-    ///
-    /// ```
-    /// use randflake_core::{Id, UuidError};
-    /// use uuid::{Uuid, Variant};
-    ///
-    /// let id = Id::from_u64(0x0123_4567_89AB_CDEF);
-    /// let uuid = Uuid::from(id);
-    /// assert_eq!(uuid.to_string(), "01234567-89ab-8cde-bc00-000000000000");
-    /// assert_eq!((uuid.get_version_num(), uuid.get_variant()), (8, Variant::RFC4122));
-    /// assert_eq!(Id::try_from(uuid), Ok(id));
-    /// assert_eq!(Id::try_from(Uuid::nil()), Err(UuidError::NotVersion8));
-    /// ```
-    impl[] TryFrom<Uuid> {
-        type Error = UuidError;
-
-        fn try_from(uuid: Uuid) -> Result<Self, UuidError> {
-            Id::from_uuid_bytes(uuid.into_bytes()).map(|id| Self::from_u64(id.to_u64()))
-        }
+    fn try_from(uuid: Uuid) -> Result<Self, UuidError> {
+        Id::from_uuid_bytes(uuid.into_bytes()).map(Id::typed)
     }
 }
 

@@ -56,7 +56,7 @@ use crate::Feistel53;
 ///
 /// let id = ids.generate()?;
 /// assert_eq!(ids.inspect(id), Parts { tick: 3_706_297, node_id: 42, sequence: 0 });
-/// let number: Id53 = id.try_into()?;
+/// let number: Id53 = id.try_typed()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

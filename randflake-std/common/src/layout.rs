@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_std::date::utc;
 use randflake_std::lease::{KeyCheck, Namespace};
 use randflake_std::randflake_core::{LAYOUTS, LayoutFields};
-use randflake_std::{Cipher, Feistel53, Id, Id53, Layout, Randflake53, Secret};
+use randflake_std::{Any53, Cipher, Feistel53, Id, Layout, Randflake53, Secret};
 
 use crate::failure::Failure;
 use crate::form::GivenId;
@@ -76,7 +76,8 @@ impl IdForm {
     pub fn check(self, id: Id) -> Result<(), String> {
         match self {
             Self::Plain | Self::Bits64 => Ok(()),
-            Self::Bits53 => Id53::<()>::try_from(id)
+            Self::Bits53 => id
+                .try_typed::<Any53>()
                 .map(drop)
                 .map_err(|error| error.to_string()),
         }

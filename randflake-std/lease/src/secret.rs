@@ -156,7 +156,7 @@ impl Secret {
     /// # Ok::<(), randflake_lease::SecretError>(())
     /// ```
     ///
-    /// [Typed ids](randflake_core::Typed) need no separate secrets if one handle generates all of them: no two of its ids are
+    /// [Typed ids](randflake_core::Id) need no separate secrets if one handle generates all of them: no two of its ids are
     /// equal. With a namespace per kind, derive the secret with the kind's prefix, as `keygen --derive user` does:
     ///
     /// ```
@@ -164,7 +164,7 @@ impl Secret {
     /// use randflake_lease::Secret;
     ///
     /// struct User { id: UserId }
-    /// typed_id!(UserId = Typed<User>, "user");
+    /// typed_id!(UserId = Id<User>, "user");
     ///
     /// let secret = Secret::generate()?;
     /// let secret_of_users = secret.derive(User::PREFIX);
@@ -231,7 +231,7 @@ impl Secret {
     ///
     /// let secret = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?;
     /// assert_eq!(secret.feistel53().permute(1), 3_752_481_143_921_803);
-    /// assert!(secret.feistel53().permute(1) <= Id53::<()>::MAX);
+    /// assert!(secret.feistel53().permute(1) <= Id53::MAX);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]

@@ -102,7 +102,7 @@ impl<L: AnyLayout> Builder<L, Feistel53> {
     /// let store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake53)?);
     /// let ids = Builder::encrypted53(Randflake53, &Secret::generate()?, store).build()?;
     /// let order: Id53 = ids.generate53()?;
-    /// assert!(order.to_u64() <= Id53::<()>::MAX);
+    /// assert!(order.to_u64() <= Id53::MAX);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn encrypted53(layout: L, secret: &Secret, store: impl Into<LeaseStore>) -> Self {

@@ -294,7 +294,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Handle<L, P> {
 }
 
 impl<L: AnyLayout> Handle<L, Feistel53> {
-    /// Returns the next id as what it is: of 53 bits. Ids of the other methods convert by [`Id53::try_from`], which does not
+    /// Returns the next id as what it is: of 53 bits. Ids of the other methods convert by [`Id::try_typed`], which does not
     /// fail for them.
     ///
     /// # Errors
@@ -306,8 +306,8 @@ impl<L: AnyLayout> Handle<L, Feistel53> {
         reason = "`build` refuses a layout of more bits"
     )]
     pub fn generate53(&self) -> Result<Id53, GenerateError> {
-        let id = self.generate()?;
-        Ok(Id53::try_from(id).expect("53 bits are permuted to 53 bits"))
+        let id = self.generate()?.try_typed();
+        Ok(id.expect("53 bits are permuted to 53 bits"))
     }
 }
 

@@ -19,15 +19,11 @@ fn a_handle_issues_numbers_of_53_bits() {
     let mut issued: BTreeSet<Id53> = (0..100).map(|_| ids.generate53().unwrap()).collect();
     let mut block = [Id::from_u64(0); 1_000];
     let filled = ids.fill(&mut block).unwrap();
-    issued.extend(
-        block[..filled]
-            .iter()
-            .map(|id| Id53::try_from(*id).unwrap()),
-    );
+    issued.extend(block[..filled].iter().map(|id| id.try_typed().unwrap()));
     assert_eq!(issued.len(), 100 + filled);
     let node_id = ids.lease().leases[0].node_id();
     for id in issued {
-        assert_eq!(ids.inspect(id.id()).node_id, node_id);
+        assert_eq!(ids.inspect(id.untyped()).node_id, node_id);
     }
 }
 

@@ -5,10 +5,10 @@ use randflake_std::randflake_core::Codec;
 use randflake_std::{ExactSystemClock, Handle, Kind, Parts, Randflake, Secret, typed_id};
 
 enum User {}
-typed_id!(UserId = Typed<User>, "user");
+typed_id!(UserId = Id<User>, "user");
 
 enum Order {}
-typed_id!(OrderId = Typed<Order>, "order");
+typed_id!(OrderId = Id<Order>, "order");
 
 const KEY: &str = "dffd6021bb2bd5b0af676290809ec3a5";
 const SAME: Parts = Parts {
@@ -26,12 +26,12 @@ fn equal_raw_ids_of_two_kinds_differ() {
     let secret = Secret::from_hex(KEY).unwrap();
     let user: UserId = codec::<User>(&secret).compose(SAME).unwrap().typed();
     let order: OrderId = codec::<Order>(&secret).compose(SAME).unwrap().typed();
-    assert_ne!(user.id(), order.id());
+    assert_ne!(user.untyped(), order.untyped());
 
     let shared = Codec::new(Randflake, secret.cipher());
     let id = shared.compose(SAME).unwrap();
     assert!(
-        id != user.id() && id != order.id(),
+        id != user.untyped() && id != order.untyped(),
         "the secret itself is another one still"
     );
 }
@@ -47,12 +47,12 @@ fn a_handle_generates_the_ids_of_its_kind() {
 
     let user: UserId = ids.generate().unwrap().typed();
     assert_eq!(
-        codec::<User>(&secret).inspect(user.id()),
-        ids.inspect(user.id())
+        codec::<User>(&secret).inspect(user.untyped()),
+        ids.inspect(user.untyped())
     );
     assert_ne!(
-        codec::<Order>(&secret).inspect(user.id()),
-        ids.inspect(user.id())
+        codec::<Order>(&secret).inspect(user.untyped()),
+        ids.inspect(user.untyped())
     );
     ids.close().unwrap();
 }

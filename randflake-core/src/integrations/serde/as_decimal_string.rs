@@ -7,56 +7,57 @@ use core::fmt::{self, Display, Formatter};
 use serde_core::de::{Error, Visitor};
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Id;
+use super::from_i64;
+use crate::{Id, Kind};
 
-/// Writes an [`Id`] or a [`Typed`](crate::Typed) id.
+/// Writes an [`Id`] or a [`StoredRaw`](crate::StoredRaw) id.
 ///
 /// # Errors
 ///
 /// Those of the serializer.
-pub fn serialize<T, S>(id: &T, serializer: S) -> Result<S::Ok, S::Error>
+pub fn serialize<K, T, S>(id: &T, serializer: S) -> Result<S::Ok, S::Error>
 where
-    T: Copy + Into<Id>,
+    T: Copy + Into<Id<K>>,
     S: Serializer,
 {
-    Decimal::of(*id).serialize(serializer)
+    Decimal((*id).into().to_i64()).serialize(serializer)
 }
 
-/// Reads an [`Id`] or a [`Typed`](crate::Typed) id.
+/// Reads an [`Id`] or a [`StoredRaw`](crate::StoredRaw) id.
 ///
 /// # Errors
 ///
 /// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its shortest form.
-pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+pub fn deserialize<'de, K, T, D>(deserializer: D) -> Result<T, D::Error>
 where
-    T: TryFrom<Id, Error: Display>,
+    K: Kind,
+    T: TryFrom<Id<K>, Error: Display>,
     D: Deserializer<'de>,
 {
-    let decimal = Decimal::deserialize(deserializer)?;
-    decimal.into_id().map_err(D::Error::custom)
+    from_i64(Decimal::deserialize(deserializer)?.0)
 }
 
 /// The same form for an `Option<Id>`; with `#[serde(default)]` the field may be absent.
 pub mod option {
     use core::fmt::Display;
 
-    use serde_core::de::Error;
     use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use super::Decimal;
-    use crate::Id;
+    use super::{Decimal, from_i64};
+    use crate::{Id, Kind};
 
     /// Writes the string, or what the format has for `None`.
     ///
     /// # Errors
     ///
     /// Those of the serializer.
-    pub fn serialize<T, S>(id: &Option<T>, serializer: S) -> Result<S::Ok, S::Error>
+    pub fn serialize<K, T, S>(id: &Option<T>, serializer: S) -> Result<S::Ok, S::Error>
     where
-        T: Copy + Into<Id>,
+        T: Copy + Into<Id<K>>,
         S: Serializer,
     {
-        id.map(Decimal::of).serialize(serializer)
+        id.map(|id| Decimal(id.into().to_i64()))
+            .serialize(serializer)
     }
 
     /// Reads a string, or what the format has for `None`.
@@ -64,30 +65,18 @@ pub mod option {
     /// # Errors
     ///
     /// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its shortest form.
-    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+    pub fn deserialize<'de, K, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
     where
-        T: TryFrom<Id, Error: Display>,
+        K: Kind,
+        T: TryFrom<Id<K>, Error: Display>,
         D: Deserializer<'de>,
     {
         let decimal = Option::<Decimal>::deserialize(deserializer)?;
-        decimal
-            .map(Decimal::into_id)
-            .transpose()
-            .map_err(D::Error::custom)
+        decimal.map(|decimal| from_i64(decimal.0)).transpose()
     }
 }
 
 struct Decimal(i64);
-
-impl Decimal {
-    fn of(id: impl Into<Id>) -> Self {
-        Self(id.into().to_i64())
-    }
-
-    fn into_id<T: TryFrom<Id>>(self) -> Result<T, T::Error> {
-        Id::from_i64(self.0).try_into()
-    }
-}
 
 impl Serialize for Decimal {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

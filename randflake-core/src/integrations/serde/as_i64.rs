@@ -5,56 +5,55 @@
 
 use core::fmt::Display;
 
-use serde_core::de::Error;
 use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::Id;
+use super::from_i64;
+use crate::{Id, Kind};
 
-/// Writes an [`Id`] or a [`Typed`](crate::Typed) id.
+/// Writes an [`Id`] or a [`StoredRaw`](crate::StoredRaw) id.
 ///
 /// # Errors
 ///
 /// Those of the serializer.
-pub fn serialize<T, S>(id: &T, serializer: S) -> Result<S::Ok, S::Error>
+pub fn serialize<K, T, S>(id: &T, serializer: S) -> Result<S::Ok, S::Error>
 where
-    T: Copy + Into<Id>,
+    T: Copy + Into<Id<K>>,
     S: Serializer,
 {
-    let id: Id = (*id).into();
-    id.to_i64().serialize(serializer)
+    (*id).into().to_i64().serialize(serializer)
 }
 
-/// Reads an [`Id`] or a [`Typed`](crate::Typed) id.
+/// Reads an [`Id`] or a [`StoredRaw`](crate::StoredRaw) id.
 ///
 /// # Errors
 ///
 /// Those of the deserializer, as for what is not an `i64`.
-pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
+pub fn deserialize<'de, K, T, D>(deserializer: D) -> Result<T, D::Error>
 where
-    T: TryFrom<Id, Error: Display>,
+    K: Kind,
+    T: TryFrom<Id<K>, Error: Display>,
     D: Deserializer<'de>,
 {
-    let bits = i64::deserialize(deserializer)?;
-    T::try_from(Id::from_i64(bits)).map_err(D::Error::custom)
+    from_i64(i64::deserialize(deserializer)?)
 }
 
 /// The same form for an `Option<Id>`; with `#[serde(default)]` the field may be absent.
 pub mod option {
     use core::fmt::Display;
 
-    use serde_core::de::Error;
     use serde_core::{Deserialize, Deserializer, Serialize, Serializer};
 
-    use crate::Id;
+    use super::super::from_i64;
+    use crate::{Id, Kind};
 
     /// Writes the `i64`, or what the format has for `None`.
     ///
     /// # Errors
     ///
     /// Those of the serializer.
-    pub fn serialize<T, S>(id: &Option<T>, serializer: S) -> Result<S::Ok, S::Error>
+    pub fn serialize<K, T, S>(id: &Option<T>, serializer: S) -> Result<S::Ok, S::Error>
     where
-        T: Copy + Into<Id>,
+        T: Copy + Into<Id<K>>,
         S: Serializer,
     {
         let bits = id.map(|id| id.into().to_i64());
@@ -66,14 +65,13 @@ pub mod option {
     /// # Errors
     ///
     /// Those of the deserializer, as for what is not an `i64`.
-    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+    pub fn deserialize<'de, K, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
     where
-        T: TryFrom<Id, Error: Display>,
+        K: Kind,
+        T: TryFrom<Id<K>, Error: Display>,
         D: Deserializer<'de>,
     {
         let bits = Option::<i64>::deserialize(deserializer)?;
-        bits.map(|bits| T::try_from(Id::from_i64(bits)))
-            .transpose()
-            .map_err(D::Error::custom)
+        bits.map(from_i64).transpose()
     }
 }

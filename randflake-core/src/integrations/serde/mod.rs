@@ -7,57 +7,94 @@
 // Its test is in `randflake-core/integrations`, where serde's macros are.
 #![cfg_attr(not(doctest), doc = include_str!("fields.md"))]
 
-use core::fmt::{self, Formatter};
+use core::fmt::{self, Display, Formatter};
 use core::marker::PhantomData;
 
 use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_core::ser::{Serialize, Serializer};
 
-use super::example::Example;
-use super::{IdForm, for_all_ids};
+use crate::{Border, Id, Kind, StoredRaw};
 
 pub mod as_decimal_string;
 pub mod as_i64;
-mod number;
 mod tagged;
 
-for_all_ids! {
-    /// Writes the text form in human-readable formats, else the `i64`.
-    impl[] Serialize {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            if serializer.is_human_readable() {
-                serializer.collect_str(self)
-            } else {
-                as_i64::serialize(self, serializer)
-            }
-        }
-    }
-
-    /// Reads the text form, strictly, in human-readable formats, else the `i64`.
-    impl['de,] Deserialize<'de> {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            if deserializer.is_human_readable() {
-                // Numbers are refused: a JSON reader that keeps 53 bits may have rounded one on its
-                // way.
-                deserializer.deserialize_str(TextVisitor(PhantomData))
-            } else {
-                as_i64::deserialize(deserializer)
-            }
+/// Writes the text form in human-readable formats, or the number if it has 53 bits; else the `i64`.
+impl<K: Kind> Serialize for Id<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !serializer.is_human_readable() {
+            as_i64::serialize(self, serializer)
+        } else if Self::IS_NUMBER {
+            serializer.serialize_u64(self.to_u64())
+        } else {
+            serializer.collect_str(self)
         }
     }
 }
 
-/// Reads the text form of a `T`.
-struct TextVisitor<T>(PhantomData<T>);
+/// Reads the text form, strictly, in human-readable formats, or the number if it has 53 bits; else the `i64`.
+impl<'de, K: Kind> Deserialize<'de> for Id<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if !deserializer.is_human_readable() {
+            as_i64::deserialize(deserializer)
+        } else if Self::IS_NUMBER {
+            deserializer.deserialize_u64(NumberVisitor(PhantomData))
+        } else {
+            // Numbers are refused: a JSON reader that keeps 53 bits may have rounded one on its way.
+            deserializer.deserialize_str(TextVisitor(PhantomData))
+        }
+    }
+}
 
-impl<T: IdForm> Visitor<'_> for TextVisitor<T> {
-    type Value = T;
+/// Writes the encrypted id.
+impl<K: Border> Serialize for StoredRaw<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.id().serialize(serializer)
+    }
+}
+
+/// Reads the encrypted id.
+impl<'de, K: Border> Deserialize<'de> for StoredRaw<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(Id::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+/// Makes an id or a [`StoredRaw`] of the `i64` that was read.
+fn from_i64<K: Kind, T: TryFrom<Id<K>, Error: Display>, E: Error>(number: i64) -> Result<T, E> {
+    let id = Id::from_i64(number).try_typed().map_err(E::custom)?;
+    T::try_from(id).map_err(E::custom)
+}
+
+struct TextVisitor<K>(PhantomData<fn() -> K>);
+
+impl<K: Kind> Visitor<'_> for TextVisitor<K> {
+    type Value = Id<K>;
 
     fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "an id's text, as \"{}\"", Example::<T>::NEW)
+        write!(f, "an id's text, as \"{}\"", Id::<K>::EXAMPLE)
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+    fn visit_str<E: Error>(self, text: &str) -> Result<Id<K>, E> {
         text.parse().map_err(E::custom)
+    }
+}
+
+struct NumberVisitor<K>(PhantomData<fn() -> K>);
+
+impl<K: Kind> Visitor<'_> for NumberVisitor<K> {
+    type Value = Id<K>;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        // No fraction and no exponent: a writer that has them may have rounded.
+        write!(f, "an id, a whole number from 0 to {}", Id::<K>::MAX)
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Id<K>, E> {
+        Id::of_number(number).map_err(E::custom)
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Id<K>, E> {
+        Id::from_i64(number).try_typed().map_err(E::custom)
     }
 }

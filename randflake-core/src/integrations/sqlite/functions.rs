@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::ranges::{ranges, single_range};
 use super::time::{shown, tick_at};
-use crate::{Cipher, Codec, Id, Id53, LayoutSpec, Parts, Permutation as _};
+use crate::{Any53, Cipher, Codec, Id, LayoutSpec, Parts, Permutation as _};
 
 /// A namespace as SQL knows it: without a cipher its ids are plain.
 pub(super) type Ids = Codec<LayoutSpec, Option<Cipher>>;
@@ -127,11 +127,11 @@ impl Function {
         let text = |index| text(arguments, index);
         // What is encrypted or decrypted: a number above would keep its highest bits.
         let block = || {
-            let number = integer(0)?;
-            Ok::<_, String>(match ids.permutation().bits() {
-                53 => message(Id53::<()>::try_from(number))?.id(),
-                _ => Id::from_i64(number),
-            })
+            let id = Id::from_i64(integer(0)?);
+            if ids.permutation().bits() == 53 {
+                message(id.try_typed::<Any53>())?;
+            }
+            Ok::<_, String>(id)
         };
         let parts = || Ok::<_, String>(ids.inspect(block()?));
         let spec = ids.layout();

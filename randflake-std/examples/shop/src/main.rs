@@ -15,8 +15,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use utoipa::{OpenApi, ToSchema};
 
 enum Customer {}
-typed_id!(CustomerId = Typed<Customer>, "customer");
-typed_id!(OrderId = Typed<Order>, "order");
+typed_id!(CustomerId = Id<Customer>, "customer");
+typed_id!(OrderId = Id<Order>, "order");
 
 #[derive(FromRow, Serialize, ToSchema)]
 struct Order {

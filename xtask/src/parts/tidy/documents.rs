@@ -131,7 +131,7 @@ mod tests {
         for span in ["src/a.rs", "serve/access/", "state.rs", "docs/deploy"] {
             assert_eq!(Named::of(span), file(span));
         }
-        assert_eq!(Named::of("Typed<User>"), Some(Named::Item("Typed")));
+        assert_eq!(Named::of("Id<User>"), Some(Named::Item("Id")));
         assert_eq!(
             Named::of("Builder::node_ids(1..=64)"),
             Some(Named::Item("Builder::node_ids"))

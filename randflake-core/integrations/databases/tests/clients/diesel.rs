@@ -69,7 +69,7 @@ macro_rules! database {
             let few = users::table.filter(users::id.eq_any(ids())).count();
             assert_eq!(few.get_result::<i64>(&mut connection).await.unwrap(), 5);
 
-            let [child, parent] = [31, 32].map(UserId::from_i64);
+            let [child, parent]: [UserId; 2] = [31, 32].map(|number| Id::from_i64(number).typed());
             for (id, parent) in [(parent, None), (child, Some(parent))] {
                 let row = diesel::insert_into(users::table).values(User { id, parent });
                 row.execute(&mut connection).await.unwrap();

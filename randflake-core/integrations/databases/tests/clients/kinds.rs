@@ -5,10 +5,10 @@ use std::sync::OnceLock;
 use randflake_core::{Border, Id, Sparx64, StoredRaw, typed_id};
 
 pub(crate) struct User;
-typed_id!(pub(crate) UserId = Typed<User>, "user");
+typed_id!(pub(crate) UserId = Id<User>, "user");
 
 pub(crate) struct Order;
-typed_id!(pub(crate) OrderId = Typed<Order>, "order");
+typed_id!(pub(crate) OrderId = Id<Order>, "order");
 pub(crate) type OrderColumn = StoredRaw<Order>;
 
 impl Border for Order {
@@ -21,7 +21,7 @@ impl Border for Order {
 /// Of a program that forgot to set the cipher.
 #[derive(Debug)]
 pub(crate) struct Forgotten;
-typed_id!(pub(crate) ForgottenId = Typed<Forgotten>);
+typed_id!(pub(crate) ForgottenId = Id<Forgotten>);
 pub(crate) type ForgottenColumn = StoredRaw<Forgotten>;
 
 impl Border for Forgotten {

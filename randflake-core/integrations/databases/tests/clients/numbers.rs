@@ -4,13 +4,13 @@ use diesel::backend::Backend;
 use diesel::deserialize::FromSql;
 use diesel::sql_types::BigInt;
 use postgres::{Client, NoTls};
-use randflake_core::{Feistel53, Id53, Permutation as _, Sparx64};
+use randflake_core::{Feistel53, Id, Id53, Permutation as _, Sparx64};
 use rusqlite::Connection as SqliteConnection;
 use sqlx::{Connection as _, MySqlConnection};
 
 use crate::servers::{mariadb, postgresql};
 
-const MAX: u64 = Id53::<()>::MAX;
+const MAX: u64 = Id53::MAX;
 
 /// Those at the edges, and a thousand as they are issued.
 fn ids() -> Vec<Id53> {
@@ -19,7 +19,7 @@ fn ids() -> Vec<Id53> {
     let edges = [0, 1, 1 << 31, 1 << 32, 1 << 52, MAX - 1, MAX];
     let numbers = edges.into_iter().chain(issued);
     numbers
-        .map(|number| Id53::from_u64(number).unwrap())
+        .map(|number| Id::from_u64(number).try_typed().unwrap())
         .collect()
 }
 
@@ -28,7 +28,7 @@ fn read_by_javascript(json: &str) -> Vec<Id53> {
     let numbers: Vec<f64> = serde_json::from_str(json).unwrap();
     let read = numbers.into_iter().map(|number| {
         let digits: u64 = format!("{number:.0}").parse().unwrap();
-        Id53::from_u64(digits).unwrap()
+        Id::from_u64(digits).try_typed().unwrap()
     });
     read.collect()
 }
@@ -121,7 +121,7 @@ fn each_client_takes_them() {
     {
     }
     is_in_diesel::<diesel::sqlite::Sqlite>();
-    let value = sea_orm::Value::from(Id53::<()>::try_from(MAX).unwrap().wide().id());
+    let value = sea_orm::Value::from(Id::from_u64(MAX));
     let read = <Id53 as sea_orm::sea_query::ValueType>::try_from(value);
     assert_eq!(read.unwrap().to_u64(), MAX);
     let wide = sea_orm::Value::from(i64::MAX);

@@ -38,12 +38,12 @@ fn ids_come_back_in_their_order_and_in_arrays() {
 fn typed_ids_join_and_may_be_null() {
     let database = postgresql();
     let mut client = client(&database);
-    let [child, parent] = [31, 32].map(UserId::from_i64);
+    let [child, parent]: [UserId; 2] = [31, 32].map(|number| Id::from_i64(number).typed());
     for (id, of) in [(parent, None), (child, Some(parent))] {
         let insert = "INSERT INTO users VALUES ($1, $2)";
         client.execute(insert, &[&id, &of]).unwrap();
     }
-    let order = OrderId::from_i64(-5);
+    let order: OrderId = Id::from_i64(-5).typed();
     let insert = "INSERT INTO orders VALUES ($1, $2)";
     client.execute(insert, &[&order, &child]).unwrap();
     let question =

@@ -38,13 +38,13 @@ fn ids_come_back_in_their_order() {
 #[test]
 fn typed_ids_join_and_may_be_null() {
     let connection = database();
-    let [child, parent] = [31, 32].map(UserId::from_i64);
+    let [child, parent]: [UserId; 2] = [31, 32].map(|number| Id::from_i64(number).typed());
     for row in [(parent, None), (child, Some(parent))] {
         connection
             .execute("INSERT INTO users VALUES (?1, ?2)", row)
             .unwrap();
     }
-    let order = OrderId::from_i64(-5);
+    let order: OrderId = Id::from_i64(-5).typed();
     connection
         .execute("INSERT INTO orders VALUES (?1, ?2)", params![order, child])
         .unwrap();

@@ -112,7 +112,7 @@ async fn ids_come_back_in_their_order(connection: &DatabaseConnection) {
 
 /// Where the raw id is stored, and the encrypted one comes back.
 async fn typed_ids_join_and_may_be_null(connection: &DatabaseConnection) {
-    let [child, parent] = [31, 32].map(UserId::from_i64);
+    let [child, parent]: [UserId; 2] = [31, 32].map(|number| Id::from_i64(number).typed());
     for (id, of) in [(parent, None), (child, Some(parent))] {
         let row = user::ActiveModel {
             id: Set(id),
@@ -165,7 +165,7 @@ async fn all(url: &str) {
     ids_come_back_in_their_order(&connection).await;
     typed_ids_join_and_may_be_null(&connection).await;
     a_missing_cipher_is_told(&connection).await;
-    let id = OrderId::from_i64(-5);
+    let id: OrderId = Id::from_i64(-5).typed();
     assert_eq!(Value::from(id), Value::BigInt(Some(-5)));
 }
 

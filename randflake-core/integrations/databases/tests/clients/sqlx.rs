@@ -42,13 +42,13 @@ macro_rules! database {
             async fn typed_ids_join_and_may_be_null() {
                 let database = $database;
                 let mut connection = connect(&database.url).await;
-                let [child, parent] = [31, 32].map(UserId::from_i64);
+                let [child, parent]: [UserId; 2] = [31, 32].map(|number| Id::from_i64(number).typed());
                 for (id, of) in [(parent, None), (child, Some(parent))] {
                     let insert = concat!("INSERT INTO users VALUES (", $first, ", ", $second, ")");
                     let insert = sqlx::query(insert).bind(id).bind(of);
                     insert.execute(&mut connection).await.unwrap();
                 }
-                let order = OrderId::from_i64(-5);
+                let order: OrderId = Id::from_i64(-5).typed();
                 let insert = concat!("INSERT INTO orders VALUES (", $first, ", ", $second, ")");
                 let insert = sqlx::query(insert).bind(order).bind(child);
                 insert.execute(&mut connection).await.unwrap();
@@ -92,7 +92,8 @@ macro_rules! database {
                 let database = $database;
                 let mut connection = connect(&database.url).await;
                 let question = concat!("INSERT INTO users VALUES (", $first, ", NULL)");
-                let insert = sqlx::query(question).bind(UserId::from_i64(1));
+                let user: UserId = Id::from_i64(1).typed();
+                let insert = sqlx::query(question).bind(user);
                 insert.execute(&mut connection).await.unwrap();
                 let question = sqlx::query_scalar("SELECT id FROM users");
                 let found: Result<ForgottenColumn, _> = question.fetch_one(&mut connection).await;

@@ -2,7 +2,7 @@ use async_graphql::{EmptyMutation, EmptySubscription, Object, Request, Schema, V
 use futures::executor::block_on;
 use randflake_core::Id;
 
-use crate::kinds::{IDS, MessageId, NO_USERS, UserId};
+use crate::kinds::{IDS, Message, MessageId, NO_USERS, User, UserId};
 
 struct Query;
 
@@ -32,8 +32,8 @@ fn ids_are_arguments_and_answers() {
     }";
     for id in IDS {
         let (user, message) = (
-            UserId::from(id).to_string(),
-            MessageId::from(id).to_string(),
+            id.typed::<User>().to_string(),
+            id.typed::<Message>().to_string(),
         );
         let next = Id::from_i64(id.to_i64().wrapping_add(1)).to_string();
         let text = id.to_string();

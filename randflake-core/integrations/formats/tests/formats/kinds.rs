@@ -5,14 +5,18 @@ use std::sync::OnceLock;
 use randflake_core::{Border, Id, Sparx64, typed_id};
 
 pub(crate) struct User;
-typed_id!(pub(crate) UserId = Typed<User>, "user");
+typed_id!(pub(crate) UserId = Id<User>, "user");
 
 /// A kind without a prefix.
 pub(crate) enum Message {}
-typed_id!(pub(crate) MessageId = Typed<Message>);
+typed_id!(pub(crate) MessageId = Id<Message>);
 
 pub(crate) enum Order {}
-typed_id!(pub(crate) OrderId = Typed<Order>, "order");
+typed_id!(pub(crate) OrderId = Id<Order>, "order");
+
+/// A kind whose ids are numbers.
+pub(crate) enum Row {}
+typed_id!(pub(crate) RowId = Id53<Row>, "row");
 
 static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 

@@ -1,25 +1,29 @@
 use std::collections::BTreeMap;
 
 use async_graphql::{ScalarType, Value as GraphqlValue};
-use randflake_core::{Id53, NoKind};
+use randflake_core::{Id, Id53};
 use redis::{FromRedisValue, ToRedisArgs as _, Value as RedisValue};
 use serde_json::Value;
 
-use crate::kinds::User;
+use crate::kinds::RowId;
 
 const MAX: u64 = 9_007_199_254_740_991;
 const NUMBERS: [u64; 5] = [0, 31, 1 << 31, 1 << 52, MAX];
 
+fn id53(number: u64) -> Id53 {
+    Id::from_u64(number).try_typed().unwrap()
+}
+
 #[test]
 fn ids_of_53_bits_are_numbers_for_people_and_machines() {
     for number in NUMBERS {
-        let id = Id53::from_u64(number).unwrap();
+        let id = id53(number);
         let json = serde_json::to_string(&id).unwrap();
         assert_eq!(json, number.to_string());
         assert_eq!(serde_json::from_str::<Id53>(&json).unwrap(), id);
         assert_eq!(
-            serde_json::from_str::<Id53<User>>(&json).unwrap(),
-            id.typed()
+            serde_json::from_str::<RowId>(&json).unwrap().untyped(),
+            id.untyped()
         );
         // What JavaScript has of it: a number of floating point.
         let javascript: f64 = serde_json::from_str(&json).unwrap();
@@ -57,7 +61,7 @@ fn ids_of_53_bits_are_numbers_for_people_and_machines() {
 #[test]
 fn what_javascript_would_round_is_refused() {
     let refusal = |json: &str| {
-        let error = serde_json::from_str::<Id53<NoKind>>(json).unwrap_err();
+        let error = serde_json::from_str::<Id53>(json).unwrap_err();
         error.to_string()
     };
     for (number, id) in [
@@ -86,8 +90,8 @@ fn what_javascript_would_round_is_refused() {
 
 #[test]
 fn schemas_say_an_integer_and_its_limits() {
-    let json = schemars::schema_for!(Id53<User>).to_value();
-    let openapi = serde_json::to_value(<Id53<User> as utoipa::PartialSchema>::schema()).unwrap();
+    let json = schemars::schema_for!(RowId).to_value();
+    let openapi = serde_json::to_value(<RowId as utoipa::PartialSchema>::schema()).unwrap();
     let validator = jsonschema::validator_for(&json).unwrap();
     for schema in [json, openapi] {
         assert_eq!(schema["type"], "integer");
@@ -109,7 +113,7 @@ fn schemas_say_an_integer_and_its_limits() {
 #[test]
 fn graphql_has_a_scalar_that_is_a_number() {
     for number in NUMBERS {
-        let id = Id53::from_u64(number).unwrap();
+        let id = id53(number);
         let value = ScalarType::to_value(&id);
         assert_eq!(value.to_string(), number.to_string());
         assert_eq!(<Id53 as ScalarType>::parse(value).ok(), Some(id));
@@ -130,7 +134,7 @@ fn graphql_has_a_scalar_that_is_a_number() {
 #[test]
 fn redis_and_borsh_have_the_number() {
     for number in NUMBERS {
-        let id = Id53::from_u64(number).unwrap();
+        let id = id53(number);
         assert_eq!(id.to_redis_args(), [number.to_string().into_bytes()]);
         let digits = RedisValue::BulkString(number.to_string().into());
         for value in [RedisValue::Int(id.to_i64()), digits] {

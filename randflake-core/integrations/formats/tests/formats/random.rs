@@ -50,5 +50,5 @@ fn ids_are_of_both_signs_and_shrink_to_zero() {
     let signs: Vec<bool> = signs.collect();
     assert!(signs.contains(&true) && signs.contains(&false));
     while tree.simplify() {}
-    assert_eq!(tree.current(), UserId::from_i64(0));
+    assert_eq!(tree.current(), Id::from_i64(0).typed());
 }

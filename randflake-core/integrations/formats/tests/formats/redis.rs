@@ -1,10 +1,8 @@
-use std::fmt::Debug;
-
 use harness::redis::RedisServer;
-use randflake_core::{Id, StoredRaw};
-use redis::{Client, Commands, Connection, FromRedisValue, RedisResult, ToSingleRedisArg};
+use randflake_core::{Any, Bits64, Id, Kind, StoredRaw};
+use redis::{Client, Commands, Connection, RedisResult};
 
-use crate::kinds::{ID, IDS, NO_USERS, Order, UserId};
+use crate::kinds::{ID, IDS, NO_USERS, Order, User, UserId};
 
 fn connect(server: &RedisServer) -> Connection {
     Client::open(server.url())
@@ -13,31 +11,20 @@ fn connect(server: &RedisServer) -> Connection {
         .unwrap()
 }
 
-fn round_trips<T>(redis: &mut Connection)
-where
-    T: From<Id>
-        + Copy
-        + Debug
-        + PartialEq
-        + ToString
-        + FromRedisValue
-        + ToSingleRedisArg
-        + Send
-        + Sync,
-{
-    for id in IDS.map(T::from) {
+fn round_trips<K: Kind<Width = Bits64>>(redis: &mut Connection) {
+    for id in IDS.map(Id::typed::<K>) {
         () = redis.set(id, id).unwrap();
-        assert_eq!(redis.get::<_, T>(id).unwrap(), id);
+        assert_eq!(redis.get::<_, Id<K>>(id).unwrap(), id);
         assert_eq!(
             redis.get::<_, String>(id.to_string()).unwrap(),
             id.to_string()
         );
     }
-    let ids: Vec<T> = IDS.map(T::from).into();
+    let ids = IDS.map(Id::typed::<K>).to_vec();
     () = redis.rpush("list", &ids).unwrap();
-    assert_eq!(redis.lrange::<_, Vec<T>>("list", 0, -1).unwrap(), ids);
-    assert_eq!(redis.mget::<_, Vec<T>>(&ids).unwrap(), ids);
-    assert_eq!(redis.get::<_, Option<T>>("nothing").unwrap(), None);
+    assert_eq!(redis.lrange::<_, Vec<Id<K>>>("list", 0, -1).unwrap(), ids);
+    assert_eq!(redis.mget::<_, Vec<Id<K>>>(&ids).unwrap(), ids);
+    assert_eq!(redis.get::<_, Option<Id<K>>>("nothing").unwrap(), None);
     () = redis.del("list").unwrap();
 }
 
@@ -45,10 +32,10 @@ where
 fn ids_are_text_in_keys_and_values() {
     let server = RedisServer::start();
     let mut redis = connect(&server);
-    round_trips::<Id>(&mut redis);
-    round_trips::<UserId>(&mut redis);
+    round_trips::<Any>(&mut redis);
+    round_trips::<User>(&mut redis);
 
-    let stored = StoredRaw::<Order>::new(ID).unwrap();
+    let stored = StoredRaw::<Order>::new(ID.typed()).unwrap();
     () = redis.set("order", stored).unwrap();
     assert_eq!(
         redis.get::<_, String>("order").unwrap(),

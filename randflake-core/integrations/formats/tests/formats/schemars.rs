@@ -1,8 +1,8 @@
-use randflake_core::Id;
+use randflake_core::{Any, Bits64, Id, Kind};
 use schemars::{JsonSchema, schema_for};
 use serde_json::{Value, json};
 
-use crate::kinds::{ID, IDS, MessageId, NO_USERS, UserId};
+use crate::kinds::{ID, IDS, Message, NO_USERS, User, UserId};
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
@@ -19,24 +19,24 @@ fn accepts<T: JsonSchema>(text: &str) -> bool {
         .is_valid(&Value::from(text))
 }
 
-fn describes<T: JsonSchema + From<Id> + ToString>() {
+fn describes<K: Kind<Width = Bits64>>() {
     for id in IDS {
-        let text = T::from(id).to_string();
-        assert!(accepts::<T>(&text), "{text}");
+        let text = id.typed::<K>().to_string();
+        assert!(accepts::<Id<K>>(&text), "{text}");
     }
-    let schema = schema_for!(T).to_value();
-    assert_eq!(schema["examples"], json!([T::from(ID).to_string()]));
-    let longest = T::from(Id::from_i64(-1)).to_string();
+    let schema = schema_for!(Id<K>).to_value();
+    assert_eq!(schema["examples"], json!([ID.typed::<K>().to_string()]));
+    let longest = Id::from_i64(-1).typed::<K>().to_string();
     assert_eq!(schema["maxLength"], json!(longest.len()));
-    let shortest = T::from(Id::from_i64(0)).to_string();
+    let shortest = Id::from_i64(0).typed::<K>().to_string();
     assert_eq!(schema["minLength"], json!(shortest.len()));
 }
 
 #[test]
 fn the_schema_has_the_texts_of_ids_and_no_others() {
-    describes::<Id>();
-    describes::<UserId>();
-    describes::<MessageId>();
+    describes::<Any>();
+    describes::<User>();
+    describes::<Message>();
     for (text, _) in NO_USERS {
         assert!(!accepts::<UserId>(text), "{text}");
     }

@@ -8,7 +8,7 @@ use crate::kinds::{ID, Order, OrderId};
 
 #[test]
 fn only_the_encrypted_id_is_shown() {
-    let stored = StoredRaw::<Order>::new(ID).unwrap();
+    let stored = StoredRaw::<Order>::new(ID.typed()).unwrap();
     assert_ne!(stored.raw(), ID.to_i64());
 
     let json = r#""order_3vgoe12ccb8gh""#;
@@ -26,7 +26,7 @@ fn only_the_encrypted_id_is_shown() {
     );
 
     let bytes = postcard::to_allocvec(&stored).unwrap();
-    assert_eq!(bytes, postcard::to_allocvec(&OrderId::from(ID)).unwrap());
+    assert_eq!(bytes, postcard::to_allocvec(&ID.typed::<Order>()).unwrap());
     assert_eq!(
         postcard::from_bytes::<StoredRaw<Order>>(&bytes).unwrap(),
         stored

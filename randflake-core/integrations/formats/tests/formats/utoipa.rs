@@ -4,7 +4,7 @@ use randflake_core::{Border, Id, Sparx64, typed_id};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, OpenApi, PartialSchema, ToSchema};
 
-use crate::kinds::{IDS, NO_USERS, UserId};
+use crate::kinds::{IDS, NO_USERS, User, UserId};
 
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "only its schema is looked at")]
@@ -60,9 +60,9 @@ fn document() -> Value {
 fn the_schema_has_the_texts_of_ids_and_no_others() {
     let validator =
         |schema| jsonschema::validator_for(&serde_json::to_value(schema).unwrap()).unwrap();
-    let (ids, users) = (validator(Id::schema()), validator(UserId::schema()));
+    let (ids, users) = (validator(<Id>::schema()), validator(UserId::schema()));
     for id in IDS {
-        let (text, user) = (id.to_string(), UserId::from(id).to_string());
+        let (text, user) = (id.to_string(), id.typed::<User>().to_string());
         assert!(
             ids.is_valid(&json!(text)) && !ids.is_valid(&json!(user)),
             "{text}"

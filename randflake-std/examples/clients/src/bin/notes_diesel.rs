@@ -50,12 +50,12 @@ fn main() -> anyhow::Result<()> {
     let table = "CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, follows INTEGER, text TEXT NOT NULL)";
     diesel::sql_query(table).execute(&mut rows)?;
     let first = Note {
-        id: ids.generate()?.try_into()?,
+        id: NoteId::new(ids.generate()?.typed())?,
         follows: None,
         text: "Buy milk".to_owned(),
     };
     let second = Note {
-        id: ids.generate()?.try_into()?,
+        id: NoteId::new(ids.generate()?.typed())?,
         follows: Some(first.id),
         text: "Drink it".to_owned(),
     };

@@ -8,7 +8,7 @@ use randflake_std::{Handle, Randflake, Secret, typed_id};
 use rusqlite::Connection;
 
 enum Note {}
-typed_id!(NoteId = Typed<Note>, "note");
+typed_id!(NoteId = Id<Note>, "note");
 
 fn main() -> anyhow::Result<()> {
     let folder = PathBuf::from(env::var("DATA")?);

@@ -23,7 +23,7 @@ pub enum Relation {}
 
 impl ActiveModelBehavior for ActiveModel {}
 
-typed_id!(pub NoteId = Typed<Entity>, "note");
+typed_id!(pub NoteId = Id<Entity>, "note");
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {

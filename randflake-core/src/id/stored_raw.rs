@@ -1,17 +1,15 @@
 //! Ids that a database stores unencrypted and that are encrypted everywhere else.
 
 use core::cmp::Ordering;
-use core::fmt::{self, Display, Formatter};
+use core::fmt::{self, Debug, Display, Formatter};
 use core::hash::{Hash, Hasher};
 use core::str::FromStr;
 
-use crate::{Id, Kind, Permutation as _, Sparx64, Typed};
-pub use error::BorderError;
-
-mod error;
+use super::{Bits64, Id, IdError, Kind};
+use crate::{Permutation as _, Sparx64};
 
 /// A kind of ids that are encrypted at the border of the database, as [`StoredRaw`].
-pub trait Border: Kind {
+pub trait Border: Kind<Width = Bits64> {
     /// Cipher of the secret that generates the ids; `None` until the program has set it.
     ///
     /// It must never change: under another cipher the stored numbers are other ids.
@@ -26,9 +24,9 @@ pub trait Border: Kind {
 /// [`Randflake`](crate::Randflake) 1.3 to 1.4 times, and 3 times with encrypted ids in the column (two million rows). MariaDB
 /// fills pages better with `Randflake`. The price: anyone who reads the database sees times and node ids.
 ///
-/// Declare it by [`typed_id!`](crate::typed_id) in place of [`Typed`], and use it as the type of the field; the database clients' traits write the raw
+/// Declare it by [`typed_id!`](crate::typed_id) in place of [`Id`], and use it as the type of the field; the database clients' traits write the raw
 /// number, `Display` and the traits for text write the encrypted id. A value has both, so only making one needs the
-/// cipher, and fails with [`BorderError::CipherMissing`] before the program has set it. Its order is that of the column.
+/// cipher, and fails with [`IdError::CipherMissing`] before the program has set it. Its order is that of the column.
 /// Raw Randflake ids of 2041-10-31 and later are negative in the column, and sort before those of today.
 ///
 /// ```
@@ -50,17 +48,17 @@ pub trait Border: Kind {
 /// let order = Order { id: "order_3vgoe12ccb8gh".parse()? };
 /// assert_eq!(order.id.to_string(), "order_3vgoe12ccb8gh");
 /// assert_ne!(order.id.raw(), order.id.id().to_i64());
-/// let another: OrderId = Id::from_i64(31).try_into()?; // as `generate` returns it
-/// # Ok::<(), randflake_core::BorderError>(())
+/// let another = OrderId::new(Id::from_i64(31).typed())?; // as `generate` returns it
+/// # Ok::<(), randflake_core::IdError>(())
 /// ```
 ///
-/// Do not compare such a column with a plain [`Id`] or a [`Typed`] one: these go into the query as they are, and find
+/// Do not compare such a column with an [`Id`]: it goes into the query as it is, and finds
 /// nothing. In Rust the types are different, in the text of a query they are not.
 ///
 /// Derived schemas and texts have the encrypted id:
 #[cfg_attr(not(doctest), doc = include_str!("../integrations/schema.md"))]
 pub struct StoredRaw<K> {
-    id: Typed<K>,
+    id: Id<K>,
     pub(crate) raw: i64,
 }
 
@@ -69,9 +67,8 @@ impl<K: Border> StoredRaw<K> {
     ///
     /// # Errors
     ///
-    /// [`BorderError::CipherMissing`].
-    pub fn new(id: impl Into<Typed<K>>) -> Result<Self, BorderError> {
-        let id = id.into();
+    /// [`IdError::CipherMissing`].
+    pub fn new(id: Id<K>) -> Result<Self, IdError> {
         // Computed once, here: writing a row then needs no cipher and cannot fail.
         let raw = cipher::<K>()?.invert(id.to_u64()).cast_signed();
         Ok(Self { id, raw })
@@ -81,21 +78,24 @@ impl<K: Border> StoredRaw<K> {
     ///
     /// # Errors
     ///
-    /// [`BorderError::CipherMissing`].
-    pub fn from_raw(raw: i64) -> Result<Self, BorderError> {
-        let id = Typed::from_u64(cipher::<K>()?.permute(raw.cast_unsigned()));
-        Ok(Self { id, raw })
+    /// [`IdError::CipherMissing`].
+    pub fn from_raw(raw: i64) -> Result<Self, IdError> {
+        let id = cipher::<K>()?.permute(raw.cast_unsigned());
+        Ok(Self {
+            id: Id::from_u64(id).typed(),
+            raw,
+        })
     }
 }
 
-fn cipher<K: Border>() -> Result<&'static Sparx64, BorderError> {
-    K::cipher().ok_or(BorderError::CipherMissing { name: K::NAME })
+fn cipher<K: Border>() -> Result<&'static Sparx64, IdError> {
+    K::cipher().ok_or(IdError::CipherMissing { name: K::NAME })
 }
 
 impl<K> StoredRaw<K> {
     /// The encrypted id, as users see it.
     #[must_use]
-    pub const fn id(self) -> Typed<K> {
+    pub const fn id(self) -> Id<K> {
         self.id
     }
 
@@ -106,44 +106,28 @@ impl<K> StoredRaw<K> {
     }
 }
 
-impl<K: Border> TryFrom<Typed<K>> for StoredRaw<K> {
-    type Error = BorderError;
+impl<K: Border> TryFrom<Id<K>> for StoredRaw<K> {
+    type Error = IdError;
 
     /// Computes the stored number: see [`StoredRaw::new`].
-    fn try_from(id: Typed<K>) -> Result<Self, BorderError> {
+    fn try_from(id: Id<K>) -> Result<Self, IdError> {
         Self::new(id)
     }
 }
 
-impl<K: Border> TryFrom<Id> for StoredRaw<K> {
-    type Error = BorderError;
-
-    /// Computes the stored number: see [`StoredRaw::new`].
-    fn try_from(id: Id) -> Result<Self, BorderError> {
-        Self::new(id)
-    }
-}
-
-impl<K> From<StoredRaw<K>> for Typed<K> {
+impl<K> From<StoredRaw<K>> for Id<K> {
     /// Returns the encrypted id, as [`StoredRaw::id`] does.
     fn from(stored: StoredRaw<K>) -> Self {
         stored.id
     }
 }
 
-impl<K> From<StoredRaw<K>> for Id {
-    /// Returns the encrypted id without its kind.
-    fn from(stored: StoredRaw<K>) -> Self {
-        stored.id.id()
-    }
-}
-
 impl<K: Border> FromStr for StoredRaw<K> {
-    type Err = BorderError;
+    type Err = IdError;
 
     /// Reads the encrypted id.
-    fn from_str(text: &str) -> Result<Self, BorderError> {
-        Self::new(text.parse::<Typed<K>>()?)
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        Self::new(text.parse()?)
     }
 }
 
@@ -151,6 +135,13 @@ impl<K: Kind> Display for StoredRaw<K> {
     /// Writes the encrypted id.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         Display::fmt(&self.id, f)
+    }
+}
+
+/// The type and the text of the encrypted id.
+impl<K: Kind> Debug for StoredRaw<K> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        Debug::fmt(&self.id, f)
     }
 }
 
