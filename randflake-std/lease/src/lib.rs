@@ -13,6 +13,8 @@ pub mod rules;
 mod secret;
 #[doc(hidden)] // For the tests of this project.
 pub mod store;
+#[cfg(feature = "testkit")]
+pub mod testkit;
 mod vocabulary;
 mod wiped_stack;
 

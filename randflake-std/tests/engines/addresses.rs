@@ -10,8 +10,8 @@ use harness::free_port;
 use harness::postgres::PostgresServer;
 use randflake_std::lease::{LeaseStore, StoreError, open};
 
-use crate::contract::{TTL, acquire_one, eight};
 use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::{TTL, acquire_one, eight};
 
 /// A server that takes connections and says nothing.
 struct SilentServer(TcpListener);

@@ -26,10 +26,11 @@ use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
 use randflake_std::rules::{CounterRecord, NamespaceRecord, VERSION};
 
-use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::found;
 use crate::length;
 use crate::namespaces::declared_new;
-use crate::segment_contract::{Counters, NewCounters, segment_contract};
+use randflake_lease::testkit::counters::{Counters, NewCounters};
+use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
 struct Etcd {
     cluster: EtcdCluster,
@@ -61,8 +62,12 @@ impl Backend for Etcd {
         declared_new(&url, store)
     }
 
-    fn url(&self) -> String {
-        self.cluster.url()
+    fn names(&self) -> Vec<String> {
+        found::names(&self.cluster.url())
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        found::find(&self.cluster.url(), name)
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
@@ -143,8 +148,8 @@ fn restore_unused(cluster: &EtcdCluster, name: &str) {
     member.post("kv/put", &put.to_string());
 }
 
-contract!(Etcd::new());
-segment_contract!(Etcd::new());
+randflake_lease::lease_contract!(Etcd::new());
+randflake_lease::counter_contract!(Etcd::new());
 
 impl Counters for Etcd {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {

@@ -20,10 +20,11 @@ use harness::mariadb::{Client, MariadbServer};
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreError};
 
-use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::found;
 use crate::length;
 use crate::namespaces::declared_new;
-use crate::segment_contract::{Counters, NewCounters, segment_contract};
+use randflake_lease::testkit::counters::{Counters, NewCounters};
+use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
 /// An empty one on the server that most tests share.
 fn new_database() -> (Arc<MariadbServer>, String) {
@@ -67,11 +68,15 @@ impl Mysql {
 impl Backend for Mysql {
     fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let store = self.store(namespace)?;
-        declared_new(&self.url(), store)
+        declared_new(&self.server.url(&self.database), store)
     }
 
-    fn url(&self) -> String {
-        self.server.url(&self.database)
+    fn names(&self) -> Vec<String> {
+        found::names(&self.server.url(&self.database))
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        found::find(&self.server.url(&self.database), name)
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
@@ -106,8 +111,8 @@ impl Backend for Mysql {
     }
 }
 
-contract!(Mysql::new());
-segment_contract!(Mysql::new());
+randflake_lease::lease_contract!(Mysql::new());
+randflake_lease::counter_contract!(Mysql::new());
 
 impl Counters for Mysql {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {

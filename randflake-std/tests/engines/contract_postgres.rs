@@ -13,10 +13,11 @@ use harness::postgres::PostgresServer;
 use postgres::Client;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, PostgresStore, StoreError};
 
-use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::found;
 use crate::length;
 use crate::namespaces::declared_new;
-use crate::segment_contract::{Counters, NewCounters, segment_contract};
+use randflake_lease::testkit::counters::{Counters, NewCounters};
+use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
 struct Database {
     server: Arc<PostgresServer>,
@@ -59,11 +60,15 @@ impl Database {
 impl Backend for Database {
     fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let store = self.client(namespace)?;
-        declared_new(&self.url(), store)
+        declared_new(&self.server.url(&self.name), store)
     }
 
-    fn url(&self) -> String {
-        self.server.url(&self.name)
+    fn names(&self) -> Vec<String> {
+        found::names(&self.server.url(&self.name))
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        found::find(&self.server.url(&self.name), name)
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
@@ -93,8 +98,8 @@ impl Backend for Database {
     }
 }
 
-contract!(Database::new());
-segment_contract!(Database::new());
+randflake_lease::lease_contract!(Database::new());
+randflake_lease::counter_contract!(Database::new());
 
 impl Counters for Database {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {

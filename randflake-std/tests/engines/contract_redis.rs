@@ -30,10 +30,11 @@ use harness::redis::RedisServer;
 use randflake_core::ManualClock;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreError};
 
-use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
+use crate::found;
 use crate::length;
 use crate::namespaces::declared_new;
-use crate::segment_contract::{Counters, NewCounters, segment_contract};
+use randflake_lease::testkit::counters::{Counters, NewCounters};
+use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
 struct Redis {
     server: RedisServer,
@@ -59,8 +60,12 @@ impl Backend for Redis {
         declared_new(&url, store)
     }
 
-    fn url(&self) -> String {
-        self.server.url()
+    fn names(&self) -> Vec<String> {
+        found::names(&self.server.url())
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        found::find(&self.server.url(), name)
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
@@ -84,8 +89,8 @@ impl Backend for Redis {
     }
 }
 
-contract!(Redis::new());
-segment_contract!(Redis::new());
+randflake_lease::lease_contract!(Redis::new());
+randflake_lease::counter_contract!(Redis::new());
 
 impl Counters for Redis {
     fn open_counter(&self, namespace: &Namespace) -> LeaseStore {

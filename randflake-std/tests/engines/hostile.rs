@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use randflake_std::lease::{StoreError, open};
 
-use crate::contract::eight;
+use randflake_lease::testkit::leases::eight;
 
 /// What a client may read of one reply, and what is on its way to it then.
 const MOST: u64 = (64 + 32) << 20;

@@ -11,8 +11,8 @@ use harness::proxy::{IdleEnd, Proxy};
 use harness::redis::RedisServer;
 use randflake_std::lease::open;
 
-use crate::contract::{TTL, acquire_one, eight};
 use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::{TTL, acquire_one, eight};
 
 /// A renewal is due after a longer time than this.
 const IDLE: Duration = Duration::from_secs(1);

@@ -9,13 +9,13 @@
 #![cfg(unix)]
 
 mod addresses;
-#[path = "../contract/mod.rs"]
-mod contract;
 mod contract_etcd;
 mod contract_mysql;
 mod contract_postgres;
 mod contract_redis;
 mod encryption;
+#[path = "../found/mod.rs"]
+mod found;
 mod hostile;
 mod idle;
 mod lasting;
@@ -24,13 +24,7 @@ mod looks;
 #[path = "../namespaces/mod.rs"]
 mod namespaces;
 mod postgresql;
-#[path = "../segment_contract/mod.rs"]
-mod segment_contract;
 mod segment_faults;
 mod servers;
 #[path = "../watched/mod.rs"]
 mod watched;
-
-// Their macros name each other by the crate.
-use contract::contract;
-use segment_contract::segment_contract;

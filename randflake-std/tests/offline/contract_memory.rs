@@ -10,9 +10,11 @@ use randflake_core::ManualClock;
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError, Verdict};
 use randflake_std::store::{Ask, Reading};
 
-use crate::contract::{BEGIN_UNIX_MS, Backend, TTL, acquire, acquire_one, contract, eight, ticks};
-use crate::segment_contract::{Counters, segment_contract};
 use crate::watched::{Watcher, watched};
+use randflake_lease::testkit::counters::Counters;
+use randflake_lease::testkit::leases::{
+    BEGIN_UNIX_MS, Backend, TTL, acquire, acquire_one, eight, ticks,
+};
 
 struct Memory {
     clock: Arc<ManualClock>,
@@ -66,8 +68,8 @@ impl Counters for Memory {
     }
 }
 
-contract!(Memory::new());
-segment_contract!(Memory::new());
+randflake_lease::lease_contract!(Memory::new());
+randflake_lease::counter_contract!(Memory::new());
 
 /// Those of a try whose reply was lost are read beside those that are free.
 #[test]
@@ -133,9 +135,9 @@ impl Backend for Unread {
 }
 
 mod unread {
-    use super::{Unread, contract};
+    use super::Unread;
 
-    contract!(Unread::new());
+    randflake_lease::lease_contract!(Unread::new());
 }
 
 #[test]

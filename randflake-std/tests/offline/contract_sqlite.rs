@@ -13,8 +13,9 @@ use randflake_core::{ManualClock, Randflake};
 use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
 use tempfile::TempDir;
 
-use crate::contract::{BEGIN_UNIX_MS, Backend, contract, patiently};
-use crate::segment_contract::{Counters, NewCounters, segment_contract};
+use crate::found;
+use randflake_lease::testkit::counters::{Counters, NewCounters};
+use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
 struct Sqlite {
     folder: TempDir,
@@ -59,8 +60,12 @@ impl Backend for Sqlite {
         Ok(store)
     }
 
-    fn url(&self) -> String {
-        format!("sqlite:{}", self.path().display())
+    fn names(&self) -> Vec<String> {
+        found::names(&format!("sqlite:{}", self.path().display()))
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        found::find(&format!("sqlite:{}", self.path().display()), name)
     }
 
     fn pass(&self, span: Duration) {
@@ -102,8 +107,8 @@ impl Counters for Sqlite {
     }
 }
 
-contract!(Sqlite::new());
-segment_contract!(Sqlite::new());
+randflake_lease::lease_contract!(Sqlite::new());
+randflake_lease::counter_contract!(Sqlite::new());
 
 /// Loses its memory when a backup is restored: the state at the time of the loss before.
 struct Restored {
@@ -121,8 +126,12 @@ impl Restored {
 }
 
 impl Backend for Restored {
-    fn url(&self) -> String {
-        self.sqlite.url()
+    fn names(&self) -> Vec<String> {
+        self.sqlite.names()
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        self.sqlite.find(name)
     }
 
     fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
@@ -165,10 +174,10 @@ impl Counters for Restored {
 }
 
 mod restored {
-    use super::{Restored, contract, segment_contract};
+    use super::Restored;
 
-    contract!(Restored::new(); random_histories_grant_no_tick_twice,);
-    segment_contract! { Restored::new();
+    randflake_lease::lease_contract!(Restored::new(); random_histories_grant_no_tick_twice,);
+    randflake_lease::counter_contract! { Restored::new();
         random_histories_reserve_no_number_twice,
         random_histories_in_steps_reserve_no_number_twice,
         random_histories_of_days_reserve_no_number_twice,

@@ -31,11 +31,12 @@ use randflake_std::rules::Key;
 use randflake_std::segment::CounterErrorKind;
 use tempfile::TempDir;
 
-use crate::contract::referee::Referee;
-use crate::contract::{
-    BEGIN_UNIX_MS, Backend, LATER, TTL, acquire, acquire_one, contract, eight, is_planted, plant,
-    text, tick_at, ticks, token,
+use crate::found;
+use randflake_lease::testkit::leases::{
+    BEGIN_UNIX_MS, Backend, LATER, TTL, acquire, acquire_one, eight, is_planted, plant, text,
+    tick_at, ticks, token,
 };
+use randflake_lease::testkit::referee::Referee;
 
 const NODE: u32 = 7;
 /// How long a new file is in quarantine: the longest TTL, and 20 s.
@@ -86,8 +87,15 @@ impl Backend for Place {
         self.try_store(NODE, namespace)
     }
 
-    fn url(&self) -> String {
-        format!("static:{}?node={NODE}", self.path().display())
+    fn names(&self) -> Vec<String> {
+        found::names(&format!("static:{}?node={NODE}", self.path().display()))
+    }
+
+    fn find(&self, name: &str) -> Option<Namespace> {
+        found::find(
+            &format!("static:{}?node={NODE}", self.path().display()),
+            name,
+        )
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
@@ -103,7 +111,7 @@ impl Backend for Place {
     }
 }
 
-contract! { Place::declared();
+randflake_lease::lease_contract! { Place::declared();
     a_grant_begins_now,
     a_quarantine_holds_until_everything_has_expired,
     what_cannot_be_granted_is_refused,
@@ -117,7 +125,7 @@ contract! { Place::declared();
     a_dropped_namespace_is_opened_again_by_a_person_alone,
 }
 
-contract! { Place::new();
+randflake_lease::lease_contract! { Place::new();
     namespaces_are_found_as_they_were_made,
 }
 

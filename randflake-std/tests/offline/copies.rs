@@ -16,7 +16,7 @@ use randflake_std::lease::{
 };
 use randflake_std::{Layout, Plain};
 
-use crate::contract::referee::Referee;
+use randflake_lease::testkit::referee::Referee;
 
 const CLIENTS: usize = 4;
 const STEPS: usize = 10_000;

@@ -1,15 +1,9 @@
 //! All tests of the library that need neither an engine's server nor a process of their own, as one program: most of them
 //! wait, so they run side by side.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod blocks;
-#[path = "../contract/mod.rs"]
-mod contract;
 mod contract_memory;
 #[cfg(feature = "sqlite")]
 mod contract_sqlite;
@@ -17,6 +11,8 @@ mod contract_static;
 mod copies;
 mod devices;
 mod elastic;
+#[path = "../found/mod.rs"]
+mod found;
 #[cfg_attr(
     not(feature = "tokio"),
     expect(dead_code, reason = "tasks use more of it than threads")
@@ -31,8 +27,6 @@ mod numbers;
 mod record_texts;
 mod rotation;
 mod rules;
-#[path = "../segment_contract/mod.rs"]
-mod segment_contract;
 mod segments;
 mod shown_early;
 #[cfg(feature = "sqlite")]
@@ -48,7 +42,3 @@ mod urls;
 mod waits;
 #[path = "../watched/mod.rs"]
 mod watched;
-
-// Their macros name each other by the crate.
-use contract::contract;
-use segment_contract::segment_contract;

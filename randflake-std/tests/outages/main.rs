@@ -15,9 +15,7 @@ mod clients;
 mod ledger;
 mod network;
 mod power;
-#[expect(dead_code, reason = "other tests count what it has seen")]
-#[path = "../contract/referee.rs"]
-mod referee;
+use randflake_lease::testkit::referee;
 mod sessions;
 
 use std::process::ExitCode;

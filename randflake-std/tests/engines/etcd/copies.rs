@@ -6,7 +6,7 @@ use harness::etcd::EtcdCluster;
 use randflake_std::lease::{EtcdStore, LeaseStore, StoreError};
 
 use super::continuity::{assert_quarantined, open_store};
-use crate::contract::{TTL, acquire, acquire_one, eight};
+use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight};
 
 /// As `etcdctl make-mirror` does it; a snapshot that is restored with another token is the same to the store.
 fn mirror(from: &EtcdCluster, to: &EtcdCluster) {

@@ -10,10 +10,10 @@ use std::thread;
 use harness::etcd::EtcdCluster;
 use randflake_std::lease::{EtcdStore, StoreError};
 
-use crate::contract::{TTL, acquire, acquire_one, eight};
 use crate::contract_etcd::continuity::{Backup, assert_quarantined};
 use crate::namespaces::declared_new;
-use crate::segment_contract::segment;
+use randflake_lease::testkit::counters::segment;
+use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight};
 
 /// What happens to the next write: it may send the write, and returns the reply to hand on.
 type Event = Box<dyn FnOnce(&dyn Fn() -> String) -> Option<String> + Send>;

@@ -13,8 +13,8 @@ use randflake_std::lease::{LeaseStore, StoreError, open};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use crate::contract::{TTL, acquire, acquire_one, eight};
 use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight};
 
 fn asked(member: &Member, path: &str, body: &Value) -> Value {
     serde_json::from_str(&member.post(path, &body.to_string())).unwrap()

@@ -14,7 +14,7 @@ use randflake_std::lease::{
 use randflake_std::rules::KeyCheck;
 use randflake_std::segment::CounterError;
 
-use crate::contract::{TTL, acquire, acquire_one, eight, ticks, token};
+use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight, ticks, token};
 
 pub(crate) const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 

@@ -5,7 +5,7 @@ use randflake_std::lease::{LeaseStore, Namespace, RedisStore, StoreError};
 use randflake_std::rules::KeyCheck;
 
 use super::rights::documented;
-use crate::contract::{acquire, eight};
+use randflake_lease::testkit::leases::{acquire, eight};
 
 fn open(url: &str, database: u32, namespace: &Namespace, seal: u32) -> LeaseStore {
     let mut store = RedisStore::open(&format!("{url}/{database}"), namespace).unwrap();

@@ -14,7 +14,7 @@ use randflake_std::lease::{LeaseStore, Loss, RedisStore};
 use randflake_std::segment::CounterError;
 
 use super::continuity::{open_at_once, quarantined_for, until};
-use crate::contract::{TTL, acquire_one, eight};
+use randflake_lease::testkit::leases::{TTL, acquire_one, eight};
 
 /// How long each side is listened to before the other one.
 const TURN: Duration = Duration::from_millis(2);

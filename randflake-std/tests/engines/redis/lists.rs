@@ -6,7 +6,7 @@ use harness::redis::RedisServer;
 use randflake_std::Randflake;
 use randflake_std::lease::{LeaseStore, Namespace, RedisStore};
 
-use crate::contract::acquire;
+use randflake_lease::testkit::leases::acquire;
 
 const LEASED: u32 = 3_000;
 

@@ -4,8 +4,8 @@ use harness::redis::RedisServer;
 use randflake_std::lease::{Loss, QuarantineCause, StoreError};
 use randflake_std::segment::CounterError;
 
-use crate::contract::{TTL, acquire_one};
 use crate::contract_redis::continuity::{MAX_TTL, open_again, open_at_once, quarantined_for};
+use randflake_lease::testkit::leases::{TTL, acquire_one};
 
 const KEY: &str = "randflake:{orders}";
 
@@ -144,8 +144,8 @@ mod clocks {
     use std::process::Command;
 
     use super::*;
-    use crate::contract::acquire;
     use harness::preloaded_clock::PreloadedClock;
+    use randflake_lease::testkit::leases::acquire;
 
     /// The quarantine that follows on older data would end by the wrong clock, so it must not be written.
     #[test]

@@ -11,8 +11,8 @@ use harness::redis::RedisServer;
 use randflake_std::lease::RedisStore;
 use randflake_std::segment::CounterError;
 
-use crate::contract::{TTL, acquire_one, eight};
 use crate::contract_redis::continuity::open_at_once;
+use randflake_lease::testkit::leases::{TTL, acquire_one, eight};
 
 /// What the script answers when it has written.
 const WRITTEN: &[u8] = b"*2\r\n:1\r\n";

@@ -5,7 +5,7 @@ use randflake_std::lease::{RedisStore, StoreError, open};
 use randflake_std::rules::KeyCheck;
 use randflake_std::segment::CounterError;
 
-use crate::contract::{TTL, acquire, eight};
+use randflake_lease::testkit::leases::{TTL, acquire, eight};
 
 /// The line of the documentation.
 pub(crate) fn documented() -> &'static str {

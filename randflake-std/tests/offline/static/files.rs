@@ -12,7 +12,7 @@ use randflake_std::store::Look;
 use randflake_std::{Builder, Plain};
 
 use super::{NODE, Place, WAIT, begins_in, unusable};
-use crate::contract::{Backend, TTL, acquire, acquire_one, eight, ticks};
+use randflake_lease::testkit::leases::{Backend, TTL, acquire, acquire_one, eight, ticks};
 
 #[test]
 fn the_file_of_something_else_is_refused() {

@@ -5,7 +5,7 @@
 use core::mem;
 
 use super::{NODE, Place, unusable};
-use crate::contract::{TTL, acquire, acquire_one, eight};
+use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight};
 
 /// Leaves by `_exit`, after what it runs.
 fn fork(run: impl FnOnce() -> bool) -> i32 {

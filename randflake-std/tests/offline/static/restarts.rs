@@ -6,7 +6,7 @@ use std::fs;
 use randflake_std::lease::{Grant, Loss, StoreError};
 
 use super::{NODE, Place, WAIT, begins_in, wait_of};
-use crate::contract::{Backend, TTL, acquire, acquire_one, eight, ticks};
+use randflake_lease::testkit::leases::{Backend, TTL, acquire, acquire_one, eight, ticks};
 
 #[test]
 fn a_new_file_waits_for_whoever_had_the_node_id() {

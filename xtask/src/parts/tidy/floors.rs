@@ -26,6 +26,8 @@ const CRATES: [(&str, Floors); 4] = [
             &["vocabulary"],
             &["rules"],
             &["store"],
+            // Tests for engines.
+            &["testkit"],
         ],
     ),
     (

@@ -3,11 +3,12 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use randflake_std::segment::{CounterError, CounterStatus, CounterTerms, MAX_NUMBER, Segment};
+use crate::{CounterError, CounterStatus, CounterTerms, MAX_NUMBER};
+use randflake_core::segment::Segment;
 
 use super::{Counters, invalid, lost, namespace, segment};
 
-pub(crate) fn a_counter_is_dense_from_one_on(backend: &impl Counters) {
+pub fn a_counter_is_dense_from_one_on(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     let mut other = backend.open_counter(&namespace("orders"));
     let at = |next| CounterStatus {
@@ -24,7 +25,7 @@ pub(crate) fn a_counter_is_dense_from_one_on(backend: &impl Counters) {
     assert_eq!(other.counter().unwrap(), at(1_002 + (1 << 40)));
 }
 
-pub(crate) fn each_namespace_has_its_counter(backend: &impl Counters) {
+pub fn each_namespace_has_its_counter(backend: &impl Counters) {
     let mut orders = backend.open_counter(&namespace("orders"));
     let mut bills = backend.open_counter(&namespace("bills"));
     assert_eq!(orders.reserve(10).unwrap(), segment(1, 10));
@@ -32,7 +33,7 @@ pub(crate) fn each_namespace_has_its_counter(backend: &impl Counters) {
     assert_eq!(orders.reserve(1).unwrap(), segment(11, 1));
 }
 
-pub(crate) fn what_cannot_be_reserved_is_refused(backend: &impl Counters) {
+pub fn what_cannot_be_reserved_is_refused(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     let said = invalid(store.reserve(0));
     assert_eq!(said, "no number was asked for: at least 1 is allowed");
@@ -55,7 +56,7 @@ pub(crate) fn what_cannot_be_reserved_is_refused(backend: &impl Counters) {
     assert_eq!(store.reserve(1).unwrap(), segment(8, 1));
 }
 
-pub(crate) fn the_last_numbers_are_reserved(backend: &impl Counters) {
+pub fn the_last_numbers_are_reserved(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     // Beyond 2^53 a double, which some languages count with, is not exact any more.
     for number in [(1 << 53) + 1, MAX_NUMBER - 3] {
@@ -68,14 +69,14 @@ pub(crate) fn the_last_numbers_are_reserved(backend: &impl Counters) {
     assert_eq!(store.counter().unwrap().next, Some(MAX_NUMBER + 1));
 }
 
-pub(crate) fn what_was_reserved_is_kept(backend: &impl Counters) {
+pub fn what_was_reserved_is_kept(backend: &impl Counters) {
     for n in 0..5 {
         let mut store = backend.open_counter(&namespace("orders"));
         assert_eq!(store.reserve(10).unwrap(), segment(n * 10 + 1, 10));
     }
 }
 
-pub(crate) fn a_counter_goes_on_where_it_is_told(backend: &impl Counters) {
+pub fn a_counter_goes_on_where_it_is_told(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     assert_eq!(store.resume_counter(1_000_000).unwrap(), 1_000_000);
     let mut other = backend.open_counter(&namespace("orders"));
@@ -87,7 +88,7 @@ pub(crate) fn a_counter_goes_on_where_it_is_told(backend: &impl Counters) {
 }
 
 /// Also in a store that was never used: one at another path, or without its data, looks so.
-pub(crate) fn a_counter_that_is_not_there_is_lost<B: Counters>(backend: &B) {
+pub fn a_counter_that_is_not_there_is_lost<B: Counters>(backend: &B) {
     // As a client of leases, for which nobody begins a counter.
     let open = || backend.open(&namespace("unbegun")).unwrap();
     let mut store = open();
@@ -118,7 +119,7 @@ pub(crate) fn a_counter_that_is_not_there_is_lost<B: Counters>(backend: &B) {
 }
 
 /// As often as somebody says so, until a number was reserved.
-pub(crate) fn a_counter_is_declared_new_once(backend: &impl Counters) {
+pub fn a_counter_is_declared_new_once(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     let mut other = backend.open_counter(&namespace("orders"));
     store.create_counter().unwrap();
@@ -140,7 +141,7 @@ pub(crate) fn a_counter_is_declared_new_once(backend: &impl Counters) {
     }
 }
 
-pub(crate) fn a_counter_is_never_told_to_go_back(backend: &impl Counters) {
+pub fn a_counter_is_never_told_to_go_back(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     store.reserve(100).unwrap();
     for number in [1, 100, 101] {
@@ -149,7 +150,7 @@ pub(crate) fn a_counter_is_never_told_to_go_back(backend: &impl Counters) {
     assert_eq!(store.reserve(1).unwrap(), segment(101, 1));
 }
 
-pub(crate) fn many_clients_at_once_reserve_each_number_once(backend: &impl Counters) {
+pub fn many_clients_at_once_reserve_each_number_once(backend: &impl Counters) {
     const CLIENTS: u64 = 8;
     const EACH: u64 = 20;
     const TRIES: usize = 100;

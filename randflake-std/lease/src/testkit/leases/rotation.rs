@@ -3,11 +3,9 @@
 use std::sync::Barrier;
 use std::thread;
 
+use crate::Secret;
+use crate::{DeviceError, DeviceLease, DeviceRequest, Grant, KeyCheck, LeaseStore, StoreError};
 use randflake_core::KeyNumber;
-use randflake_std::Secret;
-use randflake_std::lease::{
-    DeviceError, DeviceLease, DeviceRequest, Grant, KeyCheck, LeaseStore, StoreError,
-};
 
 use super::{Backend, TTL, acquire, acquire_one, eight, patiently, record_of, ticks};
 
@@ -46,7 +44,7 @@ fn is_refused<T>(outcome: Result<T, StoreError>, stored: u8, asked: u8) {
     }
 }
 
-pub(crate) fn a_next_key_is_for_all_from_their_next_lease_on(backend: &impl Backend) {
+pub fn a_next_key_is_for_all_from_their_next_lease_on(backend: &impl Backend) {
     let mut old = open(backend, "orders", 1);
     let mut early = open(backend, "orders", 2);
     let mut grant = acquire_one(&mut old, 1);
@@ -84,7 +82,7 @@ pub(crate) fn a_next_key_is_for_all_from_their_next_lease_on(backend: &impl Back
     assert!(patiently(|| early.renew(&ours, TTL)).unwrap().ends[0].is_ok());
 }
 
-pub(crate) fn only_the_key_of_tagged_uuids_changes(backend: &impl Backend) {
+pub fn only_the_key_of_tagged_uuids_changes(backend: &impl Backend) {
     let mut store = open(backend, "orders", 1);
     let grant = acquire_one(&mut store, 1);
     let mut person = backend.open(&eight("orders")).unwrap();
@@ -130,7 +128,7 @@ pub(crate) fn only_the_key_of_tagged_uuids_changes(backend: &impl Backend) {
     assert!(matches!(refused, StoreError::Dropped { .. }), "{refused:?}");
 }
 
-pub(crate) fn who_has_no_key_leases_no_tagged_uuids(backend: &impl Backend) {
+pub fn who_has_no_key_leases_no_tagged_uuids(backend: &impl Backend) {
     let mut store = open(backend, "orders", 1);
     let grant = acquire_one(&mut store, 1);
     let mut keyless = backend.open(&eight("orders")).unwrap();
@@ -168,7 +166,7 @@ pub(crate) fn who_has_no_key_leases_no_tagged_uuids(backend: &impl Backend) {
 }
 
 /// Two people with two secrets for one number, and two with the same.
-pub(crate) fn of_two_next_keys_that_race_one_is_taken(backend: &impl Backend) {
+pub fn of_two_next_keys_that_race_one_is_taken(backend: &impl Backend) {
     let name = "orders";
     acquire_one(&mut open(backend, name, 1), 1);
     for next in 2..=5 {

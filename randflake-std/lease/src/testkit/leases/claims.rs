@@ -3,8 +3,8 @@
 use std::sync::Barrier;
 use std::thread;
 
-use randflake_std::lease::{LeaseStore, Namespace, StoreError};
-use randflake_std::rules::KeyCheck;
+use crate::rules::KeyCheck;
+use crate::{LeaseStore, Namespace, StoreError};
 
 use super::{Backend, acquire, acquire_one, eight, patiently};
 
@@ -38,7 +38,7 @@ fn is_taken(store: &mut LeaseStore, by: &str) {
     }
 }
 
-pub(crate) fn a_secret_is_of_one_namespace(backend: &impl Backend) {
+pub fn a_secret_is_of_one_namespace(backend: &impl Backend) {
     let mut orders = open(backend, &eight("orders"), KeyCheck::Key(1));
     acquire_one(&mut orders, 1);
 
@@ -80,7 +80,7 @@ pub(crate) fn a_secret_is_of_one_namespace(backend: &impl Backend) {
     acquire_one(&mut open(backend, &eight("more"), KeyCheck::Key(1)), 2);
 }
 
-pub(crate) fn of_two_that_race_one_gets_the_secret(backend: &impl Backend) {
+pub fn of_two_that_race_one_gets_the_secret(backend: &impl Backend) {
     for round in 0..8 {
         let names = ["a", "b"].map(|name| format!("{name}-{round}"));
         let stores = names.map(|name| open(backend, &eight(&name), KeyCheck::Key(round)));

@@ -2,24 +2,25 @@
 
 use core::time::Duration;
 
+use crate::LeaseStore;
+use crate::{CounterError, CounterTerms};
 use fastrand::Rng;
-use randflake_std::lease::LeaseStore;
-use randflake_std::segment::{CounterError, CounterTerms, Segment};
+use randflake_core::segment::Segment;
 
 use super::{Counters, namespace};
-use crate::segment_contract::terms::daily;
+use crate::testkit::counters::terms::daily;
 
 const CLIENTS: usize = 3;
 const LONGEST: u64 = 50;
 const DAY: Duration = Duration::from_secs(86_400);
 
-pub(crate) fn random_histories_reserve_no_number_twice(backend: &impl Counters) {
+pub fn random_histories_reserve_no_number_twice(backend: &impl Counters) {
     let open = || backend.open_counter(&namespace("orders"));
     let history = run(backend, CounterTerms::default(), open);
     assert!(history.reserved.len() > backend.counter_steps() / 10);
 }
 
-pub(crate) fn random_histories_in_steps_reserve_no_number_twice(backend: &impl Counters) {
+pub fn random_histories_in_steps_reserve_no_number_twice(backend: &impl Counters) {
     let terms = CounterTerms::stepped(2, 5).unwrap();
     let history = run(backend, terms, || begun(backend, terms));
     assert!(history.reserved.len() > backend.counter_steps() / 10);
@@ -29,7 +30,7 @@ pub(crate) fn random_histories_in_steps_reserve_no_number_twice(backend: &impl C
 }
 
 /// The clock goes ahead and back by days, the store's or each client's own.
-pub(crate) fn random_histories_of_days_reserve_no_number_twice(backend: &impl Counters) {
+pub fn random_histories_of_days_reserve_no_number_twice(backend: &impl Counters) {
     let terms = daily(2);
     let history = run(backend, terms, || begun(backend, terms));
     let dates = terms.dates().unwrap();

@@ -4,23 +4,23 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::thread;
 
-use randflake_std::lease::KeyCheck;
-use randflake_std::lease::{
+use crate::KeyCheck;
+use crate::{
     AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::{KeyNumber, Layout, LayoutSpec, Randflake, Snowflake};
+use randflake_core::{KeyNumber, Layout, LayoutSpec, Randflake, Snowflake};
 
-use super::referee::Referee;
 use super::{
     Backend, Eight, TTL, acquire, acquire_one, acquire_some, eight, patiently, tick_at, ticks,
     token,
 };
+use crate::testkit::referee::Referee;
 
 fn node_ids(grants: &[Grant]) -> BTreeSet<u32> {
     grants.iter().map(|grant| grant.node_id).collect()
 }
 
-pub(crate) fn a_grant_begins_now(backend: &impl Backend) {
+pub fn a_grant_begins_now(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     assert_eq!(store.namespace(), &eight("orders"));
     assert_eq!(store.list().unwrap(), []);
@@ -41,7 +41,7 @@ pub(crate) fn a_grant_begins_now(backend: &impl Backend) {
     assert_eq!((records[0].grant, &*records[0].holder), (grant, "holder"));
 }
 
-pub(crate) fn several_node_ids_at_once(backend: &impl Backend) {
+pub fn several_node_ids_at_once(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let first = acquire(&mut store, 1, 3).unwrap().grants;
     let second = acquire(&mut store, 2, 5).unwrap().grants;
@@ -70,7 +70,7 @@ pub(crate) fn several_node_ids_at_once(backend: &impl Backend) {
     }
 }
 
-pub(crate) fn all_or_nothing(backend: &impl Backend) {
+pub fn all_or_nothing(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     acquire(&mut store, 1, 3).unwrap();
     backend.pass(ticks(10));
@@ -101,7 +101,7 @@ pub(crate) fn all_or_nothing(backend: &impl Backend) {
     assert!(acquire(&mut store, 4, 1).is_err());
 }
 
-pub(crate) fn node_ids_are_used_again(backend: &impl Backend) {
+pub fn node_ids_are_used_again(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut referee = Referee::default();
     for round in 1..=5 {
@@ -114,7 +114,7 @@ pub(crate) fn node_ids_are_used_again(backend: &impl Backend) {
     assert_eq!(referee.intervals(), 40);
 }
 
-pub(crate) fn what_cannot_be_granted_is_refused(backend: &impl Backend) {
+pub fn what_cannot_be_granted_is_refused(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let most = store.namespace().ticks(store.namespace().max_ttl());
     let ask = |count, ttl| AcquireRequest {
@@ -162,7 +162,7 @@ pub(crate) fn what_cannot_be_granted_is_refused(backend: &impl Backend) {
     }
 }
 
-pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
+pub fn namespaces_do_not_meet(backend: &impl Backend) {
     let mut orders = backend.open(&eight("orders")).unwrap();
     let mut users = backend.open(&eight("users")).unwrap();
     let grants = acquire(&mut orders, 1, 8).unwrap().grants;
@@ -192,7 +192,7 @@ pub(crate) fn namespaces_do_not_meet(backend: &impl Backend) {
 }
 
 /// What is asked for in other terms is refused, whatever it is called, and nothing is changed.
-pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
+pub fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     store.seal(KeyCheck::Key(7));
     let grant = acquire_one(&mut store, 1);
@@ -249,7 +249,7 @@ pub(crate) fn a_namespace_keeps_its_terms(backend: &impl Backend) {
 
 /// The longest TTL is a term as the layout is: whoever leases without naming it means the default one. Whoever leases
 /// nothing takes what is stored.
-pub(crate) fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl Backend) {
+pub fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl Backend) {
     let hour = eight("orders").with_max_ttl(Duration::from_secs(3_600));
     let mut store = backend.open(&hour).unwrap();
     let grant = acquire_one(&mut store, 1);
@@ -282,7 +282,7 @@ pub(crate) fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl 
 }
 
 /// Who chooses and who takes any exclude each other.
-pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Backend) {
+pub fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let choose = |store: &mut LeaseStore, chosen: &[u32]| {
         store.acquire(&AcquireRequest {
@@ -324,7 +324,7 @@ pub(crate) fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Ba
     }
 }
 
-pub(crate) fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backend) {
+pub fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backend) {
     let namespace = backend.filled();
     let all = u32::try_from(namespace.node_ids()).unwrap();
     let mut store = backend.open(&namespace).unwrap();
@@ -384,7 +384,7 @@ fn refuses(store: &mut LeaseStore, number: u128) {
     assert!(retry_in > Duration::ZERO && retry_in <= Duration::from_secs(TTL));
 }
 
-pub(crate) fn many_clients_at_once(backend: &impl Backend) {
+pub fn many_clients_at_once(backend: &impl Backend) {
     const CLIENTS: u32 = 16;
     let namespace = Namespace::new("orders", Randflake).unwrap();
     let clients = (0..CLIENTS).map(|_| patiently(|| backend.open(&namespace)).unwrap());

@@ -1,8 +1,6 @@
 //! Grants whose holder is elsewhere: what it presents tells it from a copy, through any server.
 
-use randflake_std::lease::{
-    Grant, LeaseStore, Loss, PresentedGrant, PresentedRenewal, RequestId, StoreError,
-};
+use crate::{Grant, LeaseStore, Loss, PresentedGrant, PresentedRenewal, RequestId, StoreError};
 
 use super::{Backend, TTL, acquire, eight, patiently, record_of, ticks};
 
@@ -29,7 +27,7 @@ fn granted(backend: &impl Backend) -> ([LeaseStore; 2], PresentedGrant) {
     (servers, granted[0])
 }
 
-pub(crate) fn a_copied_grant_is_contested(backend: &impl Backend) {
+pub fn a_copied_grant_is_contested(backend: &impl Backend) {
     let ([mut first, mut second], original) = granted(backend);
     let copy = original;
     backend.pass(ticks(20));
@@ -61,7 +59,7 @@ pub(crate) fn a_copied_grant_is_contested(backend: &impl Backend) {
 }
 
 /// A lost answer leaves the holder with what it knew before.
-pub(crate) fn a_repeated_request_gets_the_same_answer(backend: &impl Backend) {
+pub fn a_repeated_request_gets_the_same_answer(backend: &impl Backend) {
     let ([mut first, mut second], granted) = granted(backend);
     backend.pass(ticks(10));
     let renewed = renew(&mut first, &granted, "renewal-1");
@@ -90,7 +88,7 @@ pub(crate) fn a_repeated_request_gets_the_same_answer(backend: &impl Backend) {
 }
 
 /// Copies that name all their renewals alike would be taken for one holder that repeats them.
-pub(crate) fn a_request_s_name_is_used_once(backend: &impl Backend) {
+pub fn a_request_s_name_is_used_once(backend: &impl Backend) {
     let ([mut store, _], granted) = granted(backend);
     let renewed = renew(&mut store, &granted, "always-the-same");
     let renewed = renewed.outcomes[0].unwrap();
@@ -109,7 +107,7 @@ pub(crate) fn a_request_s_name_is_used_once(backend: &impl Backend) {
 }
 
 /// Its holder would issue under ticks that were granted to another one before.
-pub(crate) fn a_false_start_is_refused(backend: &impl Backend) {
+pub fn a_false_start_is_refused(backend: &impl Backend) {
     let (servers, granted) = granted(backend);
     let false_start = PresentedGrant {
         grant: Grant {
@@ -135,7 +133,7 @@ pub(crate) fn a_false_start_is_refused(backend: &impl Backend) {
 }
 
 /// It would be written twice at once, which no engine can.
-pub(crate) fn a_lease_that_is_named_twice_is_refused(backend: &impl Backend) {
+pub fn a_lease_that_is_named_twice_is_refused(backend: &impl Backend) {
     let ([mut store, _], granted) = granted(backend);
     let twice = [granted; 2];
     let same = request("named-twice");

@@ -13,7 +13,6 @@ mod history;
 mod hold;
 mod past;
 mod presented;
-pub(crate) mod referee;
 mod rotation;
 mod trouble;
 mod versions;
@@ -21,48 +20,38 @@ mod writes;
 
 use core::time::Duration;
 
-use randflake_core::{Field, LayoutFields, LayoutSpec};
-use randflake_std::lease::{
-    self, AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed,
-    StoreError, Token,
+use crate::{
+    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed, StoreError,
+    Token,
 };
-use randflake_std::{Layout, Plain, Randflake};
+use randflake_core::{Field, LayoutFields, LayoutSpec};
+use randflake_core::{Layout, Plain, Randflake};
 
-pub(crate) use acquire::*;
-pub(crate) use catalog::*;
-pub(crate) use claims::*;
-pub(crate) use devices::*;
-pub(crate) use diagnosis::*;
-pub(crate) use forms::*;
-pub(crate) use history::*;
-pub(crate) use hold::*;
-pub(crate) use past::*;
-pub(crate) use presented::*;
-pub(crate) use rotation::*;
-pub(crate) use trouble::*;
-pub(crate) use versions::*;
-pub(crate) use writes::*;
+pub use acquire::*;
+pub use catalog::*;
+pub use claims::*;
+pub use devices::*;
+pub use diagnosis::*;
+pub use forms::*;
+pub use history::*;
+pub use hold::*;
+pub use past::*;
+pub use presented::*;
+pub use rotation::*;
+pub use trouble::*;
+pub use versions::*;
+pub use writes::*;
 
 /// A store that starts empty, and its clients.
-pub(crate) trait Backend {
+pub trait Backend {
     /// Another client, of any namespace.
     fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError>;
 
-    /// Where it is, unless in memory.
-    fn url(&self) -> String {
-        String::new()
-    }
-
     /// The names of its namespaces, without opening one.
-    fn names(&self) -> Vec<String> {
-        let list = lease::namespaces(&self.url()).unwrap();
-        list.unwrap_or_default().names
-    }
+    fn names(&self) -> Vec<String>;
 
     /// A namespace as it is stored.
-    fn find(&self, name: &str) -> Option<Namespace> {
-        lease::find(&self.url(), name).unwrap()
-    }
+    fn find(&self, name: &str) -> Option<Namespace>;
 
     /// Lets time pass for all clients: they have one clock, unless told otherwise.
     fn pass(&self, span: Duration) {
@@ -98,9 +87,13 @@ pub(crate) trait Backend {
     }
 }
 
-macro_rules! contract {
+/// Writes a test for each promise of the contract of leases.
+///
+/// Its argument makes a [`Backend`] with an empty store: each test has its own.
+#[macro_export]
+macro_rules! lease_contract {
     ($backend:expr) => {
-        $crate::contract! { $backend;
+        $crate::lease_contract! { $backend;
             a_grant_begins_now,
             several_node_ids_at_once,
             all_or_nothing,
@@ -167,19 +160,18 @@ macro_rules! contract {
         $(
             #[test]
             fn $name() {
-                $crate::contract::$name(&$backend);
+                $crate::testkit::leases::$name(&$backend);
             }
         )*
     };
 }
-pub(crate) use contract;
 
 /// Where the tests' clocks begin: long after the layouts' epochs.
-pub(crate) const BEGIN_UNIX_MS: u64 = 1_800_000_000_000;
+pub const BEGIN_UNIX_MS: u64 = 1_800_000_000_000;
 
 /// Eight node ids and ticks of a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Eight;
+pub struct Eight;
 
 impl Layout for Eight {
     type Permutation = Plain;
@@ -191,26 +183,22 @@ impl Layout for Eight {
         tick_ms: 1_000,
     });
 }
-pub(crate) fn eight(name: &str) -> Namespace {
+pub fn eight(name: &str) -> Namespace {
     Namespace::new(name, Eight).unwrap()
 }
 
-pub(crate) const TTL: u64 = 60;
+pub const TTL: u64 = 60;
 
-pub(crate) fn token(number: u128) -> Token {
+pub fn token(number: u128) -> Token {
     Token::from_bytes(number.to_be_bytes())
 }
 
 /// An acquire of `TTL` ticks.
-pub(crate) fn acquire(
-    store: &mut LeaseStore,
-    number: u128,
-    count: u32,
-) -> Result<Acquired, StoreError> {
+pub fn acquire(store: &mut LeaseStore, number: u128, count: u32) -> Result<Acquired, StoreError> {
     acquire_as(store, "holder", number, count)
 }
 
-pub(crate) fn acquire_as(
+pub fn acquire_as(
     store: &mut LeaseStore,
     holder: &str,
     number: u128,
@@ -225,9 +213,7 @@ pub(crate) fn acquire_as(
 }
 
 /// Asks again where a busy machine is late for a short TTL. What is repeated is known by its token or nonce.
-pub(crate) fn patiently<T>(
-    mut ask: impl FnMut() -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
+pub fn patiently<T>(mut ask: impl FnMut() -> Result<T, StoreError>) -> Result<T, StoreError> {
     const TRIES: usize = 100;
     let tries = (0..TRIES).map(|_| ask());
     let mut answers = tries.skip_while(|answer| matches!(answer, Err(StoreError::Unavailable(_))));
@@ -235,7 +221,7 @@ pub(crate) fn patiently<T>(
 }
 
 /// An acquire which must succeed.
-pub(crate) fn acquire_some(store: &mut LeaseStore, number: u128, count: u32) -> Vec<Grant> {
+pub fn acquire_some(store: &mut LeaseStore, number: u128, count: u32) -> Vec<Grant> {
     let request = AcquireRequest {
         token: token(number),
         holder: "holder",
@@ -245,19 +231,19 @@ pub(crate) fn acquire_some(store: &mut LeaseStore, number: u128, count: u32) -> 
     patiently(|| store.acquire(&request)).unwrap().grants
 }
 
-pub(crate) fn acquire_one(store: &mut LeaseStore, number: u128) -> Grant {
+pub fn acquire_one(store: &mut LeaseStore, number: u128) -> Grant {
     acquire_some(store, number, 1)[0]
 }
 
 /// A renewal after the store's clock has leapt: where that is watched, it fails once.
-pub(crate) fn renew_after_a_leap(store: &mut LeaseStore, grants: &[Grant]) -> Renewed {
+pub fn renew_after_a_leap(store: &mut LeaseStore, grants: &[Grant]) -> Renewed {
     match store.renew(grants, TTL) {
         Err(StoreError::ClockSkew { .. }) => store.renew(grants, TTL).unwrap(),
         outcome => outcome.unwrap(),
     }
 }
 
-pub(crate) fn record_of(store: &mut LeaseStore, node_id: u32) -> Record {
+pub fn record_of(store: &mut LeaseStore, node_id: u32) -> Record {
     let records = store.list().unwrap();
     let record = records
         .into_iter()
@@ -265,10 +251,10 @@ pub(crate) fn record_of(store: &mut LeaseStore, node_id: u32) -> Record {
     record.unwrap()
 }
 
-pub(crate) fn ticks(n: u64) -> Duration {
+pub fn ticks(n: u64) -> Duration {
     Duration::from_millis(n * Eight::SPEC.tick_ms())
 }
 
-pub(crate) fn tick_at(now: Duration) -> u64 {
+pub fn tick_at(now: Duration) -> u64 {
     Eight::SPEC.tick_at(now).unwrap()
 }

@@ -2,14 +2,14 @@
 
 use core::time::Duration;
 
-use randflake_std::lease::Loss;
-use randflake_std::lease::{Grant, LeaseStore, MAX_SKEW, Namespace, QuarantineCause, StoreError};
-use randflake_std::{Layout, Randflake};
+use crate::Loss;
+use crate::{Grant, LeaseStore, MAX_SKEW, Namespace, QuarantineCause, StoreError};
+use randflake_core::{Layout, Randflake};
 
-use super::referee::Referee;
 use super::{
     Backend, Eight, TTL, acquire, acquire_one, eight, record_of, renew_after_a_leap, ticks,
 };
+use crate::testkit::referee::Referee;
 
 /// Sets the clock of the first client.
 fn step_to(backend: &impl Backend, store: &mut LeaseStore, unix_ms: u64) {
@@ -24,7 +24,7 @@ fn quarantined_for(error: &StoreError) -> Duration {
     }
 }
 
-pub(crate) fn a_clock_that_steps_back_frees_nothing(backend: &impl Backend) {
+pub fn a_clock_that_steps_back_frees_nothing(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut referee = Referee::default();
     let grants = acquire(&mut store, 1, 8).unwrap().grants;
@@ -46,7 +46,7 @@ pub(crate) fn a_clock_that_steps_back_frees_nothing(backend: &impl Backend) {
     assert!(acquire(&mut store, 3, 1).is_err());
 }
 
-pub(crate) fn a_clock_outside_the_layout_is_refused(backend: &impl Backend) {
+pub fn a_clock_outside_the_layout_is_refused(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut store, 1);
     let spec = Eight::SPEC;
@@ -73,7 +73,7 @@ pub(crate) fn a_clock_outside_the_layout_is_refused(backend: &impl Backend) {
     );
 }
 
-pub(crate) fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
+pub fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let spec = Eight::SPEC;
     step_to(backend, &mut store, spec.unix_ms(spec.max_tick() - 9));
@@ -86,7 +86,7 @@ pub(crate) fn the_last_tick_cuts_a_lease_short(backend: &impl Backend) {
     assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
 }
 
-pub(crate) fn a_quarantine_holds_until_everything_has_expired(backend: &impl Backend) {
+pub fn a_quarantine_holds_until_everything_has_expired(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut store, 1);
     let max_ttl = store.namespace().max_ttl();
@@ -111,7 +111,7 @@ pub(crate) fn a_quarantine_holds_until_everything_has_expired(backend: &impl Bac
 }
 
 /// One that was set by a clock a year ahead, and one that was not needed.
-pub(crate) fn a_quarantine_can_be_ended(backend: &impl Backend) {
+pub fn a_quarantine_can_be_ended(backend: &impl Backend) {
     const YEAR_MS: i64 = 365 * 24 * 3_600_000;
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut referee = Referee::default();
@@ -129,7 +129,7 @@ pub(crate) fn a_quarantine_can_be_ended(backend: &impl Backend) {
 }
 
 /// Two processes have one lease, as copies have: the second one to renew learns of the first.
-pub(crate) fn a_copy_of_a_holder_is_noticed(backend: &impl Backend) {
+pub fn a_copy_of_a_holder_is_noticed(backend: &impl Backend) {
     let mut original = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut original, 1);
     // Any process may go on with a grant that it knows.
@@ -148,7 +148,7 @@ pub(crate) fn a_copy_of_a_holder_is_noticed(backend: &impl Backend) {
 }
 
 /// A live lease that the store does not know any more: others may be forgotten too.
-pub(crate) fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
+pub fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut store, 1);
     let unknown = Grant {
@@ -176,7 +176,7 @@ pub(crate) fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
 
 /// Lost, made anew by somebody with any terms, and granting: whoever has leased in the one before stops at the next renewal,
 /// and the new one waits until those leases are over.
-pub(crate) fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Backend) {
+pub fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Backend) {
     for (name, other) in [
         ("same", eight("same")),
         ("another", Namespace::new("another", Randflake).unwrap()),
@@ -212,7 +212,7 @@ pub(crate) fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Bac
     }
 }
 
-pub(crate) fn a_store_that_forgot_waits(backend: &impl Backend) {
+pub fn a_store_that_forgot_waits(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut referee = Referee::default();
     // A clock that was ahead has granted what ends later than any lease should.

@@ -1,8 +1,8 @@
 //! Forms of ids: a namespace has one.
 
+use crate::Secret;
+use crate::{Grant, KeyCheck, LeaseStore, Namespace, StoreError};
 use randflake_core::{KeyNumber, Randflake53};
-use randflake_std::Secret;
-use randflake_std::lease::{Grant, KeyCheck, LeaseStore, Namespace, StoreError};
 
 use super::{Backend, TTL, acquire, acquire_one, patiently};
 
@@ -14,7 +14,7 @@ fn open(backend: &impl Backend, name: &str, seal: KeyCheck) -> LeaseStore {
 }
 
 /// Ids of 53 bits: under one secret their key is another one than that of 64 bits, and so is its check value.
-pub(crate) fn a_namespace_of_53_bit_ids_issues_no_others(backend: &impl Backend) {
+pub fn a_namespace_of_53_bit_ids_issues_no_others(backend: &impl Backend) {
     let secret = Secret::from_bytes([7; 16]);
     let numbers = KeyCheck::of(&secret.feistel53());
     let wide = KeyCheck::of(&secret.cipher());

@@ -11,21 +11,21 @@ mod terms;
 
 use core::fmt::Debug;
 
-use randflake_std::lease::LeaseStore;
-use randflake_std::lease::Namespace;
-use randflake_std::segment::CounterError;
-use randflake_std::segment::Segment;
+use crate::CounterError;
+use crate::LeaseStore;
+use crate::Namespace;
+use randflake_core::segment::Segment;
 
-use crate::contract::Backend;
-pub(crate) use crate::contract::eight as namespace;
-pub(crate) use history::*;
-pub(crate) use loss::*;
-pub(crate) use new_counters::NewCounters;
-pub(crate) use reserve::*;
-pub(crate) use terms::*;
+use crate::testkit::leases::Backend;
+pub use crate::testkit::leases::eight as namespace;
+pub use history::*;
+pub use loss::*;
+pub use new_counters::NewCounters;
+pub use reserve::*;
+pub use terms::*;
 
 /// A store that starts empty, and its clients.
-pub(crate) trait Counters: Backend + Sync {
+pub trait Counters: Backend + Sync {
     /// Whether a counter that is not there begins at 1: nowhere but in memory, which is as new as its process.
     const BEGINS_BY_ITSELF: bool = false;
 
@@ -43,9 +43,13 @@ pub(crate) trait Counters: Backend + Sync {
     }
 }
 
-macro_rules! segment_contract {
+/// Writes a test for each promise of the contract of counters.
+///
+/// Its argument makes a [`Counters`] with an empty store: each test has its own.
+#[macro_export]
+macro_rules! counter_contract {
     ($backend:expr) => {
-        $crate::segment_contract! { $backend;
+        $crate::counter_contract! { $backend;
             a_counter_is_dense_from_one_on,
             each_namespace_has_its_counter,
             what_cannot_be_reserved_is_refused,
@@ -73,18 +77,17 @@ macro_rules! segment_contract {
         $(
             #[test]
             fn $name() {
-                $crate::segment_contract::$name(&$backend);
+                $crate::testkit::counters::$name(&$backend);
             }
         )*
     };
 }
-pub(crate) use segment_contract;
 
-pub(crate) fn segment(first: u64, len: u64) -> Segment {
+pub fn segment(first: u64, len: u64) -> Segment {
     Segment::new(first, len).unwrap()
 }
 
-pub(crate) fn invalid<T: Debug>(outcome: Result<T, CounterError>) -> String {
+pub fn invalid<T: Debug>(outcome: Result<T, CounterError>) -> String {
     match outcome {
         Err(CounterError::Invalid(sentence)) => sentence,
         other => panic!("{other:?}"),
@@ -92,7 +95,7 @@ pub(crate) fn invalid<T: Debug>(outcome: Result<T, CounterError>) -> String {
 }
 
 /// How far the counter is known to have come, by a reservation that must be refused.
-pub(crate) fn lost<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
+pub fn lost<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
     match outcome {
         Err(CounterError::Lost { reached, .. }) => reached,
         other => panic!("{other:?}"),
@@ -100,7 +103,7 @@ pub(crate) fn lost<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
 }
 
 /// How far a counter that began again is known to have come.
-pub(crate) fn rewound<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
+pub fn rewound<T: Debug>(outcome: Result<T, CounterError>) -> u64 {
     match outcome {
         Err(CounterError::Rewound { reached, .. }) => reached,
         other => panic!("{other:?}"),

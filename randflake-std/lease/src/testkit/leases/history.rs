@@ -3,18 +3,16 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
+use crate::{AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token};
 use fastrand::Rng;
-use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
-};
 
-use super::referee::Referee;
 use super::{Backend, eight, patiently, ticks, token};
+use crate::testkit::referee::Referee;
 
 const CLIENTS: usize = 4;
 const SEEDS: u64 = 4;
 
-pub(crate) fn random_histories_grant_no_tick_twice(backend: &impl Backend) {
+pub fn random_histories_grant_no_tick_twice(backend: &impl Backend) {
     let steps = backend.history_steps() / usize::try_from(SEEDS).unwrap();
     let mut opened = 0;
     for seed in 0..SEEDS {

@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use randflake_std::lease::LeaseStore;
-use randflake_std::segment::{CounterError, CounterTerms, DatedNumbers, Period};
+use crate::LeaseStore;
+use crate::{CounterError, CounterTerms, DatedNumbers, Period};
 
 use super::{Counters, namespace};
 
@@ -24,12 +24,12 @@ fn begun(backend: &impl Counters, terms: CounterTerms) -> LeaseStore {
     store
 }
 
-pub(crate) fn daily(digits: u8) -> CounterTerms {
+pub fn daily(digits: u8) -> CounterTerms {
     CounterTerms::dated(DatedNumbers::new(Period::Day, digits).unwrap())
 }
 
 /// As five databases that know nothing of each other have.
-pub(crate) fn counters_with_steps_share_no_number(backend: &impl Counters) {
+pub fn counters_with_steps_share_no_number(backend: &impl Counters) {
     let mut numbers: Vec<u64> = (1..=5)
         .flat_map(|first| {
             let terms = CounterTerms::stepped(first, 5).unwrap();
@@ -48,7 +48,7 @@ pub(crate) fn counters_with_steps_share_no_number(backend: &impl Counters) {
     assert!(numbers.into_iter().eq(1..=20));
 }
 
-pub(crate) fn other_terms_of_a_counter_are_refused_by_name(backend: &impl Counters) {
+pub fn other_terms_of_a_counter_are_refused_by_name(backend: &impl Counters) {
     let two = CounterTerms::stepped(2, 5).unwrap();
     let three = CounterTerms::stepped(3, 5).unwrap();
     let mut store = open(backend, "orders", two);
@@ -81,7 +81,7 @@ pub(crate) fn other_terms_of_a_counter_are_refused_by_name(backend: &impl Counte
     assert_eq!(other.reserve(2).unwrap().end(), 23);
 }
 
-pub(crate) fn dated_numbers_begin_anew_and_never_repeat(backend: &impl Counters) {
+pub fn dated_numbers_begin_anew_and_never_repeat(backend: &impl Counters) {
     let terms = daily(6);
     let dates = terms.dates().unwrap();
     let mut store = begun(backend, terms);
@@ -133,7 +133,7 @@ pub(crate) fn dated_numbers_begin_anew_and_never_repeat(backend: &impl Counters)
     assert_eq!(reserved.len(), before);
 }
 
-pub(crate) fn a_period_that_has_used_its_digits_says_so(backend: &impl Counters) {
+pub fn a_period_that_has_used_its_digits_says_so(backend: &impl Counters) {
     let mut store = begun(backend, daily(1));
     // Of a test that runs over midnight the next day is full.
     let full = (0..2).find_map(|_| {

@@ -1,8 +1,6 @@
 //! Who held which node id, also before its latest lease.
 
-use randflake_std::lease::{
-    AcquireRequest, Explanation, Grant, History, LeaseStore, NodeIds, PastLease,
-};
+use crate::{AcquireRequest, Explanation, Grant, History, LeaseStore, NodeIds, PastLease};
 
 use super::{Backend, TTL, eight, patiently, ticks, token};
 
@@ -31,7 +29,7 @@ fn holder(history: &History, tick: u64) -> String {
     }
 }
 
-pub(crate) fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
+pub fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let first = lease(&mut store, 1, "released");
     backend.pass(ticks(10));
@@ -86,7 +84,7 @@ pub(crate) fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
     assert_eq!(all.explain(NODE + 1, second.start), Explanation::Nobody);
 }
 
-pub(crate) fn a_tick_that_nobody_held_is_told(backend: &impl Backend) {
+pub fn a_tick_that_nobody_held_is_told(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = lease(&mut store, 1, "holder");
     let told = history(&mut store);

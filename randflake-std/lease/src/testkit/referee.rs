@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use randflake_std::lease::{Grant, Token};
+use crate::{Grant, Token};
 
 #[derive(Debug, Default)]
-pub(crate) struct Referee {
+pub struct Referee {
     nodes: BTreeMap<u32, Vec<Interval>>,
 }
 
@@ -27,7 +27,7 @@ impl Interval {
 impl Referee {
     /// An acquire has given these. What was given before is a repetition; all else must be disjoint
     /// from all others and have a higher fencing token.
-    pub(crate) fn granted(&mut self, grants: &[Grant]) {
+    pub fn granted(&mut self, grants: &[Grant]) {
         for grant in grants {
             self.granted_one(grant);
         }
@@ -55,7 +55,7 @@ impl Referee {
     }
 
     /// A renewal has moved a grant's end.
-    pub(crate) fn renewed(&mut self, grant: &Grant, end: u64) {
+    pub fn renewed(&mut self, grant: &Grant, end: u64) {
         let interval = self.find(grant);
         assert!(end >= interval.end, "a renewal that shortens: {grant:?}");
         interval.end = end;
@@ -63,12 +63,12 @@ impl Referee {
     }
 
     /// A holder has stopped issuing and released a grant: ticks before `end` may have been used.
-    pub(crate) fn released(&mut self, grant: &Grant) {
+    pub fn released(&mut self, grant: &Grant) {
         let interval = self.find(grant);
         interval.end = grant.end.clamp(interval.start, interval.end);
     }
 
-    pub(crate) fn intervals(&self) -> usize {
+    pub fn intervals(&self) -> usize {
         self.nodes.values().map(Vec::len).sum()
     }
 

@@ -1,14 +1,14 @@
 //! Renewing and releasing what was granted.
 
-use randflake_std::lease::Grant;
-use randflake_std::lease::Loss;
+use crate::Grant;
+use crate::Loss;
 
-use super::referee::Referee;
 use super::{
     Backend, TTL, acquire, acquire_one, eight, record_of, renew_after_a_leap, tick_at, ticks,
 };
+use crate::testkit::referee::Referee;
 
-pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
+pub fn a_renewal_moves_the_end(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut grants = acquire(&mut store, 1, 3).unwrap().grants;
     backend.pass(ticks(20));
@@ -40,7 +40,7 @@ pub(crate) fn a_renewal_moves_the_end(backend: &impl Backend) {
     );
 }
 
-pub(crate) fn a_renewal_never_shortens(backend: &impl Backend) {
+pub fn a_renewal_never_shortens(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut store, 1);
     assert_eq!(store.renew(&[grant], 1).unwrap().ends, [Ok(grant.end)]);
@@ -49,7 +49,7 @@ pub(crate) fn a_renewal_never_shortens(backend: &impl Backend) {
     assert_eq!(renewed.ends, [Ok(grant.end)]);
 }
 
-pub(crate) fn a_lease_that_is_over_cannot_be_renewed(backend: &impl Backend) {
+pub fn a_lease_that_is_over_cannot_be_renewed(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grants = acquire(&mut store, 1, 2).unwrap().grants;
     backend.pass(ticks(TTL - 5));
@@ -62,7 +62,7 @@ pub(crate) fn a_lease_that_is_over_cannot_be_renewed(backend: &impl Backend) {
     assert!(next.start >= grants[1].end);
 }
 
-pub(crate) fn a_release_frees_the_rest(backend: &impl Backend) {
+pub fn a_release_frees_the_rest(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grants = acquire(&mut store, 1, 8).unwrap().grants;
     backend.pass(ticks(5));
@@ -98,7 +98,7 @@ pub(crate) fn a_release_frees_the_rest(backend: &impl Backend) {
     assert_eq!(record_of(&mut store, grant.node_id).grant, grant);
 }
 
-pub(crate) fn a_release_counts_once(backend: &impl Backend) {
+pub fn a_release_counts_once(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut store, 1);
     let used = Grant {
@@ -112,7 +112,7 @@ pub(crate) fn a_release_counts_once(backend: &impl Backend) {
     }
 }
 
-pub(crate) fn what_was_not_used_is_granted_in_the_same_tick(backend: &impl Backend) {
+pub fn what_was_not_used_is_granted_in_the_same_tick(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let mut referee = Referee::default();
     for number in 1..10 {
@@ -126,7 +126,7 @@ pub(crate) fn what_was_not_used_is_granted_in_the_same_tick(backend: &impl Backe
     }
 }
 
-pub(crate) fn a_release_never_lengthens(backend: &impl Backend) {
+pub fn a_release_never_lengthens(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grants = acquire(&mut store, 1, 3).unwrap().grants;
     let [late, early, max] = grants[..] else {
@@ -152,7 +152,7 @@ pub(crate) fn a_release_never_lengthens(backend: &impl Backend) {
     assert_eq!(record_of(&mut store, max.node_id).grant.end, max.end);
 }
 
-pub(crate) fn only_the_holder_of_a_grant_can_change_it(backend: &impl Backend) {
+pub fn only_the_holder_of_a_grant_can_change_it(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let stale = acquire_one(&mut store, 1);
     backend.pass(ticks(TTL));
@@ -195,7 +195,7 @@ pub(crate) fn only_the_holder_of_a_grant_can_change_it(backend: &impl Backend) {
     store.release(&[]).unwrap();
 }
 
-pub(crate) fn what_was_answered_is_kept(backend: &impl Backend) {
+pub fn what_was_answered_is_kept(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let first = acquire(&mut store, 1, 3).unwrap().grants;
     backend.pass(ticks(10));

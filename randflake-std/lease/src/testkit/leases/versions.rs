@@ -1,18 +1,18 @@
 //! Programs of two versions in one namespace: what the older one carries along, and when it has to stop.
 
-use randflake_std::Randflake;
-use randflake_std::lease::{
+use crate::rules::{Before, Entry, Key, Keys, Write};
+use crate::store::Ask;
+use crate::{
     AcquireRequest, DeviceRequest, Grant, LeaseStore, Namespace, NodeIds, Record, StoreError,
     Upgrade,
 };
-use randflake_std::rules::{Before, Entry, Key, Keys, Write};
-use randflake_std::store::Ask;
+use randflake_core::Randflake;
 
-use super::referee::Referee;
 use super::{Backend, TTL, acquire, acquire_one, eight, patiently, ticks, token};
+use crate::testkit::referee::Referee;
 
 /// A version that this program does not know.
-pub(crate) const LATER: u8 = 2;
+pub const LATER: u8 = 2;
 const TAIL: &str = ":of a later version:7";
 
 /// A client that knows a version.
@@ -30,7 +30,7 @@ fn read(store: &mut LeaseStore, keys: &[Keys]) -> Vec<String> {
     reading.unwrap().texts.into_values().collect()
 }
 
-pub(crate) fn text(store: &mut LeaseStore, key: Key) -> String {
+pub fn text(store: &mut LeaseStore, key: Key) -> String {
     read(store, &[Keys::One(key)]).remove(0)
 }
 
@@ -50,15 +50,15 @@ fn change(store: &mut LeaseStore, key: Key, change: impl Fn(&str) -> String) {
         entries: vec![entry],
         ..Write::default()
     });
-    assert_ne!(written.unwrap(), randflake_std::rules::Committed::Stale);
+    assert_ne!(written.unwrap(), crate::rules::Committed::Stale);
 }
 
 /// Adds what readers need not know.
-pub(crate) fn plant(store: &mut LeaseStore, key: Key) {
+pub fn plant(store: &mut LeaseStore, key: Key) {
     change(store, key, |text| format!("21{}{TAIL}", &text[2..]));
 }
 
-pub(crate) fn is_planted(text: &str) -> bool {
+pub fn is_planted(text: &str) -> bool {
     text.starts_with("21:") && text.ends_with(TAIL)
 }
 
@@ -79,7 +79,7 @@ fn is_newer<T>(outcome: Result<T, StoreError>) -> bool {
     }
 }
 
-pub(crate) fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
+pub fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
     const NODE: u32 = 70;
     // Large enough for hints.
     let namespace = Namespace::new("orders", Randflake).unwrap();
@@ -123,7 +123,7 @@ pub(crate) fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
 }
 
 /// Each acquires, renews and releases in turn, and finds what the other one has written.
-pub(crate) fn two_versions_share_a_namespace(backend: &impl Backend) {
+pub fn two_versions_share_a_namespace(backend: &impl Backend) {
     let namespace = eight("orders");
     let mut clients = [1, LATER].map(|version| open(backend, &namespace, version));
     let mut referee = Referee::default();
@@ -164,7 +164,7 @@ pub(crate) fn two_versions_share_a_namespace(backend: &impl Backend) {
     assert_eq!(clients[0].version().unwrap(), 1);
 }
 
-pub(crate) fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
+pub fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
     let namespace = eight("orders");
     let [mut old, mut new] = [1, LATER].map(|version| open(backend, &namespace, version));
     let (old, new) = (&mut old, &mut new);
@@ -221,7 +221,7 @@ pub(crate) fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
 }
 
 /// What it has leased lasts as long as it knows, and nobody else has it until then.
-pub(crate) fn an_older_holder_in_an_upgraded_namespace_writes_nothing(backend: &impl Backend) {
+pub fn an_older_holder_in_an_upgraded_namespace_writes_nothing(backend: &impl Backend) {
     let namespace = eight("orders");
     let [mut old, mut new] = [1, LATER].map(|version| open(backend, &namespace, version));
     let (old, new) = (&mut old, &mut new);

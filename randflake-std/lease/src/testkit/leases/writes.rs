@@ -2,8 +2,8 @@
 
 use core::iter;
 
-use randflake_std::rules::{Before, Committed, Entry, Key, Keys, Removal, Write};
-use randflake_std::store::{Ask, Engine};
+use crate::rules::{Before, Committed, Entry, Key, Keys, Removal, Write};
+use crate::store::{Ask, Engine};
 
 use super::{Backend, eight};
 
@@ -48,7 +48,7 @@ fn there(engine: &mut dyn Engine, asked: &[Keys]) -> Vec<Key> {
     texts.into_keys().collect()
 }
 
-pub(crate) fn a_read_gives_what_was_asked_for(backend: &impl Backend) {
+pub fn a_read_gives_what_was_asked_for(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let (engine, _) = store.internals().unwrap();
     let known = fingerprint(engine);
@@ -65,7 +65,7 @@ pub(crate) fn a_read_gives_what_was_asked_for(backend: &impl Backend) {
 }
 
 /// Neither is anything that was decided on another state of the engine.
-pub(crate) fn nothing_is_written_or_removed_beside_its_condition(backend: &impl Backend) {
+pub fn nothing_is_written_or_removed_beside_its_condition(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     store.create_namespace().unwrap();
     let (engine, _) = store.internals().unwrap();
@@ -91,7 +91,7 @@ pub(crate) fn nothing_is_written_or_removed_beside_its_condition(backend: &impl 
 }
 
 /// Also where it is more than a server takes in one request.
-pub(crate) fn a_large_write_is_all_or_nothing(backend: &impl Backend) {
+pub fn a_large_write_is_all_or_nothing(backend: &impl Backend) {
     const PLACES: u16 = 300;
     let mut store = backend.open(&eight("orders")).unwrap();
     let (engine, _) = store.internals().unwrap();

@@ -2,12 +2,12 @@
 
 use core::time::Duration;
 
-use randflake_core::{Layout, Lease, TicketError, TicketReader};
-use randflake_std::Secret;
-use randflake_std::lease::{
+use crate::Secret;
+use crate::{
     Device, DeviceError, DeviceLease, DeviceLeaseError, DeviceRequest, Grant, LeaseStore,
     MAX_COUNTER_STEP,
 };
+use randflake_core::{Layout, Lease, TicketError, TicketReader};
 
 use super::{Backend, Eight, TTL, acquire_one, eight, record_of, tick_at, ticks};
 
@@ -28,7 +28,7 @@ fn accept(reader: &mut TicketReader, ticket: &[u8]) -> Result<Lease<Eight>, Tick
     reader.accept(ticket, &KEY, None)
 }
 
-pub(crate) fn a_device_is_served_by_one_server_after_the_other(backend: &impl Backend) {
+pub fn a_device_is_served_by_one_server_after_the_other(backend: &impl Backend) {
     let mut first = backend.open(&eight("meters")).unwrap();
     let not_leased = DeviceLease::find(&mut first, DEVICE).unwrap_err();
     assert!(
@@ -88,7 +88,7 @@ pub(crate) fn a_device_is_served_by_one_server_after_the_other(backend: &impl Ba
     assert!(DeviceLease::all(&mut second).unwrap().is_empty());
 }
 
-pub(crate) fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
+pub fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
     let mut store = backend.open(&eight("meters")).unwrap();
     let leases = [(); 8].map(|()| DeviceLease::acquire(&mut store, DEVICE, ticks(TTL)).unwrap());
     let Grant {
@@ -142,7 +142,7 @@ fn register(
     store.device(device, &DeviceRequest::Register { owner, reported })
 }
 
-pub(crate) fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
+pub fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
     let mut first = backend.open(&eight("meters")).unwrap();
     acquire_one(&mut first, 1);
     let mut second = backend.open(&eight("meters")).unwrap();
@@ -184,7 +184,7 @@ pub(crate) fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
     assert!(register(&mut first, DEVICE + 1, Some("a"), None).is_err());
 }
 
-pub(crate) fn a_new_device_is_registered_once(backend: &impl Backend) {
+pub fn a_new_device_is_registered_once(backend: &impl Backend) {
     let mut first = backend.open(&eight("meters")).unwrap();
     acquire_one(&mut first, 1);
     let new = |store: &mut LeaseStore, owner| store.device(DEVICE, &DeviceRequest::New { owner });

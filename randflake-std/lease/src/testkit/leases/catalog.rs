@@ -2,14 +2,14 @@
 
 use core::time::Duration;
 
-use randflake_std::lease::{LeaseStore, Namespace, QuarantineCause, StoreError};
-use randflake_std::rules::{KeyCheck, Loss};
-use randflake_std::{Layout, Randflake};
+use crate::rules::{KeyCheck, Loss};
+use crate::{LeaseStore, Namespace, QuarantineCause, StoreError};
+use randflake_core::{Layout, Randflake};
 
 use super::{Backend, Eight, TTL, acquire, acquire_one, eight};
 
 /// What is looked for is not made by that.
-pub(crate) fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
+pub fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
     for _ in 0..2 {
         assert_eq!((backend.names(), backend.find("orders")), (vec![], None));
     }
@@ -34,7 +34,7 @@ pub(crate) fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
     );
 }
 
-pub(crate) fn several_namespaces_are_told_apart(backend: &impl Backend) {
+pub fn several_namespaces_are_told_apart(backend: &impl Backend) {
     // Names of which one begins as another one, or sorts between another one and its keys.
     let names = ["a", "a-b", "a0", "a_", "b"];
     for name in names {
@@ -53,7 +53,7 @@ pub(crate) fn several_namespaces_are_told_apart(backend: &impl Backend) {
     }
 }
 
-pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Backend) {
+pub fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     store.seal(KeyCheck::Key(1));
     let not_dropped = store.reopen_namespace();
@@ -123,7 +123,7 @@ pub(crate) fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &im
 
 /// Idle sessions of servers, services whose leases the drop has ended: what they know of the namespace before is over. Each
 /// of them would close it again for the longest TTL, at whatever time it wakes.
-pub(crate) fn who_wakes_after_a_drop_closes_nothing(backend: &impl Backend) {
+pub fn who_wakes_after_a_drop_closes_nothing(backend: &impl Backend) {
     let open = || {
         let mut store = backend.open(&eight("orders")).unwrap();
         let grant = acquire_one(&mut store, 1);

@@ -1,6 +1,6 @@
 //! What a store says of itself.
 
-use randflake_std::lease::{Finding, LeaseStore, Verdict};
+use crate::{Finding, LeaseStore, Verdict};
 
 use super::{Backend, acquire_one, eight};
 
@@ -14,7 +14,7 @@ fn quarantine(store: &mut LeaseStore) -> Finding {
     quarantine.unwrap()
 }
 
-pub(crate) fn a_diagnosis_tells_of_the_quarantine_and_changes_nothing(backend: &impl Backend) {
+pub fn a_diagnosis_tells_of_the_quarantine_and_changes_nothing(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     acquire_one(&mut store, 1);
     let before = store.list().unwrap();

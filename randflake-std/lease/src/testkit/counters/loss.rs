@@ -2,7 +2,7 @@
 
 use super::{Counters, lost, namespace, rewound, segment};
 
-pub(crate) fn a_counter_that_may_have_gone_back_waits_for_somebody(backend: &impl Counters) {
+pub fn a_counter_that_may_have_gone_back_waits_for_somebody(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     let mut never_used = backend.open_counter(&namespace("never-used"));
     let reserved = store.reserve(1_000).unwrap();
@@ -30,7 +30,7 @@ pub(crate) fn a_counter_that_may_have_gone_back_waits_for_somebody(backend: &imp
     assert_eq!(never_used.reserve(1).unwrap(), segment(1, 1));
 }
 
-pub(crate) fn a_second_loss_is_another_one(backend: &impl Counters) {
+pub fn a_second_loss_is_another_one(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     let mut next = store.reserve(10).unwrap().end();
     for _ in 0..3 {
@@ -44,9 +44,7 @@ pub(crate) fn a_second_loss_is_another_one(backend: &impl Counters) {
 }
 
 /// Without its wait nobody asks the holder, and its numbers are issued again; but nobody goes on after it has come back.
-pub(crate) fn a_counter_that_began_again_beside_its_holder_is_refused_to_all(
-    backend: &impl Counters,
-) {
+pub fn a_counter_that_began_again_beside_its_holder_is_refused_to_all(backend: &impl Counters) {
     let mut holder = backend.open_counter(&namespace("orders"));
     let mut idle = backend.open_counter(&namespace("orders"));
     let reserved = holder.reserve(100).unwrap();
@@ -75,7 +73,7 @@ pub(crate) fn a_counter_that_began_again_beside_its_holder_is_refused_to_all(
     }
 }
 
-pub(crate) fn a_counter_is_not_declared_new_after_a_holder_has_come(backend: &impl Counters) {
+pub fn a_counter_is_not_declared_new_after_a_holder_has_come(backend: &impl Counters) {
     let mut holder = backend.open_counter(&namespace("orders"));
     let reserved = holder.reserve(100).unwrap();
     backend.lose_counters();

@@ -4,23 +4,19 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use randflake_std::lease::LeaseStore;
-use randflake_std::segment::CounterError;
+use crate::CounterError;
+use crate::LeaseStore;
 
 /// The counters that a test has declared new, as long as its store has lost none.
 #[derive(Debug, Default)]
-pub(crate) struct NewCounters {
+pub struct NewCounters {
     names: Mutex<BTreeSet<String>>,
     is_lost: AtomicBool,
 }
 
 impl NewCounters {
     /// Declares a counter new when it is opened for the first time.
-    pub(crate) fn declared(
-        &self,
-        name: &str,
-        mut store: LeaseStore,
-    ) -> Result<LeaseStore, CounterError> {
+    pub fn declared(&self, name: &str, mut store: LeaseStore) -> Result<LeaseStore, CounterError> {
         let mut names = self.names.lock().unwrap();
         if !self.is_lost.load(Ordering::Relaxed) && names.insert(name.to_owned()) {
             store.create_counter()?;
@@ -29,7 +25,7 @@ impl NewCounters {
     }
 
     /// The store is about to lose them: from now on none is new.
-    pub(crate) fn lose(&self) -> Vec<String> {
+    pub fn lose(&self) -> Vec<String> {
         self.is_lost.store(true, Ordering::Relaxed);
         self.names.lock().unwrap().iter().cloned().collect()
     }
