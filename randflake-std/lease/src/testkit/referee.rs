@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Grant, Token};
+use crate::vocabulary::{Grant, Token};
 
 #[derive(Debug, Default)]
 pub struct Referee {

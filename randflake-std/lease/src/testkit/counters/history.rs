@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use crate::LeaseStore;
-use crate::{CounterError, CounterTerms};
+use crate::store::LeaseStore;
+use crate::vocabulary::{CounterError, CounterTerms};
 use fastrand::Rng;
 use randflake_core::segment::Segment;
 

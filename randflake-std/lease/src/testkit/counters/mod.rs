@@ -11,9 +11,9 @@ mod terms;
 
 use core::fmt::Debug;
 
-use crate::CounterError;
-use crate::LeaseStore;
-use crate::Namespace;
+use crate::store::LeaseStore;
+use crate::vocabulary::CounterError;
+use crate::vocabulary::Namespace;
 use randflake_core::segment::Segment;
 
 use crate::testkit::leases::Backend;

@@ -4,8 +4,8 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 
-use crate::CounterError;
-use crate::LeaseStore;
+use crate::store::LeaseStore;
+use crate::vocabulary::CounterError;
 
 /// The counters that a test has declared new, as long as its store has lost none.
 #[derive(Debug, Default)]

@@ -3,7 +3,8 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::{CounterError, CounterStatus, CounterTerms, MAX_NUMBER};
+use crate::vocabulary::{CounterError, CounterStatus, CounterTerms};
+use randflake_core::segment::MAX_NUMBER;
 use randflake_core::segment::Segment;
 
 use super::{Counters, invalid, lost, namespace, segment};

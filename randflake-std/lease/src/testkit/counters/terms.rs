@@ -2,8 +2,8 @@
 
 use core::time::Duration;
 
-use crate::LeaseStore;
-use crate::{CounterError, CounterTerms, DatedNumbers, Period};
+use crate::store::LeaseStore;
+use crate::vocabulary::{CounterError, CounterTerms, DatedNumbers, Period};
 
 use super::{Counters, namespace};
 

@@ -4,9 +4,10 @@ use core::time::Duration;
 use std::collections::BTreeSet;
 use std::thread;
 
-use crate::KeyCheck;
-use crate::{
-    AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
+use crate::store::LeaseStore;
+use crate::vocabulary::KeyCheck;
+use crate::vocabulary::{
+    AcquireRequest, DEFAULT_MAX_TTL, Grant, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_core::{KeyNumber, Layout, LayoutSpec, Randflake, Snowflake};
 

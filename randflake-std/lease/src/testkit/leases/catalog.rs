@@ -3,7 +3,8 @@
 use core::time::Duration;
 
 use crate::rules::{KeyCheck, Loss};
-use crate::{LeaseStore, Namespace, QuarantineCause, StoreError};
+use crate::store::LeaseStore;
+use crate::vocabulary::{Namespace, QuarantineCause, StoreError};
 use randflake_core::{Layout, Randflake};
 
 use super::{Backend, Eight, TTL, acquire, acquire_one, eight};

@@ -4,7 +4,8 @@ use std::sync::Barrier;
 use std::thread;
 
 use crate::rules::KeyCheck;
-use crate::{LeaseStore, Namespace, StoreError};
+use crate::store::LeaseStore;
+use crate::vocabulary::{Namespace, StoreError};
 
 use super::{Backend, acquire, acquire_one, eight, patiently};
 

@@ -1,6 +1,7 @@
 //! What a store says of itself.
 
-use crate::{Finding, LeaseStore, Verdict};
+use crate::store::LeaseStore;
+use crate::vocabulary::{Finding, Verdict};
 
 use super::{Backend, acquire_one, eight};
 

@@ -1,7 +1,8 @@
 //! Forms of ids: a namespace has one.
 
-use crate::Secret;
-use crate::{Grant, KeyCheck, LeaseStore, Namespace, StoreError};
+use crate::secret::Secret;
+use crate::store::LeaseStore;
+use crate::vocabulary::{Grant, KeyCheck, Namespace, StoreError};
 use randflake_core::{KeyNumber, Randflake53};
 
 use super::{Backend, TTL, acquire, acquire_one, patiently};

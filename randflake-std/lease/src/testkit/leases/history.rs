@@ -3,7 +3,8 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use crate::{AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token};
+use crate::store::LeaseStore;
+use crate::vocabulary::{AcquireRequest, Grant, Namespace, NodeIds, StoreError, Token};
 use fastrand::Rng;
 
 use super::{Backend, eight, patiently, ticks, token};

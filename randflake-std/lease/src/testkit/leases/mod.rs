@@ -20,9 +20,9 @@ mod writes;
 
 use core::time::Duration;
 
-use crate::{
-    AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, Record, Renewed, StoreError,
-    Token,
+use crate::store::LeaseStore;
+use crate::vocabulary::{
+    AcquireRequest, Acquired, Grant, Namespace, NodeIds, Record, Renewed, StoreError, Token,
 };
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_core::{Layout, Plain, Randflake};

@@ -1,6 +1,7 @@
 //! Who held which node id, also before its latest lease.
 
-use crate::{AcquireRequest, Explanation, Grant, History, LeaseStore, NodeIds, PastLease};
+use crate::store::LeaseStore;
+use crate::vocabulary::{AcquireRequest, Explanation, Grant, History, NodeIds, PastLease};
 
 use super::{Backend, TTL, eight, patiently, ticks, token};
 

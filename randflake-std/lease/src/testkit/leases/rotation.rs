@@ -3,8 +3,9 @@
 use std::sync::Barrier;
 use std::thread;
 
-use crate::Secret;
-use crate::{DeviceError, DeviceLease, DeviceRequest, Grant, KeyCheck, LeaseStore, StoreError};
+use crate::secret::Secret;
+use crate::store::{DeviceLease, LeaseStore};
+use crate::vocabulary::{DeviceError, DeviceRequest, Grant, KeyCheck, StoreError};
 use randflake_core::KeyNumber;
 
 use super::{Backend, TTL, acquire, acquire_one, eight, patiently, record_of, ticks};

@@ -2,8 +2,9 @@
 
 use core::time::Duration;
 
-use crate::Loss;
-use crate::{Grant, LeaseStore, MAX_SKEW, Namespace, QuarantineCause, StoreError};
+use crate::store::LeaseStore;
+use crate::vocabulary::Loss;
+use crate::vocabulary::{Grant, MAX_SKEW, Namespace, QuarantineCause, StoreError};
 use randflake_core::{Layout, Randflake};
 
 use super::{

@@ -2,9 +2,9 @@
 
 use crate::rules::{Before, Entry, Key, Keys, Write};
 use crate::store::Ask;
-use crate::{
-    AcquireRequest, DeviceRequest, Grant, LeaseStore, Namespace, NodeIds, Record, StoreError,
-    Upgrade,
+use crate::store::LeaseStore;
+use crate::vocabulary::{
+    AcquireRequest, DeviceRequest, Grant, Namespace, NodeIds, Record, StoreError, Upgrade,
 };
 use randflake_core::Randflake;
 
