@@ -15,7 +15,7 @@ use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, open};
 use randflake_std::randflake_core::{Field, Layout, LayoutFields, LayoutSpec, ManualClock, Plain};
 use tempfile::TempDir;
 
-use super::namespaces::declared_new;
+use randflake_lease::testkit::leases::declared_new;
 
 /// How much is measured.
 #[derive(Clone, Copy)]

@@ -23,8 +23,6 @@ mod full;
 mod leases;
 mod looks;
 mod measure;
-#[path = "../../tests/namespaces/mod.rs"]
-mod namespaces;
 mod starters;
 mod table;
 

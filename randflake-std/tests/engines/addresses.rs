@@ -10,7 +10,7 @@ use harness::free_port;
 use harness::postgres::PostgresServer;
 use randflake_std::lease::{LeaseStore, StoreError, open};
 
-use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::declared_new;
 use randflake_lease::testkit::leases::{TTL, acquire_one, eight};
 
 /// A server that takes connections and says nothing.

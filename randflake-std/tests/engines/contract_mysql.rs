@@ -22,8 +22,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, MysqlStore, Namespace, StoreErr
 
 use crate::found;
 use crate::length;
-use crate::namespaces::declared_new;
 use randflake_lease::testkit::counters::{Counters, NewCounters};
+use randflake_lease::testkit::leases::declared_new;
 use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
 /// An empty one on the server that most tests share.

@@ -15,8 +15,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, PostgresStore, Store
 
 use crate::found;
 use crate::length;
-use crate::namespaces::declared_new;
 use randflake_lease::testkit::counters::{Counters, NewCounters};
+use randflake_lease::testkit::leases::declared_new;
 use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
 struct Database {

@@ -32,8 +32,8 @@ use randflake_std::lease::{LeaseStore, MAX_SKEW, Namespace, RedisStore, StoreErr
 
 use crate::found;
 use crate::length;
-use crate::namespaces::declared_new;
 use randflake_lease::testkit::counters::{Counters, NewCounters};
+use randflake_lease::testkit::leases::declared_new;
 use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
 struct Redis {

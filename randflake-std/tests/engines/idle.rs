@@ -11,7 +11,7 @@ use harness::proxy::{IdleEnd, Proxy};
 use harness::redis::RedisServer;
 use randflake_std::lease::open;
 
-use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::declared_new;
 use randflake_lease::testkit::leases::{TTL, acquire_one, eight};
 
 /// A renewal is due after a longer time than this.

@@ -16,8 +16,8 @@ use randflake_std::lease::{Namespace, open};
 use randflake_std::{Builder, Handle, Plain, Randflake};
 
 use crate::contract_etcd::continuity::Backup;
-use crate::namespaces::declared_new;
 use crate::watched::{Watcher, watched};
+use randflake_lease::testkit::leases::declared_new;
 
 /// A renewal is due after 20 s, and a look each 3 s.
 const TTL: Duration = Duration::from_secs(60);

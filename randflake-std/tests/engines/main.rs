@@ -21,8 +21,6 @@ mod idle;
 mod lasting;
 mod length;
 mod looks;
-#[path = "../namespaces/mod.rs"]
-mod namespaces;
 mod postgresql;
 mod segment_faults;
 mod servers;

@@ -14,7 +14,7 @@ use randflake_std::lease::Loss;
 use randflake_std::lease::{DEFAULT_MAX_TTL, EtcdStore, Grant, LeaseStore, StoreError, open};
 use randflake_std::segment::CounterError;
 
-use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::declared_new;
 use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight, record_of};
 
 const MAX_TTL: Duration = DEFAULT_MAX_TTL;

@@ -11,7 +11,7 @@ use randflake_std::lease::{
 };
 use randflake_std::{Layout, LayoutSpec, Snowflake};
 
-use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::declared_new;
 
 fn open(cluster: &EtcdCluster, namespace: &Namespace) -> LeaseStore {
     let url = cluster.url();

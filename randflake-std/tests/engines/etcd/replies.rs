@@ -11,8 +11,8 @@ use harness::etcd::EtcdCluster;
 use randflake_std::lease::{EtcdStore, StoreError};
 
 use crate::contract_etcd::continuity::{Backup, assert_quarantined};
-use crate::namespaces::declared_new;
 use randflake_lease::testkit::counters::segment;
+use randflake_lease::testkit::leases::declared_new;
 use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight};
 
 /// What happens to the next write: it may send the write, and returns the reply to hand on.

@@ -13,7 +13,7 @@ use randflake_std::lease::{LeaseStore, StoreError, open};
 use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 
-use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::declared_new;
 use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight};
 
 fn asked(member: &Member, path: &str, body: &Value) -> Value {

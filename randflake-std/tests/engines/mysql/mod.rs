@@ -19,7 +19,7 @@ use randflake_std::lease::{
 };
 
 use super::new_database;
-use crate::namespaces::declared_new;
+use randflake_lease::testkit::leases::declared_new;
 
 const TTL: u64 = 60;
 

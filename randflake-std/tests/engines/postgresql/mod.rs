@@ -19,8 +19,8 @@ use core::time::Duration;
 
 use std::thread;
 
-use crate::namespaces::declared_new;
 use harness::postgres::PostgresServer;
+use randflake_lease::testkit::leases::declared_new;
 use randflake_std::Randflake;
 use randflake_std::lease::Loss;
 use randflake_std::lease::{

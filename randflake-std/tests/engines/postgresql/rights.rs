@@ -4,8 +4,8 @@
 use harness::postgres::PostgresServer;
 use randflake_std::lease::{LeaseStore, PostgresStore, StoreError};
 
-use crate::namespaces::declared_new;
 use crate::postgresql::{acquire, as_store_error, namespace, unused};
+use randflake_lease::testkit::leases::declared_new;
 
 const GUIDE: &str = include_str!("../../../../docs/databases.md");
 

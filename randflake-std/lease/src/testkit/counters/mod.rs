@@ -37,6 +37,11 @@ pub trait Counters: Backend + Sync {
         self.lose_memory();
     }
 
+    /// Whether a URL leads to it, so that errors can name commands of the tool.
+    fn has_url(&self) -> bool {
+        true
+    }
+
     /// How many steps a random history has: thousands where they are cheap.
     fn counter_steps(&self) -> usize {
         500

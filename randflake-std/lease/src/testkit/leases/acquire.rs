@@ -328,6 +328,10 @@ pub fn a_chosen_node_id_is_leased_from_the_same_records(backend: &impl Backend) 
 pub fn a_nearly_full_namespace_works_as_an_empty_one(backend: &impl Backend) {
     let namespace = backend.filled();
     let all = u32::try_from(namespace.node_ids()).unwrap();
+    assert!(
+        all >= 4_096,
+        "Backend::filled has {all} node ids: 4,096 or more are needed"
+    );
     let mut store = backend.open(&namespace).unwrap();
     let (mut taken, mut last) = (BTreeSet::new(), Vec::new());
     let mut number = 0;
