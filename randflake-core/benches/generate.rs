@@ -116,7 +116,7 @@ fn generate(criterion: &mut Criterion) {
         pool,
         |(members, cursor, clock, codec)| {
             let take = |member: &Sequencer<_, _>, ticks| member.take(&*clock, ticks);
-            let raw = first_ready_within(&*members, &*cursor, 0, take);
+            let raw = first_ready_within(members, cursor, 0, take);
             black_box(codec.id(raw.expect("the tick has ids")));
         },
     );

@@ -2,13 +2,15 @@
 
 use crate::{AtomicWord, GenerateError, Word};
 
-/// Asks the members of a pool for an id at the clock's time, as [`first_ready`] does, and only when
-/// none has one for an id up to `tolerance` ticks ahead. `ask` is given the member and how many ticks
-/// ahead are allowed.
+/// Asks the members of a pool in turn, beginning with the one that issued last, which `cursor` remembers, until one has an id
+/// at the clock's time. Only when none has one, it asks for an id up to `tolerance` ticks ahead. `ask` is given the member and
+/// how many ticks ahead are allowed.
 ///
 /// # Errors
 ///
-/// As for [`first_ready`], within the tolerance.
+/// When none has an id: of the members' errors the one that passes soonest, else one that is not
+/// [`Sealed`](GenerateError::Sealed) if there is any. A pool without members answers
+/// [`LeaseOver`](GenerateError::LeaseOver).
 #[inline]
 pub fn first_ready_within<M, W: AtomicWord, T>(
     members: &[M],
@@ -33,14 +35,7 @@ fn borrow<M, W: AtomicWord, T>(
     first_ready(members, cursor, ask)
 }
 
-/// Asks the members of a pool in turn, beginning with the one that issued last, which `cursor`
-/// remembers, until one answers.
-///
-/// # Errors
-///
-/// When none has an id: of the members' errors the one that passes soonest, else one that is not
-/// [`Sealed`](GenerateError::Sealed) if there is any. A pool without members answers
-/// [`LeaseOver`](GenerateError::LeaseOver).
+/// The same once, as far as `ask` allows.
 #[inline]
 fn first_ready<M, W: AtomicWord, T>(
     members: &[M],

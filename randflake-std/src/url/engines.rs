@@ -17,42 +17,78 @@ pub(super) struct KnownEngine {
     registration: Option<&'static Registration>,
 }
 
-macro_rules! engines {
-    ($($store:ident of $($package:ident)::+, $name:literal, $feature:literal if $condition:meta: $schemes:expr, $form:literal;)*) => {
-        $(
-            #[cfg($condition)]
-            pub use $($package)::+::$store;
-        )*
-
-        /// In the order in which messages list them.
-        static ENGINES: &[KnownEngine] = &[$(
-            KnownEngine {
-                name: $name,
-                feature: $feature,
-                schemes: &$schemes,
-                form: $form,
-                registration: {
-                    #[cfg($condition)]
-                    { Some(&$($package)::+::ENGINE) }
-                    #[cfg(not($condition))]
-                    { None }
-                },
-            },
-        )*];
-    };
+/// The static of an engine's package, if this build has it.
+macro_rules! if_built {
+    ($condition:meta, $engine:path) => {{
+        #[cfg($condition)]
+        {
+            Some(&$engine)
+        }
+        #[cfg(not($condition))]
+        {
+            None
+        }
+    }};
 }
 
-// To add an engine: a line here, and its feature in `Cargo.toml`.
-engines! {
-    SqliteStore of randflake_sqlite, "SQLite", "sqlite" if feature = "sqlite": ["sqlite"], "sqlite:PATH";
-    StaticStore of randflake_lease::unstable::assigned, "static", "" if all(): ["static"], "static:PATH?node=N";
-    RedisStore of randflake_redis, "Redis", "redis" if feature = "redis":
-        ["redis", "rediss", "redis+unix"], "redis://HOST";
-    EtcdStore of randflake_etcd, "etcd", "etcd" if feature = "etcd": ["etcd", "etcds"], "etcd://HOST";
-    PostgresStore of randflake_postgres, "PostgreSQL", "postgres" if feature = "postgres":
-        ["postgres", "postgresql"], "postgres://HOST/DATABASE";
-    MysqlStore of randflake_mysql, "MySQL", "mysql" if feature = "mysql": ["mysql"], "mysql://HOST/DATABASE";
-}
+// To add an engine: its type and its row here, and its feature in `Cargo.toml`.
+#[cfg(feature = "etcd")]
+pub use randflake_etcd::EtcdStore;
+pub use randflake_lease::StaticStore;
+#[cfg(feature = "mysql")]
+pub use randflake_mysql::MysqlStore;
+#[cfg(feature = "postgres")]
+pub use randflake_postgres::PostgresStore;
+#[cfg(feature = "redis")]
+pub use randflake_redis::RedisStore;
+#[cfg(feature = "sqlite")]
+pub use randflake_sqlite::SqliteStore;
+
+/// In the order in which messages list them.
+static ENGINES: &[KnownEngine] = &[
+    KnownEngine {
+        name: "SQLite",
+        feature: "sqlite",
+        schemes: &["sqlite"],
+        form: "sqlite:PATH",
+        registration: if_built!(feature = "sqlite", randflake_sqlite::ENGINE),
+    },
+    KnownEngine {
+        name: "static",
+        feature: "",
+        schemes: &["static"],
+        form: "static:PATH?node=N",
+        registration: Some(&randflake_lease::unstable::assigned::ENGINE),
+    },
+    KnownEngine {
+        name: "Redis",
+        feature: "redis",
+        schemes: &["redis", "rediss", "redis+unix"],
+        form: "redis://HOST",
+        registration: if_built!(feature = "redis", randflake_redis::ENGINE),
+    },
+    KnownEngine {
+        name: "etcd",
+        feature: "etcd",
+        schemes: &["etcd", "etcds"],
+        form: "etcd://HOST",
+        registration: if_built!(feature = "etcd", randflake_etcd::ENGINE),
+    },
+    KnownEngine {
+        name: "PostgreSQL",
+        feature: "postgres",
+        schemes: &["postgres", "postgresql"],
+        form: "postgres://HOST/DATABASE",
+        registration: if_built!(feature = "postgres", randflake_postgres::ENGINE),
+    },
+    KnownEngine {
+        name: "MySQL",
+        feature: "mysql",
+        schemes: &["mysql"],
+        form: "mysql://HOST/DATABASE",
+        registration: if_built!(feature = "mysql", randflake_mysql::ENGINE),
+    },
+];
 
 impl KnownEngine {
     /// The engine that a scheme's name belongs to.

@@ -91,8 +91,11 @@ mod tests {
         }
         let declares = |keyword: &str, name: &str| {
             let mut lines = code.lines().filter_map(|line| {
-                let rest = line.trim().trim_start_matches("pub(crate) ");
-                rest.strip_prefix(keyword)
+                let line = line.trim();
+                let rest = ["pub(crate) ", "pub "]
+                    .iter()
+                    .find_map(|word| line.strip_prefix(word));
+                rest.unwrap_or(line).strip_prefix(keyword)
             });
             lines.any(|declared| declared.contains(name))
         };

@@ -67,7 +67,7 @@ pub fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespace>, St
 }
 
 impl LeaseStore {
-    /// The names of all namespaces in this store, as [`namespaces`](crate::namespaces) says them; `None` if there
+    /// The names of all namespaces in this store, as `lease::namespaces` of the crate `randflake-std` says them; `None` if there
     /// is no store yet.
     ///
     /// # Errors
@@ -77,7 +77,7 @@ impl LeaseStore {
         names(self.ready()?.engine())
     }
 
-    /// A namespace of this store as it is stored, as [`find`](crate::find) says it; `None` if it is not there.
+    /// A namespace of this store as it is stored, as `lease::find` of the crate `randflake-std` says it; `None` if it is not there.
     ///
     /// # Errors
     ///

@@ -16,5 +16,6 @@
 )]
 
 pub mod counters;
+pub mod flaws;
 pub mod leases;
 pub mod referee;

@@ -1,6 +1,6 @@
 //! The namespaces that a store has.
 
-/// Namespaces of a store, as [`namespaces`](crate::namespaces) lists them.
+/// Namespaces of a store, as [`LeaseStore::namespaces`](crate::LeaseStore::namespaces) lists them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NamespaceList {

@@ -42,7 +42,6 @@ const SOURCES: &[&str] = &[
     "randflake-core/src/horizon",
     "randflake-core/src/lane.rs",
     "randflake-core/src/lease.rs",
-    "randflake-core/src/pool.rs",
     "randflake-core/src/segment",
     "randflake-core/src/sequencer.rs",
     "randflake-core/src/state.rs",
