@@ -19,7 +19,7 @@ pub enum Flaw {
     KeepsNothing,
     /// Gives all texts of a read but the last one.
     ReadsLess,
-    /// Has the same fingerprint after a loss.
+    /// Has the same fingerprint after a loss, and says that a namespace which is missing has never been there.
     HidesLosses,
     /// Removes although its guard does not hold.
     RemovesUnguarded,
@@ -58,7 +58,11 @@ impl Engine for Flawed {
         let mut reading = self.engine.read(ask)?;
         match self.flaw {
             Flaw::ReadsLess => _ = reading.texts.pop_last(),
-            Flaw::HidesLosses => "always".clone_into(&mut reading.continuity.fingerprint),
+            Flaw::HidesLosses => {
+                reading.continuity.fingerprint = "always".to_owned();
+                reading.continuity.is_absence_certain = true;
+                reading.continuity.known_end_unix_ms = 0;
+            }
             _ => {}
         }
         Ok(reading)

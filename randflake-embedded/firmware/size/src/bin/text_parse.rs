@@ -4,11 +4,11 @@
 
 use core::hint::black_box;
 
-use randflake_embedded::randflake_core::{DecodeError, Id};
+use randflake_embedded::randflake_core::{Id, IdError};
 
 #[unsafe(no_mangle)]
 #[inline(never)]
-fn probe(text: &str) -> Result<Id, DecodeError> {
+fn probe(text: &str) -> Result<Id, IdError> {
     text.parse()
 }
 
