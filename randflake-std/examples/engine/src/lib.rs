@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 use randflake_lease::unstable::engine::{
-    Ask, Committed, Continuity, Engine, Key, Profile, Reading, Removal, Write, read_clock,
+    Ask, Committed, Continuity, Engine, Key, Keys, Profile, Reading, Removal, Write, read_clock,
 };
 use randflake_lease::{
     EngineError, ExactSystemClock, Finding, LeaseStore, Namespace, StoreError, Token,
@@ -134,16 +134,15 @@ impl Engine for FileEngine {
 
     fn read(&mut self, ask: &Ask<'_>) -> Result<Reading, EngineError> {
         let _lock = self.lock()?;
-        let content = match self.load()? {
-            Some(content) => content,
-            None => {
-                let content = Content::new()?;
-                self.save(&content)?;
-                content
-            }
+        let content = if let Some(content) = self.load()? {
+            content
+        } else {
+            let content = Content::new()?;
+            self.save(&content)?;
+            content
         };
         let mut texts = BTreeMap::new();
-        for (first, last) in ask.keys.iter().map(|keys| keys.bounds()) {
+        for (first, last) in ask.keys.iter().map(Keys::bounds) {
             let found = content.texts.range(self.key(first)..=self.key(last));
             let found = found.take(ask.limit.unwrap_or(usize::MAX));
             texts.extend(found.map(|((_, key), text)| (*key, text.clone())));

@@ -59,7 +59,7 @@ impl Engine for Flawed {
         match self.flaw {
             Flaw::ReadsLess => _ = reading.texts.pop_last(),
             Flaw::HidesLosses => {
-                reading.continuity.fingerprint = "always".to_owned();
+                "always".clone_into(&mut reading.continuity.fingerprint);
                 reading.continuity.is_absence_certain = true;
                 reading.continuity.known_end_unix_ms = 0;
             }
