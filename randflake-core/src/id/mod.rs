@@ -231,6 +231,9 @@ impl<K> Id<K> {
 }
 
 impl<K: Kind> Id<K> {
+    /// Whether the kind is [`Any`], whose texts have no prefix to speak of. Known when a program is compiled.
+    const IS_UNTYPED: bool = matches!(K::NAME.as_bytes(), b"Id");
+
     /// The largest number of an id of this kind. Of [`Id53`] it is 2^53 - 1, `Number.MAX_SAFE_INTEGER` in JavaScript.
     pub const MAX: u64 = K::Width::MAX;
 
@@ -297,7 +300,12 @@ impl<K: Kind> FromStr for Id<K> {
     fn from_str(text: &str) -> Result<Self, IdError> {
         // Also here, for kinds that were not declared by `typed_id!`.
         let () = Self::PREFIX_IS_VALID;
-        let id = kind::parse(K::PREFIX, text)?;
+        let id = if Self::IS_UNTYPED {
+            // Firmware links neither a search for a prefix nor an error with one.
+            Id::from_text(text.as_bytes())?
+        } else {
+            kind::parse(K::PREFIX, text)?
+        };
         Self::of_number(id.to_u64())
     }
 }
