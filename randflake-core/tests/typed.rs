@@ -20,6 +20,23 @@ typed_id!(MessageId = Id<Message>);
 
 const BITS: i64 = 4_594_531_474_933_654_033;
 
+mod named_as_the_type {
+    use randflake_core::typed_id;
+
+    #[derive(Debug)]
+    pub(crate) enum Order {}
+
+    typed_id!(pub(crate) Id = Id<Order>, "order");
+}
+
+#[test]
+fn a_kind_named_id_keeps_its_prefix() {
+    let id = "order_v".parse::<named_as_the_type::Id>().unwrap();
+    assert_eq!(id.to_string(), "order_v");
+    "v".parse::<named_as_the_type::Id>().unwrap_err();
+    assert_eq!("v".parse::<Id>().unwrap().to_u64(), id.to_u64());
+}
+
 #[test]
 fn text_has_the_prefix_of_its_kind() {
     assert_eq!(

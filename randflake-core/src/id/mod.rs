@@ -231,8 +231,8 @@ impl<K> Id<K> {
 }
 
 impl<K: Kind> Id<K> {
-    /// Whether the kind is [`Any`], whose texts have no prefix to speak of. Known when a program is compiled.
-    const IS_UNTYPED: bool = matches!(K::NAME.as_bytes(), b"Id");
+    /// Whether ids of the kind are read as [`Any`] reads them. A kind of yours may be named `Id` too, so its prefix counts.
+    const IS_UNTYPED: bool = K::PREFIX.is_empty() && matches!(K::NAME.as_bytes(), b"Id");
 
     /// The largest number of an id of this kind. Of [`Id53`] it is 2^53 - 1, `Number.MAX_SAFE_INTEGER` in JavaScript.
     pub const MAX: u64 = K::Width::MAX;
