@@ -1,7 +1,7 @@
 //! An extension that SQLite loads: SQL functions over the ids of a namespace.
 //!
 //! Its environment says which: `RANDFLAKE_LAYOUT` is the layout, `randflake` unless it is set; `RANDFLAKE_KEY_FILE` is the
-//! file of the secret of encrypted ids, which only its owner may read. `docs/sql.md` shows its use.
+//! file of the secret of encrypted ids, which only its owner may read. `docs/sql/sqlite.md` shows its use.
 
 // A panic would go through SQLite. Not in the manifest, which holds for tests too.
 #![warn(clippy::expect_used, clippy::panic, clippy::unwrap_used)]

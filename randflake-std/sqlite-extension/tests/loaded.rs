@@ -184,8 +184,8 @@ fn rows_are_found_by_their_key() {
 /// The statements of the guide on a table of raw ids, with a value for each parameter.
 #[test]
 fn the_guide_is_true() {
-    const GUIDE: &str = include_str!("../../../docs/sql.md");
-    let (_, chapter) = GUIDE.split_once("### A table of raw ids").unwrap();
+    const GUIDE: &str = include_str!("../../../docs/sql/sqlite.md");
+    let (_, chapter) = GUIDE.split_once("## A table of raw ids").unwrap();
     let chapter = chapter.split("\n## ").next().unwrap();
     let blocks = chapter.split("```sql\n").skip(1);
     let blocks = blocks.map(|rest| rest.split("```").next().unwrap());

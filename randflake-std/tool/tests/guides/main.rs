@@ -22,10 +22,11 @@ fn root() -> PathBuf {
 }
 
 /// The folders with documents for people.
-const FOLDERS: [&str; 8] = [
+const FOLDERS: [&str; 9] = [
     "",
     "docs",
     "docs/deploy",
+    "docs/sql",
     "randflake-core",
     "randflake-embedded",
     "randflake-std",

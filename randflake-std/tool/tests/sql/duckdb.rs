@@ -48,7 +48,7 @@ fn the_guide_is_right() {
     user.write_key("orders.key", KEY);
     let orders = "order_id,total\n4594531474933654033,7\n1,8\n";
     fs::write(user.path("orders.csv"), orders).unwrap();
-    let chapter = guide::chapter("DuckDB");
+    let chapter = guide::duckdb();
     let said = python(&guide::blocks(&chapter, "python").concat(), &user);
     assert!(said.contains("2024-12-09 01:00:00"), "{said}");
     let (_, found) = said.rsplit_once("order_id").unwrap();

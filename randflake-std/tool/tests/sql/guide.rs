@@ -1,4 +1,4 @@
-//! Chapters of `docs/sql.md`, walked through: their statements give what stands behind them.
+//! Runs the statements of the pages in `docs/sql`, and compares the answers with those that the pages show.
 
 use std::fs;
 use std::path::Path;
@@ -9,15 +9,32 @@ struct Step {
     answer: Vec<String>,
 }
 
-pub(crate) fn text() -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql.md");
-    fs::read_to_string(path).unwrap()
+/// Text of a page of `docs/sql`.
+fn page(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sql");
+    fs::read_to_string(folder.join(name).with_extension("md")).unwrap()
 }
 
-pub(crate) fn chapter(title: &str) -> String {
-    let guide = text();
-    let (_, chapter) = guide.split_once(&format!("\n## {title}\n")).unwrap();
+/// Text under a heading of the page on tagged UUIDs.
+fn tagged(database: &str) -> String {
+    let page = page("tagged");
+    let (_, chapter) = page.split_once(&format!("\n## {database}\n")).unwrap();
     chapter.split("\n## ").next().unwrap().to_owned()
+}
+
+/// All pages on `postgresql`, in the order in which they are run.
+pub(crate) fn postgresql() -> String {
+    page("postgresql") + &page("postgresql-tables") + &tagged("PostgreSQL")
+}
+
+/// All pages on `mysql` servers, in the order in which they are run.
+pub(crate) fn mysql() -> String {
+    page("mysql") + &tagged("MariaDB")
+}
+
+/// The page on `duckdb`.
+pub(crate) fn duckdb() -> String {
+    page("duckdb")
 }
 
 /// Code of one language.

@@ -1,4 +1,4 @@
-//! The chapter on MySQL and MariaDB.
+//! Runs the guide to MySQL and MariaDB.
 
 use harness::mariadb::Client;
 use mysql_async::{Error, Row, Value};
@@ -44,7 +44,7 @@ fn the_guide_is_right_line_by_line() {
     .unwrap();
     database.bring_tag_key(1, &["--namespace", "links"]).ok();
     client.query_drop("USE shop").unwrap();
-    let chapter = guide::chapter("MySQL and MariaDB");
+    let chapter = guide::mysql();
     guide::walk(&chapter, 31, |statement| answer(&mut client, statement));
 
     // What its roles may do then, and no more.
@@ -104,7 +104,7 @@ fn a_table_has_partitions_by_time() {
     for statement in ["CREATE DATABASE shop", "USE shop"] {
         client.query_drop(statement).unwrap();
     }
-    let chapter = guide::chapter("MySQL and MariaDB");
+    let chapter = guide::mysql();
     let table = "CREATE TABLE events";
     let table = guide::blocks(&chapter, "sql")
         .into_iter()

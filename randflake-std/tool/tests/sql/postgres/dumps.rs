@@ -20,7 +20,7 @@ const FORMS: [(&str, &[&str]); 5] = [
 
 /// The option of the guide that leaves out the key.
 fn without_key() -> String {
-    let chapter = guide::chapter("PostgreSQL");
+    let chapter = guide::postgresql();
     let (_, rest) = chapter.split_once("$ pg_dump ").unwrap();
     let option = rest.split(' ').next().unwrap();
     assert!(option.starts_with("--exclude-table-data="), "{option}");

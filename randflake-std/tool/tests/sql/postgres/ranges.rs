@@ -186,7 +186,7 @@ fn queries_by_time_read_one_partition_by_its_index() {
     }
     let as_shown = printed("month", "2026-01-01", "2027-01-01");
     let first = as_shown.lines().next().unwrap();
-    assert!(guide::chapter("PostgreSQL").contains(first), "{first}");
+    assert!(guide::postgresql().contains(first), "{first}");
     client
         .batch_execute(
             "INSERT INTO orders SELECT randflake_orders.compose_raw(at, 1, 1)
