@@ -1,18 +1,16 @@
-//! Configuration and construction of tagged handles.
+//! Settings of a tagged handle.
 
 use core::fmt::{self, Debug, Formatter};
 use core::time::Duration;
-use std::sync::Arc;
 
 use randflake_core::{AnyLayout, KeyNumber, Randflake, Sparx64};
-use randflake_lease::LeaseStore;
-use randflake_lease::StoreError;
+use randflake_lease::{LeaseStore, StoreError};
 
 use super::error::TaggedBuildError;
-use super::handle::{Epoch, Owner, Shared, TaggedHandle};
+use super::handle::{Epoch, TaggedHandle};
 use super::secrets::TagSecrets;
 use crate::generation::Generation;
-use crate::handle::{BuildError, Builder, DEFAULT_TTL, Handle, NodeIdCount};
+use crate::handle::{Builder, DEFAULT_TTL, Handle, NodeIdCount};
 
 /// Opens a client of the store: one for each key.
 type Open = Box<dyn Fn() -> Result<LeaseStore, StoreError> + Send>;
@@ -28,7 +26,7 @@ pub struct TaggedBuilder<L: AnyLayout = Randflake> {
     tolerance: u32,
     holder: Option<String>,
     generation: Generation,
-    wait: Duration,
+    pub(super) wait: Duration,
 }
 
 impl TaggedHandle<Randflake> {
@@ -96,40 +94,6 @@ impl<L: AnyLayout> TaggedBuilder<L> {
     pub fn wait(mut self, limit: Duration) -> Self {
         self.wait = limit;
         self
-    }
-
-    /// Acquires the leases and starts the threads that renew them and follow rotations.
-    ///
-    /// A namespace that is not there begins under the highest number of the directory. One that is there is used under its
-    /// own.
-    ///
-    /// # Blocking
-    ///
-    /// As for [`Builder::build`], once or twice.
-    ///
-    /// # Errors
-    ///
-    /// [`TaggedBuildError`]. No lease is held then.
-    pub fn build(mut self) -> Result<TaggedHandle<L>, TaggedBuildError> {
-        let newest = self.secrets.numbers().next_back();
-        let newest = newest.unwrap_or(KeyNumber::MIN);
-        let first = match self.epoch(newest) {
-            Err(TaggedBuildError::Handle(BuildError::Store(StoreError::KeyNumber {
-                stored,
-                ..
-            }))) => self.epoch(stored)?,
-            epoch => epoch?,
-        };
-        // Whoever waits for a later key has leases until then.
-        self.wait = Duration::ZERO;
-        let shared = Arc::new(Shared::new(first));
-        let secrets = self.secrets.clone();
-        let follower = super::follower::start(self, &shared).map_err(TaggedBuildError::Thread)?;
-        Ok(TaggedHandle(Arc::new(Owner {
-            shared,
-            secrets,
-            follower,
-        })))
     }
 
     /// Acquires leases under a key.

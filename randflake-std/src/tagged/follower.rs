@@ -1,4 +1,5 @@
-//! The thread that follows rotations: it reads the directory again, and acquires leases under the next key.
+//! Start of a tagged handle, and the thread that follows rotations: it reads the directory again, and
+//! acquires leases under the next key.
 
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -11,7 +12,7 @@ use randflake_lease::StoreError;
 
 use super::builder::TaggedBuilder;
 use super::error::TaggedBuildError;
-use super::handle::{Epoch, Shared};
+use super::handle::{Epoch, Owner, Shared, TaggedHandle};
 use crate::handle::BuildError;
 use crate::observability::events;
 
@@ -20,11 +21,44 @@ const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// A renewal is refused after a third of the TTL: looked at so often, the next key is in use well before the leases end.
 const LOOKS_PER_TTL: u32 = 6;
 
+impl<L: AnyLayout> TaggedBuilder<L> {
+    /// Acquires the leases and starts the threads that renew them and follow rotations.
+    ///
+    /// A namespace that is not there begins under the highest number of the directory. One that is there is used under its
+    /// own.
+    ///
+    /// # Blocking
+    ///
+    /// As for [`Builder::build`], once or twice.
+    ///
+    /// # Errors
+    ///
+    /// [`TaggedBuildError`]. No lease is held then.
+    pub fn build(mut self) -> Result<TaggedHandle<L>, TaggedBuildError> {
+        let newest = self.secrets.numbers().next_back();
+        let newest = newest.unwrap_or(KeyNumber::MIN);
+        let first = match self.epoch(newest) {
+            Err(TaggedBuildError::Handle(BuildError::Store(StoreError::KeyNumber {
+                stored,
+                ..
+            }))) => self.epoch(stored)?,
+            epoch => epoch?,
+        };
+        // Whoever waits for a later key has leases until then.
+        self.wait = Duration::ZERO;
+        let shared = Arc::new(Shared::new(first));
+        let secrets = self.secrets.clone();
+        let follower = start(self, &shared).map_err(TaggedBuildError::Thread)?;
+        Ok(TaggedHandle(Arc::new(Owner {
+            shared,
+            secrets,
+            follower,
+        })))
+    }
+}
+
 /// Starts the thread. It ends with the handle.
-pub(super) fn start<L: AnyLayout>(
-    builder: TaggedBuilder<L>,
-    shared: &Arc<Shared<L>>,
-) -> io::Result<Thread> {
+fn start<L: AnyLayout>(builder: TaggedBuilder<L>, shared: &Arc<Shared<L>>) -> io::Result<Thread> {
     let follower = Follower {
         period: LOOK_EVERY.min(builder.ttl / LOOKS_PER_TTL),
         builder,
@@ -78,7 +112,7 @@ impl<L: AnyLayout> Follower<L> {
     /// Goes on to the key that the namespace has, if a renewal or an acquire was refused for it.
     fn follow(&mut self, shared: &Shared<L>) {
         let epoch = shared.current();
-        let Some(mut number) = next_number(epoch) else {
+        let Some(mut number) = epoch.next_number() else {
             return;
         };
         let mut has_closed = false;
@@ -107,14 +141,14 @@ impl<L: AnyLayout> Follower<L> {
                     _ = epoch.handle.close();
                 }
                 _ => {
-                    self.tell(number, &error);
+                    self.report(number, &error);
                     return;
                 }
             }
         }
     }
 
-    fn tell(&mut self, number: KeyNumber, error: &TaggedBuildError) {
+    fn report(&mut self, number: KeyNumber, error: &TaggedBuildError) {
         let namespace = self.builder.secrets.namespace();
         let TaggedBuildError::KeyFile { file, .. } = error else {
             events::key_not_used(namespace, number.get(), error);
@@ -124,15 +158,6 @@ impl<L: AnyLayout> Follower<L> {
         if self.missing.replace(number) != Some(number) {
             events::key_file_missing(namespace, number.get(), file);
         }
-    }
-}
-
-/// The number that the namespace has gone on to, as the last refusal says.
-pub(super) fn next_number<L: AnyLayout>(epoch: &Epoch<L>) -> Option<KeyNumber> {
-    match epoch.handle.lease().last_error.as_deref() {
-        // A lower one is that of a store that went back: the handle stays, and waits for the next key to be taken again.
-        Some(StoreError::KeyNumber { stored, .. }) if *stored > epoch.number => Some(*stored),
-        _ => None,
     }
 }
 

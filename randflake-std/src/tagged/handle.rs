@@ -15,7 +15,6 @@ use randflake_lease::StoreError;
 use tokio::time::sleep;
 
 use super::error::TagCheckError;
-use super::follower::next_number;
 use super::secrets::TagSecrets;
 use crate::handle::{Handle, Health, LeaseStatus};
 
@@ -62,6 +61,18 @@ pub(super) struct Epoch<L: AnyLayout> {
     pub(super) number: KeyNumber,
     pub(super) handle: Handle<L, Sparx64>,
     pub(super) tag: TagKey,
+}
+
+impl<L: AnyLayout> Epoch<L> {
+    /// The number that the namespace has gone on to, as the last refusal says.
+    pub(super) fn next_number(&self) -> Option<KeyNumber> {
+        match self.handle.lease().last_error.as_deref() {
+            // A lower one is that of a store that went back: the handle stays, and waits for the
+            // next key to be taken again.
+            Some(StoreError::KeyNumber { stored, .. }) if *stored > self.number => Some(*stored),
+            _ => None,
+        }
+    }
 }
 
 /// What callers and the follower share: a place for each key number, and which one is in use. It has no lock, so that a forked
@@ -119,7 +130,7 @@ impl<L: AnyLayout> TaggedHandle<L> {
     #[inline]
     pub fn generate(&self) -> Result<TaggedUuid, GenerateError> {
         let taken = self.attempt(|epoch| Ok(epoch.tag.tag(epoch.handle.generate()?)));
-        taken.map_err(|error| self.told(error))
+        taken.map_err(|error| self.explained(error))
     }
 
     /// Returns the next UUID. If there is none, waits at most `limit`, as [`Handle::generate_wait`] does.
@@ -136,7 +147,7 @@ impl<L: AnyLayout> TaggedHandle<L> {
                 Err(_) if self.is_between_keys() && !left.is_zero() => {
                     thread::sleep(BETWEEN_KEYS.min(left));
                 }
-                taken => return taken.map_err(|error| self.told(error)),
+                taken => return taken.map_err(|error| self.explained(error)),
             }
         }
     }
@@ -160,7 +171,7 @@ impl<L: AnyLayout> TaggedHandle<L> {
                 Err(_) if self.is_between_keys() && !left.is_zero() => {
                     sleep(BETWEEN_KEYS.min(left)).await;
                 }
-                Err(error) => return Err(self.told(error)),
+                Err(error) => return Err(self.explained(error)),
             }
         }
     }
@@ -186,7 +197,7 @@ impl<L: AnyLayout> TaggedHandle<L> {
             });
             match taken {
                 Ok(count) => filled += count,
-                Err(error) if filled == 0 => return Err(self.told(error)),
+                Err(error) if filled == 0 => return Err(self.explained(error)),
                 Err(_) => break,
             }
             if taken != Ok(part.len()) {
@@ -223,11 +234,11 @@ impl<L: AnyLayout> TaggedHandle<L> {
         let epoch = shared.current();
         let has_given_back = matches!(epoch.handle.health(), Health::Closed);
         !shared.is_closing.load(Ordering::SeqCst)
-            && (has_given_back || next_number(epoch).is_some())
+            && (has_given_back || epoch.next_number().is_some())
     }
 
     /// An error as the caller is told it: the handle is not closed because leases of it are.
-    fn told(&self, error: GenerateError) -> GenerateError {
+    fn explained(&self, error: GenerateError) -> GenerateError {
         if error == GenerateError::Sealed && !self.0.shared.is_closing.load(Ordering::SeqCst) {
             return GenerateError::LeaseOver { since_ms: 0 };
         }

@@ -24,7 +24,6 @@ mod builder;
 mod error;
 mod follower;
 mod handle;
-mod keys;
 mod secrets;
 
 pub use builder::TaggedBuilder;
