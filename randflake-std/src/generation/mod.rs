@@ -6,12 +6,10 @@ use std::io;
 
 #[cfg(target_os = "linux")]
 mod vmclock;
-#[cfg(target_os = "linux")]
-use vmclock as os;
-#[cfg(not(target_os = "linux"))]
-mod other;
 #[cfg(not(target_os = "linux"))]
 use other as os;
+#[cfg(target_os = "linux")]
+use vmclock as os;
 
 /// A number that changes when a copy of this machine or process is resumed: see
 /// [`Builder::generation`](crate::Builder::generation).
@@ -91,5 +89,19 @@ impl From<&'static AtomicU64> for Generation {
 impl Debug for Generation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Generation").field(&self.now()).finish()
+    }
+}
+
+/// Systems other than Linux, which show no generation number.
+#[cfg(not(target_os = "linux"))]
+mod other {
+    use core::sync::atomic::AtomicU64;
+    use std::io;
+
+    pub(super) fn map() -> Result<&'static AtomicU64, io::Error> {
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "the number of a virtual machine's generation is known on Linux only",
+        ))
     }
 }
