@@ -1,11 +1,8 @@
-//! Thread blocks: each thread of a handle has a block of encrypted ids of its own.
-
-use core::mem;
+//! Thread blocks of a handle: each thread takes ids from an encrypted block of its own.
 
 use randflake_core::Id;
-use randflake_core::internal::Block;
 
-use super::per_thread::PerThread;
+use super::per_thread::{PerThread, Stamp, ThreadBlock};
 
 /// Largest block: as many ids as one bulk encryption gains from; 2 KiB.
 const LARGEST_BLOCK: usize = 256;
@@ -13,24 +10,6 @@ const LARGEST_BLOCK: usize = 256;
 /// The blocks of all threads of a handle. They are freed with the handle, or each with its thread.
 #[derive(Debug)]
 pub(super) struct ThreadBlocks(PerThread);
-
-/// State when a block was taken. Its ids may be handed out while this is unchanged.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Stamp {
-    /// Number of leases that were sealed.
-    pub(super) seals: u64,
-    /// Generation number of the machine.
-    pub(super) generation: u64,
-}
-
-/// The block of one thread.
-#[derive(Debug)]
-pub(super) struct ThreadBlock {
-    pub(super) block: Block<Box<[u64]>>,
-    pub(super) stamp: Stamp,
-    /// Number of ids that were already counted for metrics.
-    reported: u64,
-}
 
 impl ThreadBlocks {
     pub(super) fn new() -> Self {
@@ -66,22 +45,6 @@ impl ThreadBlocks {
             }
             refill(thread_block)
         })?
-    }
-}
-
-impl ThreadBlock {
-    pub(super) fn new() -> Self {
-        Self {
-            block: Block::new(Box::default()),
-            stamp: Stamp::default(),
-            reported: 0,
-        }
-    }
-
-    /// Number of ids handed out since the last call.
-    pub(super) fn handed_out_since(&mut self) -> u64 {
-        let all = self.block.handed_out();
-        all - mem::replace(&mut self.reported, all)
     }
 }
 

@@ -10,8 +10,7 @@ use randflake_lease::Secret;
 use randflake_lease::unstable::holder::is_name_allowed;
 use randflake_lease::{KeyCheck, NodeIds, StoreError};
 
-use super::build_error::BuildError;
-use super::build_wait::{BuildWait, Cancellation};
+use super::building::{BuildError, BuildWait, Cancellation};
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
 use super::keeper::LeaseKeeper;
@@ -152,7 +151,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     ///   of a second or longer it takes more earlier, when half of a tick's ids are used: the keeper checks ten times
     ///   per second.
     /// - **Giving back:** node ids that were not needed for one TTL are released, so after one to two TTLs without
-    ///   load. No id is issued again: the lease is sealed, then released from its first unused tick on.
+    ///   load. No id is issued again: issuing from it stops, then it is released from its first unused tick on.
     /// - **A full namespace** leaves the handle with what it has. It reports [`Health::Short`],
     ///   [`LeaseStatus::shortage`], an event and a metric, and retries after at most a sixth of the TTL.
     /// - **Others:** a handle takes no more than 7/8 of a namespace's node ids, whatever the maximum. While the namespace
@@ -291,10 +290,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         self
     }
 
-    /// Calls `tell` when [`build`](Builder::build) begins to [wait](Builder::wait), and whenever the reason changes:
+    /// Calls `notice` when [`build`](Builder::build) begins to [wait](Builder::wait), and whenever the reason changes:
     /// with the reason, and the maximum wait from now on. It runs in the thread that builds.
-    pub fn on_wait(mut self, tell: impl FnMut(&StoreError, Duration) + Send + 'static) -> Self {
-        self.waiting.tell = Some(Box::new(tell));
+    pub fn on_wait(mut self, notice: impl FnMut(&StoreError, Duration) + Send + 'static) -> Self {
+        self.waiting.notice = Some(Box::new(notice));
         self
     }
 
@@ -353,7 +352,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         let generation = self.generation.now();
         let (acquired, sent) = self.waiting.acquire(&mut client, wanted, cancellation)?;
         client.warn_of_short_ttl();
-        client.tell_of_local_leases();
+        client.notify_of_local_leases();
         let issuers = Issuer::of_all(self.codec.layout(), &acquired, sent, generation);
         // A grant that is no lease of this layout has no issuer, so nothing was issued from it, and
         // all of it can be given back.

@@ -1,8 +1,12 @@
-//! The rule by which an elastic handle takes node ids and gives them back, without a clock or a store.
+//! Scaling rule of an elastic handle, and its state: when to take node ids and when to give them back.
 
 use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::time::Instant;
+
+use randflake_lease::StoreError;
+
+use super::store_client::failure_pause;
 
 /// Number of node ids that a handle leases: fixed, or a range within which it follows the load. See
 /// [`Builder::node_ids`](super::Builder::node_ids).
@@ -161,6 +165,61 @@ impl Elastic {
 
     fn restart(&mut self, now: Instant) {
         (self.since, self.peak) = (now, 0);
+    }
+}
+
+/// State of an elastic handle in its keeper: what the load needs, and when to ask the store again.
+pub(super) struct Scale {
+    pub(super) rule: Elastic,
+    pub(super) count: NodeIdCount,
+    /// The maximum was lowered to leave a share to others.
+    pub(super) leaves_a_share: bool,
+    pub(super) ttl: Duration,
+    /// Number of node ids that the load needs, and when it last needed more than there were.
+    pub(super) wanted: u32,
+    pub(super) wanted_at: Instant,
+    /// After a failure, no acquire before this.
+    pub(super) not_before: Instant,
+    failures: u32,
+    /// Count of an acquire of unknown outcome, which must be repeated unchanged.
+    pub(super) unanswered: Option<u32>,
+}
+
+impl Scale {
+    /// Period at which the keeper looks at the load.
+    // Ten looks in a tick of a second: more are taken at half of its ids, while the rest is left.
+    pub(super) const PERIOD: Duration = Duration::from_millis(100);
+    /// Time for which yielded node ids are left to others: longer than a waiting build takes to ask again (2.2 s).
+    pub(super) const YIELDED: Duration = Duration::from_secs(3);
+
+    /// Starts with the minimum, in a namespace of `node_ids` node ids.
+    pub(super) fn new(asked: NodeIdCount, node_ids: u64, ttl: Duration, now: Instant) -> Self {
+        let count = asked.leaving_a_share(node_ids);
+        Self {
+            leaves_a_share: count.most < asked.most,
+            rule: Elastic::new(count, ttl, now),
+            count,
+            ttl,
+            wanted: count.least,
+            wanted_at: now,
+            not_before: now,
+            failures: 0,
+            unanswered: None,
+        }
+    }
+
+    pub(super) fn wanted(&self) -> u32 {
+        self.wanted
+    }
+
+    pub(super) fn failed(&mut self, error: &StoreError, asked: u32) {
+        self.not_before = Instant::now() + failure_pause(error, self.failures, self.ttl);
+        self.failures = self.failures.saturating_add(1);
+        self.unanswered = matches!(error, StoreError::Unavailable(_)).then_some(asked);
+    }
+
+    pub(super) fn succeeded(&mut self) {
+        (self.failures, self.unanswered) = (0, None);
     }
 }
 

@@ -1,11 +1,12 @@
-//! Whether a handle can issue, for a readiness probe.
+//! State of a handle: its health, for a readiness probe, and its leases.
 
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 use std::sync::Arc;
 
-use randflake_lease::StoreError;
+use randflake_core::Lease;
 use randflake_lease::date::span;
+use randflake_lease::{Losses, StoreError};
 
 /// Whether a handle can issue: see [`Handle::health`](super::Handle::health).
 #[derive(Clone, Debug)]
@@ -79,6 +80,24 @@ impl Health {
             Self::Ready { .. } | Self::Short { .. } | Self::Degraded { .. }
         )
     }
+}
+
+/// The leases of a handle, what was lost and why the store failed: see [`Handle::lease`](super::Handle::lease).
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LeaseStatus<L> {
+    /// One lease for each node id.
+    pub leases: Vec<Lease<L>>,
+    /// How long until the last of them expires, unless renewed; zero if all have expired, and no further id is issued
+    /// under them.
+    pub remaining: Duration,
+    /// How many leases were lost, by reason.
+    pub losses: Losses,
+    /// Why the last call of the store failed; `None` if it succeeded.
+    pub last_error: Option<Arc<StoreError>>,
+    /// Why the store has not granted as many node ids of the [allowed range](super::Builder::node_ids) as the load needs;
+    /// `None` if it has.
+    pub shortage: Option<Arc<StoreError>>,
 }
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use std::time::Instant;
 
 use randflake_core::{AnyLayout, GenerateError, Permutation};
 
-use super::demand::Demand;
-use super::phase::HandlePhase;
+use super::phase::{Demand, HandlePhase};
 use super::shared::SharedHandle;
 
 /// Retries until success, until waiting cannot help, or until the limit.

@@ -81,7 +81,7 @@ impl<L: AnyLayout> Issuer<L> {
     }
 
     /// How long until the lease ends by its own clock; zero when it is lost, or has not begun because the store's clock
-    /// stepped back while it was granted. Nothing is taken after the end was told.
+    /// stepped back while it was granted. No id is taken once this is zero.
     pub(super) fn remaining(&self) -> Duration {
         if self.is_lost.load(Ordering::Acquire) {
             return Duration::ZERO;
@@ -93,7 +93,8 @@ impl<L: AnyLayout> Issuer<L> {
         if self.clock.exact().now() < Some(start) {
             return Duration::ZERO;
         }
-        // By the clock that ids are taken by, which may be late: nobody is to be told of an end before the last id.
+        // By the clock that ids are taken by, which may be late: zero must not be returned before the
+        // last id was taken.
         let now = self.clock.now().unwrap_or_default();
         unix(lease.end()).saturating_sub(now.max(start))
     }
@@ -107,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_id_is_taken_after_the_end_was_told() {
+    fn no_id_is_taken_after_remaining_was_zero() {
         let spec = Randflake.spec();
         let end = 1_000;
         // At several places between two steps of the coarse clock.

@@ -3,19 +3,15 @@
 #[cfg(feature = "tokio")]
 mod asynchronous;
 mod blocks;
-mod build_error;
-mod build_wait;
 mod builder;
-mod demand;
+mod building;
 mod elastic;
 mod health;
-mod holding;
 mod id_wait;
 mod issuer;
 mod keeper;
 mod per_thread;
 mod phase;
-mod scale;
 mod shared;
 mod slots;
 mod store_client;
@@ -26,14 +22,14 @@ use core::ops::ControlFlow;
 use core::time::Duration;
 use std::sync::Arc;
 
-pub use build_error::BuildError;
 pub use builder::{Builder, DEFAULT_TTL, MAX_TOLERANCE_MS};
+pub use building::BuildError;
 pub use elastic::NodeIdCount;
-pub use health::Health;
+pub use health::{Health, LeaseStatus};
 use id_wait::IdWait;
 use phase::HandlePhase;
 use randflake_core::{
-    AnyLayout, Codec, Feistel53, GenerateError, Id, Id53, Lease, Parts, Permutation, Randflake,
+    AnyLayout, Codec, Feistel53, GenerateError, Id, Id53, Parts, Permutation, Randflake,
 };
 use randflake_lease::{Losses, StoreError};
 use shared::SharedHandle;
@@ -334,22 +330,4 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Debug for Handle<L, P
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Handle").field(&self.lease()).finish()
     }
-}
-
-/// The leases of a handle, what was lost and why the store failed: see [`Handle::lease`].
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct LeaseStatus<L> {
-    /// One lease for each node id.
-    pub leases: Vec<Lease<L>>,
-    /// How long until the last of them expires, unless renewed; zero if all have expired, and no further id is issued
-    /// under them.
-    pub remaining: Duration,
-    /// How many leases were lost, by reason.
-    pub losses: Losses,
-    /// Why the last call of the store failed; `None` if it succeeded.
-    pub last_error: Option<Arc<StoreError>>,
-    /// Why the store has not granted as many node ids of the [allowed range](Builder::node_ids) as the load needs;
-    /// `None` if it has.
-    pub shortage: Option<Arc<StoreError>>,
 }

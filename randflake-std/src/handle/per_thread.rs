@@ -1,4 +1,4 @@
-//! Per-thread values of an owner, dropped with the thread or the owner, whichever ends first.
+//! Per-thread blocks of an owner, dropped with the thread or the owner, whichever ends first.
 //!
 //! The crate `thread_local` keeps a thread's value for the next thread instead, and panics where a thread that ends
 //! asks for one.
@@ -9,13 +9,47 @@
 )]
 
 use core::cell::{Cell, RefCell, UnsafeCell};
+use core::mem;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use randflake_core::internal::Block;
 use randflake_lease::unstable::ForkGuard;
 
-use super::blocks::ThreadBlock;
+/// State when a block was taken. Its ids may be handed out while this is unchanged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// Number of leases from which issuing was stopped.
+    pub(super) closed: u64,
+    /// Generation number of the machine.
+    pub(super) generation: u64,
+}
+
+/// The block of one thread.
+#[derive(Debug)]
+pub(super) struct ThreadBlock {
+    pub(super) block: Block<Box<[u64]>>,
+    pub(super) stamp: Stamp,
+    /// Number of ids that were already counted for metrics.
+    reported: u64,
+}
+
+impl ThreadBlock {
+    pub(super) fn new() -> Self {
+        Self {
+            block: Block::new(Box::default()),
+            stamp: Stamp::default(),
+            reported: 0,
+        }
+    }
+
+    /// Number of ids handed out since the last call.
+    pub(super) fn handed_out_since(&mut self) -> u64 {
+        let all = self.block.handed_out();
+        all - mem::replace(&mut self.reported, all)
+    }
+}
 
 /// The per-thread values of one owner.
 #[derive(Debug)]
@@ -237,12 +271,12 @@ mod tests {
         if !owner.is_there() {
             owner.insert(ThreadBlock::new());
         }
-        let add = |block: &mut ThreadBlock| block.stamp.seals += count;
+        let add = |block: &mut ThreadBlock| block.stamp.closed += count;
         owner.with(add).unwrap();
     }
 
     fn handed_out(owner: &PerThread) -> u64 {
-        owner.with(|block| block.stamp.seals).unwrap()
+        owner.with(|block| block.stamp.closed).unwrap()
     }
 
     #[test]

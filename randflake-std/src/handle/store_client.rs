@@ -2,13 +2,16 @@
 
 use core::time::Duration;
 
-use randflake_lease::backoff::Retry;
+use randflake_lease::backoff::{LONGEST_PAUSE_PER_TTL, Retry, doubled, with_jitter};
 use randflake_lease::date::utc;
 use randflake_lease::store::{LeaseStore, Look};
 use randflake_lease::unstable::clock::{self, MonotonicTime, wall_exact};
 use randflake_lease::{AcquireRequest, Acquired, Grant, Loss, NodeIds, Renewed, StoreError, Token};
 
 use crate::observability::{events, metrics};
+
+/// The first pause after a failure; it doubles with each further one.
+pub(super) const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 pub(super) struct StoreClient {
     pub(super) store: LeaseStore,
@@ -67,7 +70,7 @@ impl StoreClient {
 
     /// Tells of a secret whose leases are this machine's alone. In a library every secret was given by somebody, who may have
     /// given it to other machines.
-    pub(super) fn tell_of_local_leases(&self) {
+    pub(super) fn notify_of_local_leases(&self) {
         if let Some(place) = self.store.local_place_of_secret() {
             events::local(self.namespace(), place);
         }
@@ -237,6 +240,18 @@ impl StoreClient {
             .collect();
         let _ends_by_itself = self.release(&unused);
     }
+}
+
+/// Pause after a failed call of the store: what it said, or doubled, and at most a sixth of the TTL.
+pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Duration) -> Duration {
+    let longest = ttl / LONGEST_PAUSE_PER_TTL;
+    let pause = match error {
+        StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => *retry_in,
+        _ => doubled(FIRST_PAUSE, former_failures),
+    };
+    // At least as long as after a first failure, so that "retry now" of a busy store is no loop; at most a part of the TTL,
+    // so that a store that is back before the leases end renews them.
+    with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Keeper: the thread that renews leases and replaces lost ones.
 
+mod scaling;
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -8,31 +9,71 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use randflake_core::{AnyLayout, LayoutSpec, Permutation};
-use randflake_lease::backoff::{
-    LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter,
-};
+use randflake_lease::backoff::{RENEWALS_PER_TTL, random_part, with_jitter};
 use randflake_lease::unstable::clock::wall_exact;
 use randflake_lease::{Grant, Loss, NodeIds, StoreError};
 
-use super::demand::Demand;
-use super::elastic::NodeIdCount;
-use super::holding::Holding;
+use super::elastic::{NodeIdCount, Scale};
 use super::issuer::Issuer;
-use super::phase::Wake;
-use super::scale::Scale;
+use super::phase::{Demand, Wake};
 use super::shared::SharedHandle;
-use super::store_client::{LookOutcome, StoreClient};
+use super::store_client::{LookOutcome, StoreClient, failure_pause};
 use crate::look_schedule::{LookSchedule, Step};
 use crate::observability::{events, metrics};
 
-/// The first pause after a failure; it doubles with each further one.
-const FIRST_PAUSE: Duration = Duration::from_millis(100);
+/// A lease of this handle, as its keeper knows it: its slot, and whether it is still held.
+pub(super) struct CurrentLease {
+    pub(super) slot: usize,
+    pub(super) grant: Grant,
+    /// The store has confirmed it, as far as is known.
+    pub(super) is_held: bool,
+    /// It cannot be extended any more, so the slot needs another grant.
+    pub(super) is_ending: bool,
+    /// Tick and sequence of its next id at the last look: no change means that it is unused.
+    pub(super) position: (u64, u32),
+}
+
+impl CurrentLease {
+    pub(super) fn new(slot: usize, grant: Grant) -> Self {
+        Self {
+            slot,
+            grant,
+            is_held: true,
+            is_ending: false,
+            // Where its sequencer begins: a grant that has issued nothing does not count as active.
+            position: (grant.start, 0),
+        }
+    }
+
+    /// Marks a lost grant as one to replace, and reports it.
+    fn mark_lost(&mut self, loss: Loss, namespace: &str) {
+        (self.is_held, self.is_ending) = (false, true);
+        events::lost(namespace, self.grant.node_id, loss.name());
+        metrics::lost(namespace, loss.name());
+    }
+
+    /// Stops issuing from a grant, and returns it cut to its used part if this process may release it: not if a
+    /// copy of the machine may be using it.
+    pub(super) fn retire<L: AnyLayout, P: Permutation + Send + Sync + 'static>(
+        &self,
+        shared: &SharedHandle<L, P>,
+        issuer: &Issuer<L>,
+    ) -> Option<Grant> {
+        // Not released if it was closed before: it was lost, and may be another process's.
+        let unused_from = shared.close_issuer(issuer)?;
+        let is_ours = issuer.is_of(shared.generation.now());
+        is_ours.then_some(Grant {
+            end: unused_from,
+            ..self.grant
+        })
+    }
+}
 
 pub(super) struct LeaseKeeper<L: AnyLayout, P: Permutation + Send + Sync + 'static> {
     pub(super) shared: Arc<SharedHandle<L, P>>,
     pub(super) client: StoreClient,
     /// Grants in use, one per occupied slot.
-    pub(super) holdings: Vec<Holding>,
+    pub(super) leases: Vec<CurrentLease>,
     /// The node ids were chosen: a lost one is not replaced by another.
     is_chosen: bool,
     /// Scaling of an elastic handle; `None` if the number of node ids is fixed.
@@ -51,8 +92,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         is_chosen: bool,
         count: NodeIdCount,
     ) -> Self {
-        let holding = |(slot, grant)| Holding::new(slot, grant);
-        let holdings = grants.into_iter().enumerate().map(holding).collect();
+        let lease = |(slot, grant)| CurrentLease::new(slot, grant);
+        let leases = grants.into_iter().enumerate().map(lease).collect();
         let now = Instant::now();
         let scale = count
             .is_elastic()
@@ -69,7 +110,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         Self {
             shared,
             client,
-            holdings,
+            leases,
             is_chosen,
             scale,
             looks,
@@ -144,8 +185,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             Step::Look => false,
             Step::Read => true,
         };
-        let held = self.holdings.iter().filter(|holding| holding.held);
-        let grants: Vec<_> = held.map(|holding| holding.grant).collect();
+        let held = self.leases.iter().filter(|lease| lease.is_held);
+        let grants: Vec<_> = held.map(|lease| lease.grant).collect();
         let outcome = self.client.look(&grants, is_broken);
         self.note_answer();
         match outcome {
@@ -153,7 +194,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
             LookOutcome::Same => return self.failures > 0 && self.client.store.is_on_server(),
             LookOutcome::Unknown => return false,
             // The renewal counts them, and writes a quarantine.
-            LookOutcome::Checked(losses) => self.seal_each(&losses),
+            LookOutcome::Checked(losses) => self.close_lost(&losses),
             // It was said when the leases were lost, and a new try has its pause.
             LookOutcome::StoreLost(_) if grants.is_empty() => return false,
             LookOutcome::StoreLost(why) => {
@@ -165,11 +206,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     }
 
     /// Stops issuing from the leases that are lost, as a look has found for each that is held.
-    fn seal_each(&self, losses: &[Option<Loss>]) {
+    fn close_lost(&self, losses: &[Option<Loss>]) {
         let slots = self.shared.slots.read();
-        let held = self.holdings.iter().filter(|holding| holding.held);
+        let held = self.leases.iter().filter(|lease| lease.is_held);
         let lost = held.zip(losses).filter(|(_, loss)| loss.is_some());
-        let issuers = lost.filter_map(|(holding, _)| slots.value(holding.slot));
+        let issuers = lost.filter_map(|(lease, _)| slots.value(lease.slot));
         issuers.for_each(|issuer| self.shared.lose(issuer));
     }
 
@@ -206,8 +247,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     pub(super) fn report(&self) {
         let namespace = self.client.namespace();
         let slots = self.shared.slots.read();
-        let held = self.holdings.iter().filter(|holding| holding.held);
-        let issuers = held.filter_map(|holding| slots.value(holding.slot));
+        let held = self.leases.iter().filter(|lease| lease.is_held);
+        let issuers = held.filter_map(|lease| slots.value(lease.slot));
         let remaining = issuers.map(Issuer::remaining);
         let live: Vec<_> = remaining.filter(|left| !left.is_zero()).collect();
         // Without a live lease it stays as it was: alerts compare it with the time of the scrape.
@@ -243,11 +284,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     fn lose(&mut self, loss: Loss, is_lost: impl Fn(&Issuer<L>) -> bool) {
         let slots = self.shared.slots.read();
         let mut losses = Vec::new();
-        for holding in self.holdings.iter_mut().filter(|holding| holding.held) {
-            let issuer = slots.value(holding.slot);
+        for lease in self.leases.iter_mut().filter(|lease| lease.is_held) {
+            let issuer = slots.value(lease.slot);
             if let Some(issuer) = issuer.filter(|issuer| is_lost(issuer)) {
                 self.shared.lose(issuer);
-                holding.lost(loss, self.client.namespace());
+                lease.mark_lost(loss, self.client.namespace());
                 losses.push(loss);
             }
         }
@@ -271,12 +312,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     /// Renews all leases held in one call, and stops issuing from those that are lost.
     fn renew(&mut self) -> Result<(), StoreError> {
-        let held = |holding: &&mut Holding| holding.held;
+        let held = |lease: &&mut CurrentLease| lease.is_held;
         let grants: Vec<Grant> = self
-            .holdings
+            .leases
             .iter_mut()
             .filter(held)
-            .map(|holding| holding.grant)
+            .map(|lease| lease.grant)
             .collect();
         if grants.is_empty() {
             return Ok(());
@@ -285,10 +326,10 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let layout = self.shared.codec.layout();
         let slots = self.shared.slots.read();
         let mut losses = Vec::new();
-        let held = self.holdings.iter_mut().filter(|holding| holding.held);
-        // By position: `ends` has the order of `grants`, and that is the one of `holdings`.
-        for (holding, end) in held.zip(renewed.ends) {
-            let Some(issuer) = slots.value(holding.slot) else {
+        let held = self.leases.iter_mut().filter(|lease| lease.is_held);
+        // By position: `ends` has the order of `grants`, and that is the one of `leases`.
+        for (lease, end) in held.zip(renewed.ends) {
+            let Some(issuer) = slots.value(lease.slot) else {
                 continue;
             };
             let end = match end {
@@ -297,19 +338,19 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
                     losses.push(loss);
                     // At once, and not when another lease is there: others may be granted the node id.
                     self.shared.lose(issuer);
-                    holding.lost(loss, self.client.namespace());
+                    lease.mark_lost(loss, self.client.namespace());
                     continue;
                 }
             };
             // A renewal never shortens: ids up to the former end may have been taken in advance.
-            holding.grant.end = holding.grant.end.max(end);
-            let extended = holding.grant.lease(layout).ok();
+            lease.grant.end = lease.grant.end.max(end);
+            let extended = lease.grant.lease(layout).ok();
             // The end first: the store's time may be past the one that is known here.
             let extended = extended.is_some_and(|lease| issuer.extend(lease).is_ok());
             issuer.clock.anchor(renewed.now, sent);
             self.shared.clock.anchor(renewed.now, sent);
             // If the clock of the store stepped back, a renewal gains nothing: another node id is available sooner.
-            holding.ending = !extended || issuer.remaining() < self.client.ttl / RENEWALS_PER_TTL;
+            lease.is_ending = !extended || issuer.remaining() < self.client.ttl / RENEWALS_PER_TTL;
         }
         drop(slots);
         self.count(&losses);
@@ -318,8 +359,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     /// Acquires grants for the slots that are ending, and releases what is still held of these.
     fn replace(&mut self) -> Result<(), StoreError> {
-        let ending = self.holdings.iter().filter(|holding| holding.ending);
-        let former: Vec<_> = ending.map(|holding| holding.grant.node_id).collect();
+        let ending = self.leases.iter().filter(|lease| lease.is_ending);
+        let former: Vec<_> = ending.map(|lease| lease.grant.node_id).collect();
         if former.is_empty() {
             return Ok(());
         }
@@ -333,13 +374,14 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let acquired = self.acquire(wanted)?;
         let slots = self.shared.slots.read();
         let mut to_release = Vec::new();
-        let ending = self.holdings.iter_mut().filter(|holding| holding.ending);
-        for (holding, (grant, issuer)) in ending.zip(acquired) {
-            let former = slots.value(holding.slot);
-            // The new one is in place before the former one is sealed, so that no caller finds the slot sealed in between.
-            self.shared.slots.replace(holding.slot, issuer);
-            to_release.extend(former.and_then(|former| holding.retire(&self.shared, former)));
-            *holding = Holding::new(holding.slot, grant);
+        let ending = self.leases.iter_mut().filter(|lease| lease.is_ending);
+        for (lease, (grant, issuer)) in ending.zip(acquired) {
+            let former = slots.value(lease.slot);
+            // The new one is in place before the former one is closed, so that no caller finds a
+            // closed slot in between.
+            self.shared.slots.replace(lease.slot, issuer);
+            to_release.extend(former.and_then(|former| lease.retire(&self.shared, former)));
+            *lease = CurrentLease::new(lease.slot, grant);
         }
         drop(slots);
         // Before the release, which may take as long as a store that hangs: callers have ids now.
@@ -366,15 +408,15 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     fn release_all(&mut self) -> Result<(), StoreError> {
         let slots = self.shared.slots.read();
-        // All are sealed before the first is released: the store grants a released node id at once.
-        let retired = self.holdings.iter().filter_map(|holding| {
-            let issuer = slots.value(holding.slot)?;
-            holding.retire(&self.shared, issuer)
+        // All are closed before the first is released: the store grants a released node id at once.
+        let retired = self.leases.iter().filter_map(|lease| {
+            let issuer = slots.value(lease.slot)?;
+            lease.retire(&self.shared, issuer)
         });
         let grants: Vec<Grant> = retired.collect();
         drop(slots);
-        for holding in &mut self.holdings {
-            holding.held = false; // Sealed, whatever becomes of the release.
+        for lease in &mut self.leases {
+            lease.is_held = false; // Sealed, whatever becomes of the release.
         }
         self.client.release(&grants)
     }
@@ -388,18 +430,6 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 fn capacity(spec: LayoutSpec, leases: usize) -> f64 {
     let per_tick = f64::from(spec.max_sequence()) + 1.0;
     per_tick * leases as f64 * 1_000.0 / spec.tick_ms() as f64
-}
-
-/// Pause after a failed call of the store: what it said, or doubled, and at most a sixth of the TTL.
-pub(super) fn failure_pause(error: &StoreError, former_failures: u32, ttl: Duration) -> Duration {
-    let longest = ttl / LONGEST_PAUSE_PER_TTL;
-    let pause = match error {
-        StoreError::Exhausted { retry_in } | StoreError::Quarantined { retry_in, .. } => *retry_in,
-        _ => doubled(FIRST_PAUSE, former_failures),
-    };
-    // At least as long as after a first failure, so that "retry now" of a busy store is no loop; at most a part of the TTL,
-    // so that a store that is back before the leases end renews them.
-    with_jitter(pause.clamp(FIRST_PAUSE.min(longest), longest))
 }
 
 struct EndedOnDrop<L: AnyLayout, P: Permutation + Send + Sync + 'static>(Arc<SharedHandle<L, P>>);

@@ -76,7 +76,7 @@ fn a_store_that_is_lost_ends_all_leases_at_once_and_they_are_replaced() {
     assert_eq!(forgotten(&keeper), 2);
     for slot in [0, 1] {
         assert_eq!(remaining(&keeper, slot), Duration::ZERO);
-        assert!(keeper.holdings[slot].ending && !keeper.holdings[slot].held);
+        assert!(keeper.leases[slot].is_ending && !keeper.leases[slot].is_held);
     }
     make_due(&mut keeper);
     assert!(
@@ -84,7 +84,7 @@ fn a_store_that_is_lost_ends_all_leases_at_once_and_they_are_replaced() {
         "nothing is held that it could end"
     );
     keeper.renew_and_replace();
-    assert!(keeper.holdings.iter().all(|holding| holding.held));
+    assert!(keeper.leases.iter().all(|lease| lease.is_held));
     assert_eq!(forgotten(&keeper), 2, "each is counted once");
 }
 
@@ -135,7 +135,7 @@ fn a_failed_call_of_any_kind_is_followed_by_looks_until_one_is_answered() {
     store.fail_next(1);
     keeper
         .client
-        .release(&[keeper.holdings[0].grant])
+        .release(&[keeper.leases[0].grant])
         .unwrap_err();
     keeper.renew().unwrap();
     assert!(!is_looking(&mut keeper));

@@ -1,20 +1,22 @@
 //! Keepers that are not at work: each step is taken by the test, on a store whose clock stands still.
 
 mod looks;
-mod refusals;
 #[cfg(feature = "metrics")]
 mod reports;
 
 use core::ops::RangeInclusive;
+use core::sync::atomic::{AtomicU64, Ordering};
 
 use randflake_core::{Clock, Codec, Field, Layout, LayoutFields, ManualClock, Plain};
 use randflake_lease::LeaseStore;
 use randflake_lease::MemoryStore;
 use randflake_lease::Namespace;
+use randflake_lease::backoff::LONGEST_PAUSE_PER_TTL;
 use randflake_lease::unstable::clock;
 
 use super::*;
 use crate::generation::Generation;
+use crate::handle::store_client::FIRST_PAUSE;
 
 pub(in crate::handle) type AtRest<L> = LeaseKeeper<L, <L as Layout>::Permutation>;
 
@@ -100,8 +102,8 @@ fn about(pause: Duration, expected: Duration) -> bool {
 }
 
 fn node_ids(keeper: &AtRest<Seconds>) -> Vec<u32> {
-    let node_id = |holding: &Holding| holding.grant.node_id;
-    keeper.holdings.iter().map(node_id).collect()
+    let node_id = |lease: &CurrentLease| lease.grant.node_id;
+    keeper.leases.iter().map(node_id).collect()
 }
 
 fn remaining(keeper: &AtRest<Seconds>, slot: usize) -> Duration {
@@ -140,10 +142,10 @@ fn a_renewal_extends_what_is_held_and_follows_the_store_s_clock() {
     let pause = keeper.renew_and_replace();
     assert!(about(pause, TTL / RENEWALS_PER_TTL), "{pause:?}");
     assert_eq!(node_ids(&keeper), former);
-    for holding in &keeper.holdings {
-        assert_eq!(holding.grant.end, NOW_S + 20 + 60);
-        assert!(!holding.ending && holding.held);
-        let left = remaining(&keeper, holding.slot);
+    for lease in &keeper.leases {
+        assert_eq!(lease.grant.end, NOW_S + 20 + 60);
+        assert!(!lease.is_ending && lease.is_held);
+        let left = remaining(&keeper, lease.slot);
         // The coarse clock may be some milliseconds late.
         assert!(left < TTL * 5 / 4 && left > TTL / 2, "{left:?}");
     }
@@ -193,12 +195,12 @@ fn a_pause_after_a_failure_is_a_part_of_the_ttl_at_most() {
 #[test]
 fn a_lost_lease_ends_at_once_and_is_replaced_under_the_same_name() {
     let (mut keeper, store, _) = fixed();
-    let lost = keeper.holdings[0].grant;
+    let lost = keeper.leases[0].grant;
     let name = holder_of(&store, lost.node_id);
     store.clone().release(&[lost]).unwrap();
     assert!(remaining(&keeper, 0) > Duration::ZERO);
     keeper.renew().unwrap();
-    assert!(keeper.holdings[0].ending && !keeper.holdings[0].held);
+    assert!(keeper.leases[0].is_ending && !keeper.leases[0].is_held);
     assert_eq!(remaining(&keeper, 0), Duration::ZERO);
     assert_eq!(keeper.shared.phase.lock().losses.released, 1);
     // A renewal of the other one.
@@ -209,7 +211,7 @@ fn a_lost_lease_ends_at_once_and_is_replaced_under_the_same_name() {
     let replaced = keeper.shared.phase.lock().replaced;
     keeper.replace().unwrap();
     assert_eq!(keeper.shared.phase.lock().replaced, replaced + 1);
-    assert!(keeper.holdings[0].held && !keeper.holdings[0].ending);
+    assert!(keeper.leases[0].is_held && !keeper.leases[0].is_ending);
     assert!(remaining(&keeper, 0) > Duration::ZERO);
     assert_eq!(holder_of(&store, node_ids(&keeper)[0]), name);
 }
@@ -219,10 +221,7 @@ fn a_contested_lease_is_replaced_under_another_name_that_stays() {
     let (mut keeper, store, _) = fixed();
     let former = node_ids(&keeper);
     let name = holder_of(&store, former[0]);
-    store
-        .clone()
-        .renew(&[keeper.holdings[0].grant], 60)
-        .unwrap();
+    store.clone().renew(&[keeper.leases[0].grant], 60).unwrap();
     keeper.renew_and_replace();
     assert_eq!(keeper.shared.phase.lock().losses.contested, 1);
     let next = node_ids(&keeper);
@@ -241,14 +240,14 @@ fn chosen_node_ids_are_replaced_by_themselves() {
     let acquired = keeper.acquire(NodeIds::These(&[100])).unwrap();
     for (grant, issuer) in acquired {
         keeper.shared.slots.replace(0, issuer);
-        keeper.holdings[0] = Holding::new(0, grant);
+        keeper.leases[0] = CurrentLease::new(0, grant);
     }
     keeper.is_chosen = true;
     clock.advance_ms(61_000);
     keeper.renew_and_replace();
     assert_eq!(keeper.shared.phase.lock().losses.expired, 2);
     assert_eq!(node_ids(&keeper), [1, 100]);
-    assert!(keeper.holdings.iter().all(|holding| holding.held));
+    assert!(keeper.leases.iter().all(|lease| lease.is_held));
 }
 
 #[test]
@@ -282,12 +281,12 @@ fn a_lease_whose_new_end_cannot_be_used_is_replaced() {
     keeper.client = StoreClient::new(store.into(), "other".to_owned(), TTL);
     // A layout of eight node ids has no 100.
     let (acquired, _) = keeper.client.acquire(NodeIds::These(&[100])).unwrap();
-    keeper.holdings.truncate(1);
-    keeper.holdings[0].grant = acquired.grants[0];
+    keeper.leases.truncate(1);
+    keeper.leases[0].grant = acquired.grants[0];
     keeper.renew().unwrap();
     let left = keeper.shared.slots.read().value(0).unwrap().remaining();
     assert!(left > TTL, "{left:?}");
-    assert!(keeper.holdings[0].ending && keeper.holdings[0].held);
+    assert!(keeper.leases[0].is_ending && keeper.leases[0].is_held);
 }
 
 #[test]
@@ -296,7 +295,7 @@ fn a_lease_that_begins_later_has_no_time_left_yet() {
     let grant = |start| Grant {
         start,
         end: start + 60,
-        ..fixed().0.holdings[0].grant
+        ..fixed().0.leases[0].grant
     };
     let left = |start| {
         let (now, sent) = (Duration::from_secs(NOW_S), clock::MonotonicTime::exact());
@@ -353,7 +352,7 @@ fn all_that_is_held_is_released_at_the_end() {
     let id = keeper.shared.generate().unwrap();
     let last = keeper.shared.codec.inspect(id).tick;
     keeper.release_all().unwrap();
-    assert!(keeper.holdings.iter().all(|holding| !holding.held));
+    assert!(keeper.leases.iter().all(|lease| !lease.is_held));
     let records = store.clone().list().unwrap().into_iter();
     let used = records.map(|record| record.grant.end - record.grant.start);
     assert_eq!(used.sum::<u64>(), last - NOW_S + 1);
@@ -365,4 +364,74 @@ fn capacity_is_what_all_leases_allow_in_a_second() {
     assert_eq!(per_second(Seconds::SPEC, 3), (3.0_f64 * 65_536.0).to_bits());
     let of_ms = randflake_core::Snowflake::SPEC;
     assert_eq!(per_second(of_ms, 2), 8_192_000.0_f64.to_bits());
+}
+
+/// A keeper on a machine that has been copied since its leases were granted.
+fn copied() -> (AtRest<Seconds>, MemoryStore) {
+    static NUMBER: AtomicU64 = AtomicU64::new(1);
+    let (mut keeper, store, _) = fixed();
+    let shared = Arc::get_mut(&mut keeper.shared).unwrap();
+    shared.generation = Generation::from(&NUMBER);
+    assert_eq!(NUMBER.load(Ordering::SeqCst), 1);
+    (keeper, store)
+}
+
+fn ends(store: &MemoryStore) -> Vec<u64> {
+    let records = store.clone().list().unwrap().into_iter();
+    records.map(|record| record.grant.end).collect()
+}
+
+#[test]
+fn what_a_copy_may_be_using_is_lost_at_once_and_counted_once() {
+    let (mut keeper, store) = copied();
+    keeper.drop_copied_leases();
+    keeper.drop_copied_leases();
+    for lease in &keeper.leases {
+        assert!(lease.is_ending && !lease.is_held);
+        assert_eq!(remaining(&keeper, lease.slot), Duration::ZERO);
+    }
+    assert_eq!(keeper.shared.phase.lock().losses.contested, 2);
+    assert_eq!(ends(&store), [NOW_S + 60; 2]);
+}
+
+#[test]
+fn what_a_copy_may_be_using_is_not_released_at_the_end() {
+    let (keeper, store) = copied();
+    let (other, other_store, _) = fixed();
+    for keeper in [keeper, other] {
+        keeper.shared.phase.change(|phase| phase.closing = true);
+        keeper.run();
+    }
+    assert_eq!(ends(&store), [NOW_S + 60; 2]);
+    assert_eq!(ends(&other_store), [NOW_S; 2]);
+}
+
+#[test]
+fn what_is_granted_and_is_no_lease_of_the_layout_is_given_back() {
+    let (mut keeper, _) = slow(2..=2);
+    let (_, store, _) = fixed();
+    keeper.client = StoreClient::new(store.clone().into(), "other".to_owned(), TTL);
+    let Err(error) = keeper.acquire(NodeIds::These(&[100])) else {
+        panic!("a layout of eight node ids has no 100");
+    };
+    assert!(error.to_string().contains("the store's grant"), "{error}");
+    assert_eq!(ends(&store), [NOW_S + 60, NOW_S + 60, NOW_S]);
+}
+
+#[test]
+fn an_acquire_brings_the_store_s_time() {
+    let (mut keeper, _, clock) = fixed();
+    clock.advance_ms(1_000_000);
+    keeper.acquire(NodeIds::These(&[100])).unwrap();
+    let now = keeper.shared.clock.exact().now().unwrap();
+    assert!(now >= Duration::from_secs(NOW_S + 1_000));
+}
+
+#[test]
+fn without_leases_the_store_is_not_asked() {
+    let (mut keeper, store, _) = fixed();
+    keeper.release_all().unwrap();
+    store.fail_next(1);
+    keeper.renew().unwrap();
+    keeper.client.release(&[]).unwrap();
 }

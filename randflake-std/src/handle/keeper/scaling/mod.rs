@@ -1,4 +1,4 @@
-//! Scaling of an elastic handle: the keeper takes and gives back node ids as [`Elastic`] decides.
+//! Scaling by the keeper: takes node ids and gives them back as the rule of [`Scale`] decides.
 
 #[cfg(test)]
 mod tests;
@@ -12,69 +12,13 @@ use randflake_core::{AnyLayout, Permutation};
 use randflake_lease::unstable::clock::is_coarse;
 use randflake_lease::{NodeIds, StoreError};
 
-use super::demand::Demand;
-use super::elastic::{Elastic, NodeIdCount, Sample, Step, Used};
-use super::holding::Holding;
-use super::keeper::{LeaseKeeper, failure_pause};
+use super::{CurrentLease, LeaseKeeper};
+use crate::handle::elastic::{Sample, Scale, Step, Used};
+use crate::handle::phase::Demand;
 use crate::observability::{events, metrics};
 
 /// Most node ids of one acquire: fewer than any store grants at once.
 const MOST_AT_ONCE: u32 = 64;
-
-/// State of an elastic handle in its keeper: what the load needs, and when to ask the store again.
-pub(super) struct Scale {
-    rule: Elastic,
-    count: NodeIdCount,
-    /// The maximum was lowered to leave a share to others.
-    leaves_a_share: bool,
-    ttl: Duration,
-    /// Number of node ids that the load needs, and when it last needed more than there were.
-    wanted: u32,
-    wanted_at: Instant,
-    /// After a failure, no acquire before this.
-    not_before: Instant,
-    failures: u32,
-    /// Count of an acquire of unknown outcome, which must be repeated unchanged.
-    unanswered: Option<u32>,
-}
-
-impl Scale {
-    /// Period at which the keeper looks at the load.
-    // Ten looks in a tick of a second: more are taken at half of its ids, while the rest is left.
-    pub(super) const PERIOD: Duration = Duration::from_millis(100);
-    /// Time for which yielded node ids are left to others: longer than a waiting build takes to ask again (2.2 s).
-    const YIELDED: Duration = Duration::from_secs(3);
-
-    /// Starts with the minimum, in a namespace of `node_ids` node ids.
-    pub(super) fn new(asked: NodeIdCount, node_ids: u64, ttl: Duration, now: Instant) -> Self {
-        let count = asked.leaving_a_share(node_ids);
-        Self {
-            leaves_a_share: count.most < asked.most,
-            rule: Elastic::new(count, ttl, now),
-            count,
-            ttl,
-            wanted: count.least,
-            wanted_at: now,
-            not_before: now,
-            failures: 0,
-            unanswered: None,
-        }
-    }
-
-    pub(super) fn wanted(&self) -> u32 {
-        self.wanted
-    }
-
-    fn failed(&mut self, error: &StoreError, asked: u32) {
-        self.not_before = Instant::now() + failure_pause(error, self.failures, self.ttl);
-        self.failures = self.failures.saturating_add(1);
-        self.unanswered = matches!(error, StoreError::Unavailable(_)).then_some(asked);
-    }
-
-    fn succeeded(&mut self) {
-        (self.failures, self.unanswered) = (0, None);
-    }
-}
 
 impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     /// Observes the load, and takes or gives back node ids.
@@ -145,7 +89,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
 
     /// Number of node ids, including lost ones that are not replaced yet.
     fn held(&self) -> u32 {
-        u32::try_from(self.holdings.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.leases.len()).unwrap_or(u32::MAX)
     }
 
     fn sample(&mut self) -> Sample {
@@ -156,13 +100,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let tick = spec.tick_at(now).unwrap_or_default();
         let slots = self.shared.slots.read();
         let (mut active, mut used) = (0, 0);
-        for holding in &mut self.holdings {
-            let issuer = slots.value(holding.slot);
+        for lease in &mut self.leases {
+            let issuer = slots.value(lease.slot);
             let Some(position) = issuer.and_then(|issuer| issuer.sequencer.position()) else {
                 continue;
             };
-            active += u32::from(position != holding.position);
-            holding.position = position;
+            active += u32::from(position != lease.position);
+            lease.position = position;
             used += match position.0.cmp(&tick) {
                 Ordering::Less => 0,
                 Ordering::Equal => position.1.into(),
@@ -226,11 +170,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let acquired = self.acquire(NodeIds::Any(count))?;
         let shared = &*self.shared;
         let slots = 0..shared.slots.read().count();
-        let is_vacant = |slot: &usize| self.holdings.iter().all(|holding| holding.slot != *slot);
+        let is_vacant = |slot: &usize| self.leases.iter().all(|lease| lease.slot != *slot);
         let vacant: Vec<_> = slots.filter(is_vacant).collect();
         for (slot, (grant, issuer)) in vacant.into_iter().zip(acquired) {
             shared.slots.replace(slot, issuer);
-            self.holdings.push(Holding::new(slot, grant));
+            self.leases.push(CurrentLease::new(slot, grant));
         }
         // What ran out before is answered by these.
         shared.demand.iter().for_each(Demand::clear);
@@ -242,19 +186,19 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
     fn give_back(&mut self, count: u32) {
         // Not the one in use: the rest of its tick would be lost.
         let in_use = self.shared.last_used();
-        self.holdings
-            .sort_unstable_by_key(|holding| (holding.slot != in_use, holding.slot));
+        self.leases
+            .sort_unstable_by_key(|lease| (lease.slot != in_use, lease.slot));
         // Sorted with the one in use first, so what is split off are the highest slots.
         let kept = self.held().saturating_sub(count);
         let surplus = self
-            .holdings
+            .leases
             .split_off(usize::try_from(kept).unwrap_or(usize::MAX));
         let slots = self.shared.slots.read();
-        let retire = |holding: &Holding| {
-            let issuer = slots.value(holding.slot)?;
-            let grant = holding.retire(&self.shared, issuer);
-            // After the seal, so that a caller who still has the issuer is refused by it.
-            self.shared.slots.vacate(holding.slot);
+        let retire = |lease: &CurrentLease| {
+            let issuer = slots.value(lease.slot)?;
+            let grant = lease.retire(&self.shared, issuer);
+            // After the lease was closed, so that a caller who still has the issuer is refused by it.
+            self.shared.slots.vacate(lease.slot);
             grant
         };
         let unused: Vec<_> = surplus.iter().filter_map(retire).collect();
@@ -274,11 +218,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         };
         let mut surplus = self.held().saturating_sub(scale.count.least);
         let slots = &self.shared.slots;
-        self.holdings.retain(|holding| {
-            let is_dropped = !holding.held && surplus > 0;
+        self.leases.retain(|lease| {
+            let is_dropped = !lease.is_held && surplus > 0;
             if is_dropped {
                 surplus -= 1;
-                slots.vacate(holding.slot);
+                slots.vacate(lease.slot);
             }
             !is_dropped
         });

@@ -1,4 +1,4 @@
-//! Giving back a node id in whose block a thread is, looked at while the store is told; and taking more than there are.
+//! Scaling step by step: samples, acquires that the store refuses, and node ids given back.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Weak};
@@ -79,7 +79,7 @@ fn a_node_id_is_given_back_after_the_last_id_of_every_block() {
             let parts = keeper.shared.codec.inspect(id);
             assert_ne!(parts.node_id, node_id, "it was given back");
         }
-        assert_eq!(keeper.holdings.len(), 1);
+        assert_eq!(keeper.leases.len(), 1);
         let records = store.list().unwrap();
         let mut ends = records.iter().map(|record| record.grant);
         let end = ends.find(|grant| grant.node_id == node_id).unwrap().end;
@@ -343,18 +343,18 @@ fn lost_node_ids_are_dropped_down_to_the_smallest_number() {
     keeper.take_more(&mut scale, 2);
     keeper.scale = Some(scale);
     let slots = |keeper: &AtRest<Slow>| -> Vec<usize> {
-        keeper.holdings.iter().map(|holding| holding.slot).collect()
+        keeper.leases.iter().map(|lease| lease.slot).collect()
     };
     keeper.drop_lost();
     assert_eq!(slots(&keeper), [0, 1, 2, 3]);
-    keeper.holdings[1].held = false;
+    keeper.leases[1].is_held = false;
     keeper.drop_lost();
     assert_eq!(slots(&keeper), [0, 2, 3]);
     let reading = keeper.shared.slots.read();
     assert!(reading.value(1).is_none() && reading.values().count() == 3);
     drop(reading);
-    for holding in &mut keeper.holdings {
-        holding.held = false;
+    for lease in &mut keeper.leases {
+        lease.is_held = false;
     }
     keeper.drop_lost();
     assert_eq!(slots(&keeper), [3]);

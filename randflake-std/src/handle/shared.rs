@@ -1,8 +1,5 @@
 //! State that the threads of a handle share with its keeper.
 
-#[cfg(test)]
-mod tests;
-
 use core::sync::atomic::{AtomicU64, Ordering};
 use core::time::Duration;
 
@@ -12,11 +9,11 @@ use randflake_lease::unstable::ForkGuard;
 use randflake_lease::unstable::clock::{AnchoredClock, MonotonicTime, is_coarse};
 use randflake_lease::{KeyCheck, StoreError};
 
-use super::blocks::{Stamp, ThreadBlocks};
-use super::demand::Demand;
+use super::blocks::ThreadBlocks;
 use super::elastic::NodeIdCount;
 use super::issuer::Issuer;
-use super::phase::PhaseCell;
+use super::per_thread::Stamp;
+use super::phase::{Demand, PhaseCell};
 use super::slots::Slots;
 use crate::generation::Generation;
 use crate::observability::metrics::UsageTally;
@@ -44,9 +41,9 @@ pub(super) struct SharedHandle<L: AnyLayout, P: Permutation + Send + Sync + 'sta
     /// Whether threads have blocks: not without encryption, and not where a fork check costs more than an
     /// encryption.
     has_blocks: bool,
-    /// Number of leases sealed; a change drops every thread block.
-    seals: AtomicU64,
-    /// What callers and keeper tell each other.
+    /// Number of leases closed for issuing; a change drops every thread block.
+    closed: AtomicU64,
+    /// State that callers and keeper exchange.
     pub(super) phase: PhaseCell,
 }
 
@@ -67,7 +64,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         Self {
             clock: AnchoredClock::new(codec.layout(), now, sent),
             blocks: ThreadBlocks::new(),
-            seals: AtomicU64::new(0),
+            closed: AtomicU64::new(0),
             slots: if is_elastic {
                 Slots::changing(issuers, most)
             } else {
@@ -127,7 +124,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         if !self.has_blocks {
             return self.generate_one();
         }
-        // A child that was forked in the middle of a block comes here, since its block is not valid, and is told why.
+        // A child forked in the middle of a block comes here, since its block is not valid.
         self.check_process()?;
         let tick = self
             .codec
@@ -138,7 +135,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             self.blocks.refill(tick, |thread_block| {
                 let slots = self.slots.read();
                 let issuer = slots.value(self.last_used())?;
-                // Before anything is taken: what is sealed or copied meanwhile is dropped.
+                // Before anything is taken: a block of a lease that is closed meanwhile is dropped.
                 let stamp = self.stamp();
                 if !issuer.is_of(stamp.generation) {
                     return None;
@@ -153,7 +150,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
                     .ok()?;
                 // Counted by the block: an atomic addition for each id would cost as much as the id.
                 self.tally.issued(thread_block.handed_out_since());
-                // What was reserved between a seal and this check is dropped with the block.
+                // Ids reserved after a lease was closed are dropped with the block.
                 self.is_valid(stamp).then_some(id)
             })
         });
@@ -167,31 +164,32 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     #[inline]
     fn stamp(&self) -> Stamp {
         Stamp {
-            // Acquire, with the addition in `seal`: who sees the new number also sees that the lease was sealed.
-            seals: self.seals.load(Ordering::Acquire),
+            // Acquire, with the addition in `close_issuer`: who sees the new number also sees the sealed
+            // sequencer.
+            closed: self.closed.load(Ordering::Acquire),
             generation: self.generation.now(),
         }
     }
 
-    /// Whether ids taken under a stamp may be handed out: in this process, if no lease was sealed and the machine
+    /// Whether ids taken under a stamp may be handed out: in this process, if no lease was closed and the machine
     /// was not copied since.
     #[inline]
     fn is_valid(&self, taken: Stamp) -> bool {
         self.stamp() == taken && self.fork_guard.is_surely_parent()
     }
 
-    /// Stops issuing from a lease, and returns the first unused tick; `None` if it was sealed before.
-    pub(super) fn seal(&self, issuer: &Issuer<L>) -> Option<u64> {
+    /// Stops issuing from a lease, and returns the first unused tick; `None` if it was closed before.
+    pub(super) fn close_issuer(&self, issuer: &Issuer<L>) -> Option<u64> {
         let unused_from = issuer.sequencer.seal();
-        // After sealing: a block that is taken in between carries the old number and is dropped.
-        self.seals.fetch_add(1, Ordering::AcqRel);
+        // After the seal: a block that is taken in between has the old number and is dropped.
+        self.closed.fetch_add(1, Ordering::AcqRel);
         unused_from
     }
 
     /// Stops issuing from a lease that somebody else has too.
     pub(super) fn lose(&self, issuer: &Issuer<L>) {
-        self.seal(issuer);
-        // It stops nothing, which the seal has done: it makes the time that is left zero, for health and metrics.
+        self.close_issuer(issuer);
+        // Issuing has already stopped: this makes the remaining time zero, for health and metrics.
         issuer.is_lost.store(true, Ordering::Release);
     }
 
@@ -218,13 +216,13 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
     fn refused(&self, error: GenerateError) {
         self.tally.refused(error);
         if let GenerateError::SequenceExhausted { .. } = error {
-            self.tell_of_demand();
+            self.notify_of_demand();
         }
     }
 
     /// Tells the keeper of an elastic handle that a tick is exhausted.
     #[cold]
-    fn tell_of_demand(&self) {
+    fn notify_of_demand(&self) {
         if self.demand.as_ref().is_some_and(Demand::ran_out) {
             self.phase.wake_for_demand();
         }
@@ -280,9 +278,9 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             })
         });
         let count = count.inspect_err(|error| self.refused(*error))?;
-        // A short buffer is no error, so nobody else tells of it.
+        // A short buffer is no error, so `refused` is not called for it.
         if count < ids.len() {
-            self.tell_of_demand();
+            self.notify_of_demand();
         }
         self.tally.issued(count as u64);
         Ok(count)
@@ -309,7 +307,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
             if tolerance > 0 && answer.is_ok() {
                 // The id is borrowed from a later tick: this one is exhausted, though no call was
                 // refused.
-                self.tell_of_demand();
+                self.notify_of_demand();
             }
             answer
         })
@@ -335,10 +333,121 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
         if self.fork_guard.is_in_child() {
             return Ok(());
         }
-        // The keeper has sealed them, unless a panic in the store has ended it.
+        // The keeper has closed them, unless a panic in the store has ended it.
         for issuer in self.slots.read().values() {
-            self.seal(issuer);
+            self.close_issuer(issuer);
         }
         self.phase.lock().release_error.take().map_or(Ok(()), Err)
+    }
+}
+
+// On keepers that are not at work, and stores whose clock stands still.
+#[cfg(test)]
+mod tests {
+    use core::ops::ControlFlow;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::handle::id_wait::IdWait;
+    use crate::handle::keeper::tests::{AtRest, Slow, slow};
+    use crate::handle::{Handle, HandleOwner};
+
+    /// All ids of the tick.
+    const OF_TWO: usize = 8;
+
+    fn has_run_out(keeper: &AtRest<Slow>) -> bool {
+        keeper.shared.demand.as_ref().unwrap().has_run_out()
+    }
+
+    fn issue_all(keeper: &AtRest<Slow>) {
+        let mut ids = [Id::from_u64(0); OF_TWO];
+        assert_eq!(keeper.shared.fill(&mut ids), Ok(OF_TWO));
+        assert!(!has_run_out(keeper));
+    }
+
+    #[test]
+    fn keeper_is_notified_of_an_exhausted_tick() {
+        let (keeper, _) = slow(1..=8);
+        issue_all(&keeper);
+        let refused = keeper.shared.generate();
+        let Err(GenerateError::SequenceExhausted { .. }) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(has_run_out(&keeper));
+    }
+
+    #[test]
+    fn keeper_is_notified_of_a_borrowed_id() {
+        let (mut keeper, _) = slow(1..=8);
+        Arc::get_mut(&mut keeper.shared).unwrap().tolerance = 1;
+        issue_all(&keeper);
+        keeper.shared.generate().unwrap();
+        assert!(has_run_out(&keeper));
+    }
+
+    #[test]
+    fn one_lease_of_another_generation_may_have_had_an_id() {
+        let (keeper, _) = slow(1..=8);
+        assert!(!keeper.shared.has_other_than(0));
+        assert!(keeper.shared.has_other_than(1));
+        let sent = MonotonicTime::exact();
+        let acquired = randflake_lease::Acquired {
+            grants: vec![keeper.leases[1].grant],
+            last_writes: Vec::new(),
+            now: Duration::from_secs(keeper.leases[1].grant.start),
+        };
+        let later = Issuer::of_all(Slow, &acquired, sent, 1).unwrap();
+        for issuer in later {
+            keeper.shared.slots.replace(1, issuer);
+        }
+        assert!(keeper.shared.has_other_than(0) && keeper.shared.has_other_than(1));
+    }
+
+    /// As after a keeper that has ended in a panic.
+    #[test]
+    fn close_stops_leases_that_the_keeper_left_open() {
+        let (keeper, _) = slow(1..=8);
+        keeper.shared.generate().unwrap();
+        keeper.shared.end_close().unwrap();
+        assert_eq!(keeper.shared.generate(), Err(GenerateError::Sealed));
+    }
+
+    #[test]
+    fn a_part_of_a_millisecond_has_passed() {
+        let (keeper, _) = slow(1..=8);
+        let parts: Vec<_> = (0..1_000)
+            .map(|_| keeper.shared.past_millisecond())
+            .collect();
+        let ms = Duration::from_millis(1);
+        assert!(parts.iter().all(|part| *part < ms));
+        assert!(parts.iter().any(|part| *part >= ms / 1_000));
+    }
+
+    #[test]
+    fn whoever_waits_waits_for_the_node_id_that_can_be_taken() {
+        let (keeper, _) = slow(1..=8);
+        issue_all(&keeper);
+        let limit = Duration::from_secs(60);
+        let attempt = || IdWait::new(&keeper.shared, limit).attempt(|| keeper.shared.generate());
+        keeper.shared.demand.as_ref().unwrap().set_can_take(true);
+        let Ok(ControlFlow::Continue(pause)) = attempt() else {
+            panic!("another node id may come");
+        };
+        assert!(pause.limit > limit / 2);
+        keeper.shared.demand.as_ref().unwrap().set_can_take(false);
+        assert!(attempt().is_err(), "the tick lasts longer");
+    }
+
+    #[test]
+    fn status_has_the_lease_that_lasts_longest() {
+        let (keeper, _) = slow(2..=2);
+        let handle = Handle(Arc::new(HandleOwner(Arc::clone(&keeper.shared))));
+        keeper
+            .shared
+            .lose(keeper.shared.slots.read().value(1).unwrap());
+        assert!(handle.lease().remaining > Duration::ZERO);
+        assert!(handle.health().is_ready());
+        // Its drop would wait for the keeper, which does not run here.
+        keeper.shared.phase.change(|phase| phase.ended = true);
     }
 }
