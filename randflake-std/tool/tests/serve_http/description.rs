@@ -1,4 +1,8 @@
-//! The `OpenAPI` description: it names what is there.
+//! The `OpenAPI` description, and the rules and dashboard of `docs/operations`: they name what is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use regex::Regex;
 use serde_json::{Value, json};
@@ -202,5 +206,64 @@ fn ids_are_taken_as_they_are_described() {
         let form = if digits { "int" } else { "text" };
         let path = format!("/v1/inspect?id={id}&form={form}");
         server.get(&path).json(200);
+    }
+}
+
+type Labels = BTreeMap<String, String>;
+
+fn document(name: &str) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/operations");
+    fs::read_to_string(folder.join(name)).unwrap()
+}
+
+/// A name, and labels of which Prometheus adds none; a namespace may have any name.
+fn series(text: &str) -> (String, Labels) {
+    let (name, labels) = text.split_once('{').unwrap_or((text, ""));
+    let labels = labels.trim_end_matches('}').split(',');
+    let pairs = labels.filter_map(|label| label.trim().split_once('='));
+    let pairs = pairs.map(|(key, value)| (key.to_owned(), value.trim_matches('"').to_owned()));
+    let mut labels: Labels = pairs
+        .filter(|(key, _)| key != "instance" && key != "job")
+        .collect();
+    if let Some(namespace) = labels.get_mut("namespace") {
+        namespace.clear();
+    }
+    (name.to_owned(), labels)
+}
+
+/// The names of this project's metrics in expressions.
+fn names(text: &str) -> BTreeSet<&str> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let metrics = words.filter(|word| word.starts_with("randflake_"));
+    // The datasource's variable, and files.
+    metrics
+        .filter(|word| word.matches('_').count() > 1)
+        .collect()
+}
+
+#[test]
+fn rules_tests_and_dashboard_name_series_that_are_there_from_the_start() {
+    let server = Server::start();
+    // The handle's thread reports once it runs.
+    let mut asked = (0..1_000).map(|_| server.get("/metrics"));
+    let metrics = asked
+        .find(|answer| answer.text().contains("_lease_expires_"))
+        .unwrap();
+    let lines = metrics.text().lines().filter(|line| !line.starts_with('#'));
+    let exported: BTreeSet<_> = lines
+        .map(|line| series(line.rsplit_once(' ').unwrap().0))
+        .collect();
+    let known: BTreeSet<&str> = exported.iter().map(|(name, _)| &**name).collect();
+    for file in ["alerts.yml", "alerts_test.yml", "dashboard.json"] {
+        let text = document(file);
+        let unknown: Vec<_> = names(&text).difference(&known).copied().collect();
+        assert!(unknown.is_empty(), "{file}: {unknown:?} of {known:?}");
+    }
+    let tests = document("alerts_test.yml");
+    let given = tests.split("series: '").skip(1);
+    for text in given.map(|rest| rest.split('\'').next().unwrap()) {
+        if text.starts_with("randflake_") {
+            assert!(exported.contains(&series(text)), "{text}: {exported:?}");
+        }
     }
 }

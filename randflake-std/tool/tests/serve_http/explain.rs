@@ -130,20 +130,3 @@ fn explanations_of_a_long_history_hold_up_no_leases() {
     });
     assert!(explained.into_inner() > 100);
 }
-
-/// A token without a number in its line does not push others' leases out of the history in minutes.
-#[test]
-fn new_leases_have_a_quota_that_nobody_has_to_set() {
-    let (server, tokens) = Server::with_tokens(&[["tenant", "leases", "default"]]);
-    let headers = [
-        ("authorization", &*format!("Bearer {}", tokens[0])),
-        ("content-type", "application/json"),
-    ];
-    let ask = || server.request("POST", "/v1/leases", &headers, r#"{"count":1000}"#);
-    ask().json(201);
-    let refused = ask().problem(429, "quota");
-    assert!(
-        refused.contains("a quota of 50 leases a second: try again in"),
-        "{refused}"
-    );
-}

@@ -1,71 +1,19 @@
-//! `/v1/leases`: the life of a lease.
+//! `/v1/leases` and `/v1/tickets`: leases of clients and devices, and shares of the node ids.
 
-use std::fs;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
 
+use randflake_std::randflake_core::{Randflake, Randflake53, TicketError, TicketReader};
 use serde_json::Value;
 
-use crate::server::Server;
+use crate::client::Answer;
+use crate::server::{Server, TICKET_KEY};
 
 fn nodes(document: &Value) -> Vec<u64> {
     let leases = document["leases"].as_array().unwrap().iter();
     leases
         .map(|lease| lease["node"].as_u64().unwrap())
         .collect()
-}
-
-fn ends(document: &Value) -> Vec<u64> {
-    let leases = document["leases"].as_array().unwrap().iter();
-    leases
-        .map(|lease| lease["end_tick"].as_u64().unwrap())
-        .collect()
-}
-
-#[test]
-fn leases_are_acquired_renewed_and_released() {
-    let server = Server::start();
-    let granted = server.post(
-        "/v1/leases",
-        r#"{"count":3,"ttl_ms":30000,"holder":"import"}"#,
-    );
-    let granted = granted.json(201);
-    assert_eq!(nodes(&granted).len(), 3);
-    assert!(granted["holder"].as_str().unwrap().starts_with("import/"));
-
-    let listed = server.get("/v1/leases").json(200);
-    assert_eq!(
-        nodes(&listed).len(),
-        4,
-        "those, and that of the server: {listed}"
-    );
-    assert!(
-        !listed
-            .to_string()
-            .contains(granted["leases"][0]["token"].as_str().unwrap())
-    );
-
-    let renewed = server
-        .post(
-            "/v1/leases/renew?request=renewal-1&ttl_ms=60000",
-            &granted.to_string(),
-        )
-        .json(200);
-    assert_eq!(nodes(&renewed), nodes(&granted));
-    assert!(
-        ends(&renewed)
-            .iter()
-            .zip(ends(&granted))
-            .all(|(after, before)| *after > before)
-    );
-
-    let now = granted["now_unix_ms"].as_u64().unwrap();
-    let path = format!("/v1/leases/release?request=release-1&unused_from_unix_ms={now}");
-    let released = server.post(&path, &renewed.to_string());
-    assert_eq!((released.status, released.body.len()), (204, 0));
-    let after = server
-        .post("/v1/leases/renew?request=renewal-2", &renewed.to_string())
-        .json(200);
-    assert_eq!(nodes(&after), [0_u64; 0]);
-    assert_eq!(after["lost"].as_array().unwrap().len(), 3, "{after}");
 }
 
 /// As where its volume was unmounted: what it made there would be another store than that of its clients' leases.
@@ -93,114 +41,6 @@ fn a_server_whose_store_is_gone_makes_no_other() {
     assert_eq!(nodes(&renewed.json(200)), nodes(&granted));
 }
 
-#[test]
-fn the_command_line_renews_what_the_server_has_granted() {
-    let server = Server::start();
-    let granted = server.post("/v1/leases", "{}");
-    let path = server.path("grant.json");
-    fs::write(&path, &granted.body).unwrap();
-    let renew = [
-        "lease",
-        "renew",
-        "--json",
-        "--request",
-        "renewal-1",
-        "--ttl",
-        "60s",
-        "--grant",
-    ];
-    let renewed = server.tool().args(renew).arg(&path).output().unwrap();
-    assert!(renewed.status.success(), "{renewed:?}");
-    let renewed: Value = serde_json::from_slice(&renewed.stdout).unwrap();
-    assert_eq!(nodes(&renewed), nodes(&granted.json(201)));
-}
-
-#[test]
-fn leases_may_be_renewed_and_released_elsewhere_in_between() {
-    let server = Server::start();
-    let granted = server.post("/v1/leases", r#"{"node_ids":[77],"ttl_ms":30000}"#);
-    let path = server.path("grant.json");
-    fs::write(&path, &granted.body).unwrap();
-    let elsewhere = |words: &[&str]| {
-        let mut tool = server.tool();
-        let done = tool.arg("lease").args(words).arg("--grant").arg(&path);
-        let done = done.output().unwrap();
-        assert!(done.status.success(), "{done:?}");
-        done.stdout
-    };
-    let renew = ["renew", "--json", "--request", "renewal-1", "--ttl", "60s"];
-    let renewed = String::from_utf8(elsewhere(&renew)).unwrap();
-    let renewed = server.post("/v1/leases/renew?request=renewal-2", &renewed);
-    assert_eq!(nodes(&renewed.json(200)), [77]);
-    fs::write(&path, &renewed.body).unwrap();
-    let unused = granted.json(201)["leases"][0]["start_unix_ms"].to_string();
-    elsewhere(&[
-        "release",
-        "--request",
-        "release-1",
-        "--unused-from-ms",
-        &unused,
-    ]);
-    // Before the end that this server knows.
-    let next = server.post("/v1/leases", r#"{"node_ids":[77]}"#);
-    assert_eq!(nodes(&next.json(201)), [77]);
-}
-
-#[test]
-fn what_a_client_tells_is_no_proof_against_the_store() {
-    let server = Server::start();
-    let mut told = server.post("/v1/leases", "{}").json(201);
-    let lease = &mut told["leases"][0];
-    lease["node"] = 999.into();
-    lease["end_tick"] = (lease["end_tick"].as_u64().unwrap() + 1_000_000).into();
-    let answer = server
-        .post("/v1/leases/renew?request=renewal-1", &told.to_string())
-        .json(200);
-    assert_eq!(answer["lost"][0]["reason"], "forgotten", "{answer}");
-    // No quarantine.
-    let granted = server.post("/v1/leases", r#"{"node_ids":[999]}"#);
-    assert_eq!(nodes(&granted.json(201)), [999]);
-}
-
-/// By another program, through another server.
-#[test]
-fn a_copied_grant_is_told_and_ends_nothing() {
-    let server = Server::start();
-    let other = server.replica();
-    let granted = server.post("/v1/leases", r#"{"node_ids":[77]}"#);
-    let mut original = granted.text().to_owned();
-    for turn in 0..12 {
-        let [own, others] = if turn % 2 == 0 {
-            [&server, &other]
-        } else {
-            [&other, &server]
-        };
-        let renewed = own.post(
-            &format!("/v1/leases/renew?request=original-{turn}"),
-            &original,
-        );
-        assert_eq!(nodes(&renewed.json(200)), [77]);
-        renewed.text().clone_into(&mut original);
-        let copy = others.post(
-            &format!("/v1/leases/renew?request=the-copy-{turn}"),
-            granted.text(),
-        );
-        let copy = copy.json(200);
-        assert_eq!(nodes(&copy), [0_u64; 0]);
-        assert_eq!(copy["lost"][0]["reason"], "contested", "{copy}");
-    }
-    let refused = other.post("/v1/leases/release?request=the-copy-ends", granted.text());
-    let detail = refused.problem(409, "conflict");
-    assert!(
-        detail.contains("77 are contested and not released"),
-        "{detail}"
-    );
-    let listed = server.get("/v1/leases?from=77&limit=1").json(200);
-    assert_eq!(listed["leases"][0]["state"], "contested", "{listed}");
-    let released = server.post("/v1/leases/release?request=original-ends", &original);
-    assert_eq!(released.status, 204);
-}
-
 /// The client asks and is gone before the answer; then it repeats the request, through another server.
 #[test]
 fn an_answer_that_was_lost_is_given_again() {
@@ -215,7 +55,7 @@ fn an_answer_that_was_lost_is_given_again() {
     let renew = "/v1/leases/renew?request=renewal-1&ttl_ms=60000";
     let _unread = server.post_unread(renew, granted.text());
     while end() == first_end {
-        std::thread::yield_now();
+        thread::yield_now();
     }
     let answers = [&other, &server, &other].map(|server| {
         let mut answer = server.post(renew, granted.text()).json(200);
@@ -232,93 +72,153 @@ fn an_answer_that_was_lost_is_given_again() {
     let _unread = server.post_unread(&release, &renewed);
     let listed = || server.get("/v1/leases?from=77&limit=1").json(200);
     while nodes(&listed()).contains(&77) {
-        std::thread::yield_now();
+        thread::yield_now();
     }
     for server in [&other, &server] {
         assert_eq!(server.post(&release, &renewed).status, 204);
     }
 }
 
+const DEVICE: u64 = 0xd0e5;
+
+fn bytes<const N: usize>(hex: &str) -> [u8; N] {
+    assert_eq!(hex.len(), 2 * N);
+    core::array::from_fn(|at| u8::from_str_radix(&hex[2 * at..][..2], 16).unwrap())
+}
+
+fn ticket(answer: &Value) -> [u8; 32] {
+    bytes(answer["ticket"].as_str().unwrap())
+}
+
 #[test]
-fn a_request_has_a_name_of_its_own() {
+fn a_device_accepts_the_tickets_of_its_lease() {
     let server = Server::start();
-    let granted = server.post("/v1/leases", "{}");
-    for path in ["/v1/leases/renew", "/v1/leases/release"] {
-        for path in [path.to_owned(), format!("{path}?request=1")] {
-            let detail = server.post(&path, granted.text()).problem(400, "invalid");
-            assert!(detail.contains("new for each renewal"), "{path}: {detail}");
+    let device = r#"{"device":"d0e5","counter":0}"#;
+    let known = server.post("/v1/devices", device).json(200);
+    assert_eq!(
+        (&known["owner"], &known["counter"]),
+        (&"".into(), &0.into())
+    );
+    let ask = |body: &str| server.post("/v1/tickets", body);
+    let first = ask(r#"{"device":"d0e5","counter":1,"ttl_ms":30000}"#).json(201);
+    let second = ask(r#"{"device":"D0E5","counter":2,"ttl_ms":60000,"renew":true}"#).json(201);
+    assert_eq!(first["node"], second["node"]);
+    let key = bytes(TICKET_KEY);
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let leases = [&first, &second].map(|answer| {
+        reader
+            .accept::<Randflake>(&ticket(answer), &key, None)
+            .unwrap()
+    });
+    assert_eq!(
+        u64::from(leases[0].node_id()),
+        first["node"].as_u64().unwrap()
+    );
+    assert_eq!(leases[0].ticks(), 30);
+    assert!(leases[0].end() < leases[1].end());
+    assert!(
+        reader
+            .accept::<Randflake>(&ticket(&second), &key, None)
+            .is_err()
+    );
+}
+
+/// Firmware of 64-bit ids would issue others in this namespace.
+#[test]
+fn a_ticket_of_53_bit_ids_is_for_devices_of_such_alone() {
+    let server = Server::start_with(&["--layout", "randflake53", "--namespace", "default"]);
+    let device = r#"{"device":"d0e5","counter":0}"#;
+    server.post("/v1/devices", device).json(200);
+    let ticket_of = |body: &str| ticket(&server.post("/v1/tickets", body).json(201));
+    let bytes_of = ticket_of(r#"{"device":"d0e5","counter":1,"ttl_ms":30000}"#);
+    let key = bytes(TICKET_KEY);
+    let mut reader = TicketReader::new(DEVICE, 0);
+    let refused = reader.accept::<Randflake>(&bytes_of, &key, None);
+    assert_eq!(refused, Err(TicketError::Version { version: 2 }));
+    let lease = reader.accept::<Randflake53>(&bytes_of, &key, None).unwrap();
+    assert!(lease.node_id() < 1024 && lease.ticks() == 30, "{lease:?}");
+}
+
+/// Node ids of the namespace `events`; the servers keep a sixteenth.
+const ALL: usize = 1_024;
+const RESERVED: usize = 64;
+/// No quota of leases.
+const ANY_RATE: [&str; 2] = ["--leases-per-second", "1000000"];
+
+fn lease(server: &Server, token: &str, asked: &str) -> Answer {
+    let headers = [
+        ("authorization", &*format!("Bearer {token}")),
+        ("content-type", "application/json"),
+    ];
+    server.request("POST", "/v1/leases?namespace=events", &headers, asked)
+}
+
+/// Leases node ids one at a time until none is free; says how many.
+fn lease_all(server: &Server, token: &str) -> usize {
+    let mut leased = 0;
+    loop {
+        let answer = lease(server, token, r#"{"ttl_ms":60000}"#);
+        if answer.status != 201 {
+            answer.problem(503, "busy");
+            return leased;
         }
+        leased += 1;
     }
-    let same = "/v1/leases/renew?request=always-the-same";
-    let renewed = server.post(same, granted.text());
-    assert_eq!(renewed.status, 200);
-    let detail = server.post(same, renewed.text()).problem(400, "invalid");
-    assert!(detail.contains("needs a new name"), "{detail}");
-    let mut without = granted.json(201);
-    without["leases"][0]
-        .as_object_mut()
-        .unwrap()
-        .remove("nonce");
+}
+
+#[test]
+fn a_client_that_takes_all_it_gets_leaves_node_ids_to_new_servers() {
+    let tenant = (["tenant", "leases", "events"], &ANY_RATE[..]);
+    let (server, tokens) = Server::with_token_options(&[tenant]);
+    let tenant = &tokens[0];
+    let chosen = lease(&server, tenant, r#"{"node_ids":[960]}"#);
+    let refused = chosen.problem(403, "forbidden");
+    assert!(
+        refused.contains("may not lease node id 960: 0 to 959 are allowed"),
+        "{refused}"
+    );
+    let many = lease(&server, tenant, r#"{"count":900,"ttl_ms":60000}"#).json(201);
+    for lease in many["leases"].as_array().unwrap() {
+        assert!(lease["node"].as_u64().unwrap() < 960, "{lease}");
+    }
+    let leased = 900 + lease_all(&server, tenant);
+    // The server itself may have one of them.
+    let free = ALL - RESERVED;
+    assert!((free - 1..=free).contains(&leased), "{leased}");
+    for _ in 0..2 {
+        let replica = server.replica();
+        assert_eq!(replica.get("/readyz").status, 200);
+        lease(&replica, tenant, "{}").problem(503, "busy");
+    }
+}
+
+/// Each node id is granted once by the store, so that a range of them is a limit over all servers, also in a race.
+#[test]
+fn a_token_holds_no_more_than_its_node_ids() {
+    let options = [&ANY_RATE[..], &["--node-ids", "10-19"]].concat();
+    let few = (["few", "leases", "events"], &options[..]);
+    let all = (["all", "leases", "events"], &ANY_RATE[..]);
+    let (server, tokens) = Server::with_token_options(&[few, all]);
+    let replica = server.replica();
+    let told = lease(&server, &tokens[0], r#"{"node_ids":[9]}"#).problem(403, "forbidden");
+    assert!(told.contains("10 to 19 are allowed"), "{told}");
+    lease(&server, &tokens[0], r#"{"count":11}"#).problem(400, "invalid");
+    let leased = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for server in [&server, &replica, &server, &replica] {
+            let (leased, token) = (&leased, &tokens[0]);
+            scope.spawn(move || leased.fetch_add(lease_all(server, token), Ordering::Relaxed));
+        }
+    });
+    // The servers hold one of 1,024 each.
+    assert!((8..=10).contains(&leased.into_inner()));
+    // Others go on, and what they lease this one does not renew. Not a chosen one, which a server may hold.
+    let other = lease(&replica, &tokens[1], "{}").json(201);
+    let headers = [
+        ("authorization", &*format!("Bearer {}", tokens[0])),
+        ("content-type", "application/json"),
+    ];
     let path = "/v1/leases/renew?request=renewal-1";
-    let detail = server
-        .post(path, &without.to_string())
-        .problem(400, "invalid");
-    assert!(detail.contains("nonce"), "{detail}");
-}
-
-#[test]
-fn a_list_comes_in_pages() {
-    let server = Server::start();
-    let granted = server.post("/v1/leases", r#"{"count":6}"#).json(201);
-    let mut found = Vec::new();
-    let mut from = Some(0);
-    while let Some(first) = from {
-        let page = server
-            .get(&format!("/v1/leases?limit=2&from={first}"))
-            .json(200);
-        assert!(nodes(&page).len() <= 2);
-        found.extend(nodes(&page));
-        from = page["next"].as_u64();
-    }
-    assert_eq!(found.len(), 7);
-    assert!(found.is_sorted());
-    assert!(nodes(&granted).iter().all(|node| found.contains(node)));
-}
-
-#[test]
-fn what_cannot_be_leased_is_said() {
-    let server = Server::start();
-    let taken = server.post("/v1/leases", r#"{"node_ids":[77]}"#);
-    assert_eq!(nodes(&taken.json(201)), [77]);
-    let refused = server.post("/v1/leases", r#"{"node_ids":[77]}"#);
-    refused.problem(503, "busy");
-    assert!(refused.json(503)["retry_in_ms"].as_u64().unwrap() > 0);
-    assert!(refused.header("retry-after").is_some());
-    for (body, found, allowed) in [
-        (r#"{"node_ids":[131072]}"#, "131072", "0 to 131071"),
-        (r#"{"count":1001}"#, "1001", "1 to 1000"),
-        (r#"{"ttl_ms":86400000}"#, "1day", "1s to 1m"),
-        (
-            r#"{"holder":"device/1"}"#,
-            "device/1",
-            "do not begin with device/",
-        ),
-        (
-            r#"{"count":2,"node_ids":[7]}"#,
-            "a count and node ids",
-            "one of them",
-        ),
-        (r#"{"many":1}"#, "many", "`count`"),
-    ] {
-        let detail = server.post("/v1/leases", body).problem(400, "invalid");
-        assert!(
-            detail.contains(found) && detail.contains(allowed),
-            "{body}: {detail}"
-        );
-    }
-    let granted = taken.text();
-    let path = "/v1/leases/release?request=release-1&unused_from_unix_ms=1000";
-    let detail = server.post(path, granted).problem(400, "invalid");
-    assert!(detail.contains("Unix time in milliseconds is allowed"));
-    assert!(!detail.contains("--"), "no option of a command: {detail}");
+    let told = server.request("POST", path, &headers, &other.to_string());
+    told.problem(403, "forbidden");
 }

@@ -7,22 +7,13 @@
     reason = "a test fails by panicking"
 )]
 
-mod abuse;
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod client;
 mod connections;
 mod description;
 mod explain;
-mod exported;
-mod ids;
 mod leases;
 #[cfg(target_os = "linux")]
 mod log_lines;
-mod metrics;
-mod numbers;
-mod rights;
 mod server;
-mod shares;
-mod slow;
-mod tickets;

@@ -169,13 +169,6 @@ impl Server {
         }
     }
 
-    /// The tool, with the server's store and the secret of `default`.
-    pub(crate) fn tool(&self) -> Command {
-        let mut command = tool(self.home.path());
-        command.env("RANDFLAKE_KEY", KEY);
-        command
-    }
-
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }

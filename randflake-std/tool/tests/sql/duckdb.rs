@@ -9,7 +9,7 @@ use randflake_std::lease::KeyCheck;
 use serde_json::{Value, json};
 
 use crate::guide;
-use crate::layouts::{Sample, all};
+use crate::samples::{Sample, all};
 use crate::user::{KEY, User};
 
 /// Runs the script in a folder with the files that it reads, and returns what it prints. It fails by an exit status.

@@ -1,4 +1,4 @@
-//! `randflake sql` on real databases: what their functions say of ids is what core says.
+//! `randflake sql` on real databases: what their functions say of ids is what core says. More is in `sql_cases`.
 //!
 //! Tests of PostgreSQL are run with more than one version of it, by the filter `postgres::`.
 
@@ -11,12 +11,12 @@
 
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
+mod answers;
 mod duckdb;
 mod guide;
-mod layouts;
 mod mysql;
 mod postgres;
-mod tagged;
+mod samples;
 #[expect(dead_code, reason = "other tests do more with the tool")]
 #[path = "../cli/user.rs"]
 mod user;

@@ -1,31 +1,8 @@
 //! Runs the guide to MySQL and MariaDB.
 
-use harness::mariadb::Client;
-use mysql_async::{Error, Row, Value};
-
 use super::{Database, run};
+use crate::answers::of_mysql as answer;
 use crate::guide;
-
-fn answer(client: &mut Client, statement: &str) -> Vec<String> {
-    match client.query::<Row>(statement) {
-        Ok(rows) => rows.into_iter().map(line).collect(),
-        Err(Error::Server(error)) => {
-            vec![format!(
-                "ERROR {} ({}): {}",
-                error.code, error.state, error.message
-            )]
-        }
-        Err(error) => panic!("{statement}: {error}"),
-    }
-}
-
-fn line(row: Row) -> String {
-    let values = row.unwrap().into_iter().map(|value| match value {
-        Value::Bytes(bytes) => String::from_utf8(bytes).unwrap(),
-        other => other.as_sql(true),
-    });
-    values.collect::<Vec<_>>().join("|")
-}
 
 #[test]
 fn the_guide_is_right_line_by_line() {

@@ -2,14 +2,13 @@
 
 mod fields;
 mod guide;
-mod plans;
-mod rights;
 mod secrecy;
 mod tagged;
 
 use harness::mariadb::{Client, MariadbServer};
 
-use crate::tagged::secret;
+use crate::answers;
+use crate::samples::secret;
 use crate::user::{Answer, KEY, User};
 
 /// A server, and somebody who runs the tool.
@@ -84,23 +83,11 @@ impl Database {
 
 /// Runs a file as the client of MySQL does, to its first error.
 fn run(client: &mut Client, file: &str) -> Result<(), String> {
-    let mut delimiter = ";";
-    let mut statement = String::new();
-    for line in file.lines().filter(|line| !line.starts_with("--")) {
-        if let Some(other) = line.strip_prefix("DELIMITER ") {
-            delimiter = if other == ";" { ";" } else { "//" };
-            continue;
-        }
-        statement += line;
-        statement += "\n";
-        if let Some(whole) = statement.trim_end().strip_suffix(delimiter) {
-            client
-                .query_drop(whole)
-                .map_err(|error| error.to_string())?;
-            statement.clear();
-        }
+    for statement in answers::mysql_statements(file) {
+        client
+            .query_drop(statement)
+            .map_err(|error| error.to_string())?;
     }
-    assert_eq!(statement.trim(), "", "it ends within a statement");
     Ok(())
 }
 

@@ -1,13 +1,9 @@
-//! Ids, their texts and fields, of each layout.
-
-use std::fs;
-use std::path::Path;
+//! Ids, their texts, fields, ranges and UUIDs, of each layout.
 
 use randflake_std::Id;
-use serde_json::Value;
 
-use super::{Database, refusal};
-use crate::layouts::{Sample, all};
+use super::Database;
+use crate::samples::{Sample, all, reference_vectors};
 
 /// What one statement gives: of arrays of ids and raw ids, the text of all that differs from what was expected.
 const COMPARED: &str = "
@@ -118,161 +114,119 @@ fn compare(client: &mut postgres::Client, sample: &Sample) {
 /// The reference vectors, each under its own key.
 #[test]
 fn ids_of_others_are_read() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../randflake-core/tests/vectors");
     let (database, mut client) = Database::with_orders(&[]);
-    let mut count = 0;
-    for file in ["reference.json", "randflake.json"] {
-        let vectors: Vec<Value> =
-            serde_json::from_str(&fs::read_to_string(path.join(file)).unwrap()).unwrap();
-        for vector in vectors {
-            let text = |name: &str| vector[name].as_str().unwrap().to_owned();
-            client
-                .batch_execute("DELETE FROM randflake_orders.key")
-                .unwrap();
-            let arguments = [
-                "sql",
-                "key",
-                "--database",
-                &database.url_of("postgres"),
-                "--namespace",
-                "orders",
-            ];
-            database
-                .user
-                .run_in(&[("RANDFLAKE_KEY", &text("secret"))], &arguments)
-                .ok();
-            let id: i64 = text("encrypted_id").parse().unwrap();
-            let raw = text("raw_id").parse::<u64>().unwrap().cast_signed();
-            let row = client
-                .query_one(
-                    "SELECT randflake_orders.decrypt($1), randflake_orders.id_to_text($1), \
-                     extract(epoch FROM randflake_orders.id_time($1))::bigint, \
-                     randflake_orders.id_node($1), randflake_orders.id_sequence($1)",
-                    &[&id],
-                )
-                .unwrap();
-            assert_eq!(row.get::<_, i64>(0), raw);
-            assert_eq!(row.get::<_, String>(1), text("encoded_id"));
-            let fields =
-                ["timestamp", "node_id", "sequence"].map(|name| vector[name].as_i64().unwrap());
-            assert_eq!([2, 3, 4].map(|column| row.get::<_, i64>(column)), fields);
-            count += 1;
-        }
+    for vector in reference_vectors() {
+        client
+            .batch_execute("DELETE FROM randflake_orders.key")
+            .unwrap();
+        database
+            .bring_key_of("postgres", &vector.secret, &["--namespace", "orders"])
+            .ok();
+        let row = client
+            .query_one(
+                "SELECT randflake_orders.decrypt($1), randflake_orders.id_to_text($1), \
+                 extract(epoch FROM randflake_orders.id_time($1))::bigint, \
+                 randflake_orders.id_node($1), randflake_orders.id_sequence($1)",
+                &[&vector.id],
+            )
+            .unwrap();
+        assert_eq!(row.get::<_, i64>(0), vector.raw);
+        assert_eq!(row.get::<_, String>(1), vector.text);
+        let fields = [2, 3, 4].map(|column| row.get::<_, i64>(column));
+        assert_eq!(fields, vector.fields);
     }
-    assert!(count > 10, "{count}");
 }
 
+/// How many ids are in ranges of times, around times of ids themselves and between ticks; and for how many of all ids the
+/// range of times and its raw ids differ.
+const IN_RANGES: &str = "
+    SELECT count(*) FILTER (WHERE is_within), count(*) FILTER (WHERE is_within <> is_found) FROM (
+        SELECT raw_time(raw) >= from_time AND raw_time(raw) < to_time AS is_within,
+            EXISTS (SELECT FROM raw_ranges(from_time, to_time) r WHERE raw BETWEEN r.first AND r.last) AS is_found
+        FROM (
+            SELECT raw_time(a) + b % 3 * interval '300 microseconds' AS from_time,
+                raw_time(b) + a % 3 * interval '300 microseconds' AS to_time
+            FROM unnest($1::bigint[], $2::bigint[]) AS given (a, b)
+            WHERE raw_time(a) < raw_time(b) AND raw_time(b) < raw_time($3) AND a % 3 >= 0 AND b % 3 >= 0
+            LIMIT 40
+        ) AS ranges, unnest($1) AS raw
+    ) AS compared";
+
 #[test]
-fn null_stays_null_and_arrays_keep_their_order() {
-    let (_database, mut client) = Database::with_orders(&[]);
-    let count: i64 = client
+fn a_range_of_times_is_one_of_raw_ids_in_every_layout() {
+    let database = Database::start();
+    let mut client = database.client();
+    for sample in all().into_iter().filter(Sample::is_encrypted) {
+        let arguments = ["--layout", &sample.layout, "--schema", "s"];
+        let printed = database.printed(&arguments);
+        let again = "SET search_path = s; DROP SCHEMA IF EXISTS s CASCADE";
+        client.batch_execute(again).unwrap();
+        client.batch_execute(&printed).unwrap();
+        let of_fields = sample.spec().fields().bit_fields().into_iter();
+        let of_fields = of_fields.filter(|field| field.bits > 0);
+        let bits = of_fields.fold(0, |bits, field| bits | field.max() << field.shift);
+        let mut raws: Vec<i64> = sample
+            .raws
+            .iter()
+            .map(|raw| (raw & bits).cast_signed())
+            .collect();
+        let some = raws.clone();
+        raws.rotate_left(7);
+        let last = bits.cast_signed();
+        let row = client.query_one(IN_RANGES, &[&some, &raws, &last]).unwrap();
+        let (within, differing) = (row.get::<_, i64>(0), row.get::<_, i64>(1));
+        assert_eq!(differing, 0, "{}", sample.layout);
+        assert!(within > 1_000, "{}: {within}", sample.layout);
+    }
+}
+
+/// The UUID form of ids in the type of PostgreSQL
+/// Texts that the server reads and writes otherwise, or has other bytes for, or takes for another version or variant.
+const OTHER_UUIDS: &str = "
+    SELECT count(*) FROM unnest($1::text[], $2::bytea[]) AS expected (text, bytes)
+    WHERE (text::uuid::text, uuid_send(text::uuid), substr(text::uuid::text, 15, 1), substr(text::uuid::text, 20, 1) ~ '[89ab]')
+        IS DISTINCT FROM (text, bytes, '8', true)";
+
+#[test]
+fn the_server_takes_our_uuids_for_uuids_of_version_8() {
+    let database = Database::start();
+    let mut client = database.client();
+    let sample = all().swap_remove(0);
+    let ids: Vec<Id> = sample.raws.iter().copied().map(Id::from_u64).collect();
+    let ints: Vec<_> = ids.iter().map(|id| id.to_i64().to_string()).collect();
+    let convert = |from, to, lines: &[String]| -> Vec<String> {
+        let arguments = ["convert", "--from", from, "--to", to];
+        let printed = database
+            .user
+            .run_on((lines.join("\n") + "\n").as_bytes(), &arguments)
+            .ok();
+        printed.lines().map(str::to_owned).collect()
+    };
+    let texts = convert("int", "uuid", &ints);
+    let bytes: Vec<_> = ids.iter().map(|id| id.to_uuid_bytes().to_vec()).collect();
+    assert_eq!((texts.len(), bytes.len()), (ids.len(), ids.len()));
+    let others: i64 = client
+        .query_one(OTHER_UUIDS, &[&texts, &bytes])
+        .unwrap()
+        .get(0);
+    assert_eq!(others, 0);
+    // `uuid_extract_version` is there since version 17.
+    let is_new: bool = client
         .query_one(
-            "SELECT num_nulls(randflake_orders.decrypt(NULL), randflake_orders.encrypt(NULL), \
-             randflake_orders.id_time(NULL), randflake_orders.id_to_text(NULL), randflake_orders.id_from_text(NULL), \
-             randflake_orders.decrypt_many(NULL))::bigint",
+            "SELECT current_setting('server_version_num')::int >= 170000",
             &[],
         )
         .unwrap()
         .get(0);
-    assert_eq!(count, 6);
-    let ids = [Some(4_594_531_474_933_654_033_i64), None, Some(1)];
-    let sql = "SELECT id, node FROM randflake_orders.id_fields_many($1)";
-    let rows = client.query(sql, &[&&ids[..]]).unwrap();
-    let rows: Vec<(Option<i64>, Option<i64>)> =
-        rows.iter().map(|row| (row.get(0), row.get(1))).collect();
-    assert_eq!(rows.iter().map(|row| row.0).collect::<Vec<_>>(), ids);
-    assert_eq!(rows[0].1, Some(42));
-    assert!(rows[1].1.is_none() && rows[2].1.is_some());
-}
-
-#[test]
-fn bad_input_is_refused_with_its_reason() {
-    let (_database, mut client) = Database::with_orders(&[]);
-    for (call, said) in [
-        (
-            "id_from_text('')",
-            "'' is not the text of an id It is empty.",
-        ),
-        (
-            "id_from_text('3VGOE')",
-            "Only the characters 0-9 and a-v are allowed.",
-        ),
-        (
-            "id_from_text('3vgoe ')",
-            "Only the characters 0-9 and a-v are allowed.",
-        ),
-        (
-            "id_from_text('3vgoe' || chr(10))",
-            "Only the characters 0-9 and a-v are allowed.",
-        ),
-        ("id_from_text('03vgoe')", "It begins with a zero."),
-        (
-            "id_from_text('g000000000000')",
-            "It is a number of more than 64 bits.",
-        ),
-        (
-            "id_from_text('3vgoe12ccb8gh0')",
-            "It has 14 characters; at most 13 are allowed.",
-        ),
-        ("compose(NULL, 0, 0)", "the time is NULL"),
-        (
-            "compose('2024-12-09Z', NULL, 0)",
-            "node id NULL: 0 to 131071 are allowed",
-        ),
-        (
-            "compose('2024-12-09Z', 131072, 0)",
-            "node id 131072: 0 to 131071 are allowed",
-        ),
-        (
-            "compose('2024-12-09Z', 0, -1)",
-            "sequence -1: 0 to 131071 are allowed",
-        ),
-        (
-            "compose('2024-10-27T03:33:19Z', 0, 0)",
-            "2024-10-27 03:33:19 is no time of the layout Its times are from 2024-10-27T03:33:20Z to 2058-11-05T17:10:23Z; a range of all of them ends at 2058-11-05T17:10:24Z.",
-        ),
-        (
-            "compose('2058-11-05T17:10:24Z', 0, 0)",
-            "2058-11-05 17:10:24 is no time of the layout",
-        ),
-        (
-            "compose('infinity', 0, 0)",
-            "infinity is no time of the layout",
-        ),
-    ] {
-        let refused = refusal(&mut client, &format!("SELECT randflake_orders.{call}"));
-        assert!(refused.contains(said), "{call}: {refused}");
+    if is_new {
+        let others = "SELECT count(*) FROM unnest($1::text[]) AS text
+            WHERE uuid_extract_version(text::uuid) IS DISTINCT FROM 8";
+        let others: i64 = client.query_one(others, &[&texts]).unwrap().get(0);
+        assert_eq!(others, 0);
     }
-    client
-        .batch_execute("DELETE FROM randflake_orders.key")
-        .unwrap();
-    for call in [
-        "decrypt(1)",
-        "encrypt(1)",
-        "decrypt_many(ARRAY[1])",
-        "id_time(1)",
-    ] {
-        let refused = refusal(&mut client, &format!("SELECT randflake_orders.{call}"));
-        assert_eq!(refused, "no key: the schema randflake_orders has none");
-    }
-}
-
-/// Its result would change with the key, so nothing that is stored may depend on it.
-#[test]
-fn no_index_generated_column_or_partition_uses_the_key() {
-    let (_database, mut client) = Database::with_orders(&[]);
-    client
-        .batch_execute("CREATE TABLE orders (id bigint)")
-        .unwrap();
-    for statement in [
-        "CREATE INDEX ON orders (randflake_orders.decrypt(id))",
-        "ALTER TABLE orders ADD raw bigint GENERATED ALWAYS AS (randflake_orders.decrypt(id)) STORED",
-        "CREATE TABLE parts (id bigint) PARTITION BY RANGE (randflake_orders.id_time(id))",
-    ] {
-        let refused = refusal(&mut client, statement);
-        assert!(
-            refused.contains("IMMUTABLE") || refused.contains("not immutable"),
-            "{refused}"
-        );
-    }
+    // What the server writes is read back.
+    let written = "SELECT text::uuid::text FROM unnest($1::text[]) WITH ORDINALITY AS of (text, place) ORDER BY place";
+    let written = client.query(written, &[&texts]).unwrap();
+    let written: Vec<String> = written.iter().map(|row| row.get(0)).collect();
+    assert_eq!(convert("uuid", "int", &written), ints);
 }

@@ -2,34 +2,13 @@
 
 use std::io::Write as _;
 
-use postgres::{Client, SimpleQueryMessage};
+use postgres::Client;
 
 use super::Database;
+use crate::answers::of_postgres as run;
 use crate::guide;
-use crate::tagged::secret;
+use crate::samples::secret;
 use crate::user::KEY;
-
-fn run(client: &mut Client, statement: &str) -> Vec<String> {
-    match client.simple_query(statement) {
-        Ok(messages) => messages.iter().filter_map(row).collect(),
-        Err(error) => {
-            let error = error.as_db_error().unwrap_or_else(|| panic!("{error}"));
-            let detail = error.detail().map(|detail| format!("DETAIL:  {detail}"));
-            [format!("ERROR:  {}", error.message())]
-                .into_iter()
-                .chain(detail)
-                .collect()
-        }
-    }
-}
-
-fn row(message: &SimpleQueryMessage) -> Option<String> {
-    let SimpleQueryMessage::Row(row) = message else {
-        return None;
-    };
-    let columns = (0..row.len()).map(|column| row.get(column).unwrap_or_default());
-    Some(columns.collect::<Vec<_>>().join("|"))
-}
 
 #[test]
 fn the_guide_is_right_line_by_line() {

@@ -1,18 +1,11 @@
 //! PostgreSQL, in the version whose programs the environment names.
 
-mod counter;
 mod counter_faults;
-mod dumps;
-mod expected_rights;
 mod fields;
 mod guide;
 mod overloads;
-mod printed_sql;
-mod ranges;
-mod rights;
 mod secrecy;
 mod tagged;
-mod uuids;
 
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +14,7 @@ use std::{env, fs};
 use harness::postgres::PostgresServer;
 use postgres::{Client, NoTls};
 
-use crate::tagged::secret;
+use crate::samples::secret;
 use crate::user::{Answer, KEY, User};
 
 /// A server, and somebody who runs the tool.

@@ -1,5 +1,6 @@
 //! Where the key is not: logs, views of statements and dumps.
 
+use core::slice;
 use core::time::Duration;
 use std::fs;
 use std::thread;
@@ -11,11 +12,12 @@ use postgres::Client;
 use randflake_std::Secret;
 
 use super::{Database, refusal};
+use crate::samples::{number, secret};
 use crate::user::{Answer, KEY, User};
 use crate::wiretap::Wiretap;
 
 /// Everything that a server can be made to write down.
-pub(super) const TALKATIVE: [&str; 11] = [
+const TALKATIVE: [&str; 11] = [
     "logging_collector=on",
     "log_directory=log",
     "log_statement=all",
@@ -30,7 +32,7 @@ pub(super) const TALKATIVE: [&str; 11] = [
 ];
 
 /// Texts of which each is a part of the key, or of what it is expanded to.
-pub(super) fn parts_of(key: &Secret) -> Vec<String> {
+fn parts_of(key: &Secret) -> Vec<String> {
     let cipher = key.cipher();
     let words = cipher.round_keys().flatten().collect::<Vec<_>>();
     // As numbers of the array: a word of the left branch below one of the right.
@@ -44,37 +46,77 @@ pub(super) fn parts_of(key: &Secret) -> Vec<String> {
     numbers.chain(digits).collect()
 }
 
-pub(super) fn found_of(key: &Secret, text: &str) -> Vec<String> {
-    let is_there = |part: &String| text.contains(&**part);
-    parts_of(key).into_iter().filter(is_there).collect()
+/// Parts of keys that a text has.
+fn found(keys: &[Secret], text: &str) -> Vec<String> {
+    let parts = keys.iter().flat_map(parts_of);
+    parts.filter(|part| text.contains(&**part)).collect()
 }
 
-fn found(text: &str) -> Vec<String> {
-    found_of(&Secret::from_hex(KEY).unwrap(), text)
+fn published_key() -> Secret {
+    Secret::from_hex(KEY).unwrap()
 }
 
 #[test]
 fn no_log_and_no_view_has_the_key() {
-    let (database, mut client) = Database::with_orders(&TALKATIVE);
+    let (database, client) = Database::with_orders(&TALKATIVE);
+    let uses = "SELECT randflake_orders.decrypt(g), randflake_orders.encrypt(g), randflake_orders.id_time(g),
+            randflake_orders.compose('2026-01-01Z', g, g) FROM generate_series(1, 3) g;
+        SELECT randflake_orders.decrypt_many(ARRAY[1, 2]), count(*) FROM randflake_orders.id_fields_many(ARRAY[1, 2]);
+        EXPLAIN (ANALYZE, VERBOSE) SELECT randflake_orders.decrypt(1)";
+    let bring = || database.bring_key("orders");
+    is_nowhere(
+        &database,
+        client,
+        uses,
+        "'{1}', 'none'",
+        bring,
+        &[published_key()],
+    );
+}
+
+#[test]
+fn no_log_and_no_view_has_a_key_of_tags() {
+    let (database, client) = Database::with_tagged_orders(&TALKATIVE);
+    let uses = "SELECT randflake_orders.is_tagged(u), randflake_orders.tagged_id(u)
+            FROM (SELECT randflake_orders.make_uuid(g, 1) FROM generate_series(1, 3) g) AS of (u);
+        SELECT randflake_orders.is_tagged(gen_random_uuid()), * FROM randflake_orders.key_checks();
+        EXPLAIN (ANALYZE, VERBOSE) SELECT randflake_orders.make_uuid(1, 2)";
+    let bring = || database.bring_tag_key(1, &["--namespace", "orders"]);
+    is_nowhere(
+        &database,
+        client,
+        uses,
+        "1, '{1}', 'none'",
+        bring,
+        &keys_of_tags(),
+    );
+}
+
+/// Uses keys, fails to bring one, and looks for all of them in every log and view.
+fn is_nowhere(
+    database: &Database,
+    mut client: Client,
+    uses: &str,
+    row: &str,
+    bring: impl FnOnce() -> Answer + Send,
+    keys: &[Secret],
+) {
     client
-        .batch_execute(
-            "CREATE EXTENSION pg_stat_statements;
-             SELECT randflake_orders.decrypt(g), randflake_orders.encrypt(g), randflake_orders.id_time(g),
-                 randflake_orders.compose('2026-01-01Z', g, g) FROM generate_series(1, 3) g;
-             SELECT randflake_orders.decrypt_many(ARRAY[1, 2]), count(*) FROM randflake_orders.id_fields_many(ARRAY[1, 2]);
-             EXPLAIN (ANALYZE, VERBOSE) SELECT randflake_orders.decrypt(1);
-             ANALYZE",
-        )
+        .batch_execute(&format!(
+            "CREATE EXTENSION pg_stat_statements; {uses}; ANALYZE"
+        ))
         .unwrap();
     // A copy that fails: somebody else was quicker by a moment.
     client
         .batch_execute("DELETE FROM randflake_orders.key")
         .unwrap();
     client
-        .batch_execute("BEGIN; INSERT INTO randflake_orders.key VALUES ('{1}', 'none')")
+        .batch_execute(&format!(
+            "BEGIN; INSERT INTO randflake_orders.key VALUES ({row})"
+        ))
         .unwrap();
     let refused = thread::scope(|scope| {
-        let bring = scope.spawn(|| database.bring_key("orders"));
+        let bring = scope.spawn(bring);
         let waits =
             "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'COPY%'";
         let mut other = database.client();
@@ -85,25 +127,25 @@ fn no_log_and_no_view_has_the_key() {
         bring.join().unwrap().fails(1)
     });
     assert!(refused.contains("duplicate key value"), "{refused}");
-    let mut seen = logged(&database);
-    assert!(
-        seen.contains("COPY randflake_orders.key") && seen.contains("duplicate key value"),
-        "{seen}"
-    );
-    assert!(
-        seen.contains("Query Text: SELECT k.round_keys"),
-        "no nested statement: {seen}"
-    );
+    let mut seen = logged(database);
+    for said in [
+        "COPY randflake_orders.key",
+        "duplicate key value",
+        // A nested statement.
+        "Query Text: SELECT k.round_keys",
+    ] {
+        assert!(seen.contains(said), "no {said}: {seen}");
+    }
     seen += &views(&mut client);
-    assert_eq!(found(&seen), [""; 0]);
+    assert_eq!(found(keys, &seen), [""; 0]);
     // The search finds what is there.
-    let part = parts_of(&Secret::from_hex(KEY).unwrap()).remove(0);
+    let part = parts_of(&keys[0]).remove(0);
     client.batch_execute(&format!("SELECT '{part}'")).unwrap();
-    assert_eq!(found(&logged(&database)), [part]);
+    assert_eq!(found(keys, &logged(database)), [part]);
 }
 
 /// What the catalogs and views tell of statements and tables.
-pub(super) fn views(client: &mut Client) -> String {
+fn views(client: &mut Client) -> String {
     let views = [
         "pg_stat_statements",
         "pg_stat_activity",
@@ -122,7 +164,7 @@ fn texts(client: &mut Client, statement: &str) -> String {
 
 /// The log up to this moment: PostgreSQL's collector writes it from a pipe, some time after a
 /// statement has answered, but in the order in which it was logged.
-pub(super) fn logged(database: &Database) -> String {
+fn logged(database: &Database) -> String {
     let mark = format!("read at {:?}", Instant::now());
     let mut client = database.client();
     client.batch_execute(&format!("SELECT $${mark}$$")).unwrap();
@@ -218,30 +260,61 @@ fn an_encrypted_connection_brings_the_key() {
     assert!(sent.len() > 2_000 && !has_key(&sent), "{}", sent.len());
 }
 
-/// As the guide says it: a dump without the key, and what its restore says.
+/// The option is that of the guide.
 #[test]
 fn a_dump_leaves_the_key_out() {
     let (database, _) = Database::with_orders(&[]);
     let whole = database.dump(&[]);
     assert!(
-        !found(&whole).is_empty(),
+        !found(&[published_key()], &whole).is_empty(),
         "the owner's dump of everything has it"
     );
     let dump = database.dump(&["--exclude-table-data=randflake_orders.key"]);
-    assert_eq!(found(&dump), [""; 0]);
+    assert_eq!(found(&[published_key()], &dump), [""; 0]);
+}
+
+/// The keys of both numbers, and the secrets that they are derived from.
+fn keys_of_tags() -> Vec<Secret> {
+    let of = |of| {
+        let secret = secret(of);
+        let key = secret.key_of_tags(number(of), "orders").unwrap();
+        [key, secret]
+    };
+    [1, 2].into_iter().flat_map(of).collect()
+}
+
+/// Whoever gets hold of the whole database makes UUIDs of these numbers, and reads no id.
+#[test]
+fn the_secret_is_not_in_the_database() {
+    let (database, mut client) = Database::with_tagged_orders(&[]);
+    let whole = database.dump(&[]) + &raw_rows(&mut client);
+    for (index, key) in keys_of_tags().iter().enumerate() {
+        let is_derived = index % 2 == 0;
+        assert_eq!(
+            found(slice::from_ref(key), &whole).is_empty(),
+            !is_derived,
+            "{index}"
+        );
+    }
+    // As the guide says it: a dump without the keys, and what its restore says.
+    let dump = database.dump(&["--exclude-table-data=randflake_orders.key"]);
+    assert_eq!(found(&keys_of_tags(), &dump), [""; 0]);
     let mut copy = database.restore(&dump, "copy");
-    let refused = refusal(&mut copy, "SELECT randflake_orders.decrypt(1)");
-    assert_eq!(refused, "no key: the schema randflake_orders has none");
-    // With the key it is whole again.
-    let arguments = [
-        "sql",
-        "key",
-        "--database",
-        &database.server.url("copy"),
-        "--namespace",
-        "orders",
-    ];
-    database.user.run_keyed(&arguments).ok();
-    let row = copy.query_one("SELECT randflake_orders.id_node(4594531474933654033)", &[]);
-    assert_eq!(row.unwrap().get::<_, i64>(0), 42);
+    let none = "no key: the schema randflake_orders has none";
+    let made = "SELECT randflake_orders.make_uuid(1, 1)::text";
+    let made: String = client.query_one(made, &[]).unwrap().get(0);
+    for statement in [
+        &format!("SELECT randflake_orders.is_tagged('{made}')"),
+        "SELECT randflake_orders.make_uuid(1, 1)",
+    ] {
+        assert_eq!(refusal(&mut copy, statement), none);
+    }
+}
+
+fn raw_rows(client: &mut Client) -> String {
+    let rows = client.query("SELECT k::text FROM randflake_orders.key k", &[]);
+    rows.unwrap()
+        .iter()
+        .map(|row| row.get::<_, String>(0))
+        .collect()
 }
