@@ -13,14 +13,22 @@ use std::path::{Path, PathBuf};
 #[cfg(feature = "tls")]
 pub use self::certificates::choose_provider;
 #[cfg(not(feature = "tls"))]
-pub use self::disabled::{refusal, without_tls};
+pub use self::disabled::refusal;
 #[cfg(feature = "tls")]
 pub use self::refusal::refusal;
 use super::url::Location;
-use crate::vocabulary::StoreError;
+use crate::vocabulary::{EngineError, StoreError};
 
 /// Options that name files: the trusted authorities, the client's certificate, and its key.
 const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];
+
+/// Error of an engine that was built without encryption, where the URL asks for it. Here also if another engine can encrypt.
+#[must_use]
+pub fn without_tls() -> EngineError {
+    EngineError::unusable(
+        "this build cannot encrypt connections: build it with the cargo feature `tls`",
+    )
+}
 
 /// The files of certificates that a URL names, by its options.
 #[derive(Clone, Debug, Default)]
