@@ -1,5 +1,5 @@
-//! How much is asked of each server. A request takes a thousand times as long as in memory, and the rules that decide are the
-//! same: there, and in files, the contract's tests take more.
+//! How much the contract's tests ask of a server or of a file. A request takes up to a thousand times as long as in memory,
+//! and the rules that decide are the same: there they ask more.
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::Namespace;

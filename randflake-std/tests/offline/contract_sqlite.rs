@@ -14,6 +14,7 @@ use randflake_std::lease::{LeaseStore, Namespace, SqliteStore, StoreError};
 use tempfile::TempDir;
 
 use crate::found;
+use crate::length;
 use randflake_lease::testkit::counters::{Counters, NewCounters};
 use randflake_lease::testkit::leases::{BEGIN_UNIX_MS, Backend, patiently};
 
@@ -52,6 +53,14 @@ impl Sqlite {
 }
 
 impl Backend for Sqlite {
+    fn filled(&self) -> Namespace {
+        length::filled()
+    }
+
+    fn history_steps(&self) -> usize {
+        length::history_steps()
+    }
+
     fn open(&self, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let mut clocks = self.clocks.lock().unwrap();
         let clock = Arc::new(ManualClock::at_unix_ms(clocks.begin_unix_ms));
@@ -126,6 +135,14 @@ impl Restored {
 }
 
 impl Backend for Restored {
+    fn filled(&self) -> Namespace {
+        length::filled()
+    }
+
+    fn history_steps(&self) -> usize {
+        length::history_steps()
+    }
+
     fn names(&self) -> Vec<String> {
         self.sqlite.names()
     }

@@ -22,6 +22,9 @@ mod generation;
 mod handle;
 mod layouts;
 mod ledger;
+#[cfg(feature = "sqlite")]
+#[path = "../engines/length.rs"]
+mod length;
 mod look_again;
 mod numbers;
 mod record_texts;
