@@ -12,7 +12,7 @@ mod parts;
 use std::process::ExitCode;
 
 use helpers::arguments::{self, Arguments, Part, Subcommand};
-use helpers::lanes;
+use helpers::jobs;
 use helpers::report::Report;
 use helpers::setup::{self, Need};
 use parts::{
@@ -49,7 +49,7 @@ const PARTS: &[Part] = &[
 
 /// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes. Builds in one target
 /// directory wait for each other: beside `lint`, which builds what most parts run, runs what builds in directories of its own;
-/// and what mostly builds comes before what mostly runs. What is short comes last, so that all lanes end together.
+/// and what mostly builds comes before what mostly runs. What is short comes last, so that all jobs end together.
 const FIRST: &[&str] = &[
     "tidy",
     "lint",
@@ -124,8 +124,8 @@ fn run(parts: &[&Part], only_setup: bool, mut report: Report) -> ExitCode {
     setup::prepare(&needs, &mut report);
     match parts {
         _ if only_setup => {}
-        [part] => lanes::run_part(part, &mut report),
-        parts => lanes::run(parts, FIRST, &mut report),
+        [part] => jobs::run_part(part, &mut report),
+        parts => jobs::run(parts, FIRST, &mut report),
     }
     report.exit_code()
 }
@@ -193,7 +193,7 @@ mod tests {
     #[test]
     fn every_part_runs_once_and_the_long_ones_begin() {
         let parts: Vec<&Part> = PARTS.iter().collect();
-        let ordered: Vec<&str> = lanes::in_order(&parts, FIRST)
+        let ordered: Vec<&str> = jobs::in_order(&parts, FIRST)
             .iter()
             .map(|part| part.0)
             .collect();

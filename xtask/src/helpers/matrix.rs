@@ -120,11 +120,15 @@ pub(crate) fn separate_test(target: &str) -> Command {
     command
 }
 
-/// Runs one of the tests of the rules of leases, optimised, as it goes through millions of cases. No store on a server is built
-/// for it.
+/// Runs one of the tests of the rules of leases, which goes through millions of cases: it and what it searches are optimised.
+/// What they stand on is what the other tests are built with.
 pub(crate) fn test_of_rules(target: &str) -> Command {
-    let mut command = cargo(&["test", "--package", "randflake-lease", "--test", target]);
-    optimised(3, &mut command);
+    let mut command = separate_test(target);
+    clippy::not_while_building(&mut command);
+    for package in ["sparx64", "randflake-core", "randflake-lease"] {
+        let setting = format!("profile.test.package.{package}.opt-level=3");
+        command.args(["--config", &setting]);
+    }
     command
 }
 

@@ -5,7 +5,7 @@ pub(crate) mod cargo;
 pub(crate) mod clippy;
 pub(crate) mod cpu;
 pub(crate) mod files;
-pub(crate) mod lanes;
+pub(crate) mod jobs;
 pub(crate) mod machine;
 pub(crate) mod manifest;
 pub(crate) mod matrix;

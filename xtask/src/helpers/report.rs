@@ -27,6 +27,9 @@ struct Tally {
     spent: Duration,
 }
 
+/// A command that takes less is not worth a line about that.
+const WORTH_A_LINE: Duration = Duration::from_secs(1);
+
 /// Count of passed and failed checks so far.
 #[derive(Default)]
 pub(crate) struct Report {
@@ -180,7 +183,7 @@ impl Report {
             }
         };
         self.tests_ran += counts.passed + counts.failed;
-        let (failed, reasons) = counts.judge(status.success(), ignored);
+        let (failed, reasons) = counts.verdict(status.success(), ignored);
         if let Some(part) = self.parts.last_mut() {
             part.passed += counts.passed;
             part.failed += failed;
@@ -420,7 +423,11 @@ impl Report {
     }
 
     fn wait(&mut self, child: &mut Child) -> io::Result<ExitStatus> {
-        self.add_spent(cpu::spent(child).unwrap_or_default());
+        let spent = cpu::spent(child).unwrap_or_default();
+        self.add_spent(spent);
+        if spent >= WORTH_A_LINE {
+            self.say(&format!("({:.1} s of CPU)", spent.as_secs_f32()));
+        }
         child.wait()
     }
 }

@@ -65,7 +65,7 @@ impl Counts {
     }
 
     /// How many failures the run is, and why.
-    pub(crate) fn judge(&self, succeeded: bool, ignored: Ignored) -> (usize, Vec<String>) {
+    pub(crate) fn verdict(&self, succeeded: bool, ignored: Ignored) -> (usize, Vec<String>) {
         let mut reasons = Vec::new();
         let mut failed = self.failed;
         if self.failed > 0 {
@@ -115,7 +115,7 @@ mod tests {
         ]);
         assert_eq!((counts.passed, counts.failed, counts.ignored), (5, 1, 2));
         assert_eq!(
-            counts.judge(false, Ignored::Allowed),
+            counts.verdict(false, Ignored::Allowed),
             (1, vec!["1 failed (a::c)".to_owned()])
         );
     }
@@ -131,7 +131,7 @@ mod tests {
             " right: 2\n",
             "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n",
         ]);
-        let (_, reasons) = counts.judge(false, Ignored::Fail);
+        let (_, reasons) = counts.verdict(false, Ignored::Fail);
         assert_eq!(
             reasons,
             [
@@ -152,7 +152,7 @@ mod tests {
             ("3 passed; 0 failed; 2 ignored", true, Ignored::Allowed, 0),
         ] {
             let counts = counts(&[&format!("test result: ?. {counted}; 0 measured")]);
-            assert_eq!(counts.judge(succeeded, ignored).0, failed, "{counted}");
+            assert_eq!(counts.verdict(succeeded, ignored).0, failed, "{counted}");
         }
     }
 }

@@ -1,7 +1,11 @@
-//! `boards`: `randflake-embedded/examples`: what is for a board compiles for it, and what needs none is tested.
+//! `boards`: `randflake-embedded/examples`: what is for a board compiles for it, and what needs none is tested. The crates of
+//! each chip take half a minute, so `test` has one board of each family of processors; `deep boards` has all.
+//! And the guide for boards has code of these examples alone.
 
 use std::process::Command;
+use std::{fs, io};
 
+use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::{cargo, root, target};
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
@@ -9,12 +13,16 @@ use crate::parts::lint::DENY;
 
 /// Examples, and the target that their `.cargo/config.toml` names. Those of one target are checked together, so that what
 /// they stand on is compiled once.
-const BOARDS: &[(&str, &[&str])] = &[
+type Board = (&'static str, &'static [&'static str]);
+
+const IN_TEST: &[Board] = &[
     ("riscv32imc-unknown-none-elf", &["esp32c3@0.0.0"]),
-    (
-        "thumbv7em-none-eabihf",
-        &["nrf52840", "rtic-stm32f411", "stm32g431"],
-    ),
+    ("thumbv7em-none-eabihf", &["nrf52840"]),
+];
+
+const ALL: &[Board] = &[
+    IN_TEST[0],
+    (IN_TEST[1].0, &["nrf52840", "rtic-stm32f411", "stm32g431"]),
     ("thumbv6m-none-eabi", &["pico"]),
 ];
 
@@ -24,23 +32,34 @@ const HOST_MACROS: &str = "host-macros";
 const TESTED: &[&str] = &["i2c-rtc", "pace", "settings"];
 
 pub(crate) fn needs() -> Vec<Need> {
-    let targets = BOARDS.iter().map(|(target, _)| Need::Target(target));
+    needs_of(IN_TEST)
+}
+
+fn needs_of(boards: &[Board]) -> Vec<Need> {
+    let targets = boards.iter().map(|(target, _)| Need::Target(target));
     targets.chain(crate::parts::lint::format_needs()).collect()
 }
 
 pub(crate) fn run(report: &mut Report) {
     report.check("examples, format", &mut inside(&["fmt", "--check"]));
-    report.verdict(
-        "the guide's code is that of an example",
-        crate::parts::guide::check(),
-    );
-    for (target, boards) in BOARDS {
+    report.verdict("the guide's code is that of an example", guide());
+    check(report, IN_TEST);
+    let mut tests = inside(&["test", "--locked"]);
+    report.tests("examples for any board", tests.args(packages(TESTED)));
+}
+
+/// Of `deep`.
+pub(crate) fn plan(typed: Arguments) -> Planned {
+    arguments::nothing_else(typed)?;
+    Plan::of(needs_of(ALL), |report| check(report, ALL))
+}
+
+fn check(report: &mut Report, all: &[Board]) {
+    for (target, boards) in all {
         let mut clippy = inside(&["clippy", "--locked", "--target", target]);
         clippy.args(packages(boards));
         report.check(&boards.join(", "), clippy.args(DENY));
     }
-    let mut tests = inside(&["test", "--locked"]);
-    report.tests("examples for any board", tests.args(packages(TESTED)));
 }
 
 fn packages<'a>(names: &'a [&str]) -> impl Iterator<Item = &'a str> {
@@ -55,4 +74,87 @@ fn inside(arguments: &[&str]) -> Command {
         .current_dir(root().join("randflake-embedded/examples"))
         .env("CARGO_TARGET_DIR", target().join("examples"));
     command
+}
+
+const GUIDE: &str = "docs/firmware.md";
+const EXAMPLES: [(&str, &str); 3] = [
+    ("rust", "randflake-embedded/examples/pico/src/main.rs"),
+    ("rust", "randflake-embedded/examples/nrf52840/src/main.rs"),
+    ("toml", "randflake-embedded/examples/pico/Cargo.toml"),
+];
+
+fn guide() -> Result<(), String> {
+    let read = |path: &str| fs::read_to_string(root().join(path));
+    let example = |(language, path): (&'static str, &str)| Ok((language, read(path)?));
+    let examples: io::Result<Vec<_>> = EXAMPLES.map(example).into_iter().collect();
+    let texts = examples.and_then(|examples| Ok((read(GUIDE)?, examples)));
+    let (guide, examples) = texts.map_err(|error| error.to_string())?;
+    match lost(&guide, &examples) {
+        Some(lost) => Err(format!("{GUIDE} has\n{lost}\nwhich no example has")),
+        None => Ok(()),
+    }
+}
+
+/// A block that is no part of a program of its language, or a line of TOML that no manifest has. Empty lines do not count.
+fn lost(guide: &str, examples: &[(&str, String)]) -> Option<String> {
+    let mut blocks = guide
+        .split("```")
+        .skip(1)
+        .step_by(2)
+        .filter_map(|block| block.split_once('\n'));
+    blocks.find_map(|(language, block)| {
+        let mut examples = examples
+            .iter()
+            .filter(|(own, _)| *own == language)
+            .peekable();
+        examples.peek()?;
+        let texts: Vec<String> = examples.map(|(_, text)| dense(text)).collect();
+        let block = dense(block);
+        let parts: Vec<&str> = if language == "toml" {
+            block.lines().collect()
+        } else {
+            vec![&block]
+        };
+        let is_lost = |part: &&&str| {
+            !texts
+                .iter()
+                .any(|text| format!("\n{text}\n").contains(&format!("\n{part}\n")))
+        };
+        parts.iter().find(is_lost).map(|part| (*part).to_owned())
+    })
+}
+
+fn dense(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guide_has_parts_of_programs() {
+        let examples = [
+            (
+                "rust",
+                "//! Doc\nuse a;\n\n/// It.\nfn b() {}\nfn c() {}\n".to_owned(),
+            ),
+            ("toml", "[dependencies]\nc = \"1\"\n".to_owned()),
+        ];
+        for (guide, expected) in [
+            (
+                "Text\n\n```rust\nuse a;\n\n/// It.\n```\n\n```toml\nc = \"1\"\n```\n```sh\nx\n```\n",
+                None,
+            ),
+            ("```rust\nuse b;\n```", Some("use b;")),
+            ("```rust\nuse a;\nfn b() {}\n```", Some("use a;\nfn b() {}")),
+            (
+                "```rust\nuse a;\n```\n```toml\nc = \"2\"\n```",
+                Some("c = \"2\""),
+            ),
+        ] {
+            assert_eq!(lost(guide, &examples).as_deref(), expected, "{guide}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! `doc`: each library's documentation as a user builds it, with default features, and as docs.rs does, with all features but
+//! `doc`: each library's documentation as a user builds it, with default features, which are none, and as docs.rs does, with all features but
 //! integrations and a badge where an item needs one. And links of documents and of front pages lead to files, pages and headings
 //! that are there.
 
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
 
-use crate::helpers::cargo::{cargo, program, target};
+use crate::helpers::cargo::{program, target};
+use crate::helpers::clippy::Recorded;
 use crate::helpers::files::write_script;
 use crate::helpers::matrix::{LIBRARIES, host_tests};
 use crate::helpers::report::Report;
@@ -51,11 +52,19 @@ pub(crate) fn needs() -> Vec<Need> {
 
 pub(crate) fn run(report: &mut Report) {
     let lychee = links(report);
-    // The pages of both lie in one folder: those of docs.rs come last, and are looked at.
+    let Some(scratch) = report.scratch("doc") else {
+        return;
+    };
+    if !report.check("build", host_tests().arg("--no-run")) {
+        return;
+    }
     for library in LIBRARIES.iter() {
-        let mut command = cargo(&["doc", "--no-deps", "--package", library.name, "--lib"]);
         let what = format!("{} with default features", library.name);
-        report.check(&what, command.env("RUSTDOCFLAGS", "-Dwarnings"));
+        let made = Recorded::of(library.name);
+        let made = made.and_then(|recorded| recorded.rustdoc(&[], scratch.path()));
+        if let Some(mut pages) = report.ok(&what, made) {
+            report.check(&what, &mut pages);
+        }
     }
     let Some(rustdoc) = report.ok("rustdoc", rustdoc()) else {
         return;

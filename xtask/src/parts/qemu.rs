@@ -1,13 +1,23 @@
-//! `qemu`: `randflake-embedded/firmware`, run on emulated microcontrollers.
+//! `qemu`: `randflake-embedded/firmware`, run on emulated microcontrollers; and power that is cut at any moment while a device
+//! issues ids past a horizon in its flash, again and again.
 
+use core::hash::{BuildHasher as _, Hasher as _};
+use core::time::Duration;
+use std::collections::HashSet;
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::thread;
 
 use crate::helpers::cargo::{cargo, nightly, program, root, target};
+use crate::helpers::clippy::while_building;
 use crate::helpers::report::Report;
+use crate::helpers::scratch::Scratch;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::{AVR_LINKER, QEMU_ARM, QEMU_RISCV, SIMAVR, Tool};
-use crate::parts::power_cuts;
 use crate::parts::size;
 
 /// An image is built for a target, and runs on each of its machines.
@@ -153,10 +163,10 @@ fn avr(report: &mut Report) {
 
 /// The same with the cipher for chips that multiply slowly.
 fn without_multiplications(report: &mut Report, target: &Target, emulator: &Path) {
-    let mut build = command("build", target);
+    let mut build = command(target);
     let what = format!("{}, small multiplier", target.name);
     build.env("RUSTFLAGS", "--cfg sparx64_small_multiplier");
-    if report.check(&what, &mut build) {
+    if report.check(&what, while_building(&mut build)) {
         for machine in target.machines {
             report.tests(&what, &mut emulate(emulator, machine, &image(target)));
         }
@@ -164,7 +174,7 @@ fn without_multiplications(report: &mut Report, target: &Target, emulator: &Path
 }
 
 fn cut_power(report: &mut Report, emulator: &Path) {
-    let issued = power_cuts::run(
+    let issued = ids_past_cuts(
         emulator,
         &target_folder().join(POWER_CUTS).join("release/power_cut"),
     );
@@ -184,20 +194,16 @@ pub(crate) fn target_folder() -> PathBuf {
 }
 
 fn build(report: &mut Report, target: &Target) -> bool {
-    let [mut lint, mut build] = ["clippy", "build"].map(|what| command(what, target));
-    report.check(
-        &format!("clippy, {}", target.name),
-        lint.args(crate::parts::lint::DENY),
-    );
-    report.check(target.name, &mut build)
+    // The libraries are no members of that workspace: the compiler alone builds them, as for a device.
+    report.check(target.name, while_building(&mut command(target)))
 }
 
 fn image(target: &Target) -> PathBuf {
     target_folder().join(target.name).join("release/firmware")
 }
 
-fn command(what: &str, target: &Target) -> Command {
-    let mut command = cargo(&[what, "--locked", "--release", "--target", target.name]);
+fn command(target: &Target) -> Command {
+    let mut command = cargo(&["build", "--locked", "--release", "--target", target.name]);
     command
         .current_dir(workspace())
         .env("CARGO_TARGET_DIR", target_folder());
@@ -234,4 +240,104 @@ fn boot(emulator: &Path, machine: &Board, image: &Path) -> Command {
         .args(["-semihosting-config", "enable=on,target=native", "-kernel"])
         .arg(image);
     command
+}
+
+const BOOTS: usize = 110;
+/// Size of the flash of QEMU's machine `virt`.
+const FLASH_BYTES: usize = 32 << 20;
+/// What it erases at once.
+const PAGE_BYTES: usize = 256 << 10;
+/// So many records of the first page are free, so that the other is begun while the test runs.
+const FREE: usize = 100;
+/// Power is cut within so many milliseconds of the boot.
+const MOST_MS: u64 = 100;
+/// An emulator that has said nothing by then hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How many ids the boots issued, or what was wrong.
+fn ids_past_cuts(emulator: &Path, image: &Path) -> Result<usize, String> {
+    let scratch = Scratch::new("power-cuts").map_err(|error| error.to_string())?;
+    let flash = scratch.path().join("flash");
+    fs::write(&flash, used_flash()).map_err(|error| error.to_string())?;
+    let mut ids = HashSet::new();
+    for boot in 1..=BOOTS {
+        for id in ids_until_cut(emulator, image, &flash)? {
+            if !ids.insert(id.clone()) {
+                return Err(format!("boot {boot} repeats the id {id}"));
+            }
+        }
+    }
+    let other_page = fs::read(&flash).map_err(|error| error.to_string())?;
+    if other_page.get(PAGE_BYTES..PAGE_BYTES + 8) == Some(&[0xff; 8]) {
+        return Err(format!("{} ids, and the page was never turned", ids.len()));
+    }
+    Ok(ids.len())
+}
+
+/// A flash whose first page is nearly full of horizons, 4 s apart: see `HorizonRecord`.
+fn used_flash() -> Vec<u8> {
+    const EPOCH_UNIX_S: u32 = 1_730_000_000;
+    let mut flash = Vec::with_capacity(FLASH_BYTES);
+    for horizon in (EPOCH_UNIX_S..).step_by(4).take(PAGE_BYTES / 8 - 1 - FREE) {
+        flash.extend(record(horizon));
+        if horizon == EPOCH_UNIX_S {
+            // The seal of this version.
+            flash.extend(record(4));
+        }
+    }
+    flash.resize(FLASH_BYTES, 0xff);
+    flash
+}
+
+fn record(horizon: u32) -> [u8; 8] {
+    let word = horizon | horizon.count_ones() & 1;
+    (u64::from(word) | u64::from(!word) << 32).to_le_bytes()
+}
+
+/// What a boot says until it is killed.
+fn ids_until_cut(emulator: &Path, image: &Path, flash: &Path) -> Result<Vec<String>, String> {
+    let flash = format!("if=pflash,unit=1,format=raw,file={}", flash.display());
+    let mut child = Command::new(emulator)
+        .args(["-M", "virt", "-cpu", "rv32", "-nographic", "-monitor"])
+        .args(["none", "-serial", "none", "-drive", &flash])
+        .args(["-semihosting-config", "enable=on,target=native"])
+        // With a flash, `-kernel` would leave the image for a boot loader to start.
+        .arg("-bios")
+        .arg(image)
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| error.to_string())?;
+    let Some(output) = child.stdout.take() else {
+        return Err("no output".to_owned());
+    };
+    let (sender, receiver) = channel();
+    let reader = thread::spawn(move || {
+        let mut output = BufReader::new(output);
+        let mut line = String::new();
+        // The last line may be cut too.
+        while output.read_line(&mut line).is_ok() && line.ends_with('\n') {
+            // Nobody listens any more after a boot that has failed.
+            _ = sender.send(line.trim_end().to_owned());
+            line.clear();
+        }
+    });
+    let booted = receiver.recv_timeout(PATIENCE);
+    if booted.is_ok() {
+        let random = RandomState::new().build_hasher().finish();
+        thread::sleep(Duration::from_millis(random % MOST_MS));
+    }
+    _ = child.kill();
+    _ = child.wait();
+    _ = reader.join();
+    match booted.as_deref() {
+        Ok("boot") => {
+            let ids = receiver.iter();
+            ids.map(|line| {
+                let id = line.strip_prefix("id ").map(str::to_owned);
+                id.ok_or(format!("the image said {line}"))
+            })
+            .collect()
+        }
+        other => Err(format!("did not boot: {other:?}")),
+    }
 }

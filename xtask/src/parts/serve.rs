@@ -114,8 +114,8 @@ fn page(report: &mut Report, folder: &Path) {
         .env("RANDFLAKE_NODE_PATH", folder)
         .env("RANDFLAKE_CHROMIUM", chromium)
         .env("RANDFLAKE_SCHEMATHESIS", venv.program("schemathesis"))
-        // `deploy` and `judges` run these.
-        .args(["--", "--skip", "alerts::", "--skip", "judges::"]);
+        // `deploy` and `checkers` run these.
+        .args(["--", "--skip", "alerts::", "--skip", "checkers::"]);
     report.tests("serve_tools", &mut command);
 }
 

@@ -1,6 +1,6 @@
 //! `randflake serve` under tools from elsewhere: a browser, a maker of requests from an `OpenAPI` description, Prometheus'
 //! rules, and suites that others published. Environment variables say where they are: see `xtask/src/parts/serve.rs`,
-//! `xtask/src/parts/deploy` and `xtask/src/parts/deep/judges`.
+//! `xtask/src/parts/deploy` and `xtask/src/parts/deep/checkers`.
 
 #![cfg(unix)]
 #![expect(
@@ -12,10 +12,10 @@
 #[path = "../aged_store/mod.rs"]
 mod aged_store;
 mod alerts;
+mod checkers;
 #[expect(dead_code, reason = "other tests do more with answers")]
 #[path = "../serve_http/client.rs"]
 mod client;
-mod judges;
 mod page;
 mod schema;
 #[expect(dead_code, reason = "other tests do more to servers")]

@@ -8,7 +8,7 @@ use crate::server::Server;
 use crate::told;
 
 /// The same requests each time, all of them: neither chance nor a slow machine decides. A search for others, of ten minutes,
-/// is `cargo xtask deep judges schemathesis`.
+/// is `cargo xtask deep checkers schemathesis`.
 const SAME: [&str; 4] = ["--seed", "1", "--max-examples", "20"];
 
 /// Two requests may choose the same node id, and the second is told to come again. Nothing else may answer so.

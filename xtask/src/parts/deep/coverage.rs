@@ -79,7 +79,7 @@ fn run(report: &mut Report) {
     counts.arg(&lcov).args(packages());
     if report.verdict("folder", made) && report.check("counts of all processes", &mut counts) {
         let counts = fs::read_to_string(&lcov).map_err(|error| error.to_string());
-        let verdict = counts.and_then(|counts| judge(&counts, &found, report));
+        let verdict = counts.and_then(|counts| compare(&counts, &found, report));
         report.verdict("lines", verdict);
     }
 }
@@ -106,7 +106,7 @@ fn tests(command: &mut Command) -> &mut Command {
 }
 
 /// Prints what is run of each group, and says what is wrong.
-fn judge(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String> {
+fn compare(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String> {
     let list = root().join("xtask/src/parts/deep/coverage/uncovered.txt");
     let list = fs::read_to_string(&list).map_err(|error| format!("{}: {error}", list.display()))?;
     let mut listed = listed(&list)?;

@@ -1,9 +1,9 @@
 //! `deep`: searches that take minutes or hours, by name. Without a name all that a change should pass, within an hour.
 
+mod checkers;
 mod coverage;
 mod fuzz;
 pub(crate) mod image;
-mod judges;
 pub(crate) mod msrv;
 pub(crate) mod mutants;
 pub(crate) mod soak;
@@ -16,16 +16,18 @@ use crate::helpers::arguments::{self, Arguments, Plan, Planned, Subcommand};
 use crate::helpers::cargo::cargo;
 use crate::helpers::files::put_into;
 use crate::helpers::machine::{caption, commit};
+use crate::helpers::matrix::separate_test;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::helpers::tools::PYTHON;
 use crate::helpers::venv::{RANDFLAKE, Venv};
+use crate::parts::boards;
 use crate::parts::engines::{CHAOS, CHAOS_ON_POSTGRES, CONTRACTS, COPIED_MACHINES, FAULTS, Test};
 
 pub(crate) const HELP: &str = "long searches that are not in `test`; without NAME all of them, within an hour
 
 `cargo xtask deep NAME --help` says what a search does and takes. Without NAME each has the extent that fits the hour;
-one that does not fit any more is left out by name. Only by name run: image, and of the judges redis-py, dieharder, nist.
+one that does not fit any more is left out by name. Only by name run: image, and of the checkers redis-py, dieharder, nist.
 
 flags:
   --record  write the outcome into docs/testing.md
@@ -42,7 +44,7 @@ const SEARCHES: &[Search] = &[
     (21, "--minutes 20", search("soak", &["[--minutes N] [--record]"], soak::HELP,
         &[("each fault once on SQLite and Redis, and what is planted", "faults")], soak::plan)),
     (5, "", search("horizon", &[""],
-        "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts",
+        "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts; ten years of sleep",
         &[("the same model with fewer in a row, and 50,000 cuts", "unit")], horizon)),
     (3, "", search("forgeries", &[""], "a thousand million forged tagged UUIDs, of which none passes (three minutes)",
         &[("a million of them", "unit")], forgeries)),
@@ -54,7 +56,7 @@ const SEARCHES: &[Search] = &[
         On all engines at once. Then random histories of 10,000 steps on each, and a namespace of 131,072 node ids of which all\n\
         but a few are leased.",
         &[("a round of the faults on each engine, and engines that are wrong once in a thousand times", "faults"),
-            ("3,000 steps, and 8,192 node ids", "engines")], histories)),
+            ("3,000 steps, and 8,192 node ids", "engines"), ("the same in files, and all in memory", "unit")], histories)),
     (3, "--minutes 2", search("chaos", &["[--minutes N]"],
         "eight minutes of a fleet of servers, Python and Rust, killed and suspended\n\nA quarter on each engine.",
         &[("each fault once on PostgreSQL", "serve")], chaos)),
@@ -66,13 +68,15 @@ const SEARCHES: &[Search] = &[
         &[("each target on its seeds or on made inputs", "unit")], fuzz::plan)),
     (4, "--minutes 2", search("mutants", &["[--minutes N] [PATH...]", "--list [PATH...]"], mutants::HELP,
         &[("a fixed sample, with the tests that are quick", "mutants"), ("how sources are changed, on planted ones", "unit")], mutants::plan)),
-    (2, "--seconds 15 ids abuse redis-tcl schemathesis", search("judges",
-        &["[--ids N] [--sequences N] [--seconds N] [NAME ...]"], judges::HELP, judges::IN_TEST, judges::plan)),
+    (2, "--seconds 15 ids abuse redis-tcl schemathesis", search("checkers",
+        &["[--ids N] [--sequences N] [--seconds N] [NAME ...]"], checkers::HELP, checkers::IN_TEST, checkers::plan)),
     (0, "", search("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
         It needs root, and brings buildah.",
         &[("the same with the tests' own program and its libraries", "deploy")], image::plan)),
-    (5, "", search("msrv", &[""], "everything compiles with the oldest Rust that is promised, which rustup brings",
-        &[("the libraries without features", "features")], msrv::plan)),
+    (3, "", search("boards", &[""], "the examples for all boards compile (two minutes)",
+        &[("those for an ESP32-C3 and an nRF52840", "boards")], boards::plan)),
+    (5, "", search("msrv", &[""], "everything compiles with the oldest Rust that is promised, and each feature alone (rustup and cargo-hack, which it brings)",
+        &[("the libraries without features or engines; each feature alone, with the dependencies of all", "features")], msrv::plan)),
 ];
 
 const fn search(
@@ -150,10 +154,18 @@ fn whole(is_recorded: bool) -> Planned {
 }
 
 /// A test that searches for longer where the environment asks for it. Optimised.
-fn longer(package: &'static str, test: &'static str, variable: &'static str) -> Planned {
+fn longer(
+    package: &'static str,
+    tests: &'static [&'static str],
+    variable: &'static str,
+) -> Planned {
     Plan::of(Vec::new(), move |report| {
-        let mut command = cargo(&["test", "--release", "--package", package, "--test", test]);
-        report.tests(test, command.args(["--", "--nocapture"]).env(variable, "1"));
+        let mut command = cargo(&["test", "--release", "--package", package]);
+        command.args(tests.iter().flat_map(|test| ["--test", test]));
+        report.tests(
+            package,
+            command.args(["--", "--nocapture"]).env(variable, "1"),
+        );
     })
 }
 
@@ -161,14 +173,14 @@ fn horizon(typed: Arguments) -> Planned {
     arguments::nothing_else(typed)?;
     longer(
         "randflake-embedded",
-        "flash_model",
+        &["flash_model", "sleep"],
         "RANDFLAKE_HORIZON_LONG",
     )
 }
 
 fn forgeries(typed: Arguments) -> Planned {
     arguments::nothing_else(typed)?;
-    longer("randflake-core", "forgeries", "RANDFLAKE_FORGERIES_LONG")
+    longer("randflake-core", &["forgeries"], "RANDFLAKE_FORGERIES_LONG")
 }
 
 fn copies(typed: Arguments) -> Planned {
@@ -194,6 +206,10 @@ fn histories(mut typed: Arguments) -> Planned {
                 command.env("RANDFLAKE_CONTRACT_LONG", "1");
                 command.args(["--", "random_histories_grant", "a_nearly_full"]);
             });
+            let mut in_files = separate_test("offline");
+            in_files.env("RANDFLAKE_CONTRACT_LONG", "1");
+            in_files.args(["--", "contract_sqlite::"]);
+            report.tests("in files", &mut in_files);
         },
     )
 }

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::{nightly, program};
-use crate::helpers::matrix::{INTEGRATIONS, LIBRARIES, all_features, all_features_but};
+use crate::helpers::matrix::{INTEGRATIONS, LIBRARIES, all_features, all_features_but, is_engine};
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::parts::features;
@@ -22,14 +22,16 @@ const YOUNGER: (&[&str], &str) = (&["sea-orm", "sqlx"], "1.94");
 pub(crate) fn plan(typed: Arguments) -> Planned {
     arguments::nothing_else(typed)?;
     // It comes with a nightly toolchain.
-    Plan::of(vec![Need::Miri], run)
+    Plan::of(vec![Need::Miri, features::rest_needs()], run)
 }
 
-/// Of the part `features`: the libraries, without features, at once: each alone would compile most of it again. What the
-/// tool stands on is as much as all of that once more. Which functions of the standard library are older, clippy knows.
+/// Of the part `features`: the libraries below the engines, and those above without any, at once: each alone would compile most
+/// of it again. The crates that clients of servers stand on are as much as all of that three times over. Which functions of
+/// the standard library are older, clippy knows.
 pub(crate) fn once(report: &mut Report) {
     let mut command = check(PROMISED);
     let names = LIBRARIES.iter().map(|library| library.name);
+    let names = names.filter(|name| !is_engine(name));
     command.args(names.flat_map(|name| ["--package", name]));
     let what = format!("the libraries without features, by Rust {PROMISED}");
     report.check(&what, command.arg("--no-default-features"));
@@ -53,6 +55,7 @@ fn run(report: &mut Report) {
         report.check(&what, command.args(["--features", feature]));
     }
     names(report);
+    features::compile_oldest(report);
     features::rest(report);
 }
 

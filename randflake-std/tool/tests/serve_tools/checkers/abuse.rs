@@ -58,7 +58,7 @@ fn aimed(request: &[u8]) -> Option<Vec<u8>> {
     let mut rest = &request[end..];
     let mut head =
         format!("POST /v1/leases {version}\r\ncontent-type: application/json").into_bytes();
-    // One host, that of this machine: the others are judged as they are.
+    // One host, that of this machine: the others are checked as they are.
     if let Some(own) = rest
         .windows(8)
         .position(|some| some.eq_ignore_ascii_case(b"\r\nhost: "))
@@ -155,7 +155,7 @@ fn wrong_requests_are_refused_and_none_hides_another() {
         }
     }
     println!(
-        "judged: {sent} requests, {} rules of gunicorn's own",
+        "checked: {sent} requests, {} rules of gunicorn's own",
         used.len()
     );
     assert!(faults.is_empty(), "{faults:#?}");

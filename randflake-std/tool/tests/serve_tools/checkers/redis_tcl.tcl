@@ -72,5 +72,5 @@ set files [lsort [concat [glob -directory tests/unit -tails *.tcl] [glob -direct
 foreach file $files {
     if {![is_left_out file $file]} { source tests/unit/$file }
 }
-puts "judged: $counts(passed) passed, $counts(failed) failed, $counts(left) left out"
+puts "checked: $counts(passed) passed, $counts(failed) failed, $counts(left) left out"
 exit [expr {$counts(failed) > 0}]

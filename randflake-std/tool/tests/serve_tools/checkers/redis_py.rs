@@ -19,15 +19,15 @@ fn its_tests_pass_where_they_apply() {
     let port = free_port();
     let server = Server::start_with(&["--resp", &format!("127.0.0.1:{port}")]);
     let suite = told("RANDFLAKE_REDIS_PY");
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve_tools/judges");
-    fs::copy(here.join("redis_py.py"), suite.join("judge.py")).unwrap();
-    let output = Command::new(told("RANDFLAKE_JUDGES_PYTHON"))
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve_tools/checkers");
+    fs::copy(here.join("redis_py.py"), suite.join("checker.py")).unwrap();
+    let output = Command::new(told("RANDFLAKE_CHECKERS_PYTHON"))
         .args([
             "-m",
             "pytest",
             "tests",
             "-p",
-            "judge",
+            "checker",
             "-q",
             "--timeout",
             "300",
@@ -41,12 +41,12 @@ fn its_tests_pass_where_they_apply() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    let judged = said
+    let checked = said
         .lines()
-        .filter_map(|line| line.strip_prefix("judged: "));
+        .filter_map(|line| line.strip_prefix("checked: "));
     let mut passed = 0;
-    for line in judged {
-        println!("judged: {line}");
+    for line in checked {
+        println!("checked: {line}");
         if let Some((count, "passed")) = line.trim().split_once(' ') {
             passed = count.parse().unwrap();
         }

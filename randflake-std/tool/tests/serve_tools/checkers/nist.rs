@@ -16,15 +16,15 @@ fn ids_pass_all_tests() {
     let server = Server::start();
     let mut stream = Stream::of(&server);
     let (ids, sequences) = (
-        number("RANDFLAKE_JUDGED_IDS"),
-        number("RANDFLAKE_JUDGED_SEQUENCES"),
+        number("RANDFLAKE_CHECKED_IDS"),
+        number("RANDFLAKE_CHECKED_SEQUENCES"),
     );
     let distance = (ids / sequences).max(IDS_OF_A_SEQUENCE);
-    let mut judge = Command::new(told("RANDFLAKE_NIST"))
+    let mut checker = Command::new(told("RANDFLAKE_NIST"))
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut input = judge.stdin.take().unwrap();
+    let mut input = checker.stdin.take().unwrap();
     for sequence in 0..sequences {
         let begin = sequence * distance;
         while stream.taken < begin {
@@ -36,7 +36,7 @@ fn ids_pass_all_tests() {
         }
     }
     drop(input);
-    let status = judge.wait().unwrap();
-    println!("judged: {sequences} sequences out of {} ids", stream.taken);
+    let status = checker.wait().unwrap();
+    println!("checked: {sequences} sequences out of {} ids", stream.taken);
     assert!(status.success(), "see its table above");
 }

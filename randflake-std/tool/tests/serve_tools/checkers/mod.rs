@@ -1,9 +1,9 @@
-//! Suites and tools that others published, on a server: `cargo xtask deep judges` brings them. What is left out of each stands in a
+//! Suites and tools that others published, on a server: `cargo xtask deep checkers` brings them. What is left out of each stands in a
 //! list beside its module, with the reason.
 
 #![expect(
     clippy::print_stdout,
-    reason = "what was judged is a result, with numbers"
+    reason = "what was checked is a result, with numbers"
 )]
 
 mod abuse;

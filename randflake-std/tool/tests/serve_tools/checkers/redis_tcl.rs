@@ -14,7 +14,7 @@ const LEAST: usize = 17;
 #[test]
 fn its_tests_pass_where_they_apply() {
     assert!(list(include_str!("redis_tcl.txt")).count() > 20);
-    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve_tools/judges");
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/serve_tools/checkers");
     // One of the tests goes up to the limit of clients, which it expects to be this one.
     let port = free_port();
     let address = format!("127.0.0.1:{port}");
@@ -27,9 +27,9 @@ fn its_tests_pass_where_they_apply() {
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    let judged = said.lines().filter(|line| line.starts_with("judged: "));
+    let checked = said.lines().filter(|line| line.starts_with("checked: "));
     let mut passed = 0;
-    for line in judged {
+    for line in checked {
         println!("{line}");
         passed = line.split(' ').nth(1).unwrap().parse().unwrap();
     }

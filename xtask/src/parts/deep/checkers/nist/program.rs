@@ -77,7 +77,7 @@ fn main() -> ExitCode {
         tests[8].add([overlapping_template_test(&data, 9)]);
         tests[9].add([universal_test(&data)]);
         tests[10].add([approximate_entropy_test(&data, 10)]);
-        // Walks that return too seldom cannot be judged: four of ten.
+        // Walks that return too seldom cannot be checked: four of ten.
         if let Ok(values) = random_excursions_test(&data) {
             tests[11].add(values);
         }
@@ -94,12 +94,12 @@ fn main() -> ExitCode {
         let rows = test.rows.iter();
         let most = rows.clone().map(|row| deviations(row)).fold(f64::MIN, f64::max);
         let least = rows.clone().map(|row| uniformity(row)).fold(1.0, f64::min);
-        let judged = rows.map(Vec::len).max().unwrap_or_default();
+        let checked = rows.map(Vec::len).max().unwrap_or_default();
         let is_bad = most > MOST_DEVIATIONS || least < LEAST_UNIFORMITY;
         failed |= is_bad;
         let verdict = if is_bad { "FAILED" } else { "passed" };
         println!(
-            "{:26} {:4} {judged:9} {most:10.2} {least:10.2e} {verdict}",
+            "{:26} {:4} {checked:9} {most:10.2} {least:10.2e} {verdict}",
             test.name,
             test.rows.len()
         );

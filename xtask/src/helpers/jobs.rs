@@ -1,5 +1,5 @@
-//! The parts of a whole run, several at once: some compute on one core, some build, some mostly wait. Whoever has ended one
-//! takes the next, so that no core is left alone with the last long part. The output of each is shown when it has ended.
+//! Jobs that run the parts of a whole run side by side: some parts compute on one core, some build, some mostly wait. A job
+//! that has ended a part takes the next one. The output of each part is shown when it has ended.
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
@@ -9,8 +9,8 @@ use crate::helpers::arguments::Part;
 use crate::helpers::report::Report;
 use crate::helpers::scratch::Scratch;
 
-/// As many parts run at once: with four a run takes as long, and tests are late more often that wait for leases of seconds.
-const LANES: usize = 3;
+/// With four, a run takes as long, and tests that wait for leases of seconds are late more often.
+const JOBS: usize = 3;
 
 /// Those named in `first` begin before the others, in that order.
 pub(crate) fn run(parts: &[&Part], first: &[&str], report: &mut Report) {
@@ -31,7 +31,7 @@ pub(crate) fn run(parts: &[&Part], first: &[&str], report: &mut Report) {
     };
     let (sender, ended) = channel();
     thread::scope(|scope| {
-        for _ in 0..LANES {
+        for _ in 0..JOBS {
             let (sender, next, run_kept) = (sender.clone(), &next, &run_kept);
             scope.spawn(move || {
                 while let Some(part) = next() {

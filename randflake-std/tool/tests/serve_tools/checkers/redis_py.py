@@ -89,4 +89,4 @@ def pytest_runtest_logreport(report):
 
 def pytest_terminal_summary(terminalreporter):
     for reason, count in sorted(counts.items()):
-        terminalreporter.write_line(f"judged: {count:5} {reason}")
+        terminalreporter.write_line(f"checked: {count:5} {reason}")

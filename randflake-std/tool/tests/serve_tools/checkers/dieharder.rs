@@ -63,7 +63,7 @@ const TESTS: &[Test] = &[
 ];
 
 /// P-values of one test, each with dieharder's word about it, after it has taken as many ids as it wants.
-fn judge(stream: &mut Stream<'_>, (number, variant, times): Test) -> Vec<String> {
+fn rows_of(stream: &mut Stream<'_>, (number, variant, times): Test) -> Vec<String> {
     let mut command = Command::new(told("RANDFLAKE_DIEHARDER"));
     // What stands on its standard input.
     command.args(["-g", "200", "-d", number]);
@@ -94,11 +94,11 @@ fn judge(stream: &mut Stream<'_>, (number, variant, times): Test) -> Vec<String>
 fn ids_are_random_to_it() {
     let server = Server::start();
     let mut stream = Stream::of(&server);
-    let wanted = number("RANDFLAKE_JUDGED_IDS");
+    let wanted = number("RANDFLAKE_CHECKED_IDS");
     let (mut values, mut weak, mut failed) = (0, Vec::new(), Vec::new());
     for test in TESTS.iter().cycle() {
         let before = stream.taken;
-        for row in judge(&mut stream, *test) {
+        for row in rows_of(&mut stream, *test) {
             println!("{row} {}", stream.taken - before);
             values += 1;
             if row.ends_with("FAILED") {
@@ -113,7 +113,7 @@ fn ids_are_random_to_it() {
     }
     let (ids, weak) = (stream.taken, weak.len());
     // It calls one of a hundred weak.
-    println!("judged: {ids} ids, {values} p-values, {weak} weak");
+    println!("checked: {ids} ids, {values} p-values, {weak} weak");
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
@@ -121,7 +121,7 @@ fn ids_are_random_to_it() {
 fn it_tells_ids_that_are_not_encrypted() {
     let server = Server::start_with(&["--layout", "snowflake"]);
     let mut stream = Stream::of(&server);
-    let rows = judge(&mut stream, ("8", None, Some("1")));
+    let rows = rows_of(&mut stream, ("8", None, Some("1")));
     assert!(rows.iter().all(|row| row.ends_with("FAILED")), "{rows:?}");
 }
 

@@ -39,7 +39,7 @@ impl<'a> Stream<'a> {
         &self.bytes[begin..begin + most]
     }
 
-    /// On a connection of its own: a judge may think for longer than the server keeps one that is idle.
+    /// On a connection of its own: a checker may think for longer than the server keeps one that is idle.
     fn ask(&mut self) {
         let address = self.address;
         let connection = TcpStream::connect(address).unwrap();
