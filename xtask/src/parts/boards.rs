@@ -1,11 +1,10 @@
 //! `boards`: `randflake-embedded/examples`: what is for a board compiles for it, and what needs none is tested. The crates of
-//! each chip take half a minute, so `test` has one board of each family of processors; `deep boards` has all.
+//! each chip take half a minute, so `test` has one board of each family of processors; `deep targets` has all.
 //! And the guide for boards has code of these examples alone.
 
 use std::process::Command;
 use std::{fs, io};
 
-use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::{cargo, root, target};
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
@@ -48,10 +47,14 @@ pub(crate) fn run(report: &mut Report) {
     report.tests("examples for any board", tests.args(packages(TESTED)));
 }
 
-/// Of `deep`.
-pub(crate) fn plan(typed: Arguments) -> Planned {
-    arguments::nothing_else(typed)?;
-    Plan::of(needs_of(ALL), |report| check(report, ALL))
+/// Of `deep targets`.
+pub(crate) fn all_needs() -> Vec<Need> {
+    needs_of(ALL)
+}
+
+/// Of `deep targets`.
+pub(crate) fn check_all(report: &mut Report) {
+    check(report, ALL);
 }
 
 fn check(report: &mut Report, all: &[Board]) {

