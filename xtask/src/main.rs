@@ -1,4 +1,5 @@
-//! The project's own tasks: `cargo xtask test` is the whole of what must pass, and each part of it runs alone.
+//! The project's own tasks: `cargo xtask test` is the whole of what must pass, and each part of it
+//! runs alone.
 //!
 //! Three floors: `helpers`, which know no part; `parts`; and the tables here.
 #![expect(
@@ -21,7 +22,8 @@ use parts::{
     unit,
 };
 
-/// Quick parts first: a slip is seen before the long ones begin. What a part does in detail stands at the top of its file.
+/// Quick parts first: a slip is seen before the long ones begin. What a part does in detail stands
+/// at the top of its file.
 #[rustfmt::skip]
 const PARTS: &[Part] = &[
     ("tidy", Vec::new, tidy::run, "rules that no linter knows: arrows between crates, floors, features, documents"),
@@ -47,28 +49,29 @@ const PARTS: &[Part] = &[
     ("faults", faults::needs, faults::run, "processes and engines killed, suspended, cut off, without power"),
 ];
 
-/// What begins before the others, in this order: what sees a slip within seconds, then what takes minutes. Builds in one target
-/// directory wait for each other: beside `lint`, which builds what most parts run, runs what builds in directories of its own;
-/// and what mostly builds comes before what mostly runs. What is short comes last, so that all jobs end together.
+/// What begins before the others, in this order: what sees a slip within seconds, then what takes
+/// minutes. Builds in one target directory wait for each other: beside `lint`, which builds what
+/// most parts run, runs what builds in directories of its own; and what mostly builds comes before
+/// what mostly runs. What is short comes last, so that all jobs end together.
 const FIRST: &[&str] = &[
     "tidy",
     "lint",
     "miri",
+    "c",
     "boards",
     "faults",
-    "features",
-    "integrations",
     "unit",
-    "doc",
-    "engines",
-    "mutants",
+    "qemu",
+    "integrations",
     "serve",
     "sql",
+    "engines",
     "emulated",
-    "c",
-    "qemu",
+    "mutants",
     "proof",
+    "features",
     "model",
+    "doc",
     "deploy",
 ];
 

@@ -1,8 +1,9 @@
-//! What can be learnt of a secret from how long its use takes, and from memory when it has ended. `cargo xtask secrecy`
-//! runs both forms:
+//! Program that uses secrets under observation, run by `cargo xtask secrecy` in two forms:
 //!
-//! - `valgrind secrecy time`: no jump and no address depends on a secret, but for those that are listed with a reason.
-//! - `secrecy memory`: after its owner was dropped, a process has no copy of a key or of its round keys.
+//! - `valgrind secrecy time`: no jump and no address depends on a secret, but for those that are
+//!   listed with a reason.
+//! - `secrecy memory`: after its owner was dropped, a process has no copy of a key or of its round
+//!   keys.
 #![expect(
     clippy::expect_used,
     clippy::panic,

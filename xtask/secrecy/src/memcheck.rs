@@ -1,8 +1,8 @@
-//! Requests to valgrind's memcheck, which knows of each bit whether it depends on memory that was never written: here, on
-//! a secret. It reports each jump and each address that does.
+//! Requests to valgrind's memcheck, which knows of each bit whether it depends on memory that was
+//! never written: here, on a secret. It reports each jump and each address that does.
 //!
-//! A request is a sequence of instructions that does nothing on a processor: `valgrind.h` and `memcheck.h` of
-//! valgrind 3.19.
+//! A request is a sequence of instructions that does nothing on a processor: `valgrind.h` and
+//! `memcheck.h` of valgrind 3.19.
 #![expect(unsafe_code, reason = "requests are instructions")]
 
 #[cfg(target_arch = "x86_64")]
@@ -79,8 +79,9 @@ pub(crate) fn is_hidden(value: &(impl Words + ?Sized)) -> bool {
 #[cfg(target_arch = "x86_64")]
 fn request(arguments: [usize; 6]) -> usize {
     let mut answer = 0;
-    // SAFETY: on a processor the rotations sum to two whole turns, and the exchange is of a register with itself. Valgrind
-    // reads the arguments, and reads or writes memory whose address they expose, but for which bits are defined.
+    // SAFETY: on a processor the rotations sum to two whole turns, and the exchange is of a
+    // register with itself. Valgrind reads the arguments, and reads or writes memory whose address
+    // they expose, but for which bits are defined.
     unsafe {
         asm!(
             "rol rdi, 3",

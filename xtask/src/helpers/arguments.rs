@@ -1,4 +1,4 @@
-//! What is typed behind a subcommand, and what that asks for.
+//! Subcommands, their arguments, and the plans made of both.
 
 use core::ops::RangeInclusive;
 use std::path::{PathBuf, absolute};
@@ -8,7 +8,8 @@ pub(crate) use pico_args::Arguments;
 use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 
-/// One part of `cargo xtask test`, which is also a subcommand: what must be on the machine, what it does, and why.
+/// One part of `cargo xtask test`, which is also a subcommand: what must be on the machine, what it
+/// does, and why.
 pub(crate) type Part = (
     &'static str,
     fn() -> Vec<Need>,
@@ -32,7 +33,8 @@ pub(crate) struct Subcommand {
     pub(crate) usage: &'static [&'static str],
     /// Its first line stands in lists.
     pub(crate) help: &'static str,
-    /// Its forms of seconds, and the parts of `cargo xtask test` that run them: what nobody runs breaks unseen.
+    /// Its forms of seconds, and the parts of `cargo xtask test` that run them: what nobody runs
+    /// breaks unseen.
     pub(crate) in_test: &'static [(&'static str, &'static str)],
     pub(crate) plan: fn(Arguments) -> Planned,
 }

@@ -1,13 +1,13 @@
-//! The commands the parts are made of. All run in the workspace root; the environment, `CARGO_TARGET_DIR` with it,
-//! is inherited.
+//! The commands the parts are made of. All run in the workspace root; the environment,
+//! `CARGO_TARGET_DIR` with it, is inherited.
 
 use std::env;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The workspace root. Cargo says at run time where this crate stands: a binary in a target directory shared by two
-/// clones may have been built in the other one.
+/// The workspace root. Cargo says at run time where this crate stands: a binary in a target
+/// directory shared by two clones may have been built in the other one.
 pub(crate) fn root() -> PathBuf {
     let here = env::var_os("CARGO_MANIFEST_DIR")
         .map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
@@ -40,7 +40,7 @@ pub(crate) fn cargo<S: AsRef<str>>(arguments: &[S]) -> Command {
 /// A program of the nightly toolchain. Not `cargo +nightly`: only rustup's proxy knows that form.
 pub(crate) fn nightly<S: AsRef<str>>(arguments: &[S]) -> Command {
     let mut command = program("rustup", &["run", "nightly"]);
-    // Whoever wants a toolchain installs it; and so its absence is seen.
+    // A toolchain is installed by the user alone, so that its absence is seen.
     command
         .args(arguments.iter().map(AsRef::as_ref))
         .env("RUSTUP_AUTO_INSTALL", "0");

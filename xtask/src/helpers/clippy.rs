@@ -13,8 +13,9 @@ const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 /// What clippy reads when it is called so.
 const ARGUMENTS: &str = "CLIPPY_ARGS";
 
-/// Calls clippy, and keeps how it was called for a library or a program, beside itself: the environment, and an argument a line.
-/// A build for `check`, which is incremental, has other features.
+/// Calls clippy, and keeps how it was called for a library or a program, beside itself: the
+/// environment, and an argument a line. A build for `check`, which is incremental, has other
+/// features.
 const RECORDER: &str = r#"#!/bin/sh
 case "$*" in
 *incremental=* | *"--cfg test"*) ;;
@@ -24,8 +25,8 @@ case "$*" in
 esac
 exec "#;
 
-/// Lets clippy build the crates of a workspace, and look at them meanwhile: what they stand on, which is most of the work, is
-/// then compiled once and not checked once more.
+/// Lets clippy build the crates of a workspace, and look at them meanwhile: what they stand on,
+/// which is most of the work, is then compiled once and not checked once more.
 pub(crate) fn while_building(command: &mut Command) -> &mut Command {
     // As `cargo clippy -- -D warnings` says it.
     command
@@ -54,7 +55,8 @@ fn recorder() -> PathBuf {
     path
 }
 
-/// How a crate was built last: its source can be looked at once more, against the same dependencies.
+/// How a crate was built last: its source can be looked at once more, against the same
+/// dependencies.
 pub(crate) struct Recorded {
     environment: PathBuf,
     arguments: Vec<String>,
@@ -142,8 +144,7 @@ mod tests {
 
     #[test]
     fn features_and_flags_are_left_out() {
-        let words =
-            "rustc --cfg feature=\"a\" --cfg unix -C opt-level=1 --json=x --out-dir o src/lib.rs";
+        let words = "--cfg feature=\"a\" --cfg unix -C opt-level=1 --json=x --out-dir o src/lib.rs";
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
         assert_eq!(
             without(&words, CLIPPY_DROPS),

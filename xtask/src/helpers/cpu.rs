@@ -1,4 +1,4 @@
-//! What a command takes of the processors, which is the same beside others and alone; seconds are not.
+//! CPU time of a command, which is the same alone and beside others; seconds are not.
 
 use core::time::Duration;
 use std::process::Child;
@@ -8,8 +8,8 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// What Linux counts processor time in, on every machine that this runs on.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Waits for a process to end, and says what it took, with the children that it waited for; `None` where there is no
-/// `/proc`. It has still to be waited for.
+/// Waits for a process to end, and says what it took, with the children that it waited for; `None`
+/// where there is no `/proc`. It has still to be waited for.
 pub(crate) fn spent(child: &Child) -> Option<Duration> {
     loop {
         let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).ok()?;

@@ -1,5 +1,6 @@
-//! Jobs that run the parts of a whole run side by side: some parts compute on one core, some build, some mostly wait. A job
-//! that has ended a part takes the next one. The output of each part is shown when it has ended.
+//! Jobs that run the parts of a whole run side by side: some parts compute on one core, some build,
+//! some mostly wait. A job that has ended a part takes the next one. The output of each part is
+//! shown when it has ended.
 
 use std::sync::Mutex;
 use std::sync::mpsc::channel;
@@ -17,8 +18,8 @@ pub(crate) fn run(parts: &[&Part], first: &[&str], report: &mut Report) {
     let Some(scratch) = report.scratch("output") else {
         return;
     };
-    // A hundred servers have a thousand files each. As soon as they are removed, a disk may take longer to make others:
-    // ext4 looks at each one that was removed within minutes.
+    // A hundred servers have a thousand files each. As soon as they are removed, a disk may take
+    // longer to make others: ext4 looks at each one that was removed within minutes.
     let memory = Scratch::in_memory("servers");
     report.server_data = memory.as_ref().map(|memory| memory.path().to_owned());
     let shared = report.beside(&scratch.path().join("settings"));

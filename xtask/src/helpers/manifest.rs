@@ -1,4 +1,4 @@
-//! What the rules ask of `Cargo.toml`.
+//! The fields of `Cargo.toml` that rules and parts read.
 
 use core::ops::Range;
 

@@ -1,5 +1,5 @@
-//! The libraries and their features: what `features`, `unit` and `no-std` go through. The features are those of the
-//! manifests; here stands which of them are integrations.
+//! The libraries and their features: what `features`, `unit` and `no-std` go through. The features
+//! are those of the manifests; here stands which of them are integrations.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ pub(crate) struct Library {
     pub(crate) name: &'static str,
     /// Where it is, from the root.
     pub(crate) folder: &'static str,
-    /// Features for the traits of crates that need an operating system, or are large: built and tested by the part
-    /// `integrations`.
+    /// Features for the traits of crates that need an operating system, or are large: built and
+    /// tested by the part `integrations`.
     pub(crate) integrations: &'static [&'static str],
     /// Also runs where there is no operating system.
     pub(crate) no_std: bool,
@@ -100,8 +100,9 @@ fn united(features: impl Fn(&Library) -> Vec<String>) -> String {
     all.join(",")
 }
 
-/// Tests of this machine: of all libraries, with all features but integrations. Cargo unites the features of what it
-/// builds at once, so each other choice of packages or features would build most dependencies once more.
+/// Tests of this machine: of all libraries, with all features but integrations. Cargo unites the
+/// features of what it builds at once, so each other choice of packages or features would build
+/// most dependencies once more.
 pub(crate) fn host_tests() -> Command {
     let mut command = cargo(&["test", "--workspace", "--exclude", "xtask"]);
     clippy::while_building(command.args(["--features", &host_features()]));
@@ -120,8 +121,8 @@ pub(crate) fn separate_test(target: &str) -> Command {
     command
 }
 
-/// Runs one of the tests of the rules of leases, which goes through millions of cases: it and what it searches are optimised.
-/// What they stand on is what the other tests are built with.
+/// Runs one of the tests of the rules of leases, which goes through millions of cases: it and what
+/// it searches are optimised. What they stand on is what the other tests are built with.
 pub(crate) fn test_of_rules(target: &str) -> Command {
     let mut command = separate_test(target);
     clippy::not_while_building(&mut command);
@@ -132,7 +133,8 @@ pub(crate) fn test_of_rules(target: &str) -> Command {
     command
 }
 
-/// Only the tests and the libraries are optimised; what they stand on is built as quickly as can be, and not twice.
+/// Only the tests and the libraries are optimised; what they stand on is built as quickly as can
+/// be, and not twice.
 pub(crate) fn optimised(level: u8, command: &mut Command) -> &mut Command {
     let settings = [
         &*format!("profile.test.opt-level={level}"),
@@ -167,8 +169,8 @@ const fn library(name: &'static str, no_std: bool) -> Library {
     }
 }
 
-/// Those of core, which has the code, and of std, which passes them on: there `redis`, the first, is a store too, so that
-/// all tests use it.
+/// Those of core, which has the code, and of std, which passes them on: there `redis`, the first,
+/// is a store too, so that all tests use it.
 pub(crate) const INTEGRATIONS: &[&str] = &[
     "redis",
     "arbitrary",

@@ -1,4 +1,4 @@
-//! What parts are made of. No helper knows a part.
+//! Helpers of the parts. No helper knows a part.
 
 pub(crate) mod arguments;
 pub(crate) mod cargo;

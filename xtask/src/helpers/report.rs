@@ -1,5 +1,5 @@
-//! Runs the commands of the parts, counts what passed and failed, and sums up. The output goes to the terminal, or into a
-//! file that is shown when the part's turn comes.
+//! Runs the commands of the parts, counts what passed and failed, and sums up. The output goes to
+//! the terminal, or into a file that is shown when the part's turn comes.
 
 use core::fmt::Display;
 use core::time::Duration;
@@ -34,8 +34,8 @@ const WORTH_A_LINE: Duration = Duration::from_secs(1);
 #[derive(Default)]
 pub(crate) struct Report {
     host_only: bool,
-    /// Repeated after each edit. Otherwise what the compiler notes for the next build is a quarter of its work on the
-    /// crates here, for nothing.
+    /// Repeated after each edit. Otherwise what the compiler notes for the next build is a quarter
+    /// of its work on the crates here, for nothing.
     pub(crate) is_incremental: bool,
     /// Where servers keep their data, if not where temporary files are.
     pub(crate) server_data: Option<PathBuf>,
@@ -284,7 +284,8 @@ impl Report {
         self.ok("temporary directory", Scratch::new(name))
     }
 
-    /// An outside tool: where it is; else `what` is left out if that was asked for, and failed if not.
+    /// An outside tool: where it is; else `what` is left out if that was asked for, and failed if
+    /// not.
     pub(crate) fn tool(&mut self, tool: &Tool, what: &str) -> Option<PathBuf> {
         if self.host_only {
             self.leave_out(&format!("{what} (needs {})", tool.name));
@@ -303,7 +304,8 @@ impl Report {
         self.left_out.push(what.to_owned());
     }
 
-    /// Something is missing that cannot be brought without the user: what, and the command which brings it.
+    /// Something is missing that cannot be brought without the user: what, and the command which
+    /// brings it.
     pub(crate) fn missing(&mut self, what: &str, command: String) {
         self.verdict(what, Err("missing".to_owned()));
         self.remedy(command);

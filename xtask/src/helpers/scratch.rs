@@ -16,7 +16,8 @@ impl Scratch {
         Self::below(&env::temp_dir(), name)
     }
 
-    /// In memory, where there is plenty of it. Others than root may pass through: database servers refuse to run as root.
+    /// In memory, where there is plenty of it. Others than root may pass through: database servers
+    /// refuse to run as root.
     pub(crate) fn in_memory(name: &str) -> Option<Self> {
         const PLENTY_KIB: u64 = 8 << 20;
         let memory = Path::new("/dev/shm");
@@ -43,7 +44,8 @@ impl Scratch {
     }
 }
 
-/// Removes what programs had that were killed: in memory it would take that away until the next boot.
+/// Removes what programs had that were killed: in memory it would take that away until the next
+/// boot.
 fn remove_left_behind(folder: &Path, name: &str) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {

@@ -1,4 +1,5 @@
-//! Brings what the parts need: Rust components and targets through rustup, outside tools through apt.
+//! Brings what the parts need: Rust components and targets through rustup, outside tools through
+//! apt.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ pub(crate) enum Need {
     Command(&'static str, &'static str),
     /// The standard library for another machine.
     Target(&'static str),
-    /// A nightly toolchain with Miri and the standard library's source, from which Miri builds its own.
+    /// A nightly toolchain with Miri and the standard library's source, from which Miri builds its
+    /// own.
     Miri,
     /// A nightly toolchain with the programs that read what instrumented ones have counted.
     LlvmTools,
@@ -25,8 +27,8 @@ pub(crate) enum Need {
 /// Builds the tests of this machine.
 pub(crate) const CLIPPY: Need = Need::Command("clippy", "clippy");
 
-/// Brings what can be brought; reports the rest as failed, with the commands. What counts is whether a thing is there
-/// afterwards, not what the installer said.
+/// Brings what can be brought; reports the rest as failed, with the commands. What counts is
+/// whether a thing is there afterwards, not what the installer said.
 pub(crate) fn prepare(needs: &[Need], report: &mut Report) {
     let mut names: Vec<String> = Vec::new();
     let mut missing_tools = Vec::new();
@@ -100,8 +102,8 @@ impl Need {
         let mut command = match self {
             Self::Command(_, component) => program("rustup", &["component", "add", component]),
             Self::Target(target) => program("rustup", &["target", "add", target]),
-            // A whole toolchain is not brought unasked. The command also steps back to the newest nightly that has the
-            // components.
+            // A whole toolchain is not brought unasked. The command also steps back to the newest
+            // nightly that has the components.
             Self::Miri => return nightly_with(&["miri", "rust-src"]),
             Self::LlvmTools => return nightly_with(&["llvm-tools"]),
             Self::Tool(tool) => return tools::command(&[tool]),

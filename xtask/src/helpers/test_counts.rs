@@ -1,4 +1,4 @@
-//! How many tests ran, by their own output, and whether that is a success.
+//! Counts of passed, failed and ignored tests, read from the output of test programs.
 
 /// The sum of the `test result:` lines of a run.
 #[derive(Debug, Default, PartialEq, Eq)]

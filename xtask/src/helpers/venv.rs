@@ -23,8 +23,8 @@ pub(crate) struct Venv {
 }
 
 impl Venv {
-    /// With these packages, each with its version, and with its hashes if the program must be that one. `None` when
-    /// something failed, or is left out: then that is reported.
+    /// With these packages, each with its version, and with its hashes if the program must be that
+    /// one. `None` when something failed, or is left out: then that is reported.
     pub(crate) fn with(
         report: &mut Report,
         name: &str,

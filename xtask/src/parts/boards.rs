@@ -1,6 +1,7 @@
-//! `boards`: `randflake-embedded/examples`: what is for a board compiles for it, and what needs none is tested. The crates of
-//! each chip take half a minute, so `test` has one board of each family of processors; `deep targets` has all.
-//! And the guide for boards has code of these examples alone.
+//! `boards`: `randflake-embedded/examples`: what is for a board compiles for it, and what needs
+//! none is tested. The crates of each chip take half a minute, so `test` has one board of each
+//! family of processors; `deep targets` has all. And the guide for boards has code of these
+//! examples alone.
 
 use std::process::Command;
 use std::{fs, io};
@@ -10,8 +11,8 @@ use crate::helpers::report::Report;
 use crate::helpers::setup::Need;
 use crate::parts::lint::DENY;
 
-/// Examples, and the target that their `.cargo/config.toml` names. Those of one target are checked together, so that what
-/// they stand on is compiled once.
+/// Examples, and the target that their `.cargo/config.toml` names. Those of one target are checked
+/// together, so that what they stand on is compiled once.
 type Board = (&'static str, &'static [&'static str]);
 
 const IN_TEST: &[Board] = &[
@@ -98,7 +99,8 @@ fn guide() -> Result<(), String> {
     }
 }
 
-/// A block that is no part of a program of its language, or a line of TOML that no manifest has. Empty lines do not count.
+/// A block that is no part of a program of its language, or a line of TOML that no manifest has.
+/// Empty lines do not count.
 fn lost(guide: &str, examples: &[(&str, String)]) -> Option<String> {
     let mut blocks = guide
         .split("```")

@@ -1,5 +1,5 @@
-//! `check`: what is quick enough for each edit. Its builds are incremental, unlike those of `test`, and clippy looks at
-//! what is built while it is compiled.
+//! `check`: what is quick enough for each edit. Its builds are incremental, unlike those of `test`,
+//! and clippy looks at what is built while it is compiled.
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::cargo;
@@ -16,8 +16,8 @@ are named at the end. Benchmarks are left to `cargo xtask lint`. CRATE is `core`
 dependencies are then built with its features alone, once more at the first time.
 ";
 
-/// Test programs and tests that compute for seconds: searches over random histories, ten years of a device, and a model of
-/// flash. A namespace that is nearly full is looked at in memory alone.
+/// Test programs and tests that compute for seconds: searches over random histories, ten years of a
+/// device, and a model of flash. A namespace that is nearly full is looked at in memory alone.
 pub(crate) const SEARCHES: &[&str] = &[
     "flash_model",
     "random_histories",
@@ -78,7 +78,8 @@ mod tests {
     use crate::helpers::matrix::published;
     use std::fs;
 
-    /// A name of none would leave nothing out: its test would run at each edit, and nobody would see why that takes longer.
+    /// A name of none would leave nothing out: its test would run at each edit, and nobody would
+    /// see why that takes longer.
     #[test]
     fn each_search_is_a_program_or_a_test() {
         let mut programs = Vec::new();

@@ -1,6 +1,6 @@
-//! `doc`: each library's documentation as a user builds it, with default features, which are none, and as docs.rs does, with all features but
-//! integrations and a badge where an item needs one. And links of documents and of front pages lead to files, pages and headings
-//! that are there.
+//! `doc`: each library's documentation as a user builds it, with default features, which are none,
+//! and as docs.rs does, with all features but integrations and a badge where an item needs one. And
+//! links of documents and of front pages lead to files, pages and headings that are there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,10 +28,12 @@ const BADGES: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Stands for rustdoc where cargo has it test the examples in a library's documentation, which other parts do, and makes the
-/// pages instead. So they are made of what the tests are built with; `cargo doc` would check all dependencies once more.
+/// Stands for rustdoc where cargo has it test the examples in a library's documentation, which
+/// other parts do, and makes the pages instead. So they are made of what the tests are built with;
+/// `cargo doc` would check all dependencies once more.
 ///
-/// Badges need a feature that only the nightly rustdoc has. The stable one accepts it too, if it is told so.
+/// Badges need a feature that only the nightly rustdoc has. The stable one accepts it too, if it is
+/// told so.
 const RUSTDOC: &str = "#!/bin/sh
 for word do
     shift

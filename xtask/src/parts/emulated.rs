@@ -1,6 +1,6 @@
-//! `emulated`: the tests of what depends on the machine, run as programs of others: NEON, a big-endian machine under
-//! QEMU's user mode, and WebAssembly's simd128 under Node.js; a module that has no system at all; and what a fork does
-//! where QEMU's user mode stands for the kernel.
+//! `emulated`: the tests of what depends on the machine, run as programs of others: NEON, a
+//! big-endian machine under QEMU's user mode, and WebAssembly's simd128 under Node.js; a module
+//! that has no system at all; and what a fork does where QEMU's user mode stands for the kernel.
 
 use std::path::Path;
 
@@ -52,8 +52,8 @@ const MACHINES: &[Emulated] = &[
     },
 ];
 
-/// The light tests that have to do with byte order, vectors or wiping; the others are the same on any machine.
-/// They have the fewest features here: on this machine they are built with all.
+/// The light tests that have to do with byte order, vectors or wiping; the others are the same on
+/// any machine. They have the fewest features here: on this machine they are built with all.
 const TESTS: &[&str] = &[
     "bulk",
     "layouts",
@@ -66,7 +66,8 @@ const TESTS: &[&str] = &[
 /// The light tests about atomic words and threads, for machines with words of 32 bits.
 const OF_WORDS: &[&str] = &["blocks", "generator", "lanes", "threads", "word_width"];
 
-/// No compare-and-swap. A program there tells `portable-atomic` how to exchange a word, as the flag does.
+/// No compare-and-swap. A program there tells `portable-atomic` how to exchange a word, as the flag
+/// does.
 const WITHOUT_CAS: &[&str] = &["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
 const ONE_CORE: &str = "--cfg=portable_atomic_unsafe_assume_single_core";
 
@@ -112,8 +113,8 @@ pub(crate) fn run(report: &mut Report) {
     }
 }
 
-/// The libraries compile for machines without an operating system, and their tests run as a 32-bit program. Machine code is
-/// made for images that run: by the parts `qemu` and `c`, and below.
+/// The libraries compile for machines without an operating system, and their tests run as a 32-bit
+/// program. Machine code is made for images that run: by the parts `qemu` and `c`, and below.
 fn compile(report: &mut Report) {
     let libraries = LIBRARIES.iter().filter(|library| library.no_std);
     let names: Vec<&str> = libraries.map(|library| library.name).collect();
@@ -124,8 +125,8 @@ fn compile(report: &mut Report) {
     ] {
         check(report, &names, "", targets, flags);
     }
-    // The crates behind features are most of what is compiled: one target with each kind of atomics is enough, since the
-    // parts `boards` and `qemu` have programs for others.
+    // The crates behind features are most of what is compiled: one target with each kind of atomics
+    // is enough, since the parts `boards` and `qemu` have programs for others.
     let features = features_of(&names);
     check(report, &names, &features, &WITHOUT_CAS[..1], ONE_CORE);
     check(
@@ -171,8 +172,8 @@ pub(crate) fn test_all_32_bit(report: &mut Report) {
     report.tests("32-bit", &mut command);
 }
 
-/// The tests of forks as they are built for this machine, under the emulator of its own processor: containers of
-/// another processor's images run so.
+/// The tests of forks as they are built for this machine, under the emulator of its own processor:
+/// containers of another processor's images run so.
 fn forks(report: &mut Report) {
     let what = "forks under QEMU's user mode";
     if let Some(emulator) = report.tool(&QEMU_OWN, what) {
@@ -182,7 +183,8 @@ fn forks(report: &mut Report) {
         let own = format!("target.'cfg(all())'.runner={runner:?}");
         // It runs one thread at a time, and forks best where there is but one.
         command.args(["--config", &own, "--", "--test-threads=1"]);
-        // Those that hold locks for seconds, ten times as long in an emulator, have no other guard than these.
+        // Those that hold locks for seconds, ten times as long in an emulator, have no other guard
+        // than these.
         command.args(["--skip", "does_not_wait", "--skip", "tagged_uuid"]);
         report.tests(what, &mut command);
     }

@@ -22,7 +22,7 @@ const MARIADB_SERVER: &[Told] = &[
     (&MARIADB_INSTALL, "RANDFLAKE_MARIADB_INSTALL_DB"),
 ];
 const WALL_CLOCK: &[Told] = &[(&LIBFAKETIME, "RANDFLAKE_LIBFAKETIME")];
-/// Whoever mounts a file system must be root too.
+/// Mounting a file system also needs root.
 const FILE_SYSTEM: &[Told] = &[(&MKFS_EXT4, "RANDFLAKE_MKFS_EXT4")];
 /// The same for networks.
 const NETWORKS: &[Told] = &[(&IP, "RANDFLAKE_IP")];

@@ -1,5 +1,5 @@
-//! `faults`: what befalls whole processes and the engines that they lease from: being killed, being suspended, a wall
-//! clock that jumps, a network that fails, a power cut.
+//! `faults`: what befalls whole processes and the engines that they lease from: being killed, being
+//! suspended, a wall clock that jumps, a network that fails, a power cut.
 
 use crate::helpers::matrix::separate_test;
 use crate::helpers::report::Report;
@@ -31,8 +31,8 @@ pub(crate) fn run(report: &mut Report) {
     engines::FAULTS.run(report);
     engines::OUTAGES.run(report);
     soak::run(report);
-    // What a machine runs, as a process of this one, and what compares the journals of two. The machines are left to `deep
-    // copies`: an emulator takes a minute of CPU for each.
+    // What a machine runs, as a process of this one, and what compares the journals of two. The
+    // machines are left to `deep copies`: an emulator takes a minute of CPU for each.
     engines::MACHINE_PROGRAM.run_with(report, |command| {
         command.args(["--", "--skip", "resumed_"]);
     });

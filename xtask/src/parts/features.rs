@@ -1,9 +1,10 @@
-//! `features`: each library, and the tool, without features, and each library with each one alone, looked at by clippy against
-//! the dependencies that `lint` built; the libraries without features by the oldest Rust; and `sqlite` beside crates that link
-//! SQLite too.
+//! `features`: each library, and the tool, without features, and each library with each one alone,
+//! looked at by clippy against the dependencies that `lint` built; the libraries without features
+//! by the oldest Rust; and `sqlite` beside crates that link SQLite too.
 //!
-//! All features at once are what `lint` looks at. Dependencies with fewer features would be compiled once more for each choice:
-//! [`rest`], a part of `deep msrv`, does so, and has the tests, the integrations and the tool's features too.
+//! All features at once are what `lint` looks at. Dependencies with fewer features would be
+//! compiled once more for each choice: [`rest`], a part of `deep msrv`, does so, and has the tests,
+//! the integrations and the tool's features too.
 
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -54,8 +55,8 @@ pub(crate) fn rest_needs() -> Need {
     Need::Tool(&PYTHON)
 }
 
-/// Of the search `msrv`: each feature of each package alone, and none, with dependencies that have no more features than that
-/// asks for, tests and benchmarks of each.
+/// Of the search `msrv`: each feature of each package alone, and none, with dependencies that have
+/// no more features than that asks for, tests and benchmarks of each.
 pub(crate) fn rest(report: &mut Report) {
     let Some(venv) = Venv::with(report, "cargo-hack", "features", &[CARGO_HACK]) else {
         return;
@@ -86,7 +87,8 @@ pub(crate) fn rest(report: &mut Report) {
     }
 }
 
-/// A dependency of the same program. The programs of `integrations` have newer ones together, and are run.
+/// A dependency of the same program. The programs of `integrations` have newer ones together, and
+/// are run.
 const NEIGHBOURS: &[(&str, &str)] = &[
     (
         "sqlx-0.8",
@@ -119,8 +121,8 @@ const NEIGHBOURS: &[(&str, &str)] = &[
 /// The first of the range in `Cargo.toml`.
 const OLDEST: (&str, &str) = ("rusqlite-0.32", r#"rusqlite = "0.32""#);
 
-/// The feature `sqlite` beside crates that link SQLite too. `links = "sqlite3"` allows one version of it in a program, so cargo
-/// must find one that all take.
+/// The feature `sqlite` beside crates that link SQLite too. `links = "sqlite3"` allows one version
+/// of it in a program, so cargo must find one that all take.
 fn neighbours(report: &mut Report) {
     for (name, dependency) in NEIGHBOURS {
         match neighbour(name, dependency) {

@@ -1,6 +1,7 @@
-//! `integrations`: ids in other crates' traits, on the real thing, and the examples for servers: a workspace of its own,
-//! built once, with all features that its programs ask for together. It shares the target directory, so that what both
-//! workspaces stand on is built once too, where their lock files name the same versions.
+//! `integrations`: ids in other crates' traits, on the real thing, and the examples for servers: a
+//! workspace of its own, built once, with all features that its programs ask for together. It
+//! shares the target directory, so that what both workspaces stand on is built once too, where
+//! their lock files name the same versions.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -49,8 +50,8 @@ pub(crate) fn run(report: &mut Report) {
     }
 }
 
-/// Lets clippy look at core's integrations too, which are compiled here with the crates that they are for. It is no crate of
-/// this workspace.
+/// Lets clippy look at core's integrations too, which are compiled here with the crates that they
+/// are for. It is no crate of this workspace.
 fn wrapper() -> io::Result<PathBuf> {
     let path = target().join("rustc-for-integrations");
     let clippy = clippy::driver();
@@ -77,7 +78,8 @@ pub(crate) fn inside(arguments: &[&str]) -> Command {
     command
         .current_dir(root().join("randflake-std/examples"))
         .env("CARGO_TARGET_DIR", target())
-        // The project's setting, which came with this program's environment: the workspace has its own.
+        // The project's setting, which came with this program's environment: the workspace has its
+        // own.
         .env_remove("LIBSQLITE3_FLAGS");
     command
 }

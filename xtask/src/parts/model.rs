@@ -1,6 +1,6 @@
-//! `model`: the lease protocol, model-checked over millions of states, optimised, as the search is long; and by loom all
-//! interleavings of the generator's one atomic word, of blocks and of the buffer of segments. The workspace's manifest has
-//! loom itself optimised, where the time goes.
+//! `model`: the lease protocol, model-checked over millions of states, optimised, as the search is
+//! long; and by loom all interleavings of the generator's one atomic word, of blocks and of the
+//! buffer of segments. The workspace's manifest has loom itself optimised, where the time goes.
 
 use crate::helpers::matrix::{separate_test, test_of_rules};
 use crate::helpers::report::Report;

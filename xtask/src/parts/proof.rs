@@ -1,4 +1,5 @@
-//! `proof`: the rules of leases, proved for all numbers by a solver, and compared with the shipped functions.
+//! `proof`: the rules of leases, proved for all numbers by a solver, and compared with the shipped
+//! functions.
 
 use crate::helpers::cargo::program;
 use crate::helpers::matrix::test_of_rules;

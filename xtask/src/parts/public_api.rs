@@ -1,5 +1,5 @@
-//! `public-api`: what others may call, kept in a file beside each library. No part of `test`: its tool is built from
-//! source, in three minutes.
+//! `public-api`: what others may call, kept in a file beside each library. No part of `test`: its
+//! tool is built from source, in three minutes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -66,8 +66,8 @@ pub(crate) fn file(library: &Library) -> PathBuf {
     root().join(library.folder).join("public-api.txt")
 }
 
-/// Compares a library's interface with its file, or writes that. Without integrations, which add impls of traits but no
-/// names, and take minutes to build.
+/// Compares a library's interface with its file, or writes that. Without integrations, which add
+/// impls of traits but no names, and take minutes to build.
 fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
     let mut list = program(tool, &["public-api", "--package", library.name]);
     list.args(["-sss", "--color", "never", "--features"])
@@ -95,8 +95,8 @@ fn compare(tool: &str, library: &Library, writes: bool) -> Result<(), String> {
     ))
 }
 
-/// What would be published, and what docs.rs would show of it: with integrations too, which the part
-/// `doc` leaves out.
+/// What would be published, and what docs.rs would show of it: with integrations too, which the
+/// part `doc` leaves out.
 pub(crate) fn package(mut typed: Arguments) -> Planned {
     match typed
         .subcommand()

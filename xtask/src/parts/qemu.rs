@@ -1,5 +1,5 @@
-//! `qemu`: `randflake-embedded/firmware`, run on emulated microcontrollers; and power that is cut at any moment while a device
-//! issues ids past a horizon in its flash, again and again.
+//! `qemu`: `randflake-embedded/firmware`, run on emulated microcontrollers; and power that is cut
+//! at any moment while a device issues ids past a horizon in its flash, again and again.
 
 use core::hash::{BuildHasher as _, Hasher as _};
 use core::time::Duration;
@@ -32,8 +32,9 @@ pub(crate) struct Board {
     pub(crate) name: &'static str,
     /// What the emulator is told.
     options: &'static [&'static str],
-    /// Time is the count of instructions, `2^speed` ns each, so that a run is repeatable: the shortest with which
-    /// the timer's interrupt leaves none out: one lasts a tick, or two where it begins in the midst of a tick.
+    /// Time is the count of instructions, `2^speed` ns each, so that a run is repeatable: the
+    /// shortest with which the timer's interrupt leaves none out: one lasts a tick, or two where it
+    /// begins in the midst of a tick.
     speed: u32,
 }
 
@@ -90,12 +91,12 @@ const POWER_CUTS: &str = "riscv32imac-unknown-none-elf";
 /// The target whose processors have a fast or a small multiplier.
 const MULTIPLIERS: &str = "thumbv6m-none-eabi";
 
-/// The targets with the fewest instructions, for which the compiler falls back on its library most: what their images
-/// hold is checked. `cargo xtask bench size` checks all.
+/// The targets with the fewest instructions, for which the compiler falls back on its library most:
+/// what their images hold is checked. `cargo xtask bench size` checks all.
 pub(crate) const LACKING: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknown-none-elf"];
 
-/// Runs the image `$1` by the simavr `$0`: that ends when that sleeps, at the latest after two minutes. It shows each line in a colour, and
-/// the line's end as a dot.
+/// Runs the image `$1` by the simavr `$0`: that ends when that sleeps, at the latest after two
+/// minutes. It shows each line in a colour, and the line's end as a dot.
 const EMULATE: &str = r#"timeout --signal=KILL 120 "$0" --mcu atmega1284p --freq 16000000 "$1" 2>&1 | sed 's/\x1b\[[0-9]*m//g; s/\.$//'"#;
 
 pub(crate) fn needs() -> Vec<Need> {
@@ -194,7 +195,8 @@ pub(crate) fn target_folder() -> PathBuf {
 }
 
 fn build(report: &mut Report, target: &Target) -> bool {
-    // The libraries are no members of that workspace: the compiler alone builds them, as for a device.
+    // The libraries are no members of that workspace: the compiler alone builds them, as for a
+    // device.
     report.check(target.name, while_building(&mut command(target)))
 }
 

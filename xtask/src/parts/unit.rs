@@ -1,5 +1,5 @@
-//! `unit`: the tests of each crate with all features, examples in the docs among them, those of the tasks, and each case
-//! of the benchmarks once.
+//! `unit`: the tests of each crate with all features, examples in the docs among them, those of the
+//! tasks, and each case of the benchmarks once.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -16,8 +16,8 @@ pub(crate) fn run(report: &mut Report) {
     report.check("benchmarks", benchmarks.args(["--bench", "*"]));
 }
 
-/// All but benchmarks, and but programs and tests of some names. What is built together runs side by side: most of these
-/// tests wait.
+/// All but benchmarks, and but programs and tests of some names. What is built together runs side
+/// by side: most of these tests wait.
 pub(crate) fn tests(report: &mut Report, left_out: &[&str]) {
     let mut build = host_tests();
     if !report.check("build", build.arg("--no-run")) {

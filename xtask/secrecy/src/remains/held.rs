@@ -1,4 +1,4 @@
-//! What the process does that has the key.
+//! Child process that holds a key, and uses it in every way that the library has.
 
 use core::hint::black_box;
 use core::mem;

@@ -8,7 +8,8 @@ use std::thread;
 
 use super::patterns::{Found, LEN, Patterns};
 
-/// How often it is tried again, if something is unmapped while it is searched: the stack of a thread that ends.
+/// How often it is tried again, if something is unmapped while it is searched: the stack of a
+/// thread that ends.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 

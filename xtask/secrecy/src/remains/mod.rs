@@ -1,7 +1,8 @@
-//! What a process has in memory of a key when the key's owner was dropped.
+//! Search of a process's memory for copies of a key after the key's owner was dropped.
 //!
-//! The process that uses the key is a child of the one that looks: so nothing here is a copy that is found. It looks twice.
-//! While the owner lives, it must find the key, else it would find nothing later either.
+//! The process that uses the key is a child of the one that looks: so nothing here is a copy that
+//! is found. It looks twice. While the owner lives, it must find the key, else it would find
+//! nothing later either.
 
 mod held;
 mod memory;

@@ -1,4 +1,5 @@
-//! What tells of a key: eight bytes of it, or of what follows from it, in the forms that memory may have it in.
+//! Byte patterns that reveal a key: eight bytes of it, or of a value derived from it, in the forms
+//! that memory may have it in.
 
 use core::fmt::{self, Display, Formatter};
 use core::ops::RangeInclusive;

@@ -1,4 +1,4 @@
-//! What issues ids and reads them. The ids are public, the fields behind them are not.
+//! Cases that issue and read ids. The ids are public, the fields behind them are not.
 
 use core::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What is done with secrets besides encryption: text, derivation, comparison, check value, tags and tokens.
+//! Cases that use secrets besides encryption: text, derivation, comparison, check value, tags and
+//! tokens.
 
 use randflake_std::lease::KeyCheck;
 use randflake_std::randflake_core::{Lease, Randflake, Ticket, TicketReader};
@@ -93,8 +94,8 @@ pub(super) fn cases() -> Vec<Case> {
                 assert_eq!(checked_with(1), Err(WRONG_TAG));
             },
         ),
-        // A table has the tokens by these hashes. How long a search there takes may tell of a hash, from which nobody
-        // finds a token.
+        // A table has the tokens by these hashes. How long a search there takes may tell of a hash,
+        // from which nobody finds a token.
         case("a token's hash, by which it is found", || {
             let mut token =
                 *b"rft_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";

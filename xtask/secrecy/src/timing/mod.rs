@@ -1,7 +1,7 @@
-//! Which jumps and addresses depend on a secret.
+//! Search for jumps and addresses that depend on a secret.
 //!
-//! Each case hides a secret from memcheck, computes with it, checks that the result is hidden too (else nothing was
-//! looked at), and shows the result before it compares it.
+//! Each case hides a secret from memcheck, computes with it, checks that the result is hidden too
+//! (else nothing was looked at), and shows the result before it compares it.
 
 mod cipher;
 mod ids;
@@ -42,7 +42,8 @@ impl Case {
     /// Whether as much was reported as is allowed.
     fn passes(&self) -> bool {
         let before = memcheck::reports();
-        // What a jump has decided depends on nothing any more, so with a leak results may look as if nothing had been hidden.
+        // What a jump has decided depends on nothing any more, so with a leak results may look as
+        // if nothing had been hidden.
         let result = catch_unwind(AssertUnwindSafe(&self.run));
         let reports = memcheck::reports() - before;
         let (passes, allowed) = match self.allowed {

@@ -1,4 +1,5 @@
-//! Packages of npm, installed into a folder for the run: those that a lock file names, each by its hash.
+//! Packages of npm, installed into a folder for the run: those that a lock file names, each by its
+//! hash.
 
 use std::path::Path;
 use std::{fs, io};
@@ -7,7 +8,8 @@ use crate::helpers::cargo::program;
 use crate::helpers::report::Report;
 use crate::helpers::tools::NPM;
 
-/// What is installed, and the lock file that `npm install --package-lock-only --save-exact` made of it.
+/// What is installed, and the lock file that `npm install --package-lock-only --save-exact` made of
+/// it.
 pub(crate) struct Packages {
     manifest: &'static str,
     lock: &'static str,

@@ -1,4 +1,4 @@
-//! Where the system has things.
+//! Searches for programs, linkers and libraries of the system.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};

@@ -1,7 +1,8 @@
 //! Tools from outside Rust: how each is found, and how apt brings it.
 //!
-//! As root, packages are installed if apt's simulation says that it only adds some. Where it would remove or upgrade what
-//! is installed, they are unpacked into a folder, and scripts run them there. Without root, the command is printed.
+//! As root, packages are installed if apt's simulation says that it only adds some. Where it would
+//! remove or upgrade what is installed, they are unpacked into a folder, and scripts run them
+//! there. Without root, the command is printed.
 
 mod find;
 mod table;
@@ -27,7 +28,8 @@ pub(crate) struct Tool {
 
 /// How a tool is used from the folder that its packages were unpacked into.
 pub(crate) enum Unpacked {
-    /// A script runs the program of the tool's name with these words of a shell, where `$root` is the folder.
+    /// A script runs the program of the tool's name with these words of a shell, where `$root` is
+    /// the folder.
     Script(&'static str),
     /// A script for each of these programs; the tool is their folder.
     Folder(&'static [&'static str]),
@@ -122,7 +124,8 @@ impl Tool {
         };
         for name in names {
             let script = script(&folder, name, arguments).map_err(|error| error.to_string())?;
-            // What a shell answers for a program that cannot start, and one whose libraries are missing.
+            // What a shell answers for a program that cannot start, and one whose libraries are
+            // missing.
             match Command::new(&script).arg("--version").output() {
                 Ok(output) if ![Some(126), Some(127)].contains(&output.status.code()) => {}
                 _ => return Err(format!("{name} does not run")),
@@ -189,7 +192,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// From lines `Inst NAME [OLD] (NEW ...` with the old version of an upgrade, and `Remv NAME [OLD]`.
+    /// From lines `Inst NAME [OLD] (NEW ...` with the old version of an upgrade, and `Remv NAME
+    /// [OLD]`.
     fn read(simulated: &str) -> Self {
         let (mut brought, mut changed) = (Vec::new(), Vec::new());
         for line in simulated.lines() {
@@ -279,7 +283,8 @@ fn readable_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// While it lives, no package that is being installed starts or enables a service: tests start servers of their own.
+/// While it lives, no package that is being installed starts or enables a service: tests start
+/// servers of their own.
 struct NothingStarts {
     /// The file that says so, unless somebody else has put one there.
     file: Option<&'static Path>,
@@ -303,8 +308,8 @@ impl Drop for NothingStarts {
     }
 }
 
-/// Where tools are unpacked. Some servers refuse to be run by root, and the tests run them as another user, who must be
-/// able to read that folder: a clone in root's home cannot have it.
+/// Where tools are unpacked. Some servers refuse to be run by root, and the tests run them as
+/// another user, who must be able to read that folder: a clone in root's home cannot have it.
 pub(crate) fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -350,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unpacked_program_has_its_libraries_and_arguments() {
+    fn unpacked_program_gets_libraries_and_arguments() {
         let scratch = Scratch::new("tools-script").unwrap();
         let folder = scratch.path().join("clone");
         fs::create_dir_all(folder.join("usr/lib/x86_64-linux-gnu")).unwrap();

@@ -215,7 +215,8 @@ pub(crate) const QEMU_X86: Tool = Tool {
     ..debian("qemu-system-x86_64", &["qemu-system-x86"])
 };
 
-/// The folder with its `boot` and `lib/modules`. The one that this machine runs may lack the drivers of an emulated one.
+/// The folder with its `boot` and `lib/modules`. The one that this machine runs may lack the
+/// drivers of an emulated one.
 pub(crate) const LINUX: Tool = Tool {
     name: "linux for virtual machines",
     find: |_| {
@@ -229,8 +230,8 @@ pub(crate) const LINUX: Tool = Tool {
     unpacked: Kernel,
 };
 
-/// For all machines at once: a cross compiler for each takes twenty times the room. What it compiles is linked by Rust's
-/// linker.
+/// For all machines at once: a cross compiler for each takes twenty times the room. What it
+/// compiles is linked by Rust's linker.
 pub(crate) const CLANG: Tool = debian("clang", &["clang"]);
 
 /// Of any machine's archives.

@@ -1,5 +1,5 @@
-//! `bench`: what things cost. No part of `test`: figures are for people. Options of a benchmark go to its program as they
-//! are; only a run without options goes into the record.
+//! `bench`: what things cost. No part of `test`: figures are for people. Options of a benchmark go
+//! to its program as they are; only a run without options goes into the record.
 
 use core::fmt::Write as _;
 use std::fs;
@@ -121,7 +121,8 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     Plan::of(needs(), move |report| run(report, &options))
 }
 
-/// The benchmarks of the workspace: all targets of a crate at once, so that a new one is run without being named here.
+/// The benchmarks of the workspace: all targets of a crate at once, so that a new one is run
+/// without being named here.
 fn all(report: &mut Report, options: &[String]) {
     // A second for each case.
     let short = "--warm-up-time 0.3 --measurement-time 0.7 --sample-size 20";
@@ -187,7 +188,8 @@ pub(crate) fn serve_once(report: &mut Report) {
     }
 }
 
-/// What valgrind counts is the same on a busy machine, so it is recorded, and a change shows in review.
+/// What valgrind counts is the same on a busy machine, so it is recorded, and a change shows in
+/// review.
 fn instructions(report: &mut Report, _: &[String]) {
     const RECORD: &str = "randflake-std/benches/record/instructions.csv";
     /// What one count covers: see `benches/instructions.rs`.
@@ -300,8 +302,8 @@ fn put_table(table: &Path, marks: [&str; 2]) -> Result<(), String> {
 /// The crates in one process, and the published Python package in its own.
 fn peers(report: &mut Report, options: &[String]) {
     const MARKS: [&str; 2] = ["<!-- bench peers -->\n", "<!-- end -->\n"];
-    // A member of another workspace, whose tests run each case once. Some of the crates ask for a newer compiler than they
-    // need.
+    // A member of another workspace, whose tests run each case once. Some of the crates ask for a
+    // newer compiler than they need.
     let mut build = inside(&["build", "--release", "--locked", "--ignore-rust-version"]);
     if !report.check("build", build.args(["--package", "peers"])) {
         return;

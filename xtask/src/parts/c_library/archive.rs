@@ -1,4 +1,5 @@
-//! What the archive brings into a program: the header's functions, what they call, and nothing else.
+//! Check of the C archive: it brings the header's functions into a program, what they call, and
+//! nothing else.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +27,8 @@ const WITH_FLASH: [&str; 7] = [
     "rf_flash_raise",
 ];
 
-/// Links all functions of the header, and `others`, as a program would that calls them; says what they take.
+/// Links all functions of the header, and `others`, as a program would that calls them; says what
+/// they take.
 pub(super) fn check(
     archive: &Path,
     form: &Form,

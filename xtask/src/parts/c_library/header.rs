@@ -1,4 +1,5 @@
-//! The header in each version of the languages that it is for, by two compilers, and what it asserts.
+//! The header in each version of the languages that it is for, by two compilers, and what it
+//! asserts.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! `c`: `randflake-embedded/c`: its header in C and C++, a C program that is linked with the shipped archive and run, on
-//! this machine and on emulated microcontrollers, and the packages.
+//! `c`: `randflake-embedded/c`: its header in C and C++, a C program that is linked with the
+//! shipped archive and run, on this machine and on emulated microcontrollers, and the packages.
 
 mod archive;
 mod build;
@@ -25,8 +25,8 @@ const NO_COMPARE_AND_SWAP: [&str; 2] = ["thumbv6m-none-eabi", "riscv32imc-unknow
 /// One target is enough to see that a panic is caught.
 const PLANTED: &str = "thumbv6m-none-eabi";
 
-/// One target that masks interrupts and one that compares and swaps: there each two calls are tried at each instruction, and
-/// clippy looks at the library.
+/// One target that masks interrupts and one that compares and swaps: there each two calls are tried
+/// at each instruction, and clippy looks at the library.
 const PAIRS: [&str; 2] = ["thumbv6m-none-eabi", "thumbv7m-none-eabi"];
 
 const WARNINGS: [&str; 4] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"];
@@ -105,7 +105,8 @@ impl Form {
         !self.features.is_empty()
     }
 
-    /// What differs is arithmetic: the smallest processors, where most is left out, are enough for 53 bits.
+    /// What differs is arithmetic: the smallest processors, where most is left out, are enough for
+    /// 53 bits.
     fn is_for(&self, target: &Target) -> bool {
         !self.is_53() || NO_COMPARE_AND_SWAP.contains(&target.name)
     }

@@ -1,5 +1,6 @@
-//! `deep checkers`: suites and tools that others published, of the registries, on a server built here. The tests that run them,
-//! and the lists of what each leaves out, are in `randflake-std/tool/tests/serve_tools/checkers`.
+//! `deep checkers`: suites and tools that others published, of the registries, on a server built
+//! here. The tests that run them, and the lists of what each leaves out, are in
+//! `randflake-std/tool/tests/serve_tools/checkers`.
 
 use std::process::Command;
 use std::{fs, io};
@@ -104,8 +105,9 @@ fn run_checker(
     report.tests(&format!("checked by {name}"), &mut tests);
 }
 
-/// A program around the crate `nistrs`, which is compared with NIST's published answers by its own tests. It is written into
-/// the target directory and built there: nothing that is published depends on what it stands on.
+/// A program around the crate `nistrs`, which is compared with NIST's published answers by its own
+/// tests. It is written into the target directory and built there: nothing that is published
+/// depends on what it stands on.
 fn nist(report: &mut Report, ids: u32, sequences: u32) {
     let folder = target().join("nist");
     let written = || {
@@ -138,7 +140,8 @@ fn nist(report: &mut Report, ids: u32, sequences: u32) {
     }
 }
 
-/// What `pip` brings beside a source package, all with their hashes: nothing that is not named here.
+/// What `pip` brings beside a source package, all with their hashes: nothing that is not named
+/// here.
 const PYTEST: &str = include_str!("checkers/pytest.txt");
 /// What builds the metadata that `pip` wants of a source package.
 const BUILDERS: &str = include_str!("checkers/builders.txt");
@@ -150,8 +153,9 @@ const GUNICORN: &str = "gunicorn==27.0.1 --hash=sha256:b1514965361c8b7e8107a80aa
 
 /// Suites in source packages of `PyPI`, which have tests that wheels have not.
 fn suites(report: &mut Report, name: &str) {
-    // The package, the part of it that is unpacked, and what of that the test is told by which name. Of redis-py it is
-    // where `tests` is, and the library is not: that of the wheel is checked with.
+    // The package, the part of it that is unpacked, and what of that the test is told by which
+    // name. Of redis-py it is where `tests` is, and the library is not: that of the wheel is
+    // checked with.
     let (package, part, variable, path) = match name {
         "redis-py" => (REDIS_PY, "tests", "RANDFLAKE_REDIS_PY", ""),
         "redis-tcl" => (

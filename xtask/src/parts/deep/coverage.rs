@@ -1,5 +1,5 @@
-//! `coverage`: which lines of core, of the rules of leases and of handles no test runs, as cargo-llvm-cov counts them. Those
-//! that stay so stand in `uncovered.txt`, each with its reason.
+//! `coverage`: which lines of core, of the rules of leases and of handles no test runs, as
+//! cargo-llvm-cov counts them. Those that stay so stand in `uncovered.txt`, each with its reason.
 
 use std::fs;
 use std::path::Path;
@@ -152,7 +152,8 @@ fn compare(lcov: &str, folder: &Path, report: &mut Report) -> Result<(), String>
     }
 }
 
-/// A line that no test runs, with the reason in the list. It is known by its text, so that others may move it.
+/// A line that no test runs, with the reason in the list. It is known by its text, so that others
+/// may move it.
 #[derive(Debug)]
 struct Listed {
     path: String,
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_and_what_is_listed_in_vain_is_told() {
+    fn unlisted_and_stale_lines_are_reported() {
         let mut listed = listed(
             "# Why.\na.rs: needs a fork\n    g();\n    gone();\na.rs: by chance\n    raced();\n",
         )

@@ -1,5 +1,5 @@
-//! `fuzz`: inputs found by coverage, against plain twins. No part of `test`: it ends when its time is up, or after as many
-//! executions as were asked for.
+//! `fuzz`: inputs found by coverage, against plain twins. No part of `test`: it ends when its time
+//! is up, or after as many executions as were asked for.
 
 use std::fs;
 
@@ -10,9 +10,10 @@ use crate::helpers::setup::Need;
 use crate::helpers::tools::PYTHON;
 use crate::helpers::venv::Venv;
 
-/// Package, name and sanitizer of a target: a file `fuzz_targets/NAME.rs`, or a folder of that name, in the folder `fuzz` of
-/// the package. What is in `seeds/NAME` and `NAME.dict` beside it is where it begins, and the words it puts together. Code
-/// without `unsafe` is several times as fast without the sanitizer.
+/// Package, name and sanitizer of a target: a file `fuzz_targets/NAME.rs`, or a folder of that
+/// name, in the folder `fuzz` of the package. What is in `seeds/NAME` and `NAME.dict` beside it is
+/// where it begins, and the words it puts together. Code without `unsafe` is several times as fast
+/// without the sanitizer.
 type FuzzTarget = (&'static str, &'static str, &'static str);
 
 const TARGETS: &[FuzzTarget] = &[

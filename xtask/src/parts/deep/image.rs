@@ -1,6 +1,6 @@
-//! `image`: the container image of the guide, from a program that is built here, and what it does when it runs. The part
-//! `deploy` does so with the program of the other tests and the libraries that this needs, since a static program, as the
-//! image has it, is the tool built once more.
+//! `image`: the container image of the guide, from a program that is built here, and what it does
+//! when it runs. The part `deploy` does so with the program of the other tests and the libraries
+//! that this needs, since a static program, as the image has it, is the tool built once more.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! `deep`: searches that take minutes or hours, by name. Without a name all that a change should pass, within an hour.
+//! `deep`: searches that take minutes or hours, by name. Without a name all that a change should
+//! pass, within an hour.
 
 mod checkers;
 mod coverage;
@@ -37,7 +38,8 @@ const WHOLE: Duration = Duration::from_secs(3_600);
 const RECORD: &str = "docs/testing.md";
 const MARKS: [&str; 2] = ["<!-- deep: begin -->\n", "<!-- deep: end -->\n"];
 
-/// A search, the minutes that it takes within the hour, and its arguments there. What takes none only runs by name.
+/// A search, the minutes that it takes within the hour, and its arguments there. What takes none
+/// only runs by name.
 type Search = (u64, &'static str, Subcommand);
 
 #[rustfmt::skip]
@@ -201,8 +203,8 @@ fn copies(typed: Arguments) -> Planned {
     })
 }
 
-/// The histories of the part `faults`, for longer; then those of the part `engines` with more steps, and as many node ids
-/// of a namespace leased as a layout has.
+/// The histories of the part `faults`, for longer; then those of the part `engines` with more
+/// steps, and as many node ids of a namespace leased as a layout has.
 fn histories(mut typed: Arguments) -> Planned {
     let minutes = arguments::number(&mut typed, "--minutes", 1..=10_000)?.unwrap_or(10);
     arguments::nothing_else(typed)?;

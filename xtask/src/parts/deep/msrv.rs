@@ -1,7 +1,8 @@
-//! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each integration alone; no
-//! name in it is about to mean something else; and features compile as `features` does not try them. No part of `test`, which
-//! has no time to check all crates once more: there the libraries without features are, and clippy's lint
-//! `incompatible_msrv` watches the standard library's younger items, those that the tool uses too.
+//! `msrv`: the workspace compiles with the oldest Rust that is promised, and so does core with each
+//! integration alone; no name in it is about to mean something else; and features compile as
+//! `features` does not try them. No part of `test`, which has no time to check all crates once
+//! more: there the libraries without features are, and clippy's lint `incompatible_msrv` watches
+//! the standard library's younger items, those that the tool uses too.
 
 use std::process::Command;
 
@@ -25,9 +26,10 @@ pub(crate) fn plan(typed: Arguments) -> Planned {
     Plan::of(vec![Need::Miri, features::rest_needs()], run)
 }
 
-/// Of the part `features`: the libraries below the engines, and those above without any, at once: each alone would compile most
-/// of it again. The crates that clients of servers stand on are as much as all of that three times over. Which functions of
-/// the standard library are older, clippy knows.
+/// Of the part `features`: the libraries below the engines, and those above without any, at once:
+/// each alone would compile most of it again. The crates that clients of servers stand on are as
+/// much as all of that three times over. Which functions of the standard library are older, clippy
+/// knows.
 pub(crate) fn once(report: &mut Report) {
     let mut command = check(PROMISED);
     let names = LIBRARIES.iter().map(|library| library.name);
@@ -59,8 +61,8 @@ fn run(report: &mut Report) {
     features::rest(report);
 }
 
-/// Names that the standard library is about to take: where it has the method that a trait of ours has, its own is called
-/// as soon as it is stable.
+/// Names that the standard library is about to take: where it has the method that a trait of ours
+/// has, its own is called as soon as it is stable.
 fn names(report: &mut Report) {
     let mut command = whole(nightly(&["cargo", "check"]), &all_features());
     command.env("RUSTFLAGS", "-Dunstable_name_collisions");

@@ -1,5 +1,5 @@
-//! `soak`: ids of processes and servers under faults, as many as this machine can issue, on every store. The part `faults`
-//! runs a round of all faults on SQLite and on Redis, with few processes.
+//! `soak`: ids of processes and servers under faults, as many as this machine can issue, on every
+//! store. The part `faults` runs a round of all faults on SQLite and on Redis, with few processes.
 
 use std::fs;
 

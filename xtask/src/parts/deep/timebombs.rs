@@ -1,7 +1,7 @@
 //! `timebombs`: the tests of this machine under wall clocks of years to come, by libfaketime.
 //!
-//! Each program begins some seconds before the moment, so that its tests are at work when it comes. What needs servers is
-//! left out: they would go by another clock than the tests.
+//! Each program begins some seconds before the moment, so that its tests are at work when it comes.
+//! What needs servers is left out: they would go by another clock than the tests.
 
 use crate::helpers::arguments::{self, Arguments, Plan, Planned};
 use crate::helpers::cargo::{output_of, program, root};

@@ -1,4 +1,5 @@
-//! `deploy`: what people copy from `docs/operations` and `docs/deploy`, each checked by the tool that it is for.
+//! `deploy`: what people copy from `docs/operations` and `docs/deploy`, each checked by the tool
+//! that it is for.
 
 mod manager;
 

@@ -72,7 +72,8 @@ impl Elf {
         self.functions.iter().find(|function| function.name == name)
     }
 
-    /// Where instructions are, as ranges of the emulator (`start..last`), but those of some functions.
+    /// Where instructions are, as ranges of the emulator (`start..last`), but those of some
+    /// functions.
     pub(crate) fn code_without(&self, left_out: impl Fn(&str) -> bool) -> String {
         let mut out: Vec<&Function> = self
             .functions

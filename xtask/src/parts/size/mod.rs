@@ -1,5 +1,5 @@
-//! `bench size`: what calls of the libraries take of a microcontroller's flash, RAM, stack and time; and a part of `qemu`:
-//! what the calls bring into an image is theirs alone.
+//! `bench size`: what calls of the libraries take of a microcontroller's flash, RAM, stack and
+//! time; and a part of `qemu`: what the calls bring into an image is theirs alone.
 
 pub(crate) mod elf;
 mod page;
@@ -19,7 +19,8 @@ use crate::parts::qemu::{self, TARGETS, Target, boot_first, target_folder, works
 use elf::{Elf, Function};
 use trace::Call;
 
-/// Images of `randflake-embedded/firmware/size` by the names of their programs, and what each holds.
+/// Images of `randflake-embedded/firmware/size` by the names of their programs, and what each
+/// holds.
 #[rustfmt::skip]
 const IMAGES: &[(&str, &str)] = &[
     ("cipher_table", "block, key table"),
@@ -76,8 +77,8 @@ const EXCEPTIONS: &[(&[&str], &[&str])] = &[
     ),
 ];
 
-/// Levels of optimisation, and their profiles. `Oz` is measured when asked for: it makes every call slower than `Os`, and
-/// the cipher larger.
+/// Levels of optimisation, and their profiles. `Oz` is measured when asked for: it makes every call
+/// slower than `Os`, and the cipher larger.
 type Level = (&'static str, &'static str);
 const LEVELS: [Level; 3] = [("Os", "release"), ("Oz", "oz"), ("O3", "o3")];
 
@@ -178,7 +179,8 @@ fn of_target(target: &str) -> impl Iterator<Item = &'static (&'static str, &'sta
         .filter(move |(name, _)| !(lacks && name.ends_with("_native")))
 }
 
-/// What cargo does with images that hold what is measured. With the feature `run` they also call it.
+/// What cargo does with images that hold what is measured. With the feature `run` they also call
+/// it.
 fn command(what: &str, target: &str, (_, profile): Level, names: &[&str]) -> Command {
     let mut command = in_firmware(what, "size", target, profile);
     command.args(names.iter().flat_map(|name| ["--bin", name]));
@@ -278,8 +280,8 @@ fn print(report: &mut Report, rows: &[Row], lists: bool) {
     }
 }
 
-/// A part of `qemu`: no panic, with its messages and formatting, and no function of the compiler's own library: no
-/// `memcpy`, no 64-bit division.
+/// A part of `qemu`: no panic, with its messages and formatting, and no function of the compiler's
+/// own library: no `memcpy`, no 64-bit division.
 pub(crate) fn check(report: &mut Report, target: &Target) {
     let level = LEVELS[0];
     let images: Vec<&str> = of_target(target.name).map(|(name, _)| *name).collect();
@@ -418,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn panics_formatting_and_the_compilers_library_are_foreign() {
+    fn panics_and_library_calls_are_foreign() {
         for function in [
             "memcpy",
             "__aeabi_lmul",

@@ -1,5 +1,5 @@
-//! What a call executes: QEMU translates one instruction at a time and says the registers before each, so that
-//! instructions and stack are counted, not sampled.
+//! Execution trace of a call: QEMU runs one instruction at a time and prints the registers before
+//! each, so that instructions and stack are counted, not sampled.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -12,7 +12,8 @@ pub(super) struct Call {
     pub(super) instructions: u64,
     /// Bytes below the stack pointer at the call.
     pub(super) stack: u64,
-    /// The most instructions on end that no interrupt precedes: those between masking and unmasking, with the latter.
+    /// The most instructions on end that no interrupt precedes: those between masking and
+    /// unmasking, with the latter.
     pub(super) masked: u64,
 }
 
@@ -130,15 +131,16 @@ impl Counter<'_> {
 
 /// Bit of `mstatus` that enables interrupts.
 const MIE: u64 = 1 << 3;
-/// `cpsid i`, `cpsie i`, and the first half of `msr primask`, which is what a critical section has of `msr`, from
-/// register 0 to 15.
+/// `cpsid i`, `cpsie i`, and the first half of `msr primask`, which is what a critical section has
+/// of `msr`, from register 0 to 15.
 const CPSID: u16 = 0xb672;
 const CPSIE: u16 = 0xb662;
 const MSR_FIRST: u16 = 0xf380;
 const MSR_LAST: u16 = 0xf38f;
 
 impl Registers {
-    /// `R12=00000000 R13=20003ff8 R14=000000c5 R15=00000334`, or ` x0/zero  00000000 x1/ra  80000040 x2/sp  80fffff0`.
+    /// `R12=00000000 R13=20003ff8 R14=000000c5 R15=00000334`, or ` x0/zero  00000000 x1/ra
+    /// 80000040 x2/sp  80fffff0`.
     fn read(&mut self, line: &str) {
         let mut words = line.split_whitespace();
         while let Some(word) = words.next() {
@@ -191,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_and_stack_are_those_between_call_and_return() {
+    fn instructions_and_stack_of_a_call_are_counted() {
         let log = arm(&[
             (0x1fe, 0x2000),
             (0x100, 0x2000),
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_are_masked_from_after_the_one_to_the_other() {
+    fn masked_instructions_are_counted() {
         for unmasks in [CPSIE, MSR_FIRST, MSR_LAST] {
             let log = arm(&[
                 (0x100, 0x2000),

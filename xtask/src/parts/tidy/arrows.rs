@@ -1,12 +1,12 @@
-//! Which crate may know which, and how light the lower ones are.
+//! Rule: which crates may use which, and how few dependencies the lower ones have.
 
 use crate::helpers::cargo::{cargo, output_of};
 use crate::helpers::matrix::is_engine;
 
 use super::workspace::Workspace;
 
-/// `sparx64 <- randflake-core <- {randflake-lease <- engines <- randflake-std <- randflake-common <- randflake-serve <-
-/// randflake, randflake-embedded}`; the tasks know none of them.
+/// `sparx64 <- randflake-core <- {randflake-lease <- engines <- randflake-std <- randflake-common
+/// <- randflake-serve <- randflake, randflake-embedded}`; the tasks know none of them.
 const ARROWS: &[(&str, &[&str])] = &[
     ("sparx64", &[]),
     ("randflake-core", &["sparx64"]),
@@ -27,7 +27,8 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("randflake-embedded", &["sparx64", "randflake-core"]),
-    // Servers for tests. Without an arrow to a library, it is in no circle with those whose tests start them.
+    // Servers for tests. Without an arrow to a library, it is in no circle with those whose tests
+    // start them.
     ("harness", &[]),
     ("secrecy", &["sparx64", "randflake-std"]),
     ("xtask", &[]),

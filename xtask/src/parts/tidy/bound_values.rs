@@ -1,5 +1,5 @@
-//! No SQL statement is formatted: values are bound to it. A name that was read from a table, put into the next
-//! statement, once gave its writer the reader's rights.
+//! No SQL statement is formatted: values are bound to it. A name that was read from a table, put
+//! into the next statement, once gave its writer the reader's rights.
 
 use proc_macro2::{TokenStream, TokenTree};
 
@@ -25,7 +25,8 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     found.collect()
 }
 
-/// The lines of macros with a literal that has a word of SQL, and of replacements of what stands between braces in a text.
+/// The lines of macros with a literal that has a word of SQL, and of replacements of what stands
+/// between braces in a text.
 fn lines(code: &TokenStream) -> Vec<usize> {
     let mut lines = Vec::new();
     each_token(code, &mut |tokens, at| {

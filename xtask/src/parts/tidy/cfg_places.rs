@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cfg_in_a_function_is_seen_and_on_items_and_in_tests_is_not() {
+    fn only_cfg_inside_functions_is_found() {
         let found = |text: &str| lines(&text.parse().unwrap()).unwrap();
         let text =
             "fn a() {\n    #[cfg(x)]\n    b();\n    if cfg!(y) {}\n    c! { #[cfg(z)] d }\n}\n";

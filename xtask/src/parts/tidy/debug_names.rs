@@ -1,4 +1,5 @@
-//! A hand-written `Debug` shows the name of its own type: after a renaming nobody sees the old one in a log.
+//! A hand-written `Debug` shows the name of its own type: after a renaming nobody sees the old one
+//! in a log.
 
 use super::workspace::Workspace;
 
@@ -11,7 +12,8 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     violations
 }
 
-/// Types whose impls give another name to the first `debug_struct` or `debug_tuple`. The code is as tokens are printed.
+/// Types whose impls give another name to the first `debug_struct` or `debug_tuple`. The code is as
+/// tokens are printed.
 fn wrong(code: &str) -> Option<String> {
     code.split("Debug for ").skip(1).find_map(|rest| {
         let name = rest.split([' ', '<']).next()?;

@@ -1,5 +1,6 @@
-//! Every feature of what is published has its comment and its row in the README, and docs.rs shows those of libraries; the
-//! matrix names none that is not there; and std passes on those of core, so that a server depends on one crate.
+//! Every feature of what is published has its comment and its row in the README, and docs.rs shows
+//! those of libraries; the matrix names none that is not there; and std passes on those of core, so
+//! that a server depends on one crate.
 
 use crate::helpers::matrix::{LIBRARIES, published};
 

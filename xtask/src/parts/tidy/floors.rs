@@ -1,12 +1,13 @@
-//! The floors of `randflake-lease`, `randflake-std`, `randflake-serve` and these tasks: no module imports one above its own, and no two import each other.
+//! The floors of `randflake-lease`, `randflake-std`, `randflake-serve` and these tasks: no module
+//! imports one above its own, and no two import each other.
 
 use std::path::Path;
 
 use super::source::names_of_root;
 use super::workspace::Workspace;
 
-/// From the lowest floor up. A room may use the rooms of lower floors, and of its own those before it: so there is no
-/// circle.
+/// From the lowest floor up. A room may use the rooms of lower floors, and of its own those before
+/// it: so there is no circle.
 type Floors = &'static [&'static [&'static str]];
 
 const CRATES: [(&str, Floors); 4] = [
@@ -86,7 +87,8 @@ pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
     violations
 }
 
-/// A file of `src` and the module at the top that it belongs to; none for the root, which is the crate's own map.
+/// A file of `src` and the module at the top that it belongs to; none for the root, which is the
+/// crate's own map.
 fn room(path: &Path) -> Option<(&Path, &str)> {
     let file = path.strip_prefix("src").ok()?;
     let room = file.iter().next()?.to_str()?.trim_end_matches(".rs");

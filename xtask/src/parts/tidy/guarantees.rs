@@ -1,4 +1,5 @@
-//! The guarantees that the README gives are those that `docs/verification.md` answers for, word by word.
+//! The guarantees that the README gives are those that `docs/verification.md` answers for, word by
+//! word.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,5 @@
-//! `tidy`: rules a linter cannot know. Each is a function from the workspace's files to what breaks it, so that its
-//! unit tests can plant a violation.
+//! `tidy`: rules a linter cannot know. Each is a function from the workspace's files to what breaks
+//! it, so that its unit tests can plant a violation.
 
 mod arrows;
 mod bound_values;

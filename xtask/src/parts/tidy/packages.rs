@@ -1,5 +1,5 @@
-//! What is published of each crate: its own files, and no test that only this repository can run. And the first command of
-//! the README compiles no crate unnoticed.
+//! Rule: a published crate has its own files, and no test that only this repository can run; the
+//! first command of the README compiles the crates of a list alone.
 
 use std::fs;
 
@@ -7,7 +7,8 @@ use super::arrows::unexpected;
 use crate::helpers::cargo::{cargo, output_of, root};
 use crate::helpers::matrix::published;
 
-/// The package of the servers that tests start. It is not published, so tests that need it do not compile elsewhere.
+/// The package of the servers that tests start. It is not published, so tests that need it do not
+/// compile elsewhere.
 const HARNESS: &str = "harness::";
 
 pub(crate) fn check() -> Vec<String> {
@@ -41,7 +42,8 @@ fn wrong(path: &str, read: impl Fn(&str) -> String) -> Option<String> {
     (is_test && read(path).contains(HARNESS)).then(|| format!("{path} needs the package `harness`"))
 }
 
-/// `cargo randflake` builds the package with the least features: what it compiles on Linux stands in a list.
+/// `cargo randflake` builds the package with the least features: what it compiles on Linux stands
+/// in a list.
 pub(crate) fn check_lean_tool() -> Vec<String> {
     const CHOICE: &str = "--package randflake --bin randflake --no-default-features";
     let config = fs::read_to_string(root().join(".cargo/config.toml")).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! A test target that `cargo test` passes over, because of `test = false` in its manifest, is run by a part of its own.
+//! A test target that `cargo test` passes over, because of `test = false` in its manifest, is run
+//! by a part of its own.
 
 use super::workspace::Workspace;
 

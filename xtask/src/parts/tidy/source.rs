@@ -24,8 +24,9 @@ pub(crate) fn is_word(token: &TokenTree, words: &[&str]) -> bool {
     matches!(token, TokenTree::Ident(ident) if is(ident))
 }
 
-/// The names that follow on the path of the crate's root, with their lines, in a file of its `src`: `crate::name`, or as
-/// many `super::` as the file is deep. What only links of the documentation need is no use.
+/// The names that follow on the path of the crate's root, with their lines, in a file of its `src`:
+/// `crate::name`, or as many `super::` as the file is deep. What only links of the documentation
+/// need is no use.
 pub(crate) fn names_of_root(code: TokenStream, file: &Path) -> Vec<(usize, String)> {
     let depth = file.iter().count() - usize::from(file.ends_with("mod.rs"));
     let mut names = Vec::new();

@@ -1,5 +1,6 @@
-//! Each package unpacked in an empty folder, and the README's program built there from nothing but that copy: by the
-//! build system it is for, or by what stands in for that, without cargo in `PATH`; then run on an emulated board.
+//! Each package unpacked in an empty folder, and the README's program built there from nothing but
+//! that copy: by the build system it is for, or by what stands in for that, without cargo in
+//! `PATH`; then run on an emulated board.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -68,7 +69,7 @@ pub(crate) fn run(report: &mut Report, clang: &Path) {
     }
 }
 
-/// Whoever builds with a package.
+/// A user of a package, who builds with it.
 pub(super) struct Customer<'a> {
     pub(super) clang: &'a Path,
     pub(super) venv: &'a Venv,
@@ -111,7 +112,8 @@ impl Customer<'_> {
         command
     }
 
-    /// Takes the archives of all other targets out of the package: a linker may take one for another without a word.
+    /// Takes the archives of all other targets out of the package: a linker may take one for
+    /// another without a word.
     fn leave_only(&self, target: &Target) -> Result<(), String> {
         let (there, all) = (self.package().join("lib"), self.scratch.join("lib"));
         if all.is_dir() {

@@ -1,6 +1,7 @@
-//! The Zephyr module and the ESP-IDF component. Neither Zephyr nor ESP-IDF is in a registry that the tests reach: stand-ins
-//! have the functions of their build systems that the packages call. ESP-IDF's component manager is the real one; a script
-//! checks `module.yml` as Zephyr's `zephyr_module.py` does.
+//! The Zephyr module and the ESP-IDF component. Neither Zephyr nor ESP-IDF is in a registry that
+//! the tests reach: stand-ins have the functions of their build systems that the packages call.
+//! ESP-IDF's component manager is the real one; a script checks `module.yml` as Zephyr's
+//! `zephyr_module.py` does.
 
 use super::Package;
 use super::builds::Customer;
@@ -34,7 +35,8 @@ pub(super) const ESP_IDF: Package = Package {
     refused: &[("esp32", &[], "esp32"), ("esp32s3", &[], "esp32s3"), ("esp32p4", &[], "esp32p4")],
 };
 
-/// What Kconfig says: names of options that are set, without `CONFIG_`, and variables of the build system.
+/// What Kconfig says: names of options that are set, without `CONFIG_`, and variables of the build
+/// system.
 fn kconfig(target: &Target) -> &'static str {
     match target.name {
         "thumbv6m-none-eabi" => "ARCH=arm ARM GCC_M_CPU=cortex-m0plus CPU_CORTEX_M0PLUS",

@@ -1,5 +1,5 @@
-//! What C teams install instead of Rust: a Zephyr module, an ESP-IDF component and a PlatformIO library,
-//! each with the header, the licences and an archive for each listed target.
+//! Packages for C teams without Rust: a Zephyr module, an ESP-IDF component and a PlatformIO
+//! library, each with the header, the licences and an archive for each listed target.
 
 mod builds;
 mod cmake;
@@ -51,7 +51,8 @@ struct Package {
     refused: &'static [RefusedTarget],
 }
 
-/// A processor without an archive: what the build is told, as choice and as options of the compiler, and what it says of it.
+/// A processor without an archive: what the build is told, as choice and as options of the
+/// compiler, and what it says of it.
 type RefusedTarget = (&'static str, &'static [&'static str], &'static str);
 
 const PACKAGES: [&Package; 3] = [&cmake::ZEPHYR, &cmake::ESP_IDF, &platformio::PACKAGE];
@@ -143,8 +144,8 @@ impl Package {
     }
 }
 
-/// Takes the compiler's own functions out of an archive: the library calls none of them, as the part `c` checks, and they
-/// are all but a twentieth of it.
+/// Takes the compiler's own functions out of an archive: the library calls none of them, as the
+/// part `c` checks, and they are all but a twentieth of it.
 fn strip(ar: &Path, archive: &Path) -> Result<(), String> {
     let run = |operation: &str, members: &[&str]| {
         let mut command = Command::new(ar);
@@ -165,7 +166,7 @@ fn strip(ar: &Path, archive: &Path) -> Result<(), String> {
     run("dD", &foreign).map(drop)
 }
 
-/// The same files make the same package, whoever makes it.
+/// The same files make the same package on every machine.
 fn pack(folder: &Path, file: &Path) -> Command {
     let mut pack = program(
         "tar",

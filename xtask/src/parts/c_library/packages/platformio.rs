@@ -1,5 +1,6 @@
-//! The PlatformIO library, built by PlatformIO itself. Its registry is not reached, so a development platform of the tests
-//! stands in for those of processors, and `PyPI`'s SCons for PlatformIO's own package of it.
+//! The PlatformIO library, built by PlatformIO itself. Its registry is not reached, so a
+//! development platform of the tests stands in for those of processors, and `PyPI`'s SCons for
+//! PlatformIO's own package of it.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -12,11 +12,13 @@ use crate::helpers::report::Report;
 
 /// How often errors may lead to others.
 const ROUNDS: u32 = 12;
-/// Lets these crates, and no other, use what only nightly compilers have, and say nothing of what changed lines look like.
-/// Only they pass through it, so that their dependencies are those of other parts.
+/// Lets these crates, and no other, use what only nightly compilers have, and say nothing of what
+/// changed lines look like. Only they pass through it, so that their dependencies are those of
+/// other parts.
 const WRAPPER: &str = "#!/bin/sh\nRUSTC_BOOTSTRAP=1 exec \"$@\" --cap-lints allow\n";
 
-/// The programs with tests that can tell, beside those of core: without servers, and within seconds.
+/// The programs with tests that can tell, beside those of core: without servers, and within
+/// seconds.
 const PROGRAMS: [&str; 10] = [
     "async_horizon",
     "copied_process",
@@ -48,7 +50,8 @@ pub(crate) fn all_tests() -> Vec<String> {
     tests_of_core().into_iter().chain(of_std).collect()
 }
 
-/// Builds what is chosen of a tree, and leaves out of it what cannot be built; with the unit tests, and these programs.
+/// Builds what is chosen of a tree, and leaves out of it what cannot be built; with the unit tests,
+/// and these programs.
 pub(crate) fn build<S: AsRef<str>>(
     report: &mut Report,
     tree: &mut Tree,
@@ -76,7 +79,8 @@ pub(crate) fn build<S: AsRef<str>>(
     Err(format!("it does not build after {ROUNDS} rounds"))
 }
 
-/// With the packages and features of other parts, so that cargo takes the dependencies they have built.
+/// With the packages and features of other parts, so that cargo takes the dependencies they have
+/// built.
 fn command<S: AsRef<str>>(wrapper: &Path, names: &[S]) -> Command {
     let names = names.iter().map(S::as_ref);
     let mut command = cargo(&["test", "--no-run", "--message-format=short", "--lib"]);
@@ -98,7 +102,8 @@ fn place(line: &str) -> Option<(&str, usize, usize)> {
     is_error.then_some((path, line.parse().ok()?, column.parse().ok()?))
 }
 
-/// Those of the crates that have mutants: cargo names the file of each, and beside it stands what it was built from.
+/// Those of the crates that have mutants: cargo names the file of each, and beside it stands what
+/// it was built from.
 fn programs(said: &str) -> Vec<Program> {
     let named = said.lines().filter_map(|line| {
         let named = line.trim_start().strip_prefix("Executable ")?;

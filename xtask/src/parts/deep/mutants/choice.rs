@@ -1,4 +1,5 @@
-//! Which mutant the environment chooses; or, where it names a folder, a list there of those that were reached.
+//! Choice of a mutant by the environment; or, where that names a folder, a list there of the
+//! mutants that were reached.
 
 extern crate std;
 

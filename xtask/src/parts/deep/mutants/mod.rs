@@ -1,8 +1,10 @@
-//! `deep mutants`, and the part `mutants`: do the tests notice a changed program? Each comparison, guard, answer and deed of the sources that
-//! uniqueness stands on is changed, one at a time, and some test must fail.
+//! `deep mutants`, and the part `mutants`: do the tests notice a changed program? Each comparison,
+//! guard, answer and deed of the sources that uniqueness stands on is changed, one at a time, and
+//! some test must fail.
 //!
-//! All changes are built at once, each behind its number, so that a mutant costs the run of the tests that reach it and
-//! no build. It compiles a copy of the workspace, with the dependencies that the other parts have built.
+//! All changes are built at once, each behind its number, so that a mutant costs the run of the
+//! tests that reach it and no build. It compiles a copy of the workspace, with the dependencies
+//! that the other parts have built.
 
 mod build;
 mod known;
@@ -46,7 +48,8 @@ const SOURCES: &[&str] = &[
     "randflake-core/src/sequencer.rs",
     "randflake-core/src/state.rs",
     "randflake-core/src/ticket.rs",
-    // Of engines on servers: what decides from a server's answers alone, such as whether it has lost anything.
+    // Of engines on servers: what decides from a server's answers alone, such as whether it has
+    // lost anything.
     "randflake-std/engines/etcd/src/clock.rs",
     "randflake-std/engines/etcd/src/continuity.rs",
     "randflake-std/engines/etcd/src/keys.rs",
@@ -130,7 +133,7 @@ fn try_all(report: &mut Report, only: &[String], minutes: Option<u32>) -> Result
         ));
     }
     let programs = build::build(report, &mut tree, &build::all_tests())?;
-    // Whoever waits for the others can begin with those that no test notices.
+    // Shown at once, so that a reader can begin before the others have ended.
     let survives = |key: &str| println!("not noticed: {key}");
     let trials = trial::run(report, &tree, &programs, |_| true, PATIENCE, survives)?;
     let (noticed, different) = judge(report, &tree, &known, &trials);
@@ -146,8 +149,8 @@ fn try_all(report: &mut Report, only: &[String], minutes: Option<u32>) -> Result
     Ok(())
 }
 
-/// Each chosen mutant that is noticed passes, and each that is not and is not listed fails. How many are noticed, of how
-/// many that could be.
+/// Each chosen mutant that is noticed passes, and each that is not and is not listed fails. How
+/// many are noticed, of how many that could be.
 fn judge(report: &mut Report, tree: &Tree, known: &Known, trials: &Trials) -> (usize, usize) {
     let (mut noticed, mut survived, mut same) = (0_usize, 0_usize, 0_usize);
     for mutant in tree.chosen() {

@@ -1,5 +1,5 @@
-//! All changes of a source at once, each behind a number: the program that is built holds every mutant, and the
-//! environment chooses one.
+//! All changes of a source at once, each behind a number: the program that is built holds every
+//! mutant, and the environment chooses one.
 
 use core::fmt::Write as _;
 use core::ops::Range;
@@ -89,8 +89,8 @@ impl Planted {
             .push_str(text.get(at..range.end).unwrap_or_default());
     }
 
-    /// The changes that an error at a line and column, both from 1, is about: the one whose text it is in, else all that
-    /// are closest around.
+    /// The changes that an error at a line and column, both from 1, is about: the one whose text it
+    /// is in, else all that are closest around.
     pub(crate) fn at(&self, line: usize, column: usize) -> Vec<usize> {
         let before: usize = self
             .text
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn an_error_is_laid_to_the_change_it_is_in_or_that_is_around() {
+    fn error_maps_to_innermost_change() {
         let planted = planted("fn f() -> A {\n    a + b * c\n}");
         let line = planted.text.lines().nth(1).unwrap();
         let column = |word: &str| line.find(word).unwrap() + 1;

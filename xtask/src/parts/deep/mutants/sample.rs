@@ -1,5 +1,5 @@
-//! The part `mutants`: a fixed choice of the mutants of core, and the tests that core has itself, which are built and run within a
-//! minute. `deep mutants` has all of both.
+//! The part `mutants`: a fixed choice of the mutants of core, and the tests that core has itself,
+//! which are built and run within a minute. `deep mutants` has all of both.
 
 use core::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Where a source can be changed, and to what: read from its syntax tree, so that what is in a macro is left alone.
+//! Places where a source can be changed, and the changes: read from its syntax tree, so that macros
+//! are left alone.
 
 use core::ops::Range;
 
@@ -121,7 +122,7 @@ impl<'ast> Visit<'ast> for Search<'_> {
     }
 
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
-        // What a person reads of it is compared by whoever cares.
+        // Text for people, which the tests that care compare.
         let is_text = item.trait_.as_ref().is_some_and(|(_, path, _)| {
             let name = path.segments.last().map(|last| last.ident.to_string());
             matches!(name.as_deref(), Some("Debug" | "Display" | "Error"))
@@ -307,7 +308,8 @@ fn is_deed(expression: &Expr) -> bool {
     }
 }
 
-/// `drop(a)`: it would be dropped anyway, and often has to be where it is, for what comes next to compile.
+/// `drop(a)`: it would be dropped anyway, and often has to be where it is, for what comes next to
+/// compile.
 fn is_early_drop(call: &ExprCall) -> bool {
     let is_path = |expression: &Expr, name: Option<&str>| match expression {
         Expr::Path(path) => name.is_none_or(|name| path.path.is_ident(name)),

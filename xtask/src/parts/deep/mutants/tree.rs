@@ -126,7 +126,8 @@ impl Tree {
         target().join("mutants/tree")
     }
 
-    /// Writes the copy; files that are as they should be keep their dates, so that cargo builds no more than it must.
+    /// Writes the copy; files that are as they should be keep their dates, so that cargo builds no
+    /// more than it must.
     pub(crate) fn write(&mut self) -> io::Result<()> {
         let enters = |path: &Path| {
             let own = path.strip_prefix(root()).unwrap_or(path);

@@ -18,8 +18,8 @@ use crate::helpers::scratch::Scratch;
 
 /// Most tests wait for something rather than compute; more of them would pass for hanging.
 const AT_ONCE: usize = 4;
-/// When tests seem to hang, it is asked whether they end in half of the time without the mutant; else the machine was busy, and they are run again
-/// with twice the time, so often.
+/// When tests seem to hang, it is asked whether they end in half of the time without the mutant;
+/// else the machine was busy, and they are run again with twice the time, so often.
 const TRIES: u32 = 4;
 /// For a test without a mutant.
 const LONGEST: Duration = Duration::from_secs(300);
@@ -40,8 +40,9 @@ pub(crate) struct Trials {
     pub(crate) killed: HashSet<usize>,
 }
 
-/// Runs what is chosen with the tests that are taken by name. Tests that take `patience` longer than without a mutant hang:
-/// some run side by side, and the machine has other work. `survives` is told of each mutant that no test notices.
+/// Runs what is chosen with the tests that are taken by name. Tests that take `patience` longer
+/// than without a mutant hang: some run side by side, and the machine has other work. `survives` is
+/// told of each mutant that no test notices.
 pub(crate) fn run(
     report: &mut Report,
     tree: &Tree,
@@ -207,7 +208,8 @@ impl Runner {
         false
     }
 
-    /// How a program ends. `timeout` ends what it has started with it, also if this program is stopped meanwhile.
+    /// How a program ends. `timeout` ends what it has started with it, also if this program is
+    /// stopped meanwhile.
     fn end(
         &self,
         program: &Program,

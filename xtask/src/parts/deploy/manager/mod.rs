@@ -41,7 +41,8 @@ pub(super) fn run(report: &mut Report) {
                 }
                 Ok(ended) => {
                     report.say(&String::from_utf8_lossy(&ended.stderr));
-                    // Nothing of the project's has failed: this is a chroot, or a container with few rights.
+                    // Nothing of the project's has failed: this is a chroot, or a container with
+                    // few rights.
                     report.leave_out(&format!(
                         "{what} (none can boot here and confine a service)"
                     ));
@@ -53,7 +54,8 @@ pub(super) fn run(report: &mut Report) {
     }
 }
 
-/// What `check.sh` says of its failure; `None` if it was ended by something else, such as the time limit.
+/// What `check.sh` says of its failure; `None` if it was ended by something else, such as the time
+/// limit.
 fn reason(console: &str) -> Option<&str> {
     console
         .lines()

@@ -1,4 +1,5 @@
-//! The 15 tests of NIST SP 800-22 on sequences of 10^6 bits from standard input, as the crate `nistrs` computes them.
+//! The 15 tests of NIST SP 800-22 on sequences of 10^6 bits from standard input, as the crate
+//! `nistrs` computes them.
 
 use std::io::{ErrorKind, Read as _, stdin};
 use std::process::ExitCode;
@@ -9,7 +10,8 @@ use statrs::function::gamma::gamma_ur;
 const BYTES: usize = 125_000;
 /// Of NIST: a sequence passes a test at this level.
 const LEVEL: f64 = 0.01;
-/// For a row of p-values: chance of a perfect source to be below it. NIST has 0.0001, for people who look again.
+/// For a row of p-values: chance of a perfect source to be below it. NIST has 0.0001, for people
+/// who look again.
 const LEAST_UNIFORMITY: f64 = 1e-6;
 /// NIST has 3, which one of two hundred rows misses in about every second run.
 const MOST_DEVIATIONS: f64 = 6.0;
