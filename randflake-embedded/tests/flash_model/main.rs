@@ -229,8 +229,12 @@ fn designs_that_look_as_if_they_would_do_are_broken() {
         ..cuts
     };
     // What they have in common is not what breaks them.
-    for world in [overwrites, fails, dead] {
-        let world = World { raises: 2, ..world };
+    let sound = [overwrites, fails, dead];
+    for world in &sound[if is_long() { 0 } else { 2 }..] {
+        let world = World {
+            raises: 2,
+            ..*world
+        };
         assert!(explore::<Sound, SLOTS>(&world).is_ok(), "{world:?}");
     }
     assert_eq!(broken::<LeavesUnsealed>(&cuts), Fault::Forgotten);
