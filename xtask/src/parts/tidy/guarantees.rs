@@ -60,7 +60,9 @@ fn without_links(text: &str) -> String {
     let text = parts.fold(first, |text, part| {
         text + part.split_once(')').map_or(part, |(_, rest)| rest)
     });
-    text.replace('[', "").replace("  ", " ")
+    let text = text.replace('[', "");
+    // Lines may break elsewhere, and be indented.
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
