@@ -144,8 +144,11 @@ mod tests {
 
     #[test]
     fn features_and_flags_are_left_out() {
-        let words = "--cfg feature=\"a\" --cfg unix -C opt-level=1 --json=x --out-dir o src/lib.rs";
-        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        let words: Vec<String> =
+            "--cfg feature=\"a\" --cfg unix -C opt-level=1 --json=x --out-dir o src/lib.rs"
+                .split(' ')
+                .map(str::to_owned)
+                .collect();
         assert_eq!(
             without(&words, CLIPPY_DROPS),
             ["--cfg", "unix", "-C", "opt-level=1", "src/lib.rs"]

@@ -17,8 +17,12 @@ const NAMES: [(&str, u32, core::ops::RangeInclusive<u32>, &str); 2] = [
 /// When, on what, and how it was measured.
 pub(crate) fn caption(command: &str) -> String {
     let info = info();
-    let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
-    let rustc = rustc.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let rustc = output_of(&mut program("rustc", &["--version"]))
+        .unwrap_or_default()
+        .split(' ')
+        .take(2)
+        .collect::<Vec<_>>()
+        .join(" ");
     let cores = info
         .lines()
         .filter(|line| line.starts_with("processor"))

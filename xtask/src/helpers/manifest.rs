@@ -56,8 +56,10 @@ impl Manifest {
             .collect();
         let tests = root
             .get("test")
-            .and_then(|tests| tests.get_ref().as_array());
-        let tests = tests.into_iter().flatten().map(toml::Spanned::get_ref);
+            .and_then(|tests| tests.get_ref().as_array())
+            .into_iter()
+            .flatten()
+            .map(toml::Spanned::get_ref);
         let separate = tests.filter(|test| {
             let runs = test.get("test").and_then(|runs| runs.get_ref().as_bool());
             runs == Some(false)
@@ -70,8 +72,10 @@ impl Manifest {
 
     fn dependencies_of(&mut self, parent: &DeTable<'_>) {
         for key in ["dependencies", "dev-dependencies", "build-dependencies"] {
-            let names = table(parent, key).into_iter().flat_map(DeTable::keys);
-            let names = names.map(|name| name.get_ref().to_string());
+            let names = table(parent, key)
+                .into_iter()
+                .flat_map(DeTable::keys)
+                .map(|name| name.get_ref().to_string());
             self.dependencies.extend(names);
         }
     }

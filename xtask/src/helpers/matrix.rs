@@ -30,8 +30,11 @@ impl Library {
 
     /// The features that are no integrations.
     pub(crate) fn features(&self) -> Vec<String> {
-        let features = self.manifest().features.into_iter();
-        let features = features.map(|feature| feature.name);
+        let features = self
+            .manifest()
+            .features
+            .into_iter()
+            .map(|feature| feature.name);
         let is_other = |name: &String| !self.integrations.contains(&&**name);
         features.filter(is_other).collect()
     }
@@ -44,8 +47,9 @@ impl Library {
         let is_program = |path: &PathBuf| {
             path.extension().is_some_and(|kind| kind == "rs") || path.join("main.rs").is_file()
         };
-        let names = paths.filter(is_program);
-        let names = names.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
+        let names = paths
+            .filter(is_program)
+            .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
         let separate = self.manifest().separate_tests;
         let mut names: Vec<String> = names.filter(|name| !separate.contains(name)).collect();
         names.sort_unstable();
@@ -204,8 +208,11 @@ fn engines() -> Vec<Library> {
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut engines: Vec<Library> = names.map(|name| engine(&name)).collect();
     engines.sort_by_key(|engine| {
-        let known = engine.manifest().dependencies.into_iter();
-        let known = known.filter(|name| name.starts_with("randflake-"));
+        let known = engine
+            .manifest()
+            .dependencies
+            .into_iter()
+            .filter(|name| name.starts_with("randflake-"));
         (known.count(), engine.name)
     });
     engines

@@ -22,8 +22,12 @@ impl Scratch {
         const PLENTY_KIB: u64 = 8 << 20;
         let memory = Path::new("/dev/shm");
         remove_left_behind(memory, name);
-        let free = output_of(&mut program("df", &["--output=avail", "/dev/shm"]))?;
-        let free: u64 = free.lines().nth(1)?.trim().parse().ok()?;
+        let free: u64 = output_of(&mut program("df", &["--output=avail", "/dev/shm"]))?
+            .lines()
+            .nth(1)?
+            .trim()
+            .parse()
+            .ok()?;
         if free < PLENTY_KIB {
             return None;
         }

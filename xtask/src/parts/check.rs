@@ -32,8 +32,9 @@ pub(crate) const SEARCHES: &[&str] = &[
 ];
 
 pub(crate) fn plan(mut typed: Arguments) -> Planned {
-    let library = arguments::text(&mut typed, "-p")?;
-    let library = library.map(|name| named(&name)).transpose()?;
+    let library = arguments::text(&mut typed, "-p")?
+        .map(|name| named(&name))
+        .transpose()?;
     arguments::nothing_else(typed)?;
     Plan::of(lint::format_needs(), move |report| {
         report.is_incremental = true;

@@ -62,8 +62,8 @@ pub(crate) fn run(report: &mut Report) {
     }
     for library in LIBRARIES.iter() {
         let what = format!("{} with default features", library.name);
-        let made = Recorded::of(library.name);
-        let made = made.and_then(|recorded| recorded.rustdoc(&[], scratch.path()));
+        let made =
+            Recorded::of(library.name).and_then(|recorded| recorded.rustdoc(&[], scratch.path()));
         if let Some(mut pages) = report.ok(&what, made) {
             report.check(&what, &mut pages);
         }

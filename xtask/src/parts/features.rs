@@ -166,8 +166,8 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn manifest(root: &Path, dependency: &str) -> String {
-    let std = root.join("randflake-std");
-    let std = std.display();
+    let folder = root.join("randflake-std");
+    let std = folder.display();
     format!(
         "[package]\nname = \"neighbour\"\nedition = \"2024\"\n[workspace]\n[dependencies]\n\
          randflake-std = {{ path = '{std}', features = [\"sqlite\"] }}\n{dependency}\n"

@@ -54,8 +54,8 @@ pub(crate) fn run(report: &mut Report) {
 /// are for. It is no crate of this workspace.
 fn wrapper() -> io::Result<PathBuf> {
     let path = target().join("rustc-for-integrations");
-    let clippy = clippy::driver();
-    let clippy = clippy.display();
+    let driver = clippy::driver();
+    let clippy = driver.display();
     let script = format!(
         "#!/bin/sh\ncase \"$*\" in\n*\"--crate-name randflake_core \"*) exec '{clippy}' \"$@\" ;;\n*) exec \"$@\" ;;\nesac\n"
     );

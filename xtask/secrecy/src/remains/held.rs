@@ -109,8 +109,9 @@ fn hexadecimal(stops: &mut Stops) {
 
 fn handle(stops: &mut Stops) {
     let secret = secret(stops);
-    let ids = Handle::builder(&secret, store());
-    let ids = ids.build().expect("the store is empty");
+    let ids = Handle::builder(&secret, store())
+        .build()
+        .expect("the store is empty");
     drop(secret);
     let limit = Duration::from_secs(10);
     let mut buffer = vec![Id::from_u64(0); 500];
@@ -127,8 +128,10 @@ fn handle(stops: &mut Stops) {
 
 fn segments(stops: &mut Stops) {
     let secret = secret(stops);
-    let numbers = Segments::builder(store()).encrypted(&secret);
-    let numbers = numbers.build().expect("the store is there");
+    let numbers = Segments::builder(store())
+        .encrypted(&secret)
+        .build()
+        .expect("the store is there");
     drop(secret);
     for _ in 0..500 {
         _ = black_box(numbers.next().expect("there are numbers"));

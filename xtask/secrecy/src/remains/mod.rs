@@ -66,8 +66,11 @@ impl Holder {
         command.args(["hold", scenario]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn()?;
-        let lines = process.stdout.take().map(BufReader::new);
-        let lines = lines.ok_or_else(|| io::Error::other("no pipe"))?;
+        let lines = process
+            .stdout
+            .take()
+            .map(BufReader::new)
+            .ok_or_else(|| io::Error::other("no pipe"))?;
         let mut holder = Self { process, lines };
         holder.tell(key)?;
         Ok(holder)

@@ -51,8 +51,9 @@ pub(super) fn cases() -> Vec<Case> {
             let namespace = Namespace::new("secrecy", Randflake).expect("the name is valid");
             let store = MemoryStore::with_system_clock(namespace);
             let cipher = Published(Sparx64::new(&hidden_key()));
-            let ids = Builder::new(Randflake, cipher, store);
-            let ids = ids.build().expect("the store is empty");
+            let ids = Builder::new(Randflake, cipher, store)
+                .build()
+                .expect("the store is empty");
             let limit = Duration::from_secs(10);
             let mut buffer = vec![Id::from_u64(0); 500];
             let filled = ids.fill_wait(&mut buffer, limit);

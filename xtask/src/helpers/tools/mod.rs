@@ -244,8 +244,9 @@ fn answer(command: &mut Command) -> Result<String, String> {
 /// Makes a script that runs an unpacked program with the libraries beside it.
 fn script(folder: &Path, name: &str, arguments: &str) -> io::Result<PathBuf> {
     let places = ["usr/bin", "usr/sbin", "bin", "sbin"].map(|place| folder.join(place));
-    let postgres = find::folders_of(&folder.join("usr/lib/postgresql"));
-    let postgres = postgres.iter().map(|version| version.join("bin"));
+    let postgres = find::folders_of(&folder.join("usr/lib/postgresql"))
+        .into_iter()
+        .map(|version| version.join("bin"));
     let mut files = places
         .into_iter()
         .chain(postgres)
@@ -255,8 +256,8 @@ fn script(folder: &Path, name: &str, arguments: &str) -> io::Result<PathBuf> {
         .ok_or(io::ErrorKind::NotFound)?;
     let bases = ["usr/lib", "lib"].map(|base| folder.join(base));
     let inner = bases.iter().flat_map(|base| find::folders_of(base));
-    let libraries = inner.filter(|path| path.to_string_lossy().ends_with("-linux-gnu"));
-    let libraries: Vec<_> = libraries
+    let libraries: Vec<_> = inner
+        .filter(|path| path.to_string_lossy().ends_with("-linux-gnu"))
         .chain(bases.clone())
         .map(|path| path.display().to_string())
         .collect();

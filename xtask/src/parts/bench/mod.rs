@@ -113,11 +113,11 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     }
     let bench = BENCHES.iter().find(|(own, ..)| *own == name);
     let (_, needs, run) = bench.ok_or_else(|| format!("no benchmark {name}"))?;
-    let options = typed
+    let options: Vec<String> = typed
         .finish()
         .into_iter()
-        .map(|word| word.to_string_lossy().into_owned());
-    let options: Vec<String> = options.collect();
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
     Plan::of(needs(), move |report| run(report, &options))
 }
 
@@ -196,8 +196,7 @@ fn instructions(report: &mut Report, _: &[String]) {
     const IDS: u64 = 1_024;
     let verdict = count_instructions(&[]).and_then(|mut all| {
         // As a program has it that can be observed, while nobody does.
-        let observed = count_instructions(&["--features", "metrics,tracing"])?.into_iter();
-        let observed = observed.filter(|(case, _)| case.starts_with("handle"));
+        let observed = count_instructions(&["--features", "metrics,tracing"])?.into_iter().filter(|(case, _)| case.starts_with("handle"));
         all.extend(observed.map(|(case, count)| (format!("{case}_observed"), count)));
         let rustc = output_of(&mut program("rustc", &["--version"])).unwrap_or_default();
         let mut csv = format!(
@@ -244,8 +243,8 @@ fn index(report: &mut Report, options: &[String]) {
     if !PRIMARY_KEYS.tell(report, &mut measure) || !report.check("build", &mut build) {
         return;
     }
-    let figures = output_of(measure.args(options));
-    let figures = figures.ok_or_else(|| "it did not run to its end".to_owned());
+    let figures =
+        output_of(measure.args(options)).ok_or_else(|| "it did not run to its end".to_owned());
     let verdict = figures.and_then(|figures| {
         report.say(&figures);
         if !options.is_empty() {

@@ -207,8 +207,10 @@ fn unlisted(listed: &mut [Listed], path: &str, not_run: &[(usize, &str)]) -> Vec
 
 /// From the root: what a record of the format lcov is about.
 fn path(record: &str) -> &str {
-    let path = record.lines().find_map(|line| line.strip_prefix("SF:"));
-    let path = path.unwrap_or_default();
+    let path = record
+        .lines()
+        .find_map(|line| line.strip_prefix("SF:"))
+        .unwrap_or_default();
     let below = Path::new(path).strip_prefix(root()).ok();
     below.and_then(Path::to_str).unwrap_or(path)
 }

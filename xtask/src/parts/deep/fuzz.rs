@@ -62,8 +62,8 @@ fn run(report: &mut Report, targets: &[&FuzzTarget], limit: &str) {
     for (package, name, sanitizer) in targets {
         let folder = root().join(package).join("fuzz");
         let found = folder.join("corpus").join(name);
-        let made = fs::create_dir_all(&found);
-        let made = made.map_err(|error| format!("{}: {error}", found.display()));
+        let made =
+            fs::create_dir_all(&found).map_err(|error| format!("{}: {error}", found.display()));
         if made.is_err() {
             report.verdict(name, made);
             continue;

@@ -32,8 +32,10 @@ pub(crate) fn plan(typed: Arguments) -> Planned {
 /// knows.
 pub(crate) fn once(report: &mut Report) {
     let mut command = check(PROMISED);
-    let names = LIBRARIES.iter().map(|library| library.name);
-    let names = names.filter(|name| !is_engine(name));
+    let names = LIBRARIES
+        .iter()
+        .map(|library| library.name)
+        .filter(|name| !is_engine(name));
     command.args(names.flat_map(|name| ["--package", name]));
     let what = format!("the libraries without features, by Rust {PROMISED}");
     report.check(&what, command.arg("--no-default-features"));

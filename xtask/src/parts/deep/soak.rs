@@ -91,9 +91,9 @@ fn verdict(failed: usize) -> String {
 }
 
 fn text(minutes: u32, commit: &str, soak: &str, copies: &str, tables: &str) -> String {
-    let memory = fs::read_to_string("/proc/meminfo").unwrap_or_default();
-    let memory = memory.lines().next().unwrap_or_default();
-    let memory = memory.trim_start_matches("MemTotal:").trim();
+    let all = fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let first = all.lines().next().unwrap_or_default();
+    let memory = first.trim_start_matches("MemTotal:").trim();
     let (short, long) = (schedule::SHORT_TTL, schedule::LONG_TTL);
     format!(
         "# Soak of record\n\n\
@@ -119,8 +119,9 @@ fn text(minutes: u32, commit: &str, soak: &str, copies: &str, tables: &str) -> S
 pub(crate) fn run(report: &mut Report) {
     SOAK_ON_REDIS.run_with(report, |command| {
         command.env(TIME, "0");
-        let others = ["static::", "etcd::", "postgres::", "mariadb::"];
-        let others = others.iter().flat_map(|store| ["--skip", store]);
+        let others = ["static::", "etcd::", "postgres::", "mariadb::"]
+            .iter()
+            .flat_map(|store| ["--skip", store]);
         command.arg("--").args(others);
     });
 }

@@ -104,8 +104,7 @@ fn with_a_program() -> io::Result<crate::helpers::scratch::Scratch> {
     for unit in files_of(&docs("deploy/systemd")) {
         let name = unit.file_name().unwrap_or_default();
         if unit.extension().is_some_and(|kind| kind != "conf") {
-            let text = fs::read_to_string(&unit)?;
-            let text = text.replace("/usr/local/bin/randflake", "/bin/true");
+            let text = fs::read_to_string(&unit)?.replace("/usr/local/bin/randflake", "/bin/true");
             fs::write(scratch.path().join(name), text)?;
         }
     }

@@ -129,8 +129,12 @@ pub(crate) fn plan(mut typed: Arguments) -> Planned {
     let level = arguments::text(&mut typed, "--level")?;
     let (lists, checks) = (typed.contains("--functions"), typed.contains("--check"));
     arguments::nothing_else(typed)?;
-    let names = TARGETS.iter().map(|target| target.name).chain([WASM]);
-    let names: Vec<_> = names.filter(|name| name.starts_with(&wanted)).collect();
+    let names: Vec<_> = TARGETS
+        .iter()
+        .map(|target| target.name)
+        .chain([WASM])
+        .filter(|name| name.starts_with(&wanted))
+        .collect();
     let is_wanted = |(name, _): &Level| {
         level
             .as_deref()

@@ -199,8 +199,9 @@ fn table(rows: &[Row], cell: Quantity) -> String {
     for (image, what) in IMAGES {
         let mut lines: Vec<(String, String)> = Vec::new();
         for (level, _) in LEVELS {
-            let cells = COLUMNS.map(|(target, _)| find(rows, target, level, image).map(cell));
-            let cells = cells.map(Option::unwrap_or_default);
+            let cells = COLUMNS
+                .map(|(target, _)| find(rows, target, level, image).map(cell))
+                .map(Option::unwrap_or_default);
             if cells.iter().any(|cell| !["", "0"].contains(&cell.as_str())) {
                 let cells = cells.join(" | ");
                 match lines.last_mut() {

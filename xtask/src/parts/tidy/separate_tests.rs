@@ -7,8 +7,11 @@ use super::workspace::Workspace;
 const TASKS: &str = "xtask";
 
 pub(crate) fn check(workspace: &Workspace) -> Vec<String> {
-    let tasks = workspace.sources().filter(|(name, _)| *name == TASKS);
-    let tasks: String = tasks.map(|(_, source)| source.code.to_string()).collect();
+    let tasks: String = workspace
+        .sources()
+        .filter(|(name, _)| *name == TASKS)
+        .map(|(_, source)| source.code.to_string())
+        .collect();
     let mut violations = Vec::new();
     for member in &workspace.members {
         let targets = member.manifest.separate_tests.iter();

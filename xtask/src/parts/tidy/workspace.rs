@@ -66,8 +66,10 @@ impl Workspace {
                 let path = path.strip_prefix(&folder).unwrap_or(path).to_owned();
                 Ok::<_, io::Error>(SourceFile { path, code })
             };
-            let sources = files::sources(&folder)?;
-            let sources = sources.iter().map(source).collect::<Result<_, _>>()?;
+            let sources = files::sources(&folder)?
+                .iter()
+                .map(source)
+                .collect::<Result<_, _>>()?;
             members.push(MemberCrate {
                 name: manifest.name.clone(),
                 manifest,

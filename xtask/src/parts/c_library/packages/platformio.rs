@@ -58,8 +58,7 @@ fn build(build: &Build<'_>) -> Result<Steps, String> {
             &project.join("src").join(header),
         )?;
     }
-    let scripts = scripts(build.target);
-    let scripts: Vec<_> = scripts
+    let scripts: Vec<_> = scripts(build.target)
         .iter()
         .map(|script| format!("-T {}", script.display()))
         .collect();

@@ -40,8 +40,7 @@ fn while_running(number: u32) -> bool {
 
 #[cold]
 fn read() -> u32 {
-    let chosen = std::env::var("RANDFLAKE_MUTANT").ok();
-    let chosen = chosen.and_then(|number| number.parse().ok());
+    let chosen = std::env::var("RANDFLAKE_MUTANT").ok().and_then(|number| number.parse().ok());
     let is_listed = std::env::var_os("RANDFLAKE_MUTANTS_REACHED").is_some();
     chosen.unwrap_or(if is_listed { LISTED } else { NONE })
 }

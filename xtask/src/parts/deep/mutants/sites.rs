@@ -130,8 +130,12 @@ impl<'ast> Visit<'ast> for Search<'_> {
         if is_elsewhere(&item.attrs) || is_text {
             return;
         }
-        let of = self.source(&*item.self_ty);
-        let of = of.split('<').next().unwrap_or_default().to_owned();
+        let of = self
+            .source(&*item.self_ty)
+            .split('<')
+            .next()
+            .unwrap_or_default()
+            .to_owned();
         self.path.push(of);
         for item in &item.items {
             self.visit_impl_item(item);

@@ -193,8 +193,8 @@ impl Tree {
         let numbers = self
             .planted
             .get(name)
-            .map(|planted| planted.at(line, column));
-        let numbers = numbers.unwrap_or_default();
+            .map(|planted| planted.at(line, column))
+            .unwrap_or_default();
         for number in &numbers {
             if let Some(state) = self.states.get_mut(*number) {
                 *state = State::Dropped;

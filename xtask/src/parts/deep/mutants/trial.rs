@@ -112,8 +112,8 @@ fn each<'a, T: Sync, A: Send>(of: &'a [T], run: impl Fn(usize, &'a T) -> A + Syn
 }
 
 fn list(program: &Program) -> Vec<String> {
-    let said = output_of(Command::new(&program.path).args(["--list", "--format", "terse"]));
-    let said = said.unwrap_or_default();
+    let said = output_of(Command::new(&program.path).args(["--list", "--format", "terse"]))
+        .unwrap_or_default();
     said.lines()
         .filter_map(|line| Some(line.strip_suffix(": test")?.to_owned()))
         .collect()
@@ -153,9 +153,12 @@ impl Runner {
                 program.path.display()
             ));
         }
-        let lists = fs::read_dir(folder).into_iter().flatten().flatten();
-        let lists = lists.filter_map(|list| fs::read_to_string(list.path()).ok());
-        let lists: Vec<String> = lists.collect();
+        let lists: Vec<String> = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|list| fs::read_to_string(list.path()).ok())
+            .collect();
         let numbers = lists.iter().flat_map(|list| list.lines());
         Ok(Test {
             program,
@@ -166,8 +169,10 @@ impl Runner {
     }
 
     fn is_noticed(&self, number: usize, tests: &[Test<'_>]) -> bool {
-        let reaching = tests.iter().filter(|test| test.reached.contains(&number));
-        let mut reaching: Vec<&Test<'_>> = reaching.collect();
+        let mut reaching: Vec<&Test<'_>> = tests
+            .iter()
+            .filter(|test| test.reached.contains(&number))
+            .collect();
         reaching.sort_by_key(|test| test.took);
         let mut rest = &*reaching;
         BATCHES.iter().any(|most| {
