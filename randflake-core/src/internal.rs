@@ -1,6 +1,6 @@
 //! What the crates of this project share beyond their public interface. It may change with every release.
 
-pub use crate::block::{Block, Held};
+pub use crate::block::{Block, BlockBudget};
 pub use crate::first_ready::first_ready_within;
 pub use crate::generator::{Strict, Tolerance};
 pub use crate::run::Run;

@@ -39,7 +39,7 @@ use crate::{
 pub struct Lane<L, C, P, T = Strict> {
     /// The raw id of the lease's first tick and the lane's first sequence, which has the lane's number in its
     /// top bits.
-    origin: u64,
+    first_raw: u64,
     /// The next position not issued yet, counted in this lane's sequences.
     next: u32,
     /// Number of ticks of the lease.
@@ -85,7 +85,7 @@ impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
             let first = number.checked_shl(bits).unwrap_or_default();
             number = number.wrapping_add(1);
             Self {
-                origin: L::SPEC.pack(lease.start(), lease.node_id(), first.into()),
+                first_raw: L::SPEC.pack(lease.start(), lease.node_id(), first.into()),
                 next: 0,
                 length,
                 bits,
@@ -102,7 +102,7 @@ impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
     #[must_use]
     pub fn with_tolerance(self, ticks: u32) -> Lane<L, C, P, u32> {
         Lane {
-            origin: self.origin,
+            first_raw: self.first_raw,
             next: self.next,
             length: self.length,
             bits: self.bits,
@@ -148,11 +148,11 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         // A plain store: `&mut self` shows that no other code is inside this lane. It cannot wrap to a used position, as
         // `length` keeps every position below the highest number.
         self.next = position.wrapping_add(1);
-        // No field carries into another: the origin's sequence has only the lane's number.
+        // No field carries into another: the sequence of `first_raw` has only the lane's number.
         let elapsed = position.shr(self.bits).into();
         let sequence = position & self.mask();
         let raw = self
-            .origin
+            .first_raw
             .wrapping_add(L::SPEC.pack(elapsed, 0, sequence.into()));
         Ok(Id::from_u64(self.permutation.permute(raw)))
     }
@@ -191,13 +191,13 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
     pub fn lease(&self) -> Lease<L> {
         let start = self.start();
         let end = start.saturating_add(self.length.into());
-        let node_id = L::SPEC.unpack(self.origin).node_id;
+        let node_id = L::SPEC.unpack(self.first_raw).node_id;
         Lease::checked_before(L::default(), node_id, start, end)
     }
 
     #[inline]
     fn start(&self) -> u64 {
-        L::SPEC.unpack(self.origin).tick
+        L::SPEC.unpack(self.first_raw).tick
     }
 
     /// The bits of a position that are its sequence.
@@ -214,7 +214,7 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Debug for Lane<L, C, P, 
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lane")
             .field("lease", &self.lease())
-            .field("first", &L::SPEC.unpack(self.origin).sequence)
+            .field("first", &L::SPEC.unpack(self.first_raw).sequence)
             .field("tolerance", &self.tolerance.ticks())
             .finish_non_exhaustive()
     }

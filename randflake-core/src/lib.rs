@@ -62,7 +62,7 @@ pub use horizon::{
     AsyncHorizonStore, AsyncLogFlash, Blocks, DEFAULT_BLOCK_S, FlashHorizonError, HorizonLog,
     HorizonRecord, HorizonStore, LogFlash, LogGeometry, LogPage, RetainedMemory, TicketCounter,
 };
-pub use id::{Any, Any53, Bits53, Bits64, Border, Id, Id53, IdError, Kind, StoredRaw, Width};
+pub use id::{Any, Any53, Bits53, Bits64, Id, Id53, IdError, Kind, StoredPlain, StoredRaw, Width};
 #[cfg(feature = "serde")]
 pub use integrations::serde;
 #[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]

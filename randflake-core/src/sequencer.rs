@@ -24,7 +24,7 @@ pub struct Sequencer<L, W> {
     /// Number of ticks of the lease; only grows.
     length: W,
     /// The raw id of the lease's first tick and sequence 0.
-    origin: u64,
+    first_raw: u64,
     start: LeaseStart,
     layout: L,
 }
@@ -95,7 +95,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
             // known here. That is why a lease has one sequencer in its whole life.
             next: W::new(W::Value::low_bits_of(0)),
             length: W::new(W::Value::low_bits_of(lease.ticks())),
-            origin: spec.pack(lease.start(), lease.node_id(), 0),
+            first_raw: spec.pack(lease.start(), lease.node_id(), 0),
             start: LeaseStart::of(spec, lease.start()),
             layout: lease.layout(),
         })
@@ -204,7 +204,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         // A copy at one moment: another thread may extend the lease right after.
         let start = self.start();
         let end = start.saturating_add(self.length.load().into());
-        let node_id = self.spec().unpack(self.origin).node_id;
+        let node_id = self.spec().unpack(self.first_raw).node_id;
         Lease::checked_before(self.layout, node_id, start, end)
     }
 
@@ -228,7 +228,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         // the positions that were issued a second meaning.
         if extended.layout() != self.layout
             || extended.start() != self.start()
-            || extended.node_id() != spec.unpack(self.origin).node_id
+            || extended.node_id() != spec.unpack(self.first_raw).node_id
         {
             return Err(ExtendError::Foreign);
         }
@@ -315,8 +315,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
 
     /// Raw id of the lease's first tick and sequence 0, which no other lease of the layout has.
     #[inline]
-    pub(crate) fn origin(&self) -> u64 {
-        self.origin
+    pub(crate) fn first_raw(&self) -> u64 {
+        self.first_raw
     }
 
     #[inline]
@@ -326,7 +326,7 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
 
     #[inline]
     fn start(&self) -> u64 {
-        self.spec().unpack(self.origin).tick
+        self.spec().unpack(self.first_raw).tick
     }
 
     #[inline]
@@ -341,10 +341,10 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     }
 
     /// The raw id of a position of the lease: of its tick, counted from the lease's start, and its sequence. The
-    /// origin's sequence is 0 and the lease is inside the layout, so no field carries into another.
+    /// lease's first raw id has the sequence 0 and the lease is inside the layout, so no field carries into another.
     #[inline]
     fn raw(&self, elapsed: W::Value, sequence: u32) -> u64 {
-        self.origin
+        self.first_raw
             .wrapping_add(self.spec().pack(elapsed.into(), 0, sequence.into()))
     }
 }

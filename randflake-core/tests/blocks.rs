@@ -6,7 +6,7 @@ use core::sync::atomic::AtomicU64;
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use randflake_core::internal::{Block, Held};
+use randflake_core::internal::{Block, BlockBudget};
 use randflake_core::{Codec, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer};
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -29,7 +29,7 @@ type SmallBlock = Block<[u64; LARGEST]>;
 
 struct World {
     codec: Codec<Small>,
-    sequencers: Vec<(Sequencer<Small, AtomicU64>, Held<AtomicU64>)>,
+    sequencers: Vec<(Sequencer<Small, AtomicU64>, BlockBudget<AtomicU64>)>,
     now_ns: u64,
     issued: HashSet<Id>,
 }
@@ -41,7 +41,7 @@ impl World {
         Self {
             codec: Codec::new(Small, Plain),
             sequencers: (0..node_ids)
-                .map(|node_id| (sequencer(node_id), Held::new()))
+                .map(|node_id| (sequencer(node_id), BlockBudget::new()))
                 .collect(),
             now_ns: Small::SPEC.unix_ms(100) * NS_PER_MS,
             issued: HashSet::new(),
@@ -60,8 +60,12 @@ impl World {
         let id = block.take(self.now_ns, || is_valid);
         assert!(is_valid || id.is_none(), "it was handed out all the same");
         assert!(id.is_some() || block.left() == 0, "{left} were not dropped");
-        let (sequencer, held) = &self.sequencers[of];
-        let id = id.or_else(|| block.refill(sequencer, held, &self.codec, self.now_ns).ok())?;
+        let (sequencer, budget) = &self.sequencers[of];
+        let id = id.or_else(|| {
+            block
+                .refill(sequencer, budget, &self.codec, self.now_ns)
+                .ok()
+        })?;
         assert_eq!(self.codec.inspect(id).tick, self.tick(), "of another tick");
         assert!(self.issued.insert(id), "{id:?} twice");
         Some(id)
@@ -125,12 +129,12 @@ fn a_plain_block_and_an_encrypted_one_have_the_same_ids_in_the_same_order() {
     let codec = Codec::new(Small, cipher);
     let sequencer = Sequencer::new(Lease::new(Small, 5, 100, 400).unwrap()).unwrap();
     let sequencer: Sequencer<Small, AtomicU64> = sequencer;
-    let held = Held::<AtomicU64>::new();
+    let budget = BlockBudget::<AtomicU64>::new();
     let now_ns = Small::SPEC.unix_ms(100) * NS_PER_MS;
     let mut block = block();
     for sequence in 0..8_192 {
         let id = block.take(now_ns, || true);
-        let id = id.unwrap_or_else(|| block.refill(&sequencer, &held, &codec, now_ns).unwrap());
+        let id = id.unwrap_or_else(|| block.refill(&sequencer, &budget, &codec, now_ns).unwrap());
         let parts = codec.inspect(id);
         assert_eq!(
             (parts.tick, parts.node_id, parts.sequence),

@@ -14,7 +14,7 @@ const BACKWARDS: [i32; 2] = [27, 26];
 const STEPS: u32 = 4_000;
 
 /// Bound of the probability that two networks which agree on `others` numbers do not end with the same on one more.
-fn apart(others: f64, rounds: u32, widths: [i32; 2]) -> f64 {
+fn not_coupled(others: f64, rounds: u32, widths: [i32; 2]) -> f64 {
     // What follows on a bad round, and on a good one: computed from the last round to the second.
     let (mut after_bad, mut after_good) = (1.0, 1.0);
     let meets = widths.map(|width| others / 2_f64.powi(width));
@@ -33,7 +33,7 @@ fn apart(others: f64, rounds: u32, widths: [i32; 2]) -> f64 {
 fn chosen_before(ids: f64, rounds: u32, widths: [i32; 2]) -> f64 {
     let step = ids / f64::from(STEPS);
     (1..=STEPS)
-        .map(|k| step * apart(step * f64::from(k), rounds, widths))
+        .map(|k| step * not_coupled(step * f64::from(k), rounds, widths))
         .sum()
 }
 

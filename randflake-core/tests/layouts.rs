@@ -194,13 +194,13 @@ proptest! {
         let LayoutFields { timestamp, node_id, sequence, .. } = fields;
         let mask = |field: Field| ((1_u128 << field.bits) - 1) << field.shift;
         let covered = mask(timestamp) | mask(node_id) | mask(sequence);
-        let apart = covered.count_ones() == timestamp.bits + node_id.bits + sequence.bits;
+        let disjoint = covered.count_ones() == timestamp.bits + node_id.bits + sequence.bits;
         let narrow = (1..=63).contains(&timestamp.bits) && node_id.bits <= 32 && sequence.bits <= 32;
         let inside = [timestamp, node_id, sequence]
             .iter()
             .all(|field| field.bits + field.shift <= 64);
         let spec = LayoutSpec::new(fields);
-        prop_assert_eq!(spec.is_ok(), apart && narrow && inside, "{:?}", spec);
+        prop_assert_eq!(spec.is_ok(), disjoint && narrow && inside, "{:?}", spec);
     }
 
     #[test]

@@ -12,13 +12,13 @@ use loom::model::Builder;
 use loom::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use loom::thread;
 use loom_word::LoomWord;
-use randflake_core::internal::{Block, Held};
+use randflake_core::internal::{Block, BlockBudget};
 use randflake_core::{Codec, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, Sequencer};
 
 const PREEMPTIONS: usize = 3;
 const NOW_NS: u64 = 500_000_000;
 
-/// As many ids a second as make blocks of 2 and 4, and eight that may be held.
+/// As many ids a second as make blocks of 2 and 4, and eight that may be budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Tiny;
 
@@ -30,7 +30,7 @@ impl Layout for Tiny {
 /// What threads share of a handle.
 struct World {
     sequencer: Sequencer<Tiny, LoomWord>,
-    held: Held<LoomWord>,
+    budget: BlockBudget<LoomWord>,
     codec: Codec<Tiny>,
     /// How often the lease was sealed.
     seals: AtomicU64,
@@ -41,7 +41,7 @@ impl World {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             sequencer: Sequencer::new(Lease::new(Tiny, 0, 0, 9).unwrap()).unwrap(),
-            held: Held::new(),
+            budget: BlockBudget::new(),
             codec: Codec::new(Tiny, Plain),
             seals: AtomicU64::new(0),
             is_closed: AtomicBool::new(false),
@@ -78,8 +78,8 @@ impl Mine {
             return Some(id);
         }
         self.taken_at = world.seals.load(Ordering::Acquire);
-        let (sequencer, held) = (&world.sequencer, &world.held);
-        let id = self.block.refill(sequencer, held, &world.codec, NOW_NS);
+        let (sequencer, budget) = (&world.sequencer, &world.budget);
+        let id = self.block.refill(sequencer, budget, &world.codec, NOW_NS);
         id.ok().filter(|_| is_valid(self.taken_at))
     }
 }

@@ -26,10 +26,10 @@ pub use randflake_core::serde;
 #[cfg(any(feature = "diesel-sqlite", feature = "rusqlite"))]
 pub use randflake_core::sqlite;
 pub use randflake_core::{
-    self, Any, Any53, AnyLayout, Baidu, Bits53, Bits64, Border, Cipher, Discord, Feistel53,
-    GenerateError, Id, Id53, IdError, Instagram, KeyNumber, KeyNumberError, Kind, Layout,
-    LayoutSpec, Lease, Mastodon, Milliflake, Parts, Permutation, Plain, Randflake, Randflake53,
-    Snowflake, Sonyflake, Sparx64, StoredRaw, TagError, TagKey, TaggedUuid, TaggedUuidError, Width,
+    self, Any, Any53, AnyLayout, Baidu, Bits53, Bits64, Cipher, Discord, Feistel53, GenerateError,
+    Id, Id53, IdError, Instagram, KeyNumber, KeyNumberError, Kind, Layout, LayoutSpec, Lease,
+    Mastodon, Milliflake, Parts, Permutation, Plain, Randflake, Randflake53, Snowflake, Sonyflake,
+    Sparx64, StoredPlain, StoredRaw, TagError, TagKey, TaggedUuid, TaggedUuidError, Width,
     typed_id,
 };
 

@@ -13,25 +13,25 @@ const LEFT_PER_BLOCK: u32 = 8;
 /// one during that tick.
 ///
 /// In each tick the first refill takes one id and each further one twice as many, up to the length of the memory
-/// `S`: a thread that seldom asks takes nothing from others. [`Held`] bounds what all blocks of a sequencer hold.
+/// `S`: a thread that seldom asks takes nothing from others. [`BlockBudget`] bounds what all blocks of a sequencer hold.
 /// Ids that are dropped are never issued.
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
-/// use randflake_core::internal::{Block, Held};
+/// use randflake_core::internal::{Block, BlockBudget};
 /// use randflake_core::{Codec, Lease, Randflake, Sequencer, Sparx64};
 ///
 /// let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
 /// let lease = Lease::new(Randflake, 42, 3_706_297, 3_706_357)?;
 /// let sequencer = Sequencer::<Randflake, AtomicU64>::new(lease)?;
-/// let held = Held::<AtomicU64>::new();
+/// let budget = BlockBudget::<AtomicU64>::new();
 /// let mut block = Block::new([0; 256]);
 ///
 /// let mut now_ns = 1_733_706_297_000_000_000;
 /// for sequence in 0..1_000 {
 ///     let id = match block.take(now_ns, || true) {
 ///         Some(id) => id,
-///         None => block.refill(&sequencer, &held, &codec, now_ns)?,
+///         None => block.refill(&sequencer, &budget, &codec, now_ns)?,
 ///     };
 ///     assert_eq!(codec.inspect(id).sequence, sequence);
 /// }
@@ -53,9 +53,10 @@ pub struct Block<S> {
     tick: u64,
     /// Number of ids of the last refill.
     size: u32,
-    /// Number of ids counted in [`Held`], and the lease that they belong to.
-    noted: u32,
-    origin: u64,
+    /// Number of ids of this block that are counted in [`BlockBudget`].
+    counted: u32,
+    /// First raw id of their lease, by which leases differ.
+    first_raw: u64,
 }
 
 impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
@@ -71,8 +72,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
             // No layout has this tick, so the first refill begins with one id.
             tick: u64::MAX,
             size: 0,
-            noted: 0,
-            origin: 0,
+            counted: 0,
+            first_raw: 0,
         }
     }
 
@@ -112,7 +113,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
     pub fn refill<L, W, H, P>(
         &mut self,
         sequencer: &Sequencer<L, W>,
-        held: &Held<H>,
+        budget: &BlockBudget<H>,
         codec: &Codec<L, P>,
         now_ns: u64,
     ) -> Result<Id, GenerateError>
@@ -124,7 +125,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
     {
         // The reservation must see the same time as the block, so the clock is not read again.
         let now = Duration::from_nanos(now_ns);
-        let most = self.reserve(sequencer, held, now);
+        let most = self.reserve(sequencer, budget, now);
         let run = sequencer.take_run(most, &At(now), 0)?;
         self.size = most;
         self.filled = self.filled.wrapping_add(run.len() as u64);
@@ -149,7 +150,7 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
     fn reserve<L: AnyLayout, W: AtomicWord, H: AtomicWord<Value = u64>>(
         &mut self,
         sequencer: &Sequencer<L, W>,
-        held: &Held<H>,
+        budget: &BlockBudget<H>,
         now: Duration,
     ) -> u32 {
         self.clear();
@@ -158,23 +159,24 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
             return 1; // And the sequencer says why there is none.
         };
         // A block of another tick or lease is not counted any more, so nothing of it is given back.
-        let is_same = tick == self.tick && self.origin == sequencer.origin();
-        let noted = if is_same { self.noted } else { 0 };
+        let is_same = tick == self.tick && self.first_raw == sequencer.first_raw();
+        let counted = if is_same { self.counted } else { 0 };
         let capacity = u32::try_from(self.capacity()).unwrap_or(u32::MAX);
         let wanted = self
             .wanted(tick)
             .min(capacity)
             // Smaller blocks near the end of the tick, so that its last ids go to whoever asks instead of being dropped.
             .min(sequencer.left(tick) / LEFT_PER_BLOCK);
-        (self.tick, self.origin, self.noted) = (tick, sequencer.origin(), 0);
+        (self.tick, self.first_raw, self.counted) = (tick, sequencer.first_raw(), 0);
         // A thread that wants one id and holds no block leaves the shared counter's cache line
         // alone.
-        if wanted > 1 || noted > 0 {
-            self.noted = held.exchange(tick, noted, wanted, Held::<H>::limit(spec.max_sequence()));
+        if wanted > 1 || counted > 0 {
+            let limit = BlockBudget::<H>::limit(spec.max_sequence());
+            self.counted = budget.exchange(tick, counted, wanted, limit);
         }
         // Where the others hold all that blocks may hold, a single id is taken. It is handed out at
         // once, so it does not count.
-        self.noted.max(1)
+        self.counted.max(1)
     }
 
     /// Number of ids that a refill asks for: 1 in a new tick, otherwise twice the last number. Capacity and what is
@@ -228,19 +230,19 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Debug for Block<S> {
     }
 }
 
-/// Counts the ids of the current tick that the blocks of a sequencer hold: at most 1/16 of a tick. So a node id
-/// issues at least 15/16 of its ids, however many threads stop in the middle of a block.
+/// Number of ids of the current tick that the blocks of one sequencer may hold together: 1/16 of a tick. So a node
+/// id issues at least 15/16 of its ids, however many threads stop in the middle of a block.
 ///
 /// A block counts until its owner takes another one in the same tick, or until the tick ends.
 #[derive(Debug)]
-pub struct Held<W>(W);
+pub struct BlockBudget<W>(W);
 
-impl<W: AtomicWord<Value = u64>> Held<W> {
+impl<W: AtomicWord<Value = u64>> BlockBudget<W> {
     // The word is `low 32 bits of the tick | count`: one exchange starts a new tick with a count of 0.
     const COUNT_BITS: u32 = 32;
     const PART: u32 = 16;
 
-    /// Creates a counter without any block.
+    /// Creates the budget of a sequencer without blocks.
     #[must_use]
     pub fn new() -> Self {
         Self(W::new(0))
@@ -277,7 +279,7 @@ impl<W: AtomicWord<Value = u64>> Held<W> {
     }
 }
 
-impl<W: AtomicWord<Value = u64>> Default for Held<W> {
+impl<W: AtomicWord<Value = u64>> Default for BlockBudget<W> {
     fn default() -> Self {
         Self::new()
     }

@@ -5,10 +5,10 @@
 use super::*;
 use crate::{Layout, Lease, LocalWord, Plain, Randflake};
 
-/// A sequencer and what is held of it, with a clock that stands until it is moved.
+/// A sequencer and its block budget, with a clock that stands until it is moved.
 struct World {
     sequencer: Sequencer<Randflake, LocalWord<u64>>,
-    held: Held<LocalWord<u64>>,
+    budget: BlockBudget<LocalWord<u64>>,
     now_ns: u64,
 }
 
@@ -17,18 +17,18 @@ impl World {
         let lease = Lease::new(Randflake, node_id, 100, 200).unwrap();
         Self {
             sequencer: Sequencer::new(lease).unwrap(),
-            held: Held::new(),
+            budget: BlockBudget::new(),
             now_ns: Randflake::SPEC.unix_ms(100) * NS_PER_MS,
         }
     }
 
     fn counted(&self) -> u64 {
-        self.held.0.load() & u64::from(u32::MAX)
+        self.budget.0.load() & u64::from(u32::MAX)
     }
 
     fn refill(&self, block: &mut Block<[u64; 64]>) {
         let codec = Codec::new(Randflake, Plain);
-        let refilled = block.refill(&self.sequencer, &self.held, &codec, self.now_ns);
+        let refilled = block.refill(&self.sequencer, &self.budget, &codec, self.now_ns);
         assert!(refilled.is_ok());
     }
 
@@ -50,7 +50,7 @@ impl World {
 fn a_block_is_counted_once_however_often_it_is_refilled() {
     let world = World::new(1);
     let mut block = world.block_of(1);
-    assert_eq!(world.held.0.load(), 0, "one id leaves the counter alone");
+    assert_eq!(world.budget.0.load(), 0, "one id leaves the counter alone");
     for counted in [2, 4, 8, 16, 32, 64, 64] {
         world.refill(&mut block);
         assert_eq!(world.counted(), counted);
@@ -102,13 +102,13 @@ fn blocks_shrink_with_what_is_left_of_the_tick_and_give_the_rest_back() {
 
 #[test]
 fn a_block_of_one_id_is_neither_granted_nor_counted() {
-    let held = Held::<LocalWord<u64>>::new();
-    assert_eq!(held.exchange(5, 0, 9, 10), 9);
-    let counted = held.0.load();
-    assert_eq!(held.exchange(5, 0, 4, 10), 0, "one is left");
-    assert_eq!(held.0.load(), counted);
-    assert_eq!(held.exchange(5, 9, 1, 10), 0);
-    assert_eq!(held.exchange(5, 0, 20, 10), 10, "all were given back");
+    let budget = BlockBudget::<LocalWord<u64>>::new();
+    assert_eq!(budget.exchange(5, 0, 9, 10), 9);
+    let counted = budget.0.load();
+    assert_eq!(budget.exchange(5, 0, 4, 10), 0, "one is left");
+    assert_eq!(budget.0.load(), counted);
+    assert_eq!(budget.exchange(5, 9, 1, 10), 0);
+    assert_eq!(budget.exchange(5, 0, 20, 10), 10, "all were given back");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn nothing_is_left_of_a_block_whose_refill_is_refused() {
     let mut block = world.block_of(4);
     world.sequencer.seal();
     let codec = Codec::new(Randflake, Plain);
-    let refilled = block.refill(&world.sequencer, &world.held, &codec, world.now_ns);
+    let refilled = block.refill(&world.sequencer, &world.budget, &codec, world.now_ns);
     assert_eq!(refilled, Err(GenerateError::Sealed));
     assert_eq!((block.handed_out(), block.left()), (3, 0));
 }

@@ -96,7 +96,7 @@ impl TimeBounds {
         let from = match (trusted, self.window) {
             // The start of an authenticated lease is as trusted as a setting of the clock.
             (Some(trusted), Some((start, _))) => Some(trusted.max(start)),
-            (trusted, _) => trusted.or(self.origin()),
+            (trusted, _) => trusted.or(self.step_base()),
         };
         // Cap first, then the window, then the floor: each later limit overrides the earlier ones.
         let capped = match from {
@@ -112,8 +112,8 @@ impl TimeBounds {
         clamped.max(self.floor)
     }
 
-    /// Origin of steps before the clock was ever set; `None` if nothing is known.
-    pub(crate) fn origin(&self) -> Option<Duration> {
+    /// Time from which the first setting counts its step; `None` if nothing is known.
+    pub(crate) fn step_base(&self) -> Option<Duration> {
         // Zero means that neither a horizon nor a lease is known: then the first received time has nothing to be limited by.
         Some(self.start()).filter(|start| !start.is_zero())
     }

@@ -91,11 +91,11 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         let trusted = if is_set {
             Some(self.later(self.trusted.load()))
         } else {
-            bounds.origin()
+            bounds.step_base()
         };
         let believed = bounds.believe(received, trusted);
         let offset = self.offset_to(believed)?;
-        // The first setting leaves an origin. Later wrong times are counted from it as well, and so
+        // The first setting leaves a time to count steps from. Later wrong times are counted from it as well, and so
         // move the clock no further together than one of them does.
         let first = (!is_set).then(|| {
             let counted_from = trusted.and_then(|time| self.offset_to(time).ok());

@@ -28,8 +28,8 @@ use crate::{AtomicWord, ConstWord};
 pub struct Uptime<const HZ: u32, F, W> {
     count: F,
     /// Value of the counter at second 0.
-    origin: u32,
-    /// Whole seconds counted so far: `origin + seconds * HZ`, wrapping, was the counter when the last of them
+    first_count: u32,
+    /// Whole seconds counted so far: `first_count + seconds * HZ`, wrapping, was the counter when the last of them
     /// began.
     seconds: W,
 }
@@ -49,10 +49,10 @@ where
     /// An `HZ` of 0 does not compile.
     pub fn new(count: F) -> Self {
         const { Self::CHECK };
-        let origin = count();
+        let first_count = count();
         Self {
             count,
-            origin,
+            first_count,
             seconds: W::new(0),
         }
     }
@@ -69,7 +69,7 @@ where
         const { Self::CHECK };
         Self {
             count,
-            origin: 0,
+            first_count: 0,
             seconds: W::ZERO,
         }
     }
@@ -86,7 +86,7 @@ where
             let seconds = self.seconds.load();
             // Wrapping on purpose: the difference of two counter values is right across a wrap, as long as it is
             // less than a turn.
-            let begun = self.origin.wrapping_add(seconds.wrapping_mul(HZ));
+            let begun = self.first_count.wrapping_add(seconds.wrapping_mul(HZ));
             let ticks = (self.count)().wrapping_sub(begun);
             let (whole, ticks) = Rate::<HZ>::SECOND.divide(ticks);
             let now = seconds.wrapping_add(whole);

@@ -30,7 +30,7 @@ pub enum IdError {
         /// Number that was given.
         number: i64,
     },
-    /// [`Border::cipher`](crate::Border::cipher) returned `None`: the program has not set the cipher yet.
+    /// [`StoredPlain::cipher`](crate::StoredPlain::cipher) returned `None`: the program has not set the cipher yet.
     CipherMissing {
         /// The name of the id's type.
         name: &'static str,

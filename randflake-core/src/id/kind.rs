@@ -18,6 +18,13 @@ pub trait Kind: 'static {
 
     /// [`Bits64`], or [`Bits53`] if the ids are numbers in JSON.
     type Width: Width;
+
+    /// Whether the error for a text with a prefix that a kind without one does not allow names that prefix.
+    ///
+    /// `false` for [`Any`]: programs that only read untyped ids, such as firmware, then link neither the search for
+    /// a prefix nor its error, and the text fails with [`DecodeError::InvalidDigit`](crate::DecodeError::InvalidDigit).
+    /// Kinds with a prefix always name it.
+    const NAMES_FOREIGN_PREFIX: bool = true;
 }
 
 /// How many bits the ids of a kind have: [`Bits64`] or [`Bits53`].
@@ -56,6 +63,7 @@ pub enum Any {}
 impl Kind for Any {
     const NAME: &'static str = "Id";
     type Width = Bits64;
+    const NAMES_FOREIGN_PREFIX: bool = false;
 }
 
 /// The kind of an [`Id53`](crate::Id53) of no kind.

@@ -9,7 +9,7 @@ use core::str::FromStr;
 use crate::{Base, BaseError, DecodeError, Digits, Text, text};
 pub use error::IdError;
 pub use kind::{Any, Any53, Bits53, Bits64, Kind, Width};
-pub use stored_raw::{Border, StoredRaw};
+pub use stored_raw::{StoredPlain, StoredRaw};
 
 mod error;
 mod kind;
@@ -231,9 +231,6 @@ impl<K> Id<K> {
 }
 
 impl<K: Kind> Id<K> {
-    /// Whether ids of the kind are read as [`Any`] reads them. A kind of yours may be named `Id` too, so its prefix counts.
-    const IS_UNTYPED: bool = K::PREFIX.is_empty() && matches!(K::NAME.as_bytes(), b"Id");
-
     /// The largest number of an id of this kind. Of [`Id53`] it is 2^53 - 1, `Number.MAX_SAFE_INTEGER` in JavaScript.
     pub const MAX: u64 = K::Width::MAX;
 
@@ -300,11 +297,10 @@ impl<K: Kind> FromStr for Id<K> {
     fn from_str(text: &str) -> Result<Self, IdError> {
         // Also here, for kinds that were not declared by `typed_id!`.
         let () = Self::PREFIX_IS_VALID;
-        let id = if Self::IS_UNTYPED {
-            // Firmware links neither a search for a prefix nor an error with one.
-            Id::from_text(text.as_bytes())?
-        } else {
+        let id = if K::NAMES_FOREIGN_PREFIX || !K::PREFIX.is_empty() {
             kind::parse(K::PREFIX, text)?
+        } else {
+            Id::from_text(text.as_bytes())?
         };
         Self::of_number(id.to_u64())
     }

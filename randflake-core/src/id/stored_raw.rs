@@ -8,8 +8,8 @@ use core::str::FromStr;
 use super::{Bits64, Id, IdError, Kind};
 use crate::{Permutation as _, Sparx64};
 
-/// A kind of ids that are encrypted at the border of the database, as [`StoredRaw`].
-pub trait Border: Kind<Width = Bits64> {
+/// A kind whose ids the database stores unencrypted, as [`StoredRaw`], and the program encrypts.
+pub trait StoredPlain: Kind<Width = Bits64> {
     /// Cipher of the secret that generates the ids; `None` until the program has set it.
     ///
     /// It must never change: under another cipher the stored numbers are other ids.
@@ -32,13 +32,13 @@ pub trait Border: Kind<Width = Bits64> {
 /// ```
 /// use std::sync::OnceLock;
 ///
-/// use randflake_core::{Border, Id, Sparx64, typed_id};
+/// use randflake_core::{StoredPlain, Id, Sparx64, typed_id};
 ///
 /// struct Order { id: OrderId }
 /// typed_id!(OrderId = StoredRaw<Order>, "order");
 ///
 /// static CIPHER: OnceLock<Sparx64> = OnceLock::new();
-/// impl Border for Order {
+/// impl StoredPlain for Order {
 ///     fn cipher() -> Option<&'static Sparx64> { CIPHER.get() }
 /// }
 ///
@@ -62,7 +62,7 @@ pub struct StoredRaw<K> {
     pub(crate) raw: i64,
 }
 
-impl<K: Border> StoredRaw<K> {
+impl<K: StoredPlain> StoredRaw<K> {
     /// Computes what the database stores for an id.
     ///
     /// # Errors
@@ -88,7 +88,7 @@ impl<K: Border> StoredRaw<K> {
     }
 }
 
-fn cipher<K: Border>() -> Result<&'static Sparx64, IdError> {
+fn cipher<K: StoredPlain>() -> Result<&'static Sparx64, IdError> {
     K::cipher().ok_or(IdError::CipherMissing { name: K::NAME })
 }
 
@@ -106,7 +106,7 @@ impl<K> StoredRaw<K> {
     }
 }
 
-impl<K: Border> TryFrom<Id<K>> for StoredRaw<K> {
+impl<K: StoredPlain> TryFrom<Id<K>> for StoredRaw<K> {
     type Error = IdError;
 
     /// Computes the stored number: see [`StoredRaw::new`].
@@ -122,7 +122,7 @@ impl<K> From<StoredRaw<K>> for Id<K> {
     }
 }
 
-impl<K: Border> FromStr for StoredRaw<K> {
+impl<K: StoredPlain> FromStr for StoredRaw<K> {
     type Err = IdError;
 
     /// Reads the encrypted id.

@@ -9,7 +9,7 @@ use async_graphql::{
     Description, InputValueError, InputValueResult, Scalar, ScalarType, TypeName, Value,
 };
 
-use crate::{Border, Id, Kind, StoredRaw};
+use crate::{Id, Kind, StoredPlain, StoredRaw};
 
 #[Scalar(name_type, use_type_description)]
 impl<K: Kind> ScalarType for Id<K> {
@@ -60,7 +60,7 @@ impl<K: Kind> Description for Id<K> {
 }
 
 #[Scalar(name_type, use_type_description)]
-impl<K: Border> ScalarType for StoredRaw<K> {
+impl<K: StoredPlain> ScalarType for StoredRaw<K> {
     fn parse(value: Value) -> InputValueResult<Self> {
         let id = Id::parse(value).map_err(InputValueError::propagate)?;
         Ok(Self::new(id)?)

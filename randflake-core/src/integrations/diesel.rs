@@ -7,7 +7,7 @@ use ::diesel::expression::AsExpression;
 use ::diesel::serialize::{self, Output, ToSql};
 use ::diesel::sql_types::BigInt;
 
-use crate::{Border, Id, Kind, StoredRaw};
+use crate::{Id, Kind, StoredPlain, StoredRaw};
 
 #[derive(AsExpression, FromSqlRow)]
 #[diesel(foreign_derive, sql_type = BigInt)]
@@ -46,7 +46,7 @@ where
 }
 
 /// Writes the raw number as an `i64`.
-impl<DB: Backend, K: Border> ToSql<BigInt, DB> for StoredRaw<K>
+impl<DB: Backend, K: StoredPlain> ToSql<BigInt, DB> for StoredRaw<K>
 where
     i64: ToSql<BigInt, DB>,
 {
@@ -56,7 +56,7 @@ where
 }
 
 /// Reads the raw number from an `i64`.
-impl<DB: Backend, K: Border> FromSql<BigInt, DB> for StoredRaw<K>
+impl<DB: Backend, K: StoredPlain> FromSql<BigInt, DB> for StoredRaw<K>
 where
     i64: FromSql<BigInt, DB>,
 {

@@ -8,7 +8,7 @@ use core::error::Error;
 use ::postgres_types::private::BytesMut;
 use ::postgres_types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::{Border, Id, Kind, StoredRaw};
+use crate::{Id, Kind, StoredPlain, StoredRaw};
 
 type Result<T> = core::result::Result<T, Box<dyn Error + Sync + Send>>;
 
@@ -38,7 +38,7 @@ impl<'a, K: Kind> FromSql<'a> for Id<K> {
 }
 
 /// Writes the raw number as an `i64`.
-impl<K: Border> ToSql for StoredRaw<K> {
+impl<K: StoredPlain> ToSql for StoredRaw<K> {
     fn to_sql(&self, column: &Type, out: &mut BytesMut) -> Result<IsNull> {
         self.raw.to_sql(column, out)
     }
@@ -51,7 +51,7 @@ impl<K: Border> ToSql for StoredRaw<K> {
 }
 
 /// Reads the raw number from an `i64`.
-impl<'a, K: Border> FromSql<'a> for StoredRaw<K> {
+impl<'a, K: StoredPlain> FromSql<'a> for StoredRaw<K> {
     fn from_sql(column: &Type, value: &'a [u8]) -> Result<Self> {
         Ok(Self::from_raw(i64::from_sql(column, value)?)?)
     }

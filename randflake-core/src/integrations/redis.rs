@@ -8,7 +8,7 @@ use core::str;
 
 use redis::{FromRedisValue, ParsingError, RedisWrite, ToRedisArgs, ToSingleRedisArg, Value};
 
-use crate::{Border, Id, Kind, StoredRaw};
+use crate::{Id, Kind, StoredPlain, StoredRaw};
 
 /// The text form or the number, in keys and in values.
 impl<K: Kind> ToRedisArgs for Id<K> {
@@ -48,15 +48,15 @@ impl<K: Kind> FromRedisValue for Id<K> {
     }
 }
 
-impl<K: Border> ToRedisArgs for StoredRaw<K> {
+impl<K: StoredPlain> ToRedisArgs for StoredRaw<K> {
     fn write_redis_args<W: RedisWrite + ?Sized>(&self, out: &mut W) {
         self.id().write_redis_args(out);
     }
 }
 
-impl<K: Border> ToSingleRedisArg for StoredRaw<K> {}
+impl<K: StoredPlain> ToSingleRedisArg for StoredRaw<K> {}
 
-impl<K: Border> FromRedisValue for StoredRaw<K> {
+impl<K: StoredPlain> FromRedisValue for StoredRaw<K> {
     fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
         Self::from_redis_value_ref(&value)
     }

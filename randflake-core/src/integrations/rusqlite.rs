@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use ::rusqlite::Result;
 use ::rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 
-use crate::{Border, Id, IdError, Kind, StoredRaw};
+use crate::{Id, IdError, Kind, StoredPlain, StoredRaw};
 
 /// Writes the id as an `i64`.
 impl<K: Kind> ToSql for Id<K> {
@@ -25,14 +25,14 @@ impl<K: Kind> FromSql for Id<K> {
 }
 
 /// Writes the raw number as an `i64`.
-impl<K: Border> ToSql for StoredRaw<K> {
+impl<K: StoredPlain> ToSql for StoredRaw<K> {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         self.raw.to_sql()
     }
 }
 
 /// Reads the raw number from an `i64`.
-impl<K: Border> FromSql for StoredRaw<K> {
+impl<K: StoredPlain> FromSql for StoredRaw<K> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         Self::from_raw(i64::column_result(value)?).map_err(refused)
     }

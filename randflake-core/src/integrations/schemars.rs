@@ -8,7 +8,7 @@ use alloc::string::ToString as _;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 use super::schema::{DESCRIPTION, DESCRIPTION_53, lengths, pattern};
-use crate::{Border, Id, Kind, StoredRaw};
+use crate::{Id, Kind, StoredPlain, StoredRaw};
 
 impl<K: Kind> JsonSchema for Id<K> {
     fn inline_schema() -> bool {
@@ -41,7 +41,7 @@ impl<K: Kind> JsonSchema for Id<K> {
     }
 }
 
-impl<K: Border> JsonSchema for StoredRaw<K> {
+impl<K: StoredPlain> JsonSchema for StoredRaw<K> {
     fn inline_schema() -> bool {
         true
     }

@@ -11,7 +11,7 @@ use ::sea_orm::{
     Value,
 };
 
-use crate::{Border, Id, IdError, Kind, StoredRaw};
+use crate::{Id, IdError, Kind, StoredPlain, StoredRaw};
 
 impl<K> From<Id<K>> for Value {
     fn from(id: Id<K>) -> Self {
@@ -77,7 +77,7 @@ impl<K> From<StoredRaw<K>> for Value {
 }
 
 /// The column type of an `i64`.
-impl<K: Border> ValueType for StoredRaw<K> {
+impl<K: StoredPlain> ValueType for StoredRaw<K> {
     fn try_from(value: Value) -> Result<Self, ValueTypeErr> {
         let number = <i64 as ValueType>::try_from(value)?;
         // As above: `TryGetable` says that the cipher is missing.
@@ -98,28 +98,28 @@ impl<K: Border> ValueType for StoredRaw<K> {
 }
 
 /// The column type of an `i64`.
-impl<K: Border> Nullable for StoredRaw<K> {
+impl<K: StoredPlain> Nullable for StoredRaw<K> {
     fn null() -> Value {
         i64::null()
     }
 }
 
 /// Reads the raw number from an `i64`.
-impl<K: Border> TryGetable for StoredRaw<K> {
+impl<K: StoredPlain> TryGetable for StoredRaw<K> {
     fn try_get_by<I: ColIdx>(row: &QueryResult, column: I) -> Result<Self, TryGetError> {
         Ok(Self::from_raw(i64::try_get_by(row, column)?).map_err(refused)?)
     }
 }
 
 /// From what MySQL and SQLite report as the id of the last row.
-impl<K: Border> TryFromU64 for StoredRaw<K> {
+impl<K: StoredPlain> TryFromU64 for StoredRaw<K> {
     fn try_from_u64(number: u64) -> Result<Self, DbErr> {
         Self::from_raw(number.cast_signed()).map_err(refused)
     }
 }
 
 /// Set to this id.
-impl<K: Border> IntoActiveValue<Self> for StoredRaw<K> {
+impl<K: StoredPlain> IntoActiveValue<Self> for StoredRaw<K> {
     fn into_active_value(self) -> ActiveValue<Self> {
         ActiveValue::Set(self)
     }

@@ -5,7 +5,7 @@ use ::sqlx::error::BoxDynError;
 use ::sqlx::postgres::{PgHasArrayType, PgTypeInfo};
 use ::sqlx::{Database, Decode, Encode, Type};
 
-use crate::{Border, Id, Kind, StoredRaw};
+use crate::{Id, Kind, StoredPlain, StoredRaw};
 
 /// The column type of an `i64`.
 impl<DB: Database, K: Kind> Type<DB> for Id<K>
@@ -53,7 +53,7 @@ impl<K: Kind> PgHasArrayType for Id<K> {
 }
 
 /// The column type of an `i64`.
-impl<DB: Database, K: Border> Type<DB> for StoredRaw<K>
+impl<DB: Database, K: StoredPlain> Type<DB> for StoredRaw<K>
 where
     i64: Type<DB>,
 {
@@ -67,7 +67,7 @@ where
 }
 
 /// Writes the raw number as an `i64`.
-impl<'q, DB: Database, K: Border> Encode<'q, DB> for StoredRaw<K>
+impl<'q, DB: Database, K: StoredPlain> Encode<'q, DB> for StoredRaw<K>
 where
     i64: Encode<'q, DB>,
 {
@@ -77,7 +77,7 @@ where
 }
 
 /// Reads the raw number from an `i64`.
-impl<'r, DB: Database, K: Border> Decode<'r, DB> for StoredRaw<K>
+impl<'r, DB: Database, K: StoredPlain> Decode<'r, DB> for StoredRaw<K>
 where
     i64: Decode<'r, DB>,
 {
@@ -87,7 +87,7 @@ where
 }
 
 /// The array type of an `i64`.
-impl<K: Border> PgHasArrayType for StoredRaw<K> {
+impl<K: StoredPlain> PgHasArrayType for StoredRaw<K> {
     fn array_type_info() -> PgTypeInfo {
         i64::array_type_info()
     }

@@ -10,7 +10,7 @@ use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, 
 use utoipa::{PartialSchema, ToSchema};
 
 use super::schema::{DESCRIPTION, DESCRIPTION_53, lengths, pattern};
-use crate::{Border, Id, Kind, StoredRaw};
+use crate::{Id, Kind, StoredPlain, StoredRaw};
 
 impl<K: Kind> PartialSchema for Id<K> {
     fn schema() -> RefOr<Schema> {
@@ -43,13 +43,13 @@ impl<K: Kind> ToSchema for Id<K> {
     }
 }
 
-impl<K: Border> PartialSchema for StoredRaw<K> {
+impl<K: StoredPlain> PartialSchema for StoredRaw<K> {
     fn schema() -> RefOr<Schema> {
         Id::<K>::schema()
     }
 }
 
-impl<K: Border> ToSchema for StoredRaw<K> {
+impl<K: StoredPlain> ToSchema for StoredRaw<K> {
     fn name() -> Cow<'static, str> {
         Id::<K>::name()
     }

@@ -20,10 +20,10 @@ fn at(seconds: u64) -> Duration {
     EPOCH + Duration::from_secs(seconds)
 }
 
-/// A time since boot that is told.
-struct Told<'a>(&'a Cell<u64>);
+/// A time since boot that the test sets.
+struct CellUptime<'a>(&'a Cell<u64>);
 
-impl Monotonic for Told<'_> {
+impl Monotonic for CellUptime<'_> {
     fn uptime(&self) -> Duration {
         Duration::from_secs(self.0.get())
     }
@@ -38,8 +38,8 @@ pub fn run(suite: &mut Suite) {
 
 /// The lease from second 100 to 200, and a clock over `uptime`.
 fn generator<'a>(
-    clock: &'a UnixClock<Told<'a>, LocalWord<u32>>,
-) -> Generator<L, LocalWord<u32>, &'a UnixClock<Told<'a>, LocalWord<u32>>, Sparx64OnTheFly> {
+    clock: &'a UnixClock<CellUptime<'a>, LocalWord<u32>>,
+) -> Generator<L, LocalWord<u32>, &'a UnixClock<CellUptime<'a>, LocalWord<u32>>, Sparx64OnTheFly> {
     Generator::new(lease(), clock, Sparx64OnTheFly::new(&[7; 16])).unwrap()
 }
 
@@ -49,7 +49,7 @@ fn lease() -> Lease<L> {
 
 fn not_set() -> Result<&'static str, &'static str> {
     let uptime = Cell::new(5);
-    let clock = UnixClock::new(Told(&uptime));
+    let clock = UnixClock::new(CellUptime(&uptime));
     let ids = generator(&clock);
     expect(
         ids.generate() == Err(GenerateError::ClockUnknown),
@@ -67,7 +67,7 @@ fn not_set() -> Result<&'static str, &'static str> {
 /// Within what the lease allows it is believed, so the lease is not lost to it.
 fn a_year_ahead() -> Result<&'static str, &'static str> {
     let uptime = Cell::new(0);
-    let clock = UnixClock::new(Told(&uptime));
+    let clock = UnixClock::new(CellUptime(&uptime));
     let bounds = TimeBounds::from_horizon(at(120))
         .within(&lease())
         .with_max_step(Duration::from_secs(10));
@@ -89,7 +89,7 @@ fn a_year_ahead() -> Result<&'static str, &'static str> {
 
 fn lease_ends() -> Result<&'static str, &'static str> {
     let uptime = Cell::new(0);
-    let clock = UnixClock::new(Told(&uptime));
+    let clock = UnixClock::new(CellUptime(&uptime));
     clock.set(at(199)).map_err(|_| "the clock is set")?;
     let ids = generator(&clock);
     expect(ids.generate().is_ok(), "the lease's last second")?;

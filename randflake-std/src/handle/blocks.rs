@@ -52,7 +52,7 @@ impl ThreadBlocks {
 mod tests {
     use core::sync::atomic::AtomicU64;
 
-    use randflake_core::internal::Held;
+    use randflake_core::internal::BlockBudget;
     use randflake_core::{Codec, Layout, Lease, Randflake, Sequencer, Sparx64};
 
     use super::*;
@@ -64,13 +64,13 @@ mod tests {
         let codec = Codec::new(Randflake, Sparx64::new(&[7; 16]));
         let lease = Lease::new(Randflake, 42, TICK, TICK + 1).unwrap();
         let sequencer = Sequencer::<_, AtomicU64>::new(lease).unwrap();
-        let held = Held::<AtomicU64>::new();
+        let budget = BlockBudget::<AtomicU64>::new();
         let now_ns = Randflake::SPEC.unix_ms(TICK) * 1_000_000;
         let blocks = ThreadBlocks::new();
         let refill = || {
             blocks.refill(TICK, |of_thread| {
                 let block = &mut of_thread.block;
-                block.refill(&sequencer, &held, &codec, now_ns).ok()?;
+                block.refill(&sequencer, &budget, &codec, now_ns).ok()?;
                 let (capacity, left) = (block.capacity(), block.left());
                 Some((capacity, left, of_thread.handed_out_since()))
             })

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
 
-use randflake_core::internal::{Held, Run};
+use randflake_core::internal::{BlockBudget, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
 use randflake_lease::unstable::clock::{AnchoredClock, MonotonicTime};
 use randflake_lease::{Acquired, Grant};
@@ -12,8 +12,8 @@ use randflake_lease::{Acquired, Grant};
 #[derive(Debug)]
 pub(super) struct Issuer<L: AnyLayout> {
     pub(super) sequencer: Sequencer<L, AtomicU64>,
-    /// Counts the ids that thread blocks hold.
-    pub(super) held: Held<AtomicU64>,
+    /// Limits the ids that the blocks of threads hold.
+    pub(super) budget: BlockBudget<AtomicU64>,
     // Its own, not the handle's: after the store's clock stepped back a new grant begins before the
     // handle's time, which never goes back.
     pub(super) clock: AnchoredClock<L>,
@@ -34,7 +34,7 @@ impl<L: AnyLayout> Issuer<L> {
         let issuer = |grant: &Grant| {
             Ok(Self {
                 sequencer: Sequencer::new(grant.lease(layout)?)?,
-                held: Held::new(),
+                budget: BlockBudget::new(),
                 clock: AnchoredClock::new(layout, acquired.now, sent),
                 generation,
                 is_lost: AtomicBool::new(false),

@@ -141,12 +141,12 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> SharedHandle<L, P> {
                     return None;
                 }
                 let Issuer {
-                    sequencer, held, ..
+                    sequencer, budget, ..
                 } = issuer;
                 thread_block.stamp = stamp;
                 let id = thread_block
                     .block
-                    .refill(sequencer, held, &self.codec, now_ns)
+                    .refill(sequencer, budget, &self.codec, now_ns)
                     .ok()?;
                 // Counted by the block: an atomic addition for each id would cost as much as the id.
                 self.tally.issued(thread_block.handed_out_since());

@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 use serde_core::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_core::ser::{Serialize, Serializer};
 
-use crate::{Border, Id, Kind, StoredRaw};
+use crate::{Id, Kind, StoredPlain, StoredRaw};
 
 pub mod as_decimal_string;
 pub mod as_i64;
@@ -47,14 +47,14 @@ impl<'de, K: Kind> Deserialize<'de> for Id<K> {
 }
 
 /// Writes the encrypted id.
-impl<K: Border> Serialize for StoredRaw<K> {
+impl<K: StoredPlain> Serialize for StoredRaw<K> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.id().serialize(serializer)
     }
 }
 
 /// Reads the encrypted id.
-impl<'de, K: Border> Deserialize<'de> for StoredRaw<K> {
+impl<'de, K: StoredPlain> Deserialize<'de> for StoredRaw<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::new(Id::deserialize(deserializer)?).map_err(D::Error::custom)
     }

@@ -74,10 +74,10 @@ fn cycles_of_a_block() {
     println!("cycles of a block: {table} with a table, {on_the_fly} on the fly");
 }
 
-/// Milliseconds of Unix time that are told.
-struct Told<'a>(&'a Cell<u64>);
+/// Milliseconds of Unix time that the test sets.
+struct CellClock<'a>(&'a Cell<u64>);
 
-impl Clock for Told<'_> {
+impl Clock for CellClock<'_> {
     fn now(&self) -> Option<Duration> {
         Some(Duration::from_millis(self.0.get()))
     }
@@ -87,7 +87,7 @@ impl Clock for Told<'_> {
 fn a_tick() -> bool {
     let now_ms = Cell::new(Snowflake::SPEC.unix_ms(1_000));
     let lease = Lease::new(Snowflake, 3, 1_000, 2_000).unwrap();
-    let ids = Generator::<Snowflake, LocalWord<u32>, _>::new(lease, Told(&now_ms), Plain).unwrap();
+    let ids = Generator::<Snowflake, LocalWord<u32>, _>::new(lease, CellClock(&now_ms), Plain).unwrap();
     let next = || ids.generate().map(|id| ids.inspect(id));
     let position = |tick, sequence| Parts {
         tick,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use randflake_core::internal::{Block, Held};
+use randflake_core::internal::{Block, BlockBudget};
 use randflake_core::{
     AtomicWord, Clock, Codec, Generator, Id, Layout, LayoutSpec, Lease, Permutation, Randflake,
     Sequencer,
@@ -57,7 +57,7 @@ impl Clock for SteppedClock {
 pub(crate) struct FirstOfTick {
     block: Block<[u64; 256]>,
     sequencer: Sequencer<Randflake, AtomicU64>,
-    held: Held<AtomicU64>,
+    budget: BlockBudget<AtomicU64>,
     codec: Codec<Randflake>,
     clock: SteppedClock,
 }
@@ -67,7 +67,7 @@ impl FirstOfTick {
         Self {
             block: Block::new([0; 256]),
             sequencer: Sequencer::new(lease(&ExactSystemClock)).expect("the word is wide enough"),
-            held: Held::new(),
+            budget: BlockBudget::new(),
             codec: Codec::new(Randflake, cipher()),
             clock: SteppedClock::now(),
         }
@@ -84,12 +84,12 @@ impl FirstOfTick {
         let Self {
             block,
             sequencer,
-            held,
+            budget,
             codec,
             ..
         } = self;
         block
-            .refill(sequencer, held, codec, now_ns)
+            .refill(sequencer, budget, codec, now_ns)
             .expect("the tick is new")
     }
 }

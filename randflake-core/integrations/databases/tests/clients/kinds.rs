@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use randflake_core::{Border, Id, Sparx64, StoredRaw, typed_id};
+use randflake_core::{StoredPlain, Id, Sparx64, StoredRaw, typed_id};
 
 pub(crate) struct User;
 typed_id!(pub(crate) UserId = Id<User>, "user");
@@ -11,7 +11,7 @@ pub(crate) struct Order;
 typed_id!(pub(crate) OrderId = Id<Order>, "order");
 pub(crate) type OrderColumn = StoredRaw<Order>;
 
-impl Border for Order {
+impl StoredPlain for Order {
     fn cipher() -> Option<&'static Sparx64> {
         static CIPHER: OnceLock<Sparx64> = OnceLock::new();
         Some(CIPHER.get_or_init(|| Sparx64::new(&[7; 16])))
@@ -24,7 +24,7 @@ pub(crate) struct Forgotten;
 typed_id!(pub(crate) ForgottenId = Id<Forgotten>);
 pub(crate) type ForgottenColumn = StoredRaw<Forgotten>;
 
-impl Border for Forgotten {
+impl StoredPlain for Forgotten {
     fn cipher() -> Option<&'static Sparx64> {
         None
     }

@@ -14,13 +14,13 @@ pub(crate) struct Database<S> {
     _server: Arc<S>,
 }
 
-/// Apart from the runtime of an asynchronous test: what starts servers blocks, with runtimes of its own.
-fn apart<T: Send>(start: impl FnOnce() -> T + Send) -> T {
+/// Runs `start` outside the runtime of an asynchronous test, because starting a server blocks.
+fn on_own_thread<T: Send>(start: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| scope.spawn(start).join()).unwrap()
 }
 
 pub(crate) fn postgresql() -> Database<PostgresServer> {
-    apart(postgresql_database)
+    on_own_thread(postgresql_database)
 }
 
 fn postgresql_database() -> Database<PostgresServer> {
@@ -36,7 +36,7 @@ fn postgresql_database() -> Database<PostgresServer> {
 }
 
 pub(crate) fn mariadb() -> Database<MariadbServer> {
-    apart(mariadb_database)
+    on_own_thread(mariadb_database)
 }
 
 fn mariadb_database() -> Database<MariadbServer> {

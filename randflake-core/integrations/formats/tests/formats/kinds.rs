@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use randflake_core::{Border, Id, Sparx64, typed_id};
+use randflake_core::{StoredPlain, Id, Sparx64, typed_id};
 
 pub(crate) struct User;
 typed_id!(pub(crate) UserId = Id<User>, "user");
@@ -20,7 +20,7 @@ typed_id!(pub(crate) RowId = Id53<Row>, "row");
 
 static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 
-impl Border for Order {
+impl StoredPlain for Order {
     fn cipher() -> Option<&'static Sparx64> {
         Some(CIPHER.get_or_init(|| Sparx64::new(&[7; 16])))
     }

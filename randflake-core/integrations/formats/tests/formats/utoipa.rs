@@ -1,6 +1,6 @@
 #![expect(unused_qualifications, reason = "what the macro of utoipa writes")]
 
-use randflake_core::{Border, Id, Sparx64, typed_id};
+use randflake_core::{StoredPlain, Id, Sparx64, typed_id};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, OpenApi, PartialSchema, ToSchema};
 
@@ -15,7 +15,7 @@ struct Order {
 }
 typed_id!(OrderId = StoredRaw<Order>, "order");
 
-impl Border for Order {
+impl StoredPlain for Order {
     fn cipher() -> Option<&'static Sparx64> {
         None
     }

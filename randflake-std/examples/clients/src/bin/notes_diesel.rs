@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use randflake_std::lease::{Namespace, SqliteStore};
-use randflake_std::{Border, Handle, Randflake, Secret, Sparx64, typed_id};
+use randflake_std::{StoredPlain, Handle, Randflake, Secret, Sparx64, typed_id};
 
 diesel::table! {
     notes (id) {
@@ -31,7 +31,7 @@ typed_id!(NoteId = StoredRaw<Note>, "note");
 
 static CIPHER: OnceLock<Sparx64> = OnceLock::new();
 
-impl Border for Note {
+impl StoredPlain for Note {
     fn cipher() -> Option<&'static Sparx64> {
         CIPHER.get()
     }

@@ -5,13 +5,15 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use randflake_core::{Border, Codec, Id, IdError, Parts, Snowflake, Sparx64, StoredRaw, typed_id};
+use randflake_core::{
+    Codec, Id, IdError, Parts, Snowflake, Sparx64, StoredPlain, StoredRaw, typed_id,
+};
 
 #[derive(Debug)]
 struct Order;
 typed_id!(OrderId = Id<Order>, "order");
 
-impl Border for Order {
+impl StoredPlain for Order {
     fn cipher() -> Option<&'static Sparx64> {
         static CIPHER: OnceLock<Sparx64> = OnceLock::new();
         Some(CIPHER.get_or_init(|| Sparx64::new(&[7; 16])))
@@ -22,7 +24,7 @@ impl Border for Order {
 struct Forgotten;
 typed_id!(ForgottenId = Id<Forgotten>);
 
-impl Border for Forgotten {
+impl StoredPlain for Forgotten {
     fn cipher() -> Option<&'static Sparx64> {
         None
     }
