@@ -22,8 +22,7 @@ pub(crate) fn below(folder: &Path, enters: &dyn Fn(&Path) -> bool) -> io::Result
     Ok(files)
 }
 
-/// The sources of Rust below a folder. A crate in a crate (`fuzz/`, `firmware/`) is a workspace of
-/// its own, and has its own.
+/// The sources of Rust below a folder. A crate in a crate (`fuzz/`, `firmware/`) has its own.
 pub(crate) fn sources(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let is_of_crate = |path: &Path| !path.ends_with("target") && !path.join("Cargo.toml").exists();
     let mut files = below(folder, &is_of_crate)?;

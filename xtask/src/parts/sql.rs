@@ -76,8 +76,7 @@ fn newest_postgres(report: &mut Report) {
     }
 }
 
-/// The extension is a workspace of its own, whose tests load it into Debian's command line and into
-/// Python.
+/// The tests of the extension load it into Debian's command line and into Python.
 fn in_sqlite(report: &mut Report) {
     report.check("extension, format", &mut inside(cargo(&["fmt", "--check"])));
     let what = "the extension in SQLite and in Python";

@@ -87,7 +87,8 @@ impl Clock for CellClock<'_> {
 fn a_tick() -> bool {
     let now_ms = Cell::new(Snowflake::SPEC.unix_ms(1_000));
     let lease = Lease::new(Snowflake, 3, 1_000, 2_000).unwrap();
-    let ids = Generator::<Snowflake, LocalWord<u32>, _>::new(lease, CellClock(&now_ms), Plain).unwrap();
+    let ids =
+        Generator::<Snowflake, LocalWord<u32>, _>::new(lease, CellClock(&now_ms), Plain).unwrap();
     let next = || ids.generate().map(|id| ids.inspect(id));
     let position = |tick, sequence| Parts {
         tick,

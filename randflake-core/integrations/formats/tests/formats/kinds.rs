@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use randflake_core::{StoredPlain, Id, Sparx64, typed_id};
+use randflake_core::{Id, Sparx64, StoredPlain, typed_id};
 
 pub(crate) struct User;
 typed_id!(pub(crate) UserId = Id<User>, "user");

@@ -1,6 +1,6 @@
 #![expect(unused_qualifications, reason = "what the macro of utoipa writes")]
 
-use randflake_core::{StoredPlain, Id, Sparx64, typed_id};
+use randflake_core::{Id, Sparx64, StoredPlain, typed_id};
 use serde_json::{Value, json};
 use utoipa::{IntoParams, OpenApi, PartialSchema, ToSchema};
 

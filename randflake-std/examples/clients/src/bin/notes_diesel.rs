@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use diesel::prelude::*;
 use diesel::sqlite::SqliteConnection;
 use randflake_std::lease::{Namespace, SqliteStore};
-use randflake_std::{StoredPlain, Handle, Randflake, Secret, Sparx64, typed_id};
+use randflake_std::{Handle, Randflake, Secret, Sparx64, StoredPlain, typed_id};
 
 diesel::table! {
     notes (id) {
