@@ -19,7 +19,6 @@ extern crate alloc;
 
 mod base;
 mod block;
-mod cipher;
 mod clock;
 mod codec;
 mod error;
@@ -29,13 +28,10 @@ mod generator;
 mod horizon;
 mod id;
 mod integrations;
-#[doc(hidden)] // For the crates of this project.
-pub mod internal;
 mod lane;
 mod layout;
 mod lease;
 mod permutation;
-mod run;
 pub mod segment;
 mod sequencer;
 mod state;
@@ -46,7 +42,6 @@ mod uuid;
 mod word;
 
 pub use base::{Base, BaseError, Digits};
-pub use cipher::Cipher;
 #[cfg(target_has_atomic = "64")]
 pub use clock::ManualClock;
 pub use clock::{Clock, Monotonic, TimeBounds, UnixClock, Uptime};
@@ -73,8 +68,8 @@ pub use layout::{
     Mastodon, Milliflake, Randflake, Randflake53, Snowflake, Sonyflake,
 };
 pub use lease::Lease;
-pub use permutation::{Permutation, Plain};
-use run::Run;
+pub use permutation::{Cipher, Permutation, Plain};
+use sequencer::Run;
 pub use sequencer::Sequencer;
 pub use sparx64::{Sparx64, Sparx64OnTheFly};
 pub use tagged::{KeyNumber, KeyNumberError, TagError, TagKey, TaggedUuid, TaggedUuidError};
@@ -83,3 +78,15 @@ pub use ticket::{Ticket, TicketReader};
 pub use uuid::UuidError;
 use word::Word;
 pub use word::{AtomicWord, ConstWord, LocalWord};
+
+/// Items that the crates of this project share beyond the public interface. They may change with every release.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::block::{Block, BlockBudget};
+    pub use crate::first_ready::first_ready_within;
+    pub use crate::generator::{Strict, Tolerance};
+    pub use crate::segment::buffer::{PutError, SegmentBuffer};
+    pub use crate::segment::length::SegmentLength;
+    pub use crate::sequencer::Run;
+    pub use crate::word::Word;
+}

@@ -1,9 +1,10 @@
-//! The text form, beside the obvious way to write and read it.
+//! Text forms of ids, against slow twins and the texts of other packages.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use proptest::prelude::*;
-use randflake_core::{DecodeError, Id};
+use randflake_core::{Base, BaseError, DecodeError, Id};
+use serde_json::Value;
 
 fn config() -> ProptestConfig {
     ProptestConfig {
@@ -121,4 +122,211 @@ fn the_edges_of_the_text_form() {
     assert_eq!(Id::from_text(b"g000000000000"), Err(DecodeError::Overflow));
     assert_eq!(Id::from_text(b"00"), Err(DecodeError::LeadingZero));
     assert_eq!(Id::from_text(b""), Err(DecodeError::Empty));
+}
+
+const ALL: [Base; 7] = [
+    Base::Base2,
+    Base::Base10,
+    Base::Base32,
+    Base::Base36,
+    Base::Base58,
+    Base::Base62,
+    Base::Base64,
+];
+
+fn read(base: Base, text: &str) -> Result<u64, DecodeError> {
+    let decoded = Id::from_base(base, text.as_bytes());
+    decoded.map(Id::to_u64).map_err(|error| error.problem)
+}
+
+/// Forty ids, each in the original's own writing.
+#[test]
+fn the_texts_of_bwmarrin_are_written_and_read() {
+    let entries: Vec<Value> = serde_json::from_str(include_str!("vectors/snowflake.json")).unwrap();
+    assert_eq!(entries.len(), 40);
+    for entry in &entries {
+        let id = Id::from_u64(entry["id"].as_str().unwrap().parse().unwrap());
+        for (base, text) in [
+            (Base::Base2, &entry["B2"]),
+            (Base::Base10, &entry["id"]),
+            (Base::Base32, &entry["B32"]),
+            (Base::Base36, &entry["B36"]),
+            (Base::Base58, &entry["B58"]),
+            (Base::Base64, &entry["B64"]),
+        ] {
+            let text = text.as_str().unwrap();
+            assert_eq!(id.to_base(base).as_str(), text);
+            assert_eq!(Id::from_base(base, text.as_bytes()), Ok(id));
+        }
+        assert_eq!(Id::from_be_bytes(id.to_be_bytes()), id);
+    }
+}
+
+/// Remainders, digit after digit.
+fn slow(number: u64, digits: &str) -> String {
+    let radix = digits.len() as u64;
+    let mut text = String::new();
+    let mut left = number;
+    while left > 0 || text.is_empty() {
+        let digit = usize::try_from(left % radix).unwrap();
+        text.insert(0, char::from(digits.as_bytes()[digit]));
+        left /= radix;
+    }
+    text
+}
+
+#[test]
+fn the_largest_id_has_the_most_characters() {
+    for base in ALL {
+        let text = Id::from_u64(u64::MAX).to_base(base);
+        assert_eq!(text.len(), base.max_len(), "{base}");
+        assert_eq!(read(base, &text), Ok(u64::MAX));
+        assert_eq!(
+            read(base, &format!("{text}0")),
+            Err(DecodeError::TooLong {
+                len: base.max_len() + 1
+            })
+        );
+    }
+}
+
+#[test]
+fn a_number_over_64_bits_is_an_error_and_does_not_wrap() {
+    for (base, text) in [
+        (Base::Base10, "18446744073709551616"),
+        (Base::Base32, "oyyyyyyyyyyyy"),
+        (Base::Base36, "3w5e11264sgsg"),
+        (Base::Base58, "ZZZZZZZZZZZ"),
+        (Base::Base62, "LygHa16AHYG"),
+        (Base::Base64, "MTg0NDY3NDQwNzM3MDk1NTE2MTY="),
+    ] {
+        assert_eq!(read(base, text), Err(DecodeError::Overflow), "{base}");
+    }
+}
+
+#[test]
+fn each_id_has_one_text() {
+    let invalid = |index, byte| Err(DecodeError::InvalidDigit { index, byte });
+    for base in ALL {
+        assert_eq!(read(base, ""), Err(DecodeError::Empty), "{base}");
+        assert!(read(base, "1 ").is_err(), "{base}");
+    }
+    assert_eq!(read(Base::Base2, "0"), Ok(0));
+    assert_eq!(read(Base::Base2, "00"), Err(DecodeError::LeadingZero));
+    assert_eq!(read(Base::Base2, "102"), invalid(2, b'2'));
+    assert_eq!(read(Base::Base10, "-1"), invalid(0, b'-'));
+    assert_eq!(read(Base::Base10, "+1"), invalid(0, b'+'));
+    assert_eq!(read(Base::Base32, "yb"), Err(DecodeError::LeadingZero));
+    assert_eq!(read(Base::Base32, "bl"), invalid(1, b'l'));
+    assert_eq!(read(Base::Base36, "1A"), invalid(1, b'A'));
+    assert_eq!(read(Base::Base58, "12"), Err(DecodeError::LeadingZero));
+    assert_eq!(read(Base::Base58, "20"), invalid(1, b'0'));
+    assert_eq!(read(Base::Base62, "a_"), invalid(1, b'_'));
+    assert_eq!(
+        read(Base::Base36, "zzzzzzzzzzzz\u{e9}"),
+        Err(DecodeError::TooLong { len: 14 })
+    );
+    // A foreign character is told before a number that is too large.
+    assert_eq!(read(Base::Base36, "zzzzzzzzzzzz!"), invalid(12, b'!'));
+}
+
+#[test]
+fn base64_is_that_of_the_decimal_digits_alone() {
+    let invalid = |index, byte| Err(DecodeError::InvalidDigit { index, byte });
+    assert_eq!(read(Base::Base64, "MA=="), Ok(0));
+    assert_eq!(read(Base::Base64, "MTA="), Ok(10));
+    assert_eq!(read(Base::Base64, "MTAw"), Ok(100));
+    assert_eq!(read(Base::Base64, "MTA"), Err(DecodeError::Truncated));
+    assert_eq!(
+        read(Base::Base64, "MTAw===="),
+        Err(DecodeError::TooLong { len: 8 })
+    );
+    assert_eq!(
+        read(Base::Base64, "MB=="),
+        invalid(1, b'B'),
+        "bits after the digit"
+    );
+    assert_eq!(read(Base::Base64, "LTE="), invalid(0, b'L'), "-1");
+    assert_eq!(
+        read(Base::Base64, "MDE="),
+        Err(DecodeError::LeadingZero),
+        "01"
+    );
+    assert_eq!(read(Base::Base64, "MT-w"), invalid(2, b'-'));
+    assert_eq!(read(Base::Base64, "=MTA"), invalid(0, b'='));
+}
+
+#[test]
+fn an_error_says_what_is_allowed() {
+    let told = |base, text: &str| {
+        Id::from_base(base, text.as_bytes())
+            .unwrap_err()
+            .to_string()
+    };
+    assert_eq!(
+        told(Base::Base58, "ZZZZZZZZZZZ"),
+        "the number is over 64 bits: at most JPwcyDCgEup is allowed in base58"
+    );
+    assert_eq!(
+        told(Base::Base2, ""),
+        "the text is empty: 1 to 64 digits of base2, 01, are allowed"
+    );
+    assert_eq!(
+        told(Base::Base64, "????"),
+        "'?', character 1, does not belong to the base64 of a decimal number"
+    );
+    let error = BaseError {
+        base: Base::Base62,
+        problem: DecodeError::TooLong { len: 12 },
+    };
+    assert_eq!(
+        error.to_string(),
+        "the text has 12 characters: at most 11 are allowed in base62"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        cases: if cfg!(miri) { 4 } else { 512 },
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
+
+    #[test]
+    fn any_number_goes_there_and_back(number: u64, shift in 0..64_u32) {
+        let id = Id::from_u64(number >> shift);
+        for base in ALL {
+            prop_assert_eq!(Id::from_base(base, id.to_base(base).as_bytes()), Ok(id));
+        }
+        for (base, digits) in [
+            (Base::Base36, "0123456789abcdefghijklmnopqrstuvwxyz"),
+            (Base::Base62, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"),
+        ] {
+            let expected = slow(id.to_u64(), digits);
+            prop_assert_eq!(id.to_base(base).to_string(), expected);
+        }
+    }
+
+    /// Whatever is read is written the same: there is no second text of an id.
+    #[test]
+    fn what_is_read_is_what_would_be_written(text in "[0-9A-Za-z+/=]{1,16}") {
+        for base in ALL {
+            if let Ok(id) = Id::from_base(base, text.as_bytes()) {
+                prop_assert_eq!(id.to_base(base).to_string(), text.as_str());
+            }
+        }
+    }
+
+    #[test]
+    fn a_uuid_is_of_one_id(number: u64, flipped in 0..128_u32) {
+        let id = Id::from_u64(number);
+        let uuid = id.to_uuid_bytes();
+        prop_assert_eq!(Id::from_uuid_bytes(uuid), Ok(id));
+        // Any other bit makes it another id's, or none's.
+        let other = (u128::from_be_bytes(uuid) ^ (1 << flipped)).to_be_bytes();
+        prop_assert_ne!(Id::from_uuid_bytes(other), Ok(id));
+        if let Ok(id) = Id::from_uuid_bytes(other) {
+            prop_assert_eq!(id.to_uuid_bytes(), other);
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! Base64 of the decimal digits of an id, as `bwmarrin/snowflake` defines its `Base64`.
 
-use super::digits::BUFFER_LEN;
-use super::{BASE10, BASE64, Digits, FOREIGN};
+use super::{BASE10, BASE64, BUFFER_LEN, Digits, FOREIGN};
 use crate::DecodeError;
 
 /// Fills the last group of four characters.

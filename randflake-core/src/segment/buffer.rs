@@ -1,7 +1,9 @@
 //! Segment buffer: one segment in use, one in reserve.
 
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
+
 use super::Segment;
-use super::error::PutError;
 use crate::permutation::fill_ids;
 use crate::{AtomicWord, Id, Permutation};
 
@@ -203,6 +205,36 @@ fn set(word: &impl AtomicWord<Value = u64>, value: u64) {
     let is_set = word.compare_exchange(word.load(), value);
     debug_assert!(is_set, "only the putting thread writes it");
 }
+
+/// Error of adding a segment to a buffer. It has not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum PutError {
+    /// The buffer holds two segments, or another thread is adding one.
+    Full,
+    /// The segment begins before the end of an earlier one: the counter went back.
+    WentBack {
+        /// The segment's first number.
+        first: u64,
+        /// The first number that is still allowed.
+        reached: u64,
+    },
+}
+
+impl Display for PutError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("the buffer holds two segments already"),
+            Self::WentBack { first, reached } => write!(
+                f,
+                "the counter went back: it gave {first} after everything below {reached} was reserved"
+            ),
+        }
+    }
+}
+
+impl Error for PutError {}
 
 #[cfg(test)]
 mod tests {

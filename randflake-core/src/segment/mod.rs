@@ -3,10 +3,10 @@
 //! Start here: a [`Segment`] is such a range. `randflake-std` issues its numbers to threads.
 
 pub(crate) mod buffer;
-pub(crate) mod error;
 pub(crate) mod length;
 
-pub use error::ReserveError;
+use core::error::Error;
+use core::fmt::{self, Display, Formatter};
 
 /// The largest number: 2^63 - 2. The number after it, where the counter would stand, still fits a
 /// database's `bigint`.
@@ -117,6 +117,53 @@ impl Segment {
         (0..len).map(move |place| first.wrapping_add(place.wrapping_mul(step)))
     }
 }
+
+/// Error of reserving numbers. The counter has not moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum ReserveError {
+    /// No number was asked for.
+    Empty,
+    /// The first number is out of range.
+    First {
+        /// Number that was given.
+        first: u64,
+    },
+    /// The step is out of range.
+    Step {
+        /// Step that was given.
+        step: u64,
+    },
+    /// The counter has fewer numbers left than were asked for.
+    Exhausted {
+        /// Count of numbers asked for.
+        asked: u64,
+        /// Count of numbers that the counter has left.
+        left: u64,
+    },
+}
+
+impl Display for ReserveError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("no number was asked for: at least 1 is allowed"),
+            Self::First { first } => write!(
+                f,
+                "number {first} is out of range: 1 to {MAX_NUMBER} are allowed"
+            ),
+            Self::Step { step } => write!(
+                f,
+                "a step of {step} is out of range: 1 to {MAX_NUMBER} are allowed"
+            ),
+            Self::Exhausted { asked, left } => {
+                write!(f, "{asked} numbers asked for: the counter has {left} left")
+            }
+        }
+    }
+}
+
+impl Error for ReserveError {}
 
 #[cfg(test)]
 mod tests {

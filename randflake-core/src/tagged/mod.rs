@@ -1,17 +1,14 @@
 //! `TaggedUuid`, a UUID of version 8 with an id, a key number and a tag.
 
+mod key;
+
 use core::fmt::{self, Debug, Display, Formatter};
 use core::str::FromStr;
 
 use crate::Id;
 use crate::uuid::{low_half, ones, pack, unpack};
-pub use error::{KeyNumberError, TagError, TaggedUuidError};
-pub use key::TagKey;
-pub use number::KeyNumber;
+pub use key::{KeyNumber, KeyNumberError, TagError, TagKey};
 
-mod error;
-mod key;
-mod number;
 #[cfg(test)]
 mod tests;
 
@@ -180,3 +177,36 @@ impl TryFrom<[u8; 16]> for TaggedUuid {
         Self::from_bytes(bytes)
     }
 }
+
+/// Error of reading a [`TaggedUuid`](super::TaggedUuid). It says nothing of the tag, which a [`TagKey`](super::TagKey) checks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum TaggedUuidError {
+    /// The text is not a UUID of 32 hexadecimal digits in lower case with four hyphens.
+    Text,
+    /// The version or variant is not that of tagged UUIDs.
+    NotVersion8,
+    /// A UUID of version 8 with key number 0: one of an id without a tag, or of another application.
+    NoKeyNumber,
+}
+
+impl Display for TaggedUuidError {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Text => {
+                "the text is not a UUID: 32 digits of 0-9 and a-f are allowed, \
+                 with hyphens after the 8th, 12th, 16th and 20th"
+            }
+            Self::NotVersion8 => {
+                "the UUID is not of version 8: only those made with a key number and a tag are allowed"
+            }
+            Self::NoKeyNumber => {
+                "the UUID has key number 0, so no tag: only those made with a key number from 1 to 63 \
+                 are allowed"
+            }
+        })
+    }
+}
+
+impl core::error::Error for TaggedUuidError {}

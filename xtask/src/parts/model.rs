@@ -7,7 +7,5 @@ use crate::helpers::report::Report;
 
 pub(crate) fn run(report: &mut Report) {
     report.tests("model", &mut test_of_rules("model"));
-    let mut command = separate_test("loom");
-    command.args(["--test", "loom_blocks", "--test", "loom_segments"]);
-    report.tests("loom", &mut command);
+    report.tests("loom", &mut separate_test("loom"));
 }

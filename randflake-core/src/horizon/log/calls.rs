@@ -1,7 +1,6 @@
 //! The calls of a log, once for both kinds of flash.
 
-use super::slot::Slot;
-use super::{AsyncLogFlash, FlashHorizonError, HorizonLog, LogFlash, is_within};
+use super::{AsyncLogFlash, FlashHorizonError, HorizonLog, LogFlash, Slot, is_within};
 use crate::HorizonRecord;
 
 // A macro, and not an async text that blocking callers poll once: that took 280 bytes more on a Cortex-M0.

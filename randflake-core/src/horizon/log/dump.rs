@@ -1,6 +1,6 @@
 //! The bytes of a log, for tools on a host: what a factory writes, and what a dump shows.
 
-use super::slot::record;
+use super::record;
 use crate::HorizonRecord;
 
 /// Sizes of a log in flash.

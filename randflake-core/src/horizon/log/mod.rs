@@ -25,13 +25,14 @@
 
 mod calls;
 mod dump;
-mod error;
-mod flash;
-mod slot;
+
+use core::error::Error;
+use core::fmt::{self, Debug, Display, Formatter};
+use core::future::Future;
+
+use crate::HorizonRecord;
 
 pub use dump::{LogGeometry, LogPage};
-pub use error::FlashHorizonError;
-pub use flash::{AsyncLogFlash, LogFlash};
 
 /// Longest time from a page's head to a record of it. A cell that reads falsely can raise the horizon by no more, unless
 /// in a head.
@@ -87,5 +88,174 @@ impl<const SLOT: usize> HorizonLog<SLOT> {
     #[must_use]
     pub const fn kept_page(&self) -> u32 {
         self.kept
+    }
+}
+
+/// The flash of a [`HorizonLog`](crate::HorizonLog), by addresses from 0.
+pub trait LogFlash {
+    /// Error of the driver.
+    type Error;
+
+    /// Bytes that are erased at once: a multiple of a slot, and at least four of them.
+    fn page_bytes(&self) -> u32;
+
+    /// Bytes of all pages.
+    fn capacity(&self) -> u32;
+
+    /// Reads a slot. One that fails to be read, at each boot or only now, counts as torn.
+    ///
+    /// # Errors
+    ///
+    /// The error of the driver.
+    fn read(&mut self, at: u32, slot: &mut [u8]) -> Result<(), Self::Error>;
+
+    /// Writes a slot of a page that was erased before.
+    ///
+    /// # Errors
+    ///
+    /// The error of the driver.
+    fn write(&mut self, at: u32, slot: &[u8]) -> Result<(), Self::Error>;
+
+    /// Erases the page that begins at an address.
+    ///
+    /// # Errors
+    ///
+    /// The error of the driver.
+    fn erase(&mut self, page: u32) -> Result<(), Self::Error>;
+}
+
+/// Async [`LogFlash`]. A future that is dropped before it completes counts as failed.
+pub trait AsyncLogFlash {
+    /// Error of the driver.
+    type Error;
+
+    /// Bytes that are erased at once: a multiple of a slot, and at least four of them.
+    fn page_bytes(&self) -> u32;
+
+    /// Bytes of all pages.
+    fn capacity(&self) -> u32;
+
+    /// Reads a slot. One that fails to be read, at each boot or only now, counts as torn.
+    fn read(&mut self, at: u32, slot: &mut [u8]) -> impl Future<Output = Result<(), Self::Error>>;
+
+    /// Writes a slot of a page that was erased before.
+    fn write(&mut self, at: u32, slot: &[u8]) -> impl Future<Output = Result<(), Self::Error>>;
+
+    /// Erases the page that begins at an address.
+    fn erase(&mut self, page: u32) -> impl Future<Output = Result<(), Self::Error>>;
+}
+
+/// Aligned so that words are loaded whole. Not on AVR, where the compiler relies on an alignment that it does not
+/// ensure: <https://github.com/llvm/llvm-project/issues/169190>.
+#[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
+#[derive(PartialEq)]
+struct Slot<const LEN: usize>([u8; LEN]);
+
+impl<const LEN: usize> Slot<LEN> {
+    /// Puts the record first and leaves the rest blank (`0xff`): ones change no bit of an erased slot.
+    fn of(record: HorizonRecord) -> Self {
+        let mut slot = [0xff; LEN];
+        if let Some(bytes) = slot.first_chunk_mut() {
+            *bytes = record.to_bytes();
+        }
+        Self(slot)
+    }
+
+    /// The horizon that the slot shows, plus 1 if a bit of it is wrong; 0 if it shows none.
+    fn shown(&self) -> u32 {
+        shown(&self.0)
+    }
+}
+
+/// The record that a slot shows.
+fn record(slot: &[u8]) -> Option<HorizonRecord> {
+    HorizonRecord::new(shown(slot) & HorizonRecord::MAX_UNIX_S)
+}
+
+/// As [`Slot::shown`]: if the rest of it is blank but for one bit, which may have changed. In encrypted flash an erased slot
+/// may read as anything, even as a record.
+fn shown(slot: &[u8]) -> u32 {
+    let Some((record, rest)) = slot.split_first_chunk() else {
+        return 0;
+    };
+    if changed_bits(rest) > 1 {
+        return 0;
+    }
+    let bits = u64::from_le_bytes(*record);
+    #[expect(clippy::cast_possible_truncation, reason = "the halves")]
+    HorizonRecord::shown([bits as u32, (bits >> 32) as u32])
+}
+
+/// How many bits of blank bytes are 0. Without a sum that could overflow: its panic would be linked.
+fn changed_bits(blank: &[u8]) -> u32 {
+    let zeros = blank.iter().map(|byte| byte.count_zeros());
+    zeros.fold(0, u32::wrapping_add)
+}
+
+/// Error of `FlashHorizon`. A failed raise may be retried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum FlashHorizonError<E> {
+    /// The flash driver failed with this error.
+    Flash(E),
+    /// The driver reported success, but other bits are read back: the flash is worn or write-protected.
+    NotWritten,
+    /// The time is after [`HorizonRecord::MAX_UNIX_S`], the last that a record can hold. Nothing was written.
+    OutOfRange,
+    /// The flash has fewer than three pages, the minimum.
+    TooSmall,
+    /// The flash was written by a version of this library with this other format. Nothing was written.
+    Version(u8),
+}
+
+// For `?` behind each call of the driver.
+impl<E> From<E> for FlashHorizonError<E> {
+    fn from(error: E) -> Self {
+        Self::Flash(error)
+    }
+}
+
+impl<E: Debug> Display for FlashHorizonError<E> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flash(error) => write!(f, "the flash failed: {error:?}"),
+            Self::NotWritten => f.write_str("the flash shows other bits than were written"),
+            Self::OutOfRange => write!(
+                f,
+                "past the last horizon that can be stored: at most {} is allowed",
+                HorizonRecord::MAX_UNIX_S
+            ),
+            Self::TooSmall => f.write_str("the flash has fewer than three pages"),
+            Self::Version(version) => write!(
+                f,
+                "the horizon in the flash has format {version}: only {} is known",
+                HorizonRecord::VERSION
+            ),
+        }
+    }
+}
+
+impl<E: Debug> Error for FlashHorizonError<E> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_changed_bit_behind_a_record_is_allowed_and_two_are_not() {
+        let written = HorizonRecord::new(1_730_000_000);
+        let blank = Slot::<16>::of(written.unwrap());
+        assert_eq!(record(&blank.0), written);
+        for first in 64..128 {
+            let mut slot = blank.0;
+            slot[first / 8] ^= 1 << (first % 8);
+            assert_eq!(record(&slot), written, "{first}");
+            for second in first + 1..128 {
+                let mut slot = slot;
+                slot[second / 8] ^= 1 << (second % 8);
+                assert_eq!(record(&slot), None, "{first} {second}");
+            }
+        }
     }
 }

@@ -4,8 +4,7 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::ranges::{ranges, single_range};
-use super::time::{shown, tick_at};
+use super::time::{ranges, shown, single_range, tick_at};
 use crate::{Any53, Cipher, Codec, Id, LayoutSpec, Parts, Permutation as _};
 
 /// A namespace as SQL knows it: without a cipher its ids are plain.

@@ -4,7 +4,6 @@ mod date;
 #[cfg(feature = "diesel-sqlite")]
 mod diesel;
 mod functions;
-mod ranges;
 #[cfg(feature = "rusqlite")]
 mod rusqlite;
 mod time;

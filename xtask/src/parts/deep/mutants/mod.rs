@@ -39,7 +39,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What uniqueness stands on, from the root. A folder is all below it.
 const SOURCES: &[&str] = &[
-    "randflake-core/src/block",
+    "randflake-core/src/block.rs",
     "randflake-core/src/generator.rs",
     "randflake-core/src/horizon",
     "randflake-core/src/lane.rs",

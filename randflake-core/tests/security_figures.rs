@@ -1,7 +1,7 @@
-//! The figures of docs/security.md about ids of 53 bits, computed as it says. With `--nocapture` it shows them.
+//! The figures of docs/security.md about ids of 53 bits and tagged UUIDs, computed as it says. `--nocapture` shows them.
 
 #![expect(clippy::cast_possible_truncation, reason = "exponents are small")]
-#![expect(clippy::print_stdout, reason = "the table is also for readers")]
+#![expect(clippy::print_stdout, reason = "the figures are also for readers")]
 
 const SECURITY: &str = include_str!("../../docs/security.md");
 
@@ -96,7 +96,7 @@ fn check(row: &str) {
 
 #[test]
 #[cfg_attr(miri, ignore = "arithmetic, millions of times over")]
-fn the_table_has_what_the_bound_gives() {
+fn table_of_ids_of_53_bits() {
     for (name, ids) in [
         ("10^4", 1e4),
         ("10^6", 1e6),
@@ -118,7 +118,7 @@ fn the_table_has_what_the_bound_gives() {
 
 #[test]
 #[cfg_attr(miri, ignore = "arithmetic, millions of times over")]
-fn the_text_says_where_the_bound_ends() {
+fn limits_of_the_bound() {
     let seen = |ids| chosen_before(ids, ROUNDS, FORWARDS);
     let inspected = |ids| inspected(ids, ROUNDS);
     check(&format!(
@@ -145,4 +145,52 @@ fn the_text_says_where_the_bound_ends() {
     check(&format!("{:.1}·10^9 ids determine", bits / 53.0 / 1e9));
     let ff1 = bits * f64::from(FF1_ROUNDS) / f64::from(ROUNDS);
     check(&format!("with 10 rounds at {:.1}·10^8", ff1 / 53.0 / 1e8));
+}
+
+/// 64-bit blocks of which the upper 52 bits are one tag.
+const BLOCKS_OF_A_TAG: u128 = 1 << 12;
+
+/// Bound of the probability that one of `tries` forged UUIDs passes, after `seen` ids with right tags: as a fraction.
+const fn bound(tries: u128, seen: u128) -> (u128, u128) {
+    (tries * BLOCKS_OF_A_TAG, (1 << 64) - seen)
+}
+
+/// `digits` significant digits, rounded up, as it is a bound.
+fn shown_fraction((above, below): (u128, u128), digits: u32) -> String {
+    let mut exponent = 0;
+    let mut above = above;
+    // By whole numbers: a 64-bit float would not show that 2^32 ids make a difference.
+    while above < below {
+        above *= 10;
+        exponent += 1;
+    }
+    let scale = 10_u128.pow(digits - 1);
+    let number = (above * scale).div_ceil(below);
+    let width = digits as usize - 1;
+    format!(
+        "{}.{:0width$}·10^-{exponent}",
+        number / scale,
+        number % scale
+    )
+}
+
+#[test]
+fn table_of_tagged_uuids() {
+    for (name, seen) in [("none", 0), ("10^9", 1_000_000_000), ("2^32", 1 << 32)] {
+        check(&format!(
+            "| {name} | {} | {} | {} |",
+            shown_fraction(bound(1, seen), 13),
+            shown_fraction(bound(1_000_000_000, seen), 3),
+            shown_fraction(bound(1 << 32, seen), 3),
+        ));
+    }
+}
+
+#[test]
+fn one_try_is_far_below_the_promise() {
+    let (above, below) = bound(1, 1 << 32);
+    assert!(above << 40 <= below, "over 2^-40");
+    // 2^32 tries after 2^32 ids, but for the ids that are seen: 2^-20.
+    let (above, below) = bound(1 << 32, 1 << 32);
+    assert!(above << 20 > below && above << 19 < below);
 }
