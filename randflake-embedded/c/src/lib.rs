@@ -13,12 +13,9 @@ mod gate;
 mod grant;
 mod horizon;
 mod init;
-#[cfg(feature = "planted-panic")]
-mod planted;
 mod retained;
 mod status;
 mod text;
-mod ticket;
 mod word;
 
 use core::cell::UnsafeCell;

@@ -46,3 +46,10 @@ unsafe extern "C" fn rf_parse(
         Err(_) => status::TEXT,
     }
 }
+
+/// Panics when asked for a byte behind the text.
+#[cfg(feature = "planted-panic")]
+#[unsafe(no_mangle)]
+extern "C" fn rf_text_at(text: &[u8; 14], at: usize) -> u8 {
+    text[at]
+}

@@ -2,13 +2,14 @@
 //! horizon, and the counter of its last ticket.
 
 use core::fmt::{self, Display};
+use core::mem::MaybeUninit;
+use core::ptr;
 
 use randflake_embedded::randflake_core::{
     Blocks, Generator, HorizonStore, Lease, LocalWord, Randflake as L, Sparx64OnTheFly,
     TicketError, TicketReader,
 };
 
-use crate::retained::{self, Retained};
 use crate::shown::Shown;
 use crate::suite::{Suite, expect};
 use crate::tickets::{DEVICE, RENEWALS};
@@ -22,11 +23,11 @@ impl HorizonStore for Ram {
     type Error = core::convert::Infallible;
 
     fn unix_s(&self) -> u32 {
-        retained::load().horizon_unix_s
+        Retained::load().horizon_unix_s
     }
 
     fn raise(&mut self, unix_s: u32) -> Result<(), Self::Error> {
-        retained::update(|kept| kept.horizon_unix_s = unix_s.max(kept.horizon_unix_s));
+        Retained::update(|kept| kept.horizon_unix_s = unix_s.max(kept.horizon_unix_s));
         Ok(())
     }
 }
@@ -43,14 +44,14 @@ impl Display for Retained {
 
 /// Returns after the last reset. Before each the device is handed all of its old tickets, and a new one.
 pub fn run(suite: &mut Suite, reset: fn() -> !) {
-    let kept = retained::load();
+    let kept = Retained::load();
     let (old, new) = RENEWALS.split_at(kept.resets as usize);
     if let Some(ticket) = new.first() {
         for (ticket, counter) in old.iter().zip(1..) {
             replay(ticket, counter);
         }
         issue(renew(ticket));
-        retained::update(|kept| kept.resets += 1);
+        Retained::update(|kept| kept.resets += 1);
         reset();
     }
     let unique = kept.duplicates == 0;
@@ -66,7 +67,7 @@ pub fn run(suite: &mut Suite, reset: fn() -> !) {
 }
 
 fn reader() -> TicketReader {
-    TicketReader::new(DEVICE.device_id, retained::load().last_ticket)
+    TicketReader::new(DEVICE.device_id, Retained::load().last_ticket)
 }
 
 fn replay(ticket: &[u8], counter: u32) {
@@ -75,21 +76,21 @@ fn replay(ticket: &[u8], counter: u32) {
     let accepted = reader.accept::<L>(ticket, &DEVICE.key, None);
     let refused = accepted == Err(TicketError::Replayed { counter, last });
     if refused && reader.last_counter() == last {
-        retained::update(|kept| kept.replays_refused += 1);
+        Retained::update(|kept| kept.replays_refused += 1);
     }
 }
 
 fn renew(ticket: &[u8]) -> Lease<L> {
     let mut reader = reader();
     let lease = reader.accept(ticket, &DEVICE.key, None).unwrap();
-    retained::update(|kept| kept.last_ticket = reader.last_counter());
+    Retained::update(|kept| kept.last_ticket = reader.last_counter());
     lease
 }
 
 /// Ids of the next block, at the horizon since the clock knows no time: each is past all of the boots before.
 fn issue(grant: Lease<L>) {
     let mut blocks = Blocks::new(grant, Ram);
-    if retained::load().resets == 0 {
+    if Retained::load().resets == 0 {
         blocks.provision().unwrap();
     }
     let lease = blocks.begin(None).unwrap();
@@ -100,15 +101,61 @@ fn issue(grant: Lease<L>) {
         mut highest,
         mut duplicates,
         ..
-    } = retained::load();
+    } = Retained::load();
     for _ in 0..IDS_EACH {
         let parts = generator.inspect(generator.generate().unwrap());
         let position = parts.tick << 17 | u64::from(parts.sequence);
         duplicates += u32::from(position <= highest);
         highest = highest.max(position);
     }
-    retained::update(|kept| {
+    Retained::update(|kept| {
         kept.highest = highest;
         kept.duplicates = duplicates;
     });
+}
+
+/// Words in RAM that a reset leaves: nobody clears them.
+#[derive(Clone, Copy)]
+struct Retained {
+    /// That the rest has a meaning: at power-on the RAM may hold anything.
+    magic: u32,
+    resets: u32,
+    horizon_unix_s: u32,
+    last_ticket: u32,
+    /// The highest position that was issued.
+    highest: u64,
+    duplicates: u32,
+    replays_refused: u32,
+}
+
+const MAGIC: u32 = 0x5eed_1d5e;
+
+#[unsafe(link_section = ".uninit.retained")]
+static mut RETAINED: MaybeUninit<Retained> = MaybeUninit::uninit();
+
+impl Retained {
+    /// Reads the retained words, zeros after power-on.
+    fn load() -> Self {
+        // SAFETY: plain numbers, of which any bits are some; nobody else has the memory.
+        let retained = unsafe { (&raw const RETAINED).cast::<Retained>().read_volatile() };
+        if retained.magic == MAGIC {
+            return retained;
+        }
+        Self {
+            magic: MAGIC,
+            resets: 0,
+            horizon_unix_s: 0,
+            last_ticket: 0,
+            highest: 0,
+            duplicates: 0,
+            replays_refused: 0,
+        }
+    }
+
+    fn update(change: impl FnOnce(&mut Self)) {
+        let mut retained = Self::load();
+        change(&mut retained);
+        // SAFETY: as above.
+        unsafe { ptr::write_volatile((&raw mut RETAINED).cast(), retained) }
+    }
 }

@@ -11,9 +11,9 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use randflake_core::AsyncHorizonStore;
 
+use super::choices::{BuildMixer, Mixer};
 use super::designs::{Design, Store as _};
 use super::flash::{Flash, Lost, Run, SLOT, World};
-use super::mixer::{BuildMixer, Mixer};
 use super::slots::Slot;
 
 /// Between any two horizons of a state there is room for others.

@@ -7,10 +7,10 @@ use core::pin::pin;
 
 use randflake_core::{AsyncHorizonStore, Blocks, HorizonError, Lease, Randflake};
 
+use super::bits::Random;
 use super::bits::{Boot, Flash, Habits, Memory};
 use super::designs::{Design, Store};
 use super::explore::poll;
-use super::random::Random;
 
 /// What devices have seen.
 #[derive(Clone, Copy, Debug, Default)]

@@ -22,8 +22,6 @@ mod designs;
 mod explore;
 mod flash;
 mod lives;
-mod mixer;
-mod random;
 mod ring;
 mod slots;
 

@@ -1,10 +1,13 @@
 //! The word that the main code and interrupts share.
 
-#[cfg_attr(target_has_atomic = "32", path = "native.rs")]
-#[cfg_attr(not(target_has_atomic = "32"), path = "masked.rs")]
-mod of_processor;
+#[cfg(not(target_has_atomic = "32"))]
+mod masked;
 
-pub(crate) use of_processor::Word;
+#[cfg(target_has_atomic = "32")]
+pub(crate) use core::sync::atomic::AtomicU32 as Word;
+
+#[cfg(not(target_has_atomic = "32"))]
+pub(crate) use masked::Word;
 use randflake_core::AtomicWord;
 
 pub(crate) fn load(word: &Word) -> u32 {

@@ -1,14 +1,10 @@
 //! The horizon in flash: `randflake-core` decides, this module does the I/O.
 
-mod driver;
-mod lifetime;
-
 use embedded_storage::nor_flash::NorFlash;
 use embedded_storage_async::nor_flash::NorFlash as AsyncNorFlash;
-use randflake_core::{AsyncHorizonStore, FlashHorizonError, HorizonLog, HorizonStore};
-
-use driver::{Awaited, Blocking};
-pub use lifetime::lifetime_s;
+use randflake_core::{
+    AsyncHorizonStore, AsyncLogFlash, FlashHorizonError, HorizonLog, HorizonStore, LogFlash,
+};
 
 /// A [`HorizonStore`] in flash, over the traits of `embedded-storage` or `embedded-storage-async`.
 ///
@@ -197,4 +193,130 @@ const fn check_sizes(slot: usize, read: usize, write: usize, erase: usize) {
         erase as u64 <= 1 << 30,
         "a page of the flash has at most 2^30 bytes"
     );
+}
+
+/// A driver whose calls block.
+struct Blocking<'a, F>(&'a mut F);
+
+/// A driver that is awaited.
+struct Awaited<'a, F>(&'a mut F);
+
+#[expect(clippy::cast_possible_truncation, reason = "at most 2^30")]
+const fn page_bytes(erase_size: usize) -> u32 {
+    erase_size as u32
+}
+
+/// Bytes of the whole pages below 2^32: addresses have 32 bits in `embedded-storage`. A page that the driver has only a part
+/// of could never be erased, and no page behind it be begun.
+#[inline]
+fn capacity(bytes: usize, erase_size: usize) -> u32 {
+    let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+    let rest = bytes.checked_rem(page_bytes(erase_size));
+    bytes.wrapping_sub(rest.unwrap_or(0))
+}
+
+impl<F: NorFlash> LogFlash for Blocking<'_, F> {
+    type Error = F::Error;
+
+    #[inline]
+    fn page_bytes(&self) -> u32 {
+        page_bytes(F::ERASE_SIZE)
+    }
+
+    #[inline]
+    fn capacity(&self) -> u32 {
+        capacity(self.0.capacity(), F::ERASE_SIZE)
+    }
+
+    fn read(&mut self, at: u32, slot: &mut [u8]) -> Result<(), F::Error> {
+        self.0.read(at, slot)
+    }
+
+    fn write(&mut self, at: u32, slot: &[u8]) -> Result<(), F::Error> {
+        self.0.write(at, slot)
+    }
+
+    fn erase(&mut self, page: u32) -> Result<(), F::Error> {
+        self.0.erase(page, page.wrapping_add(self.page_bytes()))
+    }
+}
+
+impl<F: AsyncNorFlash> AsyncLogFlash for Awaited<'_, F> {
+    type Error = F::Error;
+
+    fn page_bytes(&self) -> u32 {
+        page_bytes(F::ERASE_SIZE)
+    }
+
+    fn capacity(&self) -> u32 {
+        capacity(self.0.capacity(), F::ERASE_SIZE)
+    }
+
+    async fn read(&mut self, at: u32, slot: &mut [u8]) -> Result<(), F::Error> {
+        self.0.read(at, slot).await
+    }
+
+    async fn write(&mut self, at: u32, slot: &[u8]) -> Result<(), F::Error> {
+        self.0.write(at, slot).await
+    }
+
+    async fn erase(&mut self, page: u32) -> Result<(), F::Error> {
+        let end = page.wrapping_add(self.page_bytes());
+        self.0.erase(page, end).await
+    }
+}
+
+/// Endurance of a [`FlashHorizon`](crate::FlashHorizon) in seconds, if it is raised every `block_s` seconds.
+///
+/// `page_bytes` is the driver's `ERASE_SIZE`, `slot_bytes` 8 unless a word of the flash is larger, and `cycles` the
+/// number of erases that the manufacturer guarantees per page. Each boot begins a page, and so does a raise that
+/// finds it full.
+///
+/// | block | boots a day | 3 pages of 2 KiB, 10,000 cycles | 16 pages |
+/// |---|---|---|---|
+/// | 60 s | 0 | 14.5 years | 77 years |
+/// | 60 s | 10 | 5.2 years | 28 years |
+/// | 600 s | 10 | 7.8 years | 41 years |
+///
+/// Returns 0 if a number of pages, a size or `block_s` is 0, or if a page has a single slot.
+///
+/// ```
+/// use randflake_embedded::lifetime_s;
+///
+/// const TENTH_OF_A_YEAR: u64 = 3_155_760;
+/// let tenths = |pages, block_s, boots| {
+///     lifetime_s(pages, 2_048, 8, 10_000, block_s, boots) / TENTH_OF_A_YEAR
+/// };
+/// assert_eq!((tenths(3, 60, 0), tenths(16, 60, 0)), (145, 775));
+/// assert_eq!((tenths(3, 60, 10), tenths(16, 60, 10)), (52, 279));
+/// assert_eq!((tenths(3, 600, 10), tenths(16, 600, 10)), (77, 414));
+/// ```
+#[must_use]
+pub const fn lifetime_s(
+    pages: u32,
+    page_bytes: u32,
+    slot_bytes: u32,
+    cycles: u32,
+    block_s: u32,
+    boots_per_day: u32,
+) -> u64 {
+    const DAY_S: u64 = 86_400;
+    let Some(slots) = page_bytes.checked_div(slot_bytes) else {
+        return 0;
+    };
+    // The seal takes a slot.
+    let raises_per_page = (slots as u64).saturating_sub(1);
+    let erases = (pages as u64).saturating_mul(cycles as u64);
+    // How long a page lasts until it is full or a boot leaves it: filled_s * DAY_S / per_day, kept as a fraction of
+    // integers.
+    let filled_s = raises_per_page.saturating_mul(block_s as u64);
+    let per_day = DAY_S.saturating_add((boots_per_day as u64).saturating_mul(filled_s));
+    match erases
+        .saturating_mul(filled_s)
+        .saturating_mul(DAY_S)
+        .checked_div(per_day)
+    {
+        Some(seconds) => seconds,
+        None => 0,
+    }
 }

@@ -1,3 +1,0 @@
-//! Where the processor compares and swaps.
-
-pub(crate) type Word = core::sync::atomic::AtomicU32;
