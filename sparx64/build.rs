@@ -1,4 +1,5 @@
-//! Tells Armv6-M apart: no stable `cfg` of the compiler's parts it from other ARM without compare-and-swap.
+//! Tells Armv6-M apart: no stable `cfg` of the compiler's parts it from other ARM without
+//! compare-and-swap.
 
 use std::env;
 

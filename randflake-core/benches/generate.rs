@@ -1,5 +1,5 @@
-//! What an id costs under a fixed clock: with each word, of 53 bits, without the cipher, one at a time or many, and from a
-//! pool.
+//! Time per id under a fixed clock: with each word, of 53 bits, without the cipher, one at a
+//! time or many, and from a pool.
 //!
 //! The baselines are the cipher alone and the word's exchange alone.
 

@@ -1,4 +1,4 @@
-//! What the text form costs: one id to text and back.
+//! Time of one id to text and back.
 //!
 //! The baseline writes and reads the same number the standard library's way, in hexadecimal.
 

@@ -6,15 +6,16 @@ use core::time::Duration;
 use crate::{AnyLayout, AtomicWord, Clock, Codec, GenerateError, Id, Permutation, Sequencer};
 
 const NS_PER_MS: u64 = 1_000_000;
-/// A block takes at most one in this many of the ids left in a tick, so that blocks shrink as the tick is used up.
+/// A block takes at most one in this many of the ids left in a tick, so that blocks shrink as the
+/// tick is used up.
 const LEFT_PER_BLOCK: u32 = 8;
 
-/// Ids of one tick for one thread: reserved by one exchange of the word, encrypted together, and handed out one by
-/// one during that tick.
+/// Ids of one tick for one thread: reserved by one exchange of the word, encrypted together, and
+/// handed out one by one during that tick.
 ///
-/// In each tick the first refill takes one id and each further one twice as many, up to the length of the memory
-/// `S`: a thread that seldom asks takes nothing from others. [`BlockBudget`] bounds what all blocks of a sequencer hold.
-/// Ids that are dropped are never issued.
+/// In each tick the first refill takes one id and each further one twice as many, up to the length
+/// of the memory `S`: a thread that seldom asks takes nothing from others. [`BlockBudget`] bounds
+/// what all blocks of a sequencer hold. Ids that are dropped are never issued.
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
@@ -77,11 +78,11 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         }
     }
 
-    /// Takes the next id if `now_ns` (nanoseconds since the Unix epoch) is in the tick of the block and `is_valid`
-    /// returns true; otherwise drops the block.
+    /// Takes the next id if `now_ns` (nanoseconds since the Unix epoch) is in the tick of the block
+    /// and `is_valid` returns true; otherwise drops the block.
     ///
-    /// `is_valid` is called after the id was taken: if the process is copied in between, neither copy finds the id
-    /// again.
+    /// `is_valid` is called after the id was taken: if the process is copied in between, neither
+    /// copy finds the id again.
     #[inline]
     pub fn take(&mut self, now_ns: u64, is_valid: impl FnOnce() -> bool) -> Option<Id> {
         // An empty block has `next` at the end of the memory: the bounds check is the test for
@@ -104,7 +105,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         self.clear();
     }
 
-    /// Drops what is left, reserves another block, and returns its first id, which has the tick of the clock.
+    /// Drops what is left, reserves another block, and returns its first id, which has the tick of
+    /// the clock.
     ///
     /// # Errors
     ///
@@ -165,7 +167,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         let wanted = self
             .wanted(tick)
             .min(capacity)
-            // Smaller blocks near the end of the tick, so that its last ids go to whoever asks instead of being dropped.
+            // Smaller blocks near the end of the tick, so that its last ids are issued instead of
+            // being dropped.
             .min(sequencer.left(tick) / LEFT_PER_BLOCK);
         (self.tick, self.first_raw, self.counted) = (tick, sequencer.first_raw(), 0);
         // A thread that wants one id and holds no block leaves the shared counter's cache line
@@ -179,8 +182,8 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Block<S> {
         self.counted.max(1)
     }
 
-    /// Number of ids that a refill asks for: 1 in a new tick, otherwise twice the last number. Capacity and what is
-    /// left in the tick may lower it.
+    /// Number of ids that a refill asks for: 1 in a new tick, otherwise twice the last number.
+    /// Capacity and what is left in the tick may lower it.
     pub fn wanted(&self, tick: u64) -> u32 {
         if tick == self.tick {
             self.size.saturating_mul(2)
@@ -230,8 +233,9 @@ impl<S: AsRef<[u64]> + AsMut<[u64]>> Debug for Block<S> {
     }
 }
 
-/// Number of ids of the current tick that the blocks of one sequencer may hold together: 1/16 of a tick. So a node
-/// id issues at least 15/16 of its ids, however many threads stop in the middle of a block.
+/// Number of ids of the current tick that the blocks of one sequencer may hold together: 1/16 of a
+/// tick. So a node id issues at least 15/16 of its ids, however many threads stop in the middle of
+/// a block.
 ///
 /// A block counts until its owner takes another one in the same tick, or until the tick ends.
 #[derive(Debug)]
@@ -253,11 +257,11 @@ impl<W: AtomicWord<Value = u64>> BlockBudget<W> {
         max_sequence / Self::PART
     }
 
-    /// Replaces a block of `former` ids by one of up to `wanted`, and returns the number granted: 0 instead of 1,
-    /// which would be no block.
+    /// Replaces a block of `former` ids by one of up to `wanted`, and returns the number granted: 0
+    /// instead of 1, which would be no block.
     fn exchange(&self, tick: u64, former: u32, wanted: u32, limit: u32) -> u32 {
-        // Only the low bits of the tick are kept: ticks that agree in them are so far apart that nobody holds ids
-        // of both.
+        // Only the low bits of the tick are kept: ticks that agree in them are so far apart that
+        // nobody holds ids of both.
         let tick = tick << Self::COUNT_BITS;
         loop {
             let word = self.0.load();
@@ -271,7 +275,8 @@ impl<W: AtomicWord<Value = u64>> BlockBudget<W> {
             // A block of one id saves nothing over `take`, and would have to be counted.
             let granted = if granted < 2 { 0 } else { granted };
             let after = tick | u64::from(held.saturating_add(granted));
-            // An unchanged word is not exchanged: that would take its cache line from other threads.
+            // An unchanged word is not exchanged: that would take its cache line from other
+            // threads.
             if word == after || self.0.compare_exchange(word, after) {
                 return granted;
             }
@@ -346,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_counted_once_however_often_it_is_refilled() {
+    fn refilled_block_is_counted_once() {
         let world = World::new(1);
         let mut block = world.block_of(1);
         assert_eq!(world.budget.0.load(), 0, "one id leaves the counter alone");
@@ -381,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_shrink_with_what_is_left_of_the_tick_and_give_the_rest_back() {
+    fn blocks_shrink_near_the_end_of_a_tick() {
         let world = World::new(1);
         let mut block = world.block_of(64);
         let leave = |left| {

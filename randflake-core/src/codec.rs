@@ -18,7 +18,7 @@ pub struct Parts {
 
 /// Composes ids from fields and takes them apart: a layout with a keyed permutation.
 ///
-/// Inspection is for debugging. Ids are not authenticated: every 64-bit number has fields, whoever made it.
+/// Inspection is for debugging. Ids are not authenticated: every 64-bit number has fields.
 ///
 /// ```
 /// use randflake_core::{Codec, Parts, Randflake, Sparx64};
@@ -31,8 +31,8 @@ pub struct Parts {
 /// # Ok::<(), randflake_core::FieldError>(())
 /// ```
 ///
-/// A codec of an encrypted layout and one of the same layout in plain translate between plain ids and encrypted ones:
-/// the raw id of the encrypted id *is* the plain id.
+/// A codec of an encrypted layout and one of the same layout in plain translate between plain ids
+/// and encrypted ones: the raw id of the encrypted id *is* the plain id.
 ///
 /// ```
 /// use randflake_core::{Codec, Id, Plain, Snowflake, Sparx64};
@@ -90,7 +90,8 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
             sequence,
         } = parts;
         let spec = self.spec();
-        // Refused, never masked: a masked node id would be another node's, and its ids would repeat.
+        // Refused, never masked: a masked node id would be another node's, and its ids would
+        // repeat.
         if tick > spec.max_tick() {
             return Err(FieldError::Timestamp {
                 tick,
@@ -112,7 +113,8 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         Ok(self.id(spec.pack(tick, node_id, u64::from(sequence))))
     }
 
-    /// Composes an id from a time since the Unix epoch, rounded down to a tick, a node id and a sequence.
+    /// Composes an id from a time since the Unix epoch, rounded down to a tick, a node id and a
+    /// sequence.
     ///
     /// # Errors
     ///
@@ -162,13 +164,13 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
         Id::from_u64(self.permutation.permute(raw))
     }
 
-    /// Fills a buffer with the ids of runs and returns how many were written, from the front. `take_run` is called
-    /// with the number still wanted.
+    /// Fills a buffer with the ids of runs and returns how many were written, from the front.
+    /// `take_run` is called with the number still wanted.
     ///
     /// # Errors
     ///
-    /// The error of `take_run`, if nothing was filled. A later error only ends the filling; the next call meets it
-    /// again.
+    /// The error of `take_run`, if nothing was filled. A later error only ends the filling; the
+    /// next call meets it again.
     #[inline]
     pub fn fill_with<E>(
         &self,
@@ -181,7 +183,8 @@ impl<L: AnyLayout, P: Permutation> Codec<L, P> {
             // A run ends with its tick, so a long buffer takes several.
             let run = match take_run(u32::try_from(rest.len()).unwrap_or(u32::MAX)) {
                 Ok(run) => run,
-                // An error after some ids is dropped: they are good, and the next call meets the error again.
+                // An error after some ids is dropped: they are good, and the next call meets the
+                // error again.
                 Err(error) if rest.len() == wanted => return Err(error),
                 Err(_) => break,
             };

@@ -4,25 +4,29 @@ use core::fmt::{self, Debug, Formatter};
 
 use crate::{Field, Permutation, Sparx64};
 
-/// Rounds of the network. FF1 has 10, for which less is proven: docs/security.md has the figures. Even, so that both
-/// halves are where they began.
+/// Rounds of the network. FF1 has 10, for which less is proven: docs/security.md has the figures.
+/// Even, so that both halves are where they began.
 const ROUNDS: u32 = 26;
 /// Position of the round's number in the input of the round function, above the widest half.
 const ROUND_SHIFT: u32 = 27;
-/// Blocks that are encrypted together: a few passes of the widest vectors, and few enough for the stack of a microcontroller.
+/// Blocks that are encrypted together: a few passes of the widest vectors, and few enough for the
+/// stack of a microcontroller.
 const AT_ONCE: usize = if usize::BITS < 64 { 32 } else { 256 };
 
-/// A keyed permutation of the 53-bit numbers: an alternating Feistel network of 26 and 27 bits with [`Sparx64`].
+/// A keyed permutation of the 53-bit numbers: an alternating Feistel network of 26 and 27 bits with
+/// [`Sparx64`].
 ///
-/// The structure is that of FF1 (NIST SP 800-38G) in base 2, with 26 rounds instead of 10. It is not FF1: the round function is
-/// the low bits of one SPARX-64/128 block instead of a chain of AES blocks, and there is no tweak. The repository's
-/// `docs/security.md` says what is proven of it, and up to how many ids.
+/// The structure is that of FF1 (NIST SP 800-38G) in base 2, with 26 rounds instead of 10. It is
+/// not FF1: the round function is the low bits of one SPARX-64/128 block instead of a chain of AES
+/// blocks, and there is no tweak. The repository's `docs/security.md` says what is proven of it,
+/// and up to how many ids.
 ///
-/// **Its key is a key of its own**, never that of 64-bit ids: both encrypt blocks under it. `randflake-std` derives it
-/// from a secret (`Secret::feistel53`).
+/// **Its key is a key of its own**, never that of 64-bit ids: both encrypt blocks under it.
+/// `randflake-std` derives it from a secret (`Secret::feistel53`).
 ///
-/// The eleven bits above are kept as they are, so that this is a permutation of all 64-bit numbers. They would show a part of
-/// the time: [`Generator::new`](crate::Generator::new) refuses a layout that uses them.
+/// The eleven bits above are kept as they are, so that this is a permutation of all 64-bit numbers.
+/// They would show a part of the time: [`Generator::new`](crate::Generator::new) refuses a layout
+/// that uses them.
 ///
 /// ```
 /// use randflake_core::{Feistel53, Permutation, Sparx64};
@@ -33,7 +37,8 @@ const AT_ONCE: usize = if usize::BITS < 64 { 32 } else { 256 };
 /// assert_eq!(numbers.invert(id), 42);
 /// ```
 ///
-/// In bit operations, for another language; `sparx` takes and returns the number whose little-endian bytes are the block:
+/// In bit operations, for another language; `sparx` takes and returns the number whose
+/// little-endian bytes are the block:
 ///
 /// ```
 /// # use randflake_core::{Feistel53, Permutation, Sparx64};
@@ -57,8 +62,8 @@ const AT_ONCE: usize = if usize::BITS < 64 { 32 } else { 256 };
 pub struct Feistel53<C = Sparx64>(Network<26, 27, C>);
 
 impl<C: Permutation> Feistel53<C> {
-    /// Takes the cipher of the round function: a [`Sparx64`], or a [`Sparx64OnTheFly`](crate::Sparx64OnTheFly) for the same
-    /// numbers with 16 bytes of memory.
+    /// Takes the cipher of the round function: a [`Sparx64`], or a
+    /// [`Sparx64OnTheFly`](crate::Sparx64OnTheFly) for the same numbers with 16 bytes of memory.
     #[must_use]
     pub const fn new(cipher: C) -> Self {
         Self(Network { cipher })
@@ -96,8 +101,8 @@ impl<C: Permutation> Permutation for Feistel53<C> {
     }
 }
 
-/// The network over a left half of `LEFT` bits and a right one of `RIGHT`: other widths than 26 and 27 are for tests, which
-/// look at all their numbers.
+/// The network over a left half of `LEFT` bits and a right one of `RIGHT`: other widths than 26 and
+/// 27 are for tests, which look at all their numbers.
 #[derive(Clone)]
 struct Network<const LEFT: u32, const RIGHT: u32, C> {
     cipher: C,
@@ -113,7 +118,8 @@ impl<const LEFT: u32, const RIGHT: u32, C: Permutation> Network<LEFT, RIGHT, C> 
         shift: 0,
     };
 
-    /// The use of the cipher, in the upper half of each block: networks of other widths or rounds have other functions.
+    /// The use of the cipher, in the upper half of each block: networks of other widths or rounds
+    /// have other functions.
     const TAG: u64 = {
         assert!(
             LEFT <= ROUND_SHIFT && RIGHT <= ROUND_SHIFT && ROUNDS <= 1 << (32 - ROUND_SHIFT),
@@ -157,7 +163,8 @@ impl<const LEFT: u32, const RIGHT: u32, C: Permutation> Network<LEFT, RIGHT, C> 
         Self::pairs().fold(raw, |id, [even, odd]| step(step(id, even), odd))
     }
 
-    /// The rounds by twos, so that shifts are by constants: 32-bit processors call a function for others.
+    /// The rounds by twos, so that shifts are by constants: 32-bit processors call a function for
+    /// others.
     fn pairs() -> impl DoubleEndedIterator<Item = [u32; 2]> {
         (0..ROUNDS / 2).map(|pair| [pair << 1, (pair << 1) | 1])
     }
@@ -288,7 +295,8 @@ mod tests {
         let small = Feistel53::new(Sparx64OnTheFly::new(&KEY));
         let raws: [u64; 77] =
             array::from_fn(|i| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11);
-        // An interpreter takes seconds for each id. What it could find is in the cipher, whose own batches it runs.
+        // An interpreter takes seconds for each id. What it could find is in the cipher, whose own
+        // batches it runs.
         let lens: &[usize] = if cfg!(miri) {
             &[2]
         } else {

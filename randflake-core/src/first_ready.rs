@@ -1,10 +1,10 @@
-//! Which of several leases issues the next id: the first that has one.
+//! Choice among several leases: the first that has an id issues it.
 
 use crate::{AtomicWord, GenerateError, Word};
 
-/// Asks the members of a pool in turn, beginning with the one that issued last, which `cursor` remembers, until one has an id
-/// at the clock's time. Only when none has one, it asks for an id up to `tolerance` ticks ahead. `ask` is given the member and
-/// how many ticks ahead are allowed.
+/// Asks the members of a pool in turn, beginning with the one that issued last, which `cursor`
+/// remembers, until one has an id at the clock's time. Only when none has one, it asks for an id up
+/// to `tolerance` ticks ahead. `ask` is given the member and how many ticks ahead are allowed.
 ///
 /// # Errors
 ///
@@ -18,7 +18,8 @@ pub fn first_ready_within<M, W: AtomicWord, T>(
     tolerance: u32,
     mut ask: impl FnMut(&M, u32) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
-    // Two passes: an id ahead of the clock is borrowed only when no member has one at the time of the clock.
+    // Two passes: an id ahead of the clock is borrowed only when no member has one at the time of
+    // the clock.
     match first_ready(members, cursor, |member| ask(member, 0)) {
         Err(_) if tolerance > 0 => borrow(members, cursor, |member| ask(member, tolerance)),
         answer => answer,
@@ -31,7 +32,8 @@ fn borrow<M, W: AtomicWord, T>(
     cursor: &W,
     ask: impl FnMut(&M) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
-    // Out of line: without tolerance, and while any member has an id of the present tick, it is not reached.
+    // Out of line: without tolerance, and while any member has an id of the present tick, it is not
+    // reached.
     first_ready(members, cursor, ask)
 }
 
@@ -43,8 +45,8 @@ fn first_ready<M, W: AtomicWord, T>(
     mut ask: impl FnMut(&M) -> Result<T, GenerateError>,
 ) -> Result<T, GenerateError> {
     let last = cursor.load();
-    // The cursor is only a hint. Any value is valid, so it needs no order with the members.
-    // A cursor that is no index, as that of an empty pool, finds no member and begins with the first.
+    // The cursor is only a hint. Any value is valid, so it needs no order with the members. A
+    // cursor that is no index, as that of an empty pool, finds no member and begins with the first.
     let index = usize::try_from(last.into()).unwrap_or(usize::MAX);
     let soonest = match members.get(index).map(&mut ask) {
         Some(Ok(answer)) => return Ok(answer),
@@ -66,8 +68,8 @@ fn next_ready<M, W: AtomicWord, T>(
     let last_index = usize::try_from(last.into())
         .unwrap_or(usize::MAX)
         .min(members.len());
-    // From the member after the last one and around, so that load spreads and one exhausted member is not asked
-    // first each time.
+    // From the member after the last one and around, so that load spreads and one exhausted member
+    // is not asked first each time.
     let after = members
         .iter()
         .enumerate()

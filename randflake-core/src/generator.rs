@@ -10,8 +10,8 @@ use crate::{
 
 /// Issues the ids of one lease. Share it by reference; it is `Sync` if its word and clock are.
 ///
-/// The permutation is the layout's unless it is given another: `Generator<Snowflake, W, C>` issues plain ids,
-/// `Generator<Snowflake, W, C, Sparx64>` encrypted ones.
+/// The permutation is the layout's unless it is given another: `Generator<Snowflake, W, C>` issues
+/// plain ids, `Generator<Snowflake, W, C, Sparx64>` encrypted ones.
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
@@ -68,13 +68,13 @@ where
     P: Permutation,
     T: Tolerance,
 {
-    /// Creates the generator of a lease, with a tolerance of 0 ticks. A lease has one generator, also across restarts:
-    /// see [`Sequencer::new`].
+    /// Creates the generator of a lease, with a tolerance of 0 ticks. A lease has one generator,
+    /// also across restarts: see [`Sequencer::new`].
     ///
     /// # Errors
     ///
-    /// [`LeaseError::TooLong`] if the word cannot count the ticks of the lease, [`LeaseError::TooWide`] if the layout uses more
-    /// bits than the permutation permutes.
+    /// [`LeaseError::TooLong`] if the word cannot count the ticks of the lease,
+    /// [`LeaseError::TooWide`] if the layout uses more bits than the permutation permutes.
     pub fn new(lease: Lease<L>, clock: C, permutation: P) -> Result<Self, LeaseError> {
         check_width(lease.layout(), &permutation)?;
         Ok(Self {
@@ -87,9 +87,9 @@ where
 
     /// Allows ids to be up to `ticks` ahead of the clock; 0 unless set.
     ///
-    /// This is the whole clock policy. With 0, a clock that stepped back and an exhausted tick are errors. With
-    /// `n`, the generator continues through a step back of up to `n` ticks, and borrows from the next `n` ticks
-    /// when a tick is exhausted.
+    /// This is the whole clock policy. With 0, a clock that stepped back and an exhausted tick are
+    /// errors. With `n`, the generator continues through a step back of up to `n` ticks, and
+    /// borrows from the next `n` ticks when a tick is exhausted.
     ///
     /// A generator with a tolerance has `u32` as its last type:
     ///
@@ -117,8 +117,8 @@ where
 
     /// Generates the next id. Lock-free: of concurrent callers at least one succeeds.
     ///
-    /// On a microcontroller `generate().map_err(GenerateError::kind)` removes the code that computes milliseconds,
-    /// and `generate().ok()` all code for errors.
+    /// On a microcontroller `generate().map_err(GenerateError::kind)` removes the code that
+    /// computes milliseconds, and `generate().ok()` all code for errors.
     ///
     /// # Errors
     ///
@@ -141,10 +141,11 @@ where
         Ok(self.codec.id(run.first()))
     }
 
-    /// Fills a buffer with ids and returns the number written: one exchange of the word and one clock reading per
-    /// tick, and bulk encryption.
+    /// Fills a buffer with ids and returns the number written: one exchange of the word and one
+    /// clock reading per tick, and bulk encryption.
     ///
-    /// Returns fewer than the buffer holds when the tick is exhausted; the next call returns the error.
+    /// Returns fewer than the buffer holds when the tick is exhausted; the next call returns the
+    /// error.
     ///
     /// # Errors
     ///

@@ -11,17 +11,19 @@ use crate::{
     Tolerance, Word,
 };
 
-/// A generator that owns a share of the sequences of each tick: one per interrupt priority and one for the main
-/// code.
+/// A generator that owns a share of the sequences of each tick: one per interrupt priority and one
+/// for the main code.
 ///
-/// Each lane is used through `&mut` by one priority, so nothing is shared: no atomic word, no masked interrupt.
+/// Each lane is used through `&mut` by one priority, so nothing is shared: no atomic word, no
+/// masked interrupt.
 ///
 /// ```text
 /// sequence | lane | its own sequence |        two lanes: one bit; four: two
 /// ```
 ///
-/// With `N` lanes each issues `1/N` of the ids of a tick: 65,536 a second of the Randflake layout for two. Lanes of
-/// a lease differ in the top bits of the sequence, so their ids are distinct. On two cores each may take a lane.
+/// With `N` lanes each issues `1/N` of the ids of a tick: 65,536 a second of the Randflake layout
+/// for two. Lanes of a lease differ in the top bits of the sequence, so their ids are distinct. On
+/// two cores each may take a lane.
 ///
 /// ```
 /// use randflake_core::{Lane, Lease, ManualClock, Parts, Codec, Randflake, Sparx64};
@@ -37,8 +39,8 @@ use crate::{
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Lane<L, C, P, T = Strict> {
-    /// The raw id of the lease's first tick and the lane's first sequence, which has the lane's number in its
-    /// top bits.
+    /// The raw id of the lease's first tick and the lane's first sequence, which has the lane's
+    /// number in its top bits.
     first_raw: u64,
     /// The next position not issued yet, counted in this lane's sequences.
     next: u32,
@@ -53,16 +55,17 @@ pub struct Lane<L, C, P, T = Strict> {
 }
 
 impl<L: Layout, C: Clock + Clone, P: Permutation + Clone> Lane<L, C, P> {
-    /// Splits an unused lease into `N` lanes. `N` must be a power of two, at most the number of sequences in a
-    /// tick, or this does not compile. Split a lease only once, also across restarts.
+    /// Splits an unused lease into `N` lanes. `N` must be a power of two, at most the number of
+    /// sequences in a tick, or this does not compile. Split a lease only once, also across
+    /// restarts.
     ///
     /// Pass the clock and the key by reference to share them.
     ///
     /// # Errors
     ///
-    /// [`LeaseError::TooLong`] when 32 bits cannot count the lease's positions: for two lanes of the
-    /// Randflake layout 65,535 seconds, twice as long for twice as many. [`LeaseError::TooWide`] if the layout uses more bits
-    /// than the permutation permutes.
+    /// [`LeaseError::TooLong`] when 32 bits cannot count the lease's positions: for two lanes of
+    /// the Randflake layout 65,535 seconds, twice as long for twice as many.
+    /// [`LeaseError::TooWide`] if the layout uses more bits than the permutation permutes.
     pub fn split<const N: usize>(
         lease: Lease<L>,
         clock: C,
@@ -128,8 +131,8 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
     ///
     /// # Errors
     ///
-    /// As for [`Generator::generate`](crate::Generator::generate), of the lane's own sequences. Nothing is
-    /// consumed then.
+    /// As for [`Generator::generate`](crate::Generator::generate), of the lane's own sequences.
+    /// Nothing is consumed then.
     #[inline]
     pub fn generate(&mut self) -> Result<Id, GenerateError> {
         // Nobody else moves the position of a lane, so unlike in `Sequencer` the order of reading
@@ -145,8 +148,8 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         };
         let position = step(L::SPEC, self.next, now, &terms)
             .map_err(|refusal| explain(L::SPEC, refusal, self.next, now, terms))?;
-        // A plain store: `&mut self` shows that no other code is inside this lane. It cannot wrap to a used position, as
-        // `length` keeps every position below the highest number.
+        // A plain store: `&mut self` shows that no other code is inside this lane. It cannot wrap
+        // to a used position, as `length` keeps every position below the highest number.
         self.next = position.wrapping_add(1);
         // No field carries into another: the sequence of `first_raw` has only the lane's number.
         let elapsed = position.shr(self.bits).into();
@@ -157,7 +160,8 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         Ok(Id::from_u64(self.permutation.permute(raw)))
     }
 
-    /// Extends the lease for this lane; an end that is not later changes nothing. Each lane is extended by itself.
+    /// Extends the lease for this lane; an end that is not later changes nothing. Each lane is
+    /// extended by itself.
     ///
     /// # Errors
     ///
@@ -176,7 +180,8 @@ impl<L: Layout, C: Clock, P: Permutation, T: Tolerance> Lane<L, C, P, T> {
         let Some(now) = self.clock.now() else {
             return Err(ExtendError::ClockUnknown);
         };
-        // Once it has expired the store may have granted the node id to somebody else from there on.
+        // Once it has expired the store may have granted the node id to somebody else from there
+        // on.
         if L::SPEC.tick_at(now).is_some_and(|tick| tick >= lease.end()) {
             return Err(ExtendError::Expired {
                 since_ms: L::SPEC.ms_since(lease.end(), now),

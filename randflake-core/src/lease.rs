@@ -4,8 +4,8 @@ use crate::{AnyLayout, LeaseError};
 
 /// A node id and the half-open interval of ticks in which it may be used.
 ///
-/// Uniqueness rests on one thing alone: all leases ever granted for a node id are disjoint. A lease store ensures that;
-/// a program that makes leases itself must.
+/// Uniqueness rests on one thing alone: all leases ever granted for a node id are disjoint. A lease
+/// store ensures that; a program that makes leases itself must.
 ///
 /// ```
 /// use randflake_core::{Lease, LeaseError, Randflake};
@@ -68,8 +68,9 @@ impl<L: AnyLayout> Lease<L> {
         })
     }
 
-    /// Decodes a grant as `randflake lease provision` writes it into a device: node id, first tick, first tick after the
-    /// grant, and the [version](crate::LayoutSpec::lease_version), each a little-endian word.
+    /// Decodes a grant as `randflake lease provision` writes it into a device: node id, first tick,
+    /// first tick after the grant, and the [version](crate::LayoutSpec::lease_version), each a
+    /// little-endian word.
     ///
     /// ```
     /// use randflake_core::{Lease, LeaseError, Randflake};
@@ -88,9 +89,9 @@ impl<L: AnyLayout> Lease<L> {
     ///
     /// # Errors
     ///
-    /// [`LeaseError::NotProvisioned`] when all bits are ones or all are zeros, as in memory that nobody wrote;
-    /// [`LeaseError::GrantVersion`] when it has another version than that of the layout, whatever the other words are; otherwise
-    /// as for [`new`](Lease::new).
+    /// [`LeaseError::NotProvisioned`] when all bits are ones or all are zeros, as in memory that
+    /// nobody wrote; [`LeaseError::GrantVersion`] when it has another version than that of the
+    /// layout, whatever the other words are; otherwise as for [`new`](Lease::new).
     #[inline]
     pub fn from_words(layout: L, words: [u32; 4]) -> Result<Self, LeaseError> {
         let [node_id, start, end, found] = words;

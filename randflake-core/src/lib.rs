@@ -79,7 +79,8 @@ pub use uuid::UuidError;
 use word::Word;
 pub use word::{AtomicWord, ConstWord, LocalWord};
 
-/// Items that the crates of this project share beyond the public interface. They may change with every release.
+/// Items that the crates of this project share beyond the public interface. They may change with
+/// every release.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::block::{Block, BlockBudget};

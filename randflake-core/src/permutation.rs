@@ -8,15 +8,15 @@ use crate::{AnyLayout, Feistel53, Id, LeaseError};
 ///
 /// Its contract:
 ///
-/// - `invert(permute(x)) == x` and `permute(invert(x)) == x` for every `x`: two raw ids never become
-///   one public id.
+/// - `invert(permute(x)) == x` and `permute(invert(x)) == x` for every `x`: two raw ids never
+///   become one public id.
 /// - It is a function of its argument and the key alone, and never fails.
 pub trait Permutation {
     /// Whether `permute` may change a number. If not, bulk calls are skipped.
     const PERMUTES: bool = true;
 
-    /// Number of bits, from the lowest, that are permuted: those above stay as they are. A generator refuses layouts that use
-    /// more.
+    /// Number of bits, from the lowest, that are permuted: those above stay as they are. A
+    /// generator refuses layouts that use more.
     #[inline]
     fn bits(&self) -> u32 {
         u64::BITS
@@ -159,7 +159,8 @@ impl<P: Permutation> Permutation for &P {
     }
 }
 
-/// Refuses a layout of which some bits would not be permuted. Its ids would be unique, and would show them.
+/// Refuses a layout of which some bits would not be permuted. Its ids would be unique, and would
+/// show them.
 #[inline]
 pub(crate) fn check_width(
     layout: impl AnyLayout,
@@ -174,8 +175,8 @@ pub(crate) fn check_width(
 
 /// Fills a buffer with the public forms of `first`, `first + step` and so on.
 pub(crate) fn fill_ids(permutation: &impl Permutation, first: u64, step: u64, ids: &mut [Id]) {
-    /// Ids per step: enough to keep the vector units busy, and few enough for the stack, which is small on a
-    /// microcontroller.
+    /// Ids per step: enough to keep the vector units busy, and few enough for the stack, which is
+    /// small on a microcontroller.
     const AT_ONCE: usize = if usize::BITS < 64 { 128 } else { 512 };
     // Through a buffer: ids are `i64` and the cipher takes `u64`, and a view of one as the other
     // would need `unsafe`.

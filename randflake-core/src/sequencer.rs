@@ -12,11 +12,12 @@ use crate::{
 
 /// Issues each (tick, sequence) of one lease at most once, whatever its clock shows.
 ///
-/// The part of a [`Generator`](crate::Generator) that belongs to one lease: many sequencers can share a clock and a
-/// key. One atomic word holds the next unissued position; threads and interrupts may take from it concurrently.
+/// The part of a [`Generator`](crate::Generator) that belongs to one lease: many sequencers can
+/// share a clock and a key. One atomic word holds the next unissued position; threads and
+/// interrupts may take from it concurrently.
 ///
-/// Aligned to its own cache lines, where there are caches: a core that writes the word takes the line from all
-/// others. Processors fetch lines in pairs, hence 128 bytes.
+/// Aligned to its own cache lines, where there are caches: a core that writes the word takes the
+/// line from all others. Processors fetch lines in pairs, hence 128 bytes.
 #[derive(Debug)]
 #[cfg_attr(target_pointer_width = "64", repr(align(128)))]
 pub struct Sequencer<L, W> {
@@ -30,11 +31,11 @@ pub struct Sequencer<L, W> {
     layout: L,
 }
 
-/// When the lease starts, by which the word's tick is compared with the clock before anything else; nothing on 32-bit
-/// processors, whose memory is small.
+/// When the lease starts, by which the word's tick is compared with the clock before anything else;
+/// nothing on 32-bit processors, whose memory is small.
 ///
-/// While the clock shows the word's tick, which it does for all ids of a tick but the first, [`step`] issues the
-/// word's position, and that is all there is to do.
+/// While the clock shows the word's tick, which it does for all ids of a tick but the first,
+/// [`step`] issues the word's position, and that is all there is to do.
 #[derive(Clone, Copy, Debug)]
 struct LeaseStart([u64; Self::IS_KNOWN as usize]);
 
@@ -45,8 +46,8 @@ impl LeaseStart {
         Self([spec.begins(tick); Self::IS_KNOWN as usize])
     }
 
-    /// Whether the tick `elapsed` ticks after the start is known to be that of the clock, or ahead of it within the
-    /// tolerance.
+    /// Whether the tick `elapsed` ticks after the start is known to be that of the clock, or ahead
+    /// of it within the tolerance.
     #[inline]
     fn allows(self, spec: LayoutSpec, elapsed: u64, tolerance: u32, now: Duration) -> bool {
         let Some(&begins) = self.0.first() else {
@@ -112,8 +113,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         self.take_run(1, clock, tolerance).map(|run| run.first())
     }
 
-    /// Takes up to `most` consecutive raw ids of one tick in one exchange of the word: at least one, at most what
-    /// the tick has left.
+    /// Takes up to `most` consecutive raw ids of one tick in one exchange of the word: at least
+    /// one, at most what the tick has left.
     ///
     /// # Errors
     ///
@@ -128,7 +129,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         self.take_run_within(most, clock, &tolerance)
     }
 
-    /// Takes a run as [`take_run`](Sequencer::take_run) does, with a tolerance that may be a constant.
+    /// Takes a run as [`take_run`](Sequencer::take_run) does, with a tolerance that may be a
+    /// constant.
     #[inline]
     pub(crate) fn take_run_within(
         &self,
@@ -138,10 +140,12 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     ) -> Result<Run<L>, GenerateError> {
         let spec = self.spec();
         loop {
-            // The word is read before the clock. A thread that was suspended with an old time finds the word moved
-            // on by others and reads both again, so an old reading is never mistaken for a clock that went back.
+            // The word is read before the clock. A thread that was suspended with an old time finds
+            // the word moved on by others and reads both again, so an old reading is never mistaken
+            // for a clock that went back.
             let next = self.next.load();
-            // A sealed sequencer says so even without a clock: waiting for the clock would be in vain.
+            // A sealed sequencer says so even without a clock: waiting for the clock would be in
+            // vain.
             let Some(now) = clock.now() else {
                 return Err(if next == sealed() {
                     GenerateError::Sealed
@@ -149,8 +153,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                     GenerateError::ClockUnknown
                 });
             };
-            // Fast path: if the tick of the word is the tick of the clock, or within the tolerance, the word itself
-            // is the position. Everything else is decided out of line by `step`.
+            // Fast path: if the tick of the word is the tick of the clock, or within the tolerance,
+            // the word itself is the position. Everything else is decided out of line by `step`.
             let mut position = next;
             let mut elapsed = next.shr(spec.sequence_bits());
             if !LeaseStart::IS_KNOWN
@@ -163,8 +167,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                 position = self.step(next, now, tolerance.ticks())?;
                 elapsed = position.shr(spec.sequence_bits());
             }
-            // A run never crosses a tick: the carry out of the sequence would be the next tick, which may be ahead
-            // of the clock.
+            // A run never crosses a tick: the carry out of the sequence would be the next tick,
+            // which may be ahead of the clock.
             let sequence = sequence(spec, position);
             let left = spec.max_sequence().wrapping_sub(sequence);
             // Written so that a run of one costs what one id costs.
@@ -244,8 +248,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         let new_length = W::Value::low_bits_of(extended.ticks());
         loop {
             let length = self.length.load();
-            // Checked in each round: `seal` may come between two tries, and a sealed lease may be released and
-            // granted to another holder.
+            // Checked in each round: `seal` may come between two tries, and a sealed lease may be
+            // released and granted to another holder.
             if self.next.load() == sealed() {
                 return Err(ExtendError::Sealed);
             }
@@ -258,16 +262,17 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
                     since_ms: spec.ms_since(end, now),
                 });
             }
-            // The expiry was checked against the length that is exchanged here, so an expired lease is never
-            // extended by a late caller.
+            // The expiry was checked against the length that is exchanged here, so an expired lease
+            // is never extended by a late caller.
             if new_length <= length || self.length.compare_exchange(length, new_length) {
                 return Ok(());
             }
         }
     }
 
-    /// Stops issuing permanently, and returns the first tick of which nothing was or will be issued: the lease may be
-    /// released from there on, the lease's start if it was not used at all.
+    /// Stops issuing permanently, and returns the first tick of which nothing was or will be
+    /// issued: the lease may be released from there on, the lease's start if it was not used at
+    /// all.
     ///
     /// `None` when it was sealed before.
     pub fn seal(&self) -> Option<u64> {
@@ -289,8 +294,8 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
         }
     }
 
-    /// The tick and sequence after the last id: sequence 0 of the lease's first tick when nothing was issued, and of a
-    /// later one when the tick before it was used up. `None` when sealed.
+    /// The tick and sequence after the last id: sequence 0 of the lease's first tick when nothing
+    /// was issued, and of a later one when the tick before it was used up. `None` when sealed.
     pub fn position(&self) -> Option<(u64, u32)> {
         let next = self.next.load();
         let spec = self.spec();
@@ -334,15 +339,17 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     fn terms(&self, tolerance: u32) -> StepTerms<W::Value> {
         StepTerms {
             start: self.start(),
-            // Relaxed: a length that was extended meanwhile only refuses what the next call may issue.
+            // Relaxed: a length that was extended meanwhile only refuses what the next call may
+            // issue.
             length: self.length.load_relaxed(),
             tolerance,
             sequence_bits: self.spec().sequence_bits(),
         }
     }
 
-    /// The raw id of a position of the lease: of its tick, counted from the lease's start, and its sequence. The
-    /// lease's first raw id has the sequence 0 and the lease is inside the layout, so no field carries into another.
+    /// The raw id of a position of the lease: of its tick, counted from the lease's start, and its
+    /// sequence. The lease's first raw id has the sequence 0 and the lease is inside the layout, so
+    /// no field carries into another.
     #[inline]
     fn raw(&self, elapsed: W::Value, sequence: u32) -> u64 {
         self.first_raw
@@ -350,8 +357,10 @@ impl<L: AnyLayout, W: AtomicWord> Sequencer<L, W> {
     }
 }
 
-/// Converts a refusal of the position `next` to an error, with the time until or since it could be issued.
-// A small processor goes on with what it has in registers, and whoever drops this does not pay for it.
+/// Converts a refusal of the position `next` to an error, with the time until or since it could be
+/// issued.
+// A small processor goes on with what it has in registers, and a caller that drops the error does
+// not pay for it.
 #[cfg_attr(target_pointer_width = "64", cold)]
 #[inline]
 pub(crate) fn explain<V: Word>(

@@ -1,7 +1,7 @@
 //! The generator's step: a pure function of what it has read, for any width of word.
 //!
-//! A *position* is `(tick - start) << sequence_bits | sequence`, so the carry out of the sequence is
-//! the next tick. The word holds the next position that was not issued yet.
+//! A *position* is `(tick - start) << sequence_bits | sequence`, so the carry out of the sequence
+//! is the next tick. The word holds the next position that was not issued yet.
 
 use core::time::Duration;
 
@@ -33,8 +33,8 @@ pub(crate) enum StepRefusal {
 
 /// The position to issue when the word holds `next`.
 ///
-/// Whatever the clock shows, the result is at least `next`, so nothing is issued twice. It refuses a
-/// word that is all ones: see [`max_length`].
+/// Whatever the clock shows, the result is at least `next`, so nothing is issued twice. It refuses
+/// a word that is all ones: see [`max_length`].
 #[inline]
 pub(crate) fn step<V: Word>(
     spec: LayoutSpec,
@@ -49,14 +49,16 @@ pub(crate) fn step<V: Word>(
     };
     // Saturated: a tick that the word cannot count is past the lease, and is refused as such below.
     let current = V::saturate(last.saturating_sub(terms.tolerance.into()));
-    // In every branch the result is `next` or a later position: so the word only grows, and no position comes twice.
+    // In every branch the result is `next` or a later position: so the word only grows, and no
+    // position comes twice.
     let mut position = next;
     let mut elapsed = next.shr(terms.sequence_bits);
     // Two bounds: a position may stand as far ahead as `last`, but a new tick begins at the clock's
     // own. So the tolerance is used only by a burst or a clock that stepped back.
     let last = V::saturate(last);
     if elapsed > last {
-        // The last position issued is of the clock's tick, which is used up. Otherwise the clock is behind.
+        // The last position issued is of the clock's tick, which is used up. Otherwise the clock is
+        // behind.
         let is_used_up = next
             .previous()
             .is_some_and(|issued| issued.shr(terms.sequence_bits) == last);
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn the_position_after_the_longest_lease_fits_and_is_not_all_ones() {
+    fn longest_lease_leaves_room_for_the_seal() {
         for sequence_bits in 0..=31 {
             let after = max_length::<u32>(sequence_bits) << sequence_bits;
             assert!(after < u64::from(u32::MAX), "{sequence_bits}");
@@ -271,8 +273,9 @@ mod tests {
         }
     }
 
-    /// [`LayoutSpec::allows`] is the step in short: what it allows is issued, what it does not is not, but in the epoch's
-    /// first second and after 292 million years, which it may leave to the step.
+    /// [`LayoutSpec::allows`] is the step in short: what it allows is issued, what it does not is
+    /// not, but in the epoch's first second and after 292 million years, which it may leave to the
+    /// step.
     #[test]
     #[cfg_attr(miri, ignore = "arithmetic, a million times over")]
     fn what_is_allowed_at_once_is_what_the_step_issues() {

@@ -17,12 +17,13 @@ use crate::{AnyLayout, Layout, Lease, LeaseError, MakeTicketError, TicketError};
 ///  | u8   | u24      | u32      | u64        | u32      | u32      | 8 bytes |
 /// ```
 ///
-/// The first byte is the version, 2 of layouts of up to 53 bits ([`lease_version`](crate::LayoutSpec::lease_version)).
-/// `start` and `end` are whole seconds of Unix time, in every layout; a lease of finer ticks is rounded inwards. The tag is the
-/// CMAC (NIST SP 800-38B) of the 24 bytes before it with SPARX-64/128 as the
-/// cipher, under a separate key: never that of the ids, because a tag would be an id. Give each device its own key,
-/// because anyone who has it can forge tickets for it. A forgery succeeds with 2^-64 for each try; to see `q` tickets under one key
-/// adds up to `36 q^2 / 2^64` (docs/security.md).
+/// The first byte is the version, 2 of layouts of up to 53 bits
+/// ([`lease_version`](crate::LayoutSpec::lease_version)). `start` and `end` are whole seconds of
+/// Unix time, in every layout; a lease of finer ticks is rounded inwards. The tag is the CMAC (NIST
+/// SP 800-38B) of the 24 bytes before it with SPARX-64/128 as the cipher, under a separate key:
+/// never that of the ids, because a tag would be an id. Give each device its own key, because
+/// anyone who has it can forge tickets for it. A forgery succeeds with 2^-64 for each try; to see
+/// `q` tickets under one key adds up to `36 q^2 / 2^64` (docs/security.md).
 ///
 /// ```
 /// use core::time::Duration;
@@ -61,8 +62,8 @@ impl Ticket {
     /// The largest counter, 2^30 - 1: the largest that a device can [keep](crate::TicketCounter).
     pub const MAX_COUNTER: u32 = (1 << 30) - 1;
 
-    /// The ticket of a lease for a device. Each ticket of a device has a higher counter than the one
-    /// before, from 1 to [`MAX_COUNTER`](Self::MAX_COUNTER): it refuses others.
+    /// The ticket of a lease for a device. Each ticket of a device has a higher counter than the
+    /// one before, from 1 to [`MAX_COUNTER`](Self::MAX_COUNTER): it refuses others.
     ///
     /// # Errors
     ///
@@ -94,7 +95,8 @@ impl Ticket {
             }));
         }
         let spec = lease.layout().spec();
-        // Rounded inwards, up here and down below: a device must not use a part of a second that was not leased.
+        // Rounded inwards, up here and down below: a device must not use a part of a second that
+        // was not leased.
         let start = spec.unix_s_from(lease.start());
         let end = Duration::from_millis(spec.unix_ms(lease.end())).as_secs();
         if start >= end {
@@ -137,14 +139,16 @@ impl Ticket {
         bytes
     }
 
-    /// Checks the version and the tag, then decodes. An unauthenticated ticket yields no other error about its fields.
+    /// Checks the version and the tag, then decodes. An unauthenticated ticket yields no other
+    /// error about its fields.
     #[expect(clippy::cast_possible_truncation, reason = "takes halves of words")]
     fn decode(bytes: &[u8], key: &[u8; 16], allowed: u8) -> Result<Self, TicketError> {
         let (&[head, device_id, times, tag], []) = bytes.as_chunks::<8>() else {
             return Err(TicketError::Length { len: bytes.len() });
         };
         let [head, device_id, times, tag] = [head, device_id, times, tag].map(u64::from_be_bytes);
-        // The one field that counts without the tag, as another version may be authenticated otherwise.
+        // The one field that counts without the tag, as another version may be authenticated
+        // otherwise.
         let version = (head >> 56) as u8;
         let wrong = tag ^ cmac(key, [head, device_id, times]);
         // Compared in constant time, so that timing does not help a forger.
@@ -180,11 +184,12 @@ impl Ticket {
 
 /// CMAC (NIST SP 800-38B, section 6.2) of three whole blocks, all in big-endian order.
 ///
-/// With whole blocks only, one of the two keys that it makes is used, and nothing is filled up. The crate `cmac`, which
-/// takes a message of any length in parts, needs 1 kB more code on a Cortex-M0; the tests compare with it.
+/// With whole blocks only, one of the two keys that it makes is used, and nothing is filled up. The
+/// crate `cmac`, which takes a message of any length in parts, needs 1 kB more code on a Cortex-M0;
+/// the tests compare with it.
 ///
-/// On the fly, as four blocks do not repay a table: it takes 184 bytes less stack than the cipher with one, and less
-/// code even beside ids that use the table.
+/// On the fly, as four blocks do not repay a table: it takes 184 bytes less stack than the cipher
+/// with one, and less code even beside ids that use the table.
 fn cmac(key: &[u8; 16], [first, second, third]: [u64; 3]) -> u64 {
     /// x^4 + x^3 + x + 1, the rest of x^64 (section 5.3).
     const REST: u64 = 0x1b;
@@ -205,9 +210,10 @@ fn cmac(key: &[u8; 16], [first, second, third]: [u64; 3]) -> u64 {
 
 /// Accepts tickets on a device, each once, and returns their leases.
 ///
-/// It remembers the highest counter. Write [`last_counter`](Self::last_counter) to durable memory if you
-/// can: a device that forgets it takes an old ticket again after a reset, while that is not over. That
-/// repeats no ids if the lease is used in [`Blocks`](crate::Blocks); without them it does.
+/// It remembers the highest counter. Write [`last_counter`](Self::last_counter) to durable memory
+/// if you can: a device that forgets it takes an old ticket again after a reset, while that is not
+/// over. That repeats no ids if the lease is used in [`Blocks`](crate::Blocks); without them it
+/// does.
 #[derive(Debug)]
 pub struct TicketReader {
     device_id: u64,
@@ -226,19 +232,23 @@ impl TicketReader {
 
     /// Checks a ticket and returns its lease.
     ///
-    /// Later tickets of the same lease have the same node id and start, and a later end: pass their lease
-    /// to [`Generator::extend`](crate::Generator::extend). `now` is the clock's, `None` while it does not
-    /// know the time; then the lease may serve as the window of [`TimeBounds`](crate::TimeBounds).
+    /// Later tickets of the same lease have the same node id and start, and a later end: pass their
+    /// lease to [`Generator::extend`](crate::Generator::extend). `now` is the clock's, `None` while
+    /// it does not know the time; then the lease may serve as the window of
+    /// [`TimeBounds`](crate::TimeBounds).
     ///
     /// # Errors
     ///
     /// Nothing has changed then; another ticket with the same counter may be accepted.
     ///
     /// - [`Length`](TicketError::Length): it does not have 32 bytes;
-    /// - [`Version`](TicketError::Version): it is of another version than the layout's, or than is known;
-    /// - [`Forged`](TicketError::Forged): its tag is wrong, so it was changed or made with another key;
+    /// - [`Version`](TicketError::Version): it is of another version than the layout's, or than is
+    ///   known;
+    /// - [`Forged`](TicketError::Forged): its tag is wrong, so it was changed or made with another
+    ///   key;
     /// - [`Foreign`](TicketError::Foreign): it is another device's;
-    /// - [`Replayed`](TicketError::Replayed): its counter is not above that of the last one accepted;
+    /// - [`Replayed`](TicketError::Replayed): its counter is not above that of the last one
+    ///   accepted;
     /// - [`Counter`](TicketError::Counter): its counter is above [`Ticket::MAX_COUNTER`];
     /// - [`Malformed`](TicketError::Malformed): its lease is invalid for the layout;
     /// - [`Expired`](TicketError::Expired): its lease has expired.
@@ -278,7 +288,8 @@ impl TicketReader {
                 since_s: since.as_secs(),
             });
         }
-        // Last of all: a ticket that was refused for any reason may be followed by one with the same counter.
+        // Last of all: a ticket that was refused for any reason may be followed by one with the
+        // same counter.
         self.last_counter = ticket.counter;
         Ok(lease)
     }

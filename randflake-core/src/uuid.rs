@@ -4,8 +4,8 @@ use core::fmt::{self, Display, Formatter};
 
 use crate::Id;
 
-// The fields of RFC 9562, section 5.8: custom_a, ver, custom_b, var and custom_c have 48, 4, 12, 2 and 62 bits. The 64
-// bits of an id fill the first two and the top of the last.
+// The fields of RFC 9562, section 5.8: custom_a, ver, custom_b, var and custom_c have 48, 4, 12, 2
+// and 62 bits. The 64 bits of an id fill the first two and the top of the last.
 const VERSION: u128 = 8;
 const VARIANT: u128 = 0b10;
 /// Position of the version from the least significant bit.
@@ -28,8 +28,8 @@ impl Id {
     /// | id bits 63 .. 16     | 8    | id bits 15 .. 4 | 0b10 | id bits 3 .. 0, then 58 zeros |
     /// ```
     ///
-    /// UUIDs are in the order of the ids as unsigned numbers. Those of plain ids are in the order of time;
-    /// those of encrypted ones look random, and have no more than an id's 64 bits.
+    /// UUIDs are in the order of the ids as unsigned numbers. Those of plain ids are in the order
+    /// of time; those of encrypted ones look random, and have no more than an id's 64 bits.
     ///
     /// ```
     /// use randflake_core::Id;
@@ -53,7 +53,8 @@ impl Id {
         match unpack(uuid) {
             None => Err(UuidError::NotVersion8),
             Some((id, 0)) => Ok(id),
-            // Version 8 is free for any application, so the zeros are what shows that an id is inside.
+            // Version 8 is free for any application, so the zeros are what shows that an id is
+            // inside.
             Some(_) => Err(UuidError::NoId),
         }
     }

@@ -15,7 +15,8 @@ pub trait Word: Copy + Ord + Debug + Into<u64> + sealed::Sealed {
     /// Width of the number in bits.
     const BITS: u32;
 
-    /// The low bits of a number. Not `truncate`: the standard library is about to call something else so.
+    /// The low bits of a number. Not `truncate`: the standard library is about to call something
+    /// else so.
     fn low_bits_of(value: u64) -> Self;
     /// The number, or [`MAX`](Word::MAX) if it is over that.
     fn saturate(value: u64) -> Self;
@@ -95,8 +96,8 @@ word!(u32 u64);
 /// - `load` has at least acquire ordering, `compare_exchange` acquire and release.
 /// - `compare_exchange` fails only when the word differs from `current`.
 ///
-/// Atomic `load` and `compare_exchange` are all that a generator needs, so a word is easy to supply:
-/// a native atomic, a lock, a critical section, or the model checker's.
+/// Atomic `load` and `compare_exchange` are all that a generator needs, so a word is easy to
+/// supply: a native atomic, a lock, a critical section, or the model checker's.
 pub trait AtomicWord {
     /// Number that the word holds: `u32` or `u64`.
     type Value: Word;
@@ -107,7 +108,8 @@ pub trait AtomicWord {
     /// Reads the value with at least acquire ordering.
     fn load(&self) -> Self::Value;
 
-    /// Reads the value with at least relaxed ordering: for a number that says nothing of other memory.
+    /// Reads the value with at least relaxed ordering: for a number that says nothing of other
+    /// memory.
     #[inline]
     fn load_relaxed(&self) -> Self::Value {
         self.load()
@@ -117,8 +119,8 @@ pub trait AtomicWord {
     fn compare_exchange(&self, current: Self::Value, new: Self::Value) -> bool;
 }
 
-/// An [`AtomicWord`] that can be made in a constant, so that what consists of such words can be a `static`: the clock
-/// of firmware, which main code and interrupts share.
+/// An [`AtomicWord`] that can be made in a constant, so that what consists of such words can be a
+/// `static`: the clock of firmware, which main code and interrupts share.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;
@@ -173,7 +175,8 @@ impl<V: Word> AtomicWord for LocalWord<V> {
 
     #[inline]
     fn compare_exchange(&self, current: V, new: V) -> bool {
-        // No other code can run between the two accesses: the word is not `Sync`, and an interrupt cannot hold it.
+        // No other code can run between the two accesses: the word is not `Sync`, and an interrupt
+        // cannot hold it.
         let equal = self.0.get() == current;
         if equal {
             self.0.set(new);
@@ -198,8 +201,9 @@ macro_rules! native {
             }
 
             #[inline]
-            // Acquire, paired with the release of the exchange that wrote the value: what its thread did before, such as
-            // extending the lease, is visible to whoever sees the word that follows.
+            // Acquire, paired with the release of the exchange that wrote the value: what its
+            // thread did before, such as extending the lease, is visible to every thread that sees
+            // the word that follows.
             fn load(&self) -> $value {
                 self.load(Ordering::Acquire)
             }
@@ -211,7 +215,8 @@ macro_rules! native {
 
             #[inline]
             fn compare_exchange(&self, current: $value, new: $value) -> bool {
-                // Relaxed on failure: the value that was found is dropped, and the caller loads again before it retries.
+                // Relaxed on failure: the value that was found is dropped, and the caller loads
+                // again before it retries.
                 self.compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed)
                     .is_ok()
             }

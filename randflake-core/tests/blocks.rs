@@ -12,7 +12,7 @@ use randflake_core::{Codec, Id, Layout, LayoutFields, LayoutSpec, Lease, Plain, 
 const NS_PER_MS: u64 = 1_000_000;
 const TICK_MS: u64 = 1_000;
 const LARGEST: usize = 256;
-/// What is held of a tick, at most.
+/// Largest number of ids of a tick that blocks may hold.
 const LIMIT: usize = 8_192 / 16;
 
 /// 8,192 ids a second.
@@ -77,7 +77,7 @@ fn block() -> SmallBlock {
 }
 
 #[test]
-fn a_block_begins_with_one_id_in_each_tick_and_doubles() {
+fn block_starts_at_one_id_a_tick_and_doubles() {
     let mut world = World::new(1);
     let mut block = block();
     for _ in 0..3 {
@@ -97,7 +97,7 @@ fn a_block_begins_with_one_id_in_each_tick_and_doubles() {
 }
 
 #[test]
-fn a_tick_is_issued_whole_by_one_and_but_for_a_sixteenth_by_a_thousand_that_stop() {
+fn stopped_threads_cost_a_sixteenth_of_a_tick() {
     let mut world = World::new(1);
     let mut one = block();
     let issued = (0..10_000)
@@ -124,7 +124,7 @@ fn a_tick_is_issued_whole_by_one_and_but_for_a_sixteenth_by_a_thousand_that_stop
 }
 
 #[test]
-fn a_plain_block_and_an_encrypted_one_have_the_same_ids_in_the_same_order() {
+fn encrypted_blocks_keep_the_order_of_plain_ones() {
     let cipher = randflake_core::Sparx64::new(&[7; 16]);
     let codec = Codec::new(Small, cipher);
     let sequencer = Sequencer::new(Lease::new(Small, 5, 100, 400).unwrap()).unwrap();
@@ -145,7 +145,7 @@ fn a_plain_block_and_an_encrypted_one_have_the_same_ids_in_the_same_order() {
 }
 
 #[test]
-fn nothing_is_taken_outside_of_the_lease_or_after_the_seal() {
+fn block_takes_nothing_outside_of_the_lease() {
     let mut world = World::new(1);
     let mut block = block();
     world.now_ns -= 1;
@@ -196,7 +196,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_history_repeats_an_id_or_hands_out_one_of_another_tick(
+    fn histories_repeat_no_id_and_mix_no_ticks(
         steps in proptest::collection::vec(step(), 1..150)
     ) {
         let mut world = World::new(2);

@@ -58,7 +58,7 @@ fn raw_ids_of_milliflake_are_those_of_the_vectors() {
 /// Every width that bwmarrin's rule allows: the timestamp has what is left of 63 bits.
 #[cfg_attr(miri, ignore = "676 layouts take long")]
 #[test]
-fn node_and_step_bits_of_snowflake_are_set_by_the_user() {
+fn snowflake_node_and_step_bits_are_settings() {
     for node_bits in 0..=25 {
         for step_bits in 0..=25 {
             let bits = node_bits + step_bits;
@@ -82,7 +82,7 @@ fn node_and_step_bits_of_snowflake_are_set_by_the_user() {
 
 /// What `toInternalTime` in `v2/sonyflake.go` does: units since 1970 less those of the start.
 #[test]
-fn sonyflake_of_version_2_counts_units_as_the_original_does() {
+fn sonyflake_v2_counts_units_as_the_original() {
     let (start, now) = (1_735_689_600_017_u64, 1_760_000_000_003_u64);
     for unit_ms in [1, 3, 10, 16, 1_000, 60_000] {
         let layout = Sonyflake::custom(start, unit_ms, 10, 12).unwrap();
@@ -141,7 +141,7 @@ fn the_layouts_end_when_their_documentation_says() {
 }
 
 #[test]
-fn an_encrypted_layout_is_a_plain_one_behind_the_cipher() {
+fn encrypted_layout_is_the_plain_one_encrypted() {
     let cipher = || Sparx64::new(&[9; 16]);
     let entries: Vec<Value> = serde_json::from_str(include_str!("vectors/sonyflake.json")).unwrap();
     let hidden = Codec::new(Sonyflake, cipher());

@@ -1,4 +1,5 @@
-//! What others do when the clock goes back, each replayed: see "When the clock goes back" in the README.
+//! The policies of other generators when the clock goes back, each replayed: see "When the clock
+//! goes back" in the README.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -116,7 +117,8 @@ fn hold() {
     assert_eq!(ids.generate(), Err(error));
 }
 
-/// Ids of several node ids, of the first that is not ahead of the clock: what a handle with `node_ids` does.
+/// Ids of several node ids, of the first that is not ahead of the clock: what a handle with
+/// `node_ids` does.
 fn pool<'a>(
     members: &'a [Sequencer<Snowflake, AtomicU64>],
     clock: &'a ManualClock,

@@ -1,4 +1,4 @@
-//! What `Debug` shows of what holds a key or counts: its state, and nothing that must stay hidden.
+//! `Debug` of types that hold a key or count: their state, and nothing that must stay hidden.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

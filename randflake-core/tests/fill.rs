@@ -89,7 +89,7 @@ fn encrypted_ids_come_in_the_order_of_their_sequences() {
 }
 
 #[test]
-fn a_sequence_above_the_node_id_does_not_carry_into_it() {
+fn sequence_above_the_node_id_does_not_carry() {
     let clock = ManualClock::at_unix_ms(1_409_529_600_000);
     let lease = Lease::new(Sonyflake, 65_535, 0, 10).unwrap();
     let generator = Generator::<Sonyflake, AtomicU64, _>::new(lease, &clock, Plain).unwrap();

@@ -1,4 +1,5 @@
-//! Several leases, each of its own node id: who issues, who is passed over, and what is said when none can.
+//! Several leases, each of its own node id: who issues, who is passed over, and what is said when
+//! none can.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -111,7 +112,7 @@ fn a_member_ahead_of_the_clock_is_passed_over() {
 }
 
 #[test]
-fn with_a_tolerance_none_is_ahead_while_another_is_in_time() {
+fn tolerance_prefers_a_member_in_time() {
     let clock = ManualClock::at_unix_ms(100_000);
     let mut pool = pool::<LocalWord<u32>>(&clock, &[(100, 200), (100, 200)]);
     pool.tolerance = 1;
@@ -187,7 +188,7 @@ fn errors_are_combined() {
 }
 
 #[test]
-fn members_are_asked_in_turn_from_the_one_that_answered_last() {
+fn members_are_asked_from_the_last_one_on() {
     let members = [0, 1, 2, 3];
     // A cursor beyond the members, as after a pool that shrank, begins at the first.
     for (cursor_at, ready, expected) in [
@@ -215,7 +216,7 @@ fn members_are_asked_in_turn_from_the_one_that_answered_last() {
 }
 
 #[test]
-fn members_are_asked_again_only_for_what_a_tolerance_allows() {
+fn members_are_asked_again_only_with_tolerance() {
     for (tolerance, expected) in [(0, vec![0, 0]), (3, vec![0, 0, 3, 3])] {
         let asked = RefCell::new(Vec::new());
         let answer = first_ready_within(&[(); 2], &AtomicU32::new(0), tolerance, |(), ahead| {
@@ -228,7 +229,7 @@ fn members_are_asked_again_only_for_what_a_tolerance_allows() {
 }
 
 #[test]
-fn a_position_is_that_of_the_next_id_until_it_is_sealed() {
+fn position_is_that_of_the_next_id() {
     let clock = ManualClock::at_unix_ms(5_000);
     let pool = pool::<AtomicU64>(&clock, &[(3, 9)]);
     let member = &pool.members[0];

@@ -1,7 +1,8 @@
 //! Forged UUIDs against the check of tags. `cargo xtask deep forgeries` tries 10^9 of them.
 //!
-//! None passes: 2.2·10^-7 of 10^9 would. What is counted beside it, tags of which the first bits are right, has an
-//! expectation that a wrong comparison or a generator that repeats itself would miss.
+//! None passes: 2.2·10^-7 of 10^9 would. What is counted beside it, tags of which the first bits
+//! are right, has an expectation that a wrong comparison or a generator that repeats itself would
+//! miss.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![expect(clippy::print_stdout, reason = "the counts are also for readers")]
@@ -14,7 +15,8 @@ use randflake_core::{Id, KeyNumber, Sparx64, TagError, TagKey, TaggedUuid};
 const THREADS: u64 = 4;
 const TAG_BITS: u32 = 52;
 
-/// Number of forgeries, and bits of which the right ones are counted: about a thousand are expected.
+/// Number of forgeries, and bits of which the right ones are counted: about a thousand are
+/// expected.
 fn size() -> (u64, u32) {
     if std::env::var_os("RANDFLAKE_FORGERIES_LONG").is_some() {
         (1_000_000_000, 20)
@@ -25,7 +27,8 @@ fn size() -> (u64, u32) {
     }
 }
 
-/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): what it gives has nothing to do with the cipher.
+/// `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014): what it gives has nothing to do with the
+/// cipher.
 struct Random(u64);
 
 impl Random {

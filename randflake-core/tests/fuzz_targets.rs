@@ -1,5 +1,6 @@
-//! The fuzz targets on random inputs: they compile with this compiler, and hold for some thousand inputs.
-//! `cargo xtask deep fuzz` searches by coverage. On emulated machines and in the interpreter they would take minutes.
+//! The fuzz targets on random inputs: they compile with this compiler, and hold for some thousand
+//! inputs. `cargo xtask deep fuzz` searches by coverage. On emulated machines and in the
+//! interpreter they would take minutes.
 #![cfg(all(target_arch = "x86_64", not(miri)))]
 
 // See `fuzz_input`.

@@ -1,4 +1,4 @@
-//! What a generator does at the edges of its lease: begin, end, extend, seal.
+//! A generator at the edges of its lease: begin, end, extend, seal.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -164,7 +164,7 @@ fn pages_of_all_sizes_fill_in_turn() {
 }
 
 #[test]
-fn the_first_raise_of_a_boot_begins_a_page_and_later_ones_are_appended() {
+fn first_raise_of_a_boot_begins_a_page() {
     let mut flash = Ram::new(3, 64);
     let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
     assert_eq!(log.unix_s(), 0);
@@ -321,7 +321,8 @@ fn a_dead_cell_or_a_failure_goes_to_the_next_page() {
     }
 }
 
-/// A cell that stays 0 in each slot of a page, and a chip that verifies its erases: all of them fail.
+/// A cell that stays 0 in each slot of a page, and a chip that verifies its erases: all of them
+/// fail.
 fn dead_page<const SLOT: usize>(pages: u32, kind: Kind) {
     let page_bytes = 8 * u32::try_from(SLOT).unwrap();
     let page = page_bytes as usize..2 * page_bytes as usize;
@@ -352,7 +353,7 @@ fn dead_page<const SLOT: usize>(pages: u32, kind: Kind) {
 }
 
 #[test]
-fn a_page_whose_erases_fail_is_marked_and_never_touched_again() {
+fn page_that_fails_to_erase_is_marked_as_bad() {
     for kind in [Kind::Nor, Kind::Ecc, Kind::Encrypted] {
         dead_page::<8>(3, kind);
         dead_page::<8>(4, kind);
@@ -363,7 +364,7 @@ fn a_page_whose_erases_fail_is_marked_and_never_touched_again() {
 
 /// A counter of tickets passes every number, also that of the mark.
 #[test]
-fn a_first_record_of_the_number_of_a_mark_is_a_horizon() {
+fn first_record_equal_to_a_mark_is_a_horizon() {
     let number = HorizonRecord::BAD_PAGE.unix_s();
     let mut flash = Ram::new(3, 64);
     // Each boot begins a page with its record.
@@ -401,7 +402,7 @@ fn marked_pages_are_used_where_there_are_no_others() {
 }
 
 #[test]
-fn a_raise_that_is_refused_keeps_the_horizon_and_may_be_retried() {
+fn refused_raise_keeps_the_horizon() {
     let mut flash = Ram::new(3, 64);
     let mut log = HorizonLog::<8>::open(&mut flash).unwrap();
     log.raise(&mut flash, 1_000).unwrap();
@@ -417,7 +418,8 @@ fn a_raise_that_is_refused_keeps_the_horizon_and_may_be_retried() {
     assert_eq!(horizon(&mut flash), 1_112);
 }
 
-/// Each bit of a slot that may change to 0, with each two bits that an erase which was cut at its start has raised.
+/// Each bit of a slot that may change to 0, with each two bits that an erase which was cut at its
+/// start has raised.
 fn begun_erases(at: usize, page: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     let is_set = move |bit: &usize| page[at + bit / 8] >> (bit % 8) & 1 == 1;
     let aged = (0..64).filter(is_set);
@@ -439,7 +441,7 @@ fn begun_erases(at: usize, page: &[u8]) -> impl Iterator<Item = Vec<u8>> {
 
 /// It goes on, and shows what was answered.
 #[test]
-fn a_changed_bit_and_an_erase_that_was_cut_at_its_start_stop_nothing() {
+fn changed_bit_and_cut_erase_stop_nothing() {
     let mut flash = Ram::new(3, 64);
     for (page, head) in [(0, 1_730_000_000), (1, 1_730_000_064), (2, 1_730_000_256)] {
         flash.put(64 * page, record(head));
@@ -540,7 +542,7 @@ fn at_most_half_a_page_is_left_early() {
 }
 
 #[test]
-fn a_page_that_could_not_be_begun_ahead_costs_the_next_raise_its_erase() {
+fn failed_erase_ahead_is_done_by_the_next_raise() {
     for operation in [0, 1] {
         let mut flash = Ram::new(3, 64);
         let mut log = HorizonLog::<8>::open(&mut flash).unwrap();

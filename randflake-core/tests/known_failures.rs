@@ -1,5 +1,6 @@
-//! How the 1.x packages failed, each way replayed step by step with words of either width. Where ids
-//! repeated, a model of their algorithm repeats them too, so that the scenario is known to bite.
+//! Failures of the 1.x packages, each replayed step by step with words of either width. Where
+//! ids repeated, a model of their algorithm repeats them too, so that the scenario is known to
+//! bite.
 //!
 //! Two more, a restart in the same second and a forked child, need a process that takes leases; the
 //! tests of `randflake-std` have them.
@@ -94,7 +95,8 @@ thread_local! {
     static BEFORE_EXCHANGE: RefCell<Option<Box<dyn FnOnce()>>> = RefCell::default();
 }
 
-/// A word that, when told to, lets others go on between its owner's decision to write and the write.
+/// A word that, when told to, lets others go on between its owner's decision to write and the
+/// write.
 struct SleepyWord<W>(W);
 
 impl<W: AtomicWord> AtomicWord for SleepyWord<W> {

@@ -1,4 +1,4 @@
-//! Lanes of one lease never issue the same id, whatever the clock does and whoever is first.
+//! Lanes of one lease never issue the same id, whatever the clock does and in any order.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -137,7 +137,7 @@ fn a_lease_that_32_bits_cannot_count_is_refused() {
 }
 
 #[test]
-fn a_lane_counts_up_to_the_longest_lease_and_is_extended_to_it() {
+fn lane_counts_up_to_the_longest_lease() {
     let clock = ManualClock::at_unix_ms(Randflake::SPEC.unix_ms(0));
     let key = Sparx64::new(&[7; 16]);
     let longest = Lease::new(Randflake, 1, 0, 65_535).unwrap();

@@ -195,7 +195,7 @@ fn fields_in_a_row() -> impl Strategy<Value = LayoutFields> {
 proptest! {
     #![proptest_config(config())]
     #[test]
-    fn a_layout_is_valid_exactly_when_its_fields_are_apart_and_inside(fields in any_fields()) {
+    fn layout_is_valid_if_fields_are_disjoint_and_inside(fields in any_fields()) {
         let LayoutFields { timestamp, node_id, sequence, .. } = fields;
         let mask = |field: Field| ((1_u128 << field.bits) - 1) << field.shift;
         let covered = mask(timestamp) | mask(node_id) | mask(sequence);
@@ -242,7 +242,7 @@ fn a_layout_without_time_or_tick_is_refused() {
 }
 
 #[test]
-fn a_worker_out_of_range_is_not_taken_for_a_datacenter() {
+fn worker_out_of_range_is_refused() {
     let wrong = |name| FieldError::NodePart {
         name,
         value: 32,
@@ -286,7 +286,7 @@ fn a_custom_layout_issues_the_ids_of_its_twin() {
 }
 
 #[test]
-fn a_pool_of_a_custom_layout_goes_on_with_the_next_node_id() {
+fn custom_layout_pool_takes_the_next_node_id() {
     let layout = Sonyflake::SPEC;
     let clock = ManualClock::at_unix_ms(layout.spec().unix_ms(0));
     let sequencer = |node_id| {

@@ -88,7 +88,7 @@ fn block_after(failures: u32, seconds: u32) -> Lease<Randflake> {
 }
 
 #[test]
-fn the_longest_block_is_counted_by_a_word_of_32_bits_after_failed_writes() {
+fn longest_block_fits_32_bits_after_failed_writes() {
     let counted = |block: Lease<Randflake>| Sequencer::<_, AtomicU32>::new(block).map(drop);
     for failures in [0, 1, 16] {
         let block = block_after(failures, 32_700);

@@ -1,8 +1,9 @@
-//! The generator's word, blocks and the buffer of segments under every interleaving that loom's memory model allows.
+//! The generator's word, blocks and the buffer of segments under every interleaving that loom's
+//! memory model allows.
 //!
 //! Loom's atomic is one more [`AtomicWord`]; nothing in the crate knows of it. Most models are
-//! explored completely. Those of three threads and a clock are bounded to [`PREEMPTIONS`]: five take
-//! most of a minute, each more up to ten times as long, and a faulty word shows with one.
+//! explored completely. Those of three threads and a clock are bounded to [`PREEMPTIONS`]: five
+//! take most of a minute, each more up to ten times as long, and a faulty word shows with one.
 
 #![cfg(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64")))]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -303,7 +304,8 @@ fn a_torn_word_is_caught() {
     assert!(REPEATED.load(Ordering::Relaxed));
 }
 
-/// Blocks of several threads under every interleaving that loom's memory model allows: taking from them, and dropping them because the lease was sealed.
+/// Blocks of several threads under every interleaving that loom's memory model allows: taking from
+/// them, and dropping them because the lease was sealed.
 mod blocks {
     use std::sync::Arc;
 
@@ -412,7 +414,7 @@ mod blocks {
     }
 
     #[test]
-    fn two_threads_never_have_the_same_id_nor_hold_too_many() {
+    fn two_threads_share_no_id_and_keep_the_budget() {
         explore(PREEMPTIONS, || {
             let world = World::new();
             let issue = |world: Arc<World>| {
@@ -434,7 +436,8 @@ mod blocks {
     }
 }
 
-/// The buffer of two segments under interleavings that loom's memory model allows, bounded to [`PREEMPTIONS`]. Segments have one number, so that slots are written anew as often as can be.
+/// The buffer of two segments under interleavings that loom's memory model allows, bounded to
+/// [`PREEMPTIONS`]. Segments have one number, so that slots are written anew as often as can be.
 mod segments {
     use core::sync::atomic;
     use std::sync::Arc;

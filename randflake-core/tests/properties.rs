@@ -1,4 +1,4 @@
-//! What holds for every id, key and time of the Randflake layout, and for the arithmetic of ticks.
+//! Properties of every id, key and time of the Randflake layout, and of the arithmetic of ticks.
 
 use core::time::Duration;
 

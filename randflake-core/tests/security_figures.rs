@@ -1,4 +1,5 @@
-//! The figures of docs/security.md about ids of 53 bits and tagged UUIDs, computed as it says. `--nocapture` shows them.
+//! The figures of docs/security.md about ids of 53 bits and tagged UUIDs, computed as it says.
+//! `--nocapture` shows them.
 
 #![expect(clippy::cast_possible_truncation, reason = "exponents are small")]
 #![expect(clippy::print_stdout, reason = "the figures are also for readers")]
@@ -13,7 +14,8 @@ const BACKWARDS: [i32; 2] = [27, 26];
 /// Steps of a sum that is above the integral, as what is summed grows.
 const STEPS: u32 = 4_000;
 
-/// Bound of the probability that two networks which agree on `others` numbers do not end with the same on one more.
+/// Bound of the probability that two networks which agree on `others` numbers do not end with the
+/// same on one more.
 fn not_coupled(others: f64, rounds: u32, widths: [i32; 2]) -> f64 {
     // What follows on a bad round, and on a good one: computed from the last round to the second.
     let (mut after_bad, mut after_good) = (1.0, 1.0);
@@ -82,7 +84,8 @@ fn reaches(limit: f64, bound: impl Fn(f64) -> f64) -> f64 {
     low
 }
 
-/// Two digits of a number, rounded as it is said: down if something holds up to it, up if it holds from it on.
+/// Two digits of a number, rounded as it is said: down if something holds up to it, up if it holds
+/// from it on.
 fn digits(number: f64, round: fn(f64) -> f64) -> String {
     let exponent = number.log10().floor() as i32;
     let digits = round(number / 10_f64.powi(exponent) * 10.0) / 10.0;
@@ -150,7 +153,8 @@ fn limits_of_the_bound() {
 /// 64-bit blocks of which the upper 52 bits are one tag.
 const BLOCKS_OF_A_TAG: u128 = 1 << 12;
 
-/// Bound of the probability that one of `tries` forged UUIDs passes, after `seen` ids with right tags: as a fraction.
+/// Bound of the probability that one of `tries` forged UUIDs passes, after `seen` ids with right
+/// tags: as a fraction.
 const fn bound(tries: u128, seen: u128) -> (u128, u128) {
     (tries * BLOCKS_OF_A_TAG, (1 << 64) - seen)
 }

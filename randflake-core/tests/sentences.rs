@@ -1,4 +1,5 @@
-//! What each error says: the sentence is what a user has, so its numbers must be the right ones and in the right place.
+//! The message of each error: a user sees nothing else, so its numbers must be right and in the
+//! right place.
 
 use core::error::Error;
 use core::fmt::Display;

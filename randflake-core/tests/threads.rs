@@ -1,5 +1,5 @@
-//! Threads that fight for one word, while the clock jumps about and the lease is extended, and sealed
-//! at the end: every id is another one, and inside the lease.
+//! Threads that fight for one word, while the clock jumps about and the lease is extended, and
+//! sealed at the end: every id is another one, and inside the lease.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

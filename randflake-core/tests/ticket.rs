@@ -17,7 +17,7 @@ use sparx64::{Sparx64, Sparx64OnTheFly};
 const MAX_END: u64 = 1 << 30;
 
 #[test]
-fn a_lease_has_a_tick_and_none_that_the_layout_does_not_have() {
+fn lease_is_within_its_layout() {
     let lease = |start, end| Lease::new(Randflake, 1, start, end);
     let empty = |start, end| Err(LeaseError::Empty { start, end });
     assert_eq!(lease(5, 5), empty(5, 5));

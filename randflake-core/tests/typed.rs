@@ -79,7 +79,7 @@ fn each_text_is_read_as_it_was_written() {
 }
 
 #[test]
-fn another_text_is_refused_with_what_was_expected_and_found() {
+fn refused_text_names_expected_and_found_prefix() {
     let user = |text: &str| text.parse::<UserId>().map_err(|error| error.to_string());
     let message = |text: &str| text.parse::<MessageId>().map_err(|error| error.to_string());
     let refused = |result: Result<_, _>, why: &str| assert_eq!(result, Err(why.to_owned()));
@@ -208,7 +208,7 @@ fn of_tick(tick: u64) -> StoredRaw<Purchase> {
 }
 
 #[test]
-fn the_stored_numbers_ascend_with_time_and_the_shown_ids_do_not() {
+fn stored_numbers_ascend_and_shown_ids_do_not() {
     let ids: Vec<_> = (0..20).map(of_tick).collect();
     assert!(ids.is_sorted());
     assert!(ids.is_sorted_by_key(|id| id.raw()));

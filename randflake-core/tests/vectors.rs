@@ -1,5 +1,5 @@
-//! Ids that other implementations made (`vectors/README.md` names them), composed, taken apart, read,
-//! written and issued.
+//! Ids that other implementations made (`vectors/README.md` names them), composed, taken apart,
+//! read, written and issued.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -163,7 +163,8 @@ fn tagged_vectors() {
     let vectors: Vec<(TagKey, TaggedUuid)> = entries.iter().map(tagged).collect();
     for (index, (key, uuid)) in vectors.iter().enumerate() {
         for (other, (other_key, _)) in vectors.iter().enumerate() {
-            // Another number, namespace or secret: the keys of all vectors differ but where all three repeat.
+            // Another number, namespace or secret: the keys of all vectors differ but where all
+            // three repeat.
             let same = ["secret", "namespace", "key_number"]
                 .iter()
                 .all(|name| entries[index][name] == entries[other][name]);

@@ -1,4 +1,4 @@
-//! What errors say about waiting: exact milliseconds, rounded so that waiting them is enough.
+//! Waiting times in errors: exact milliseconds, rounded up so that waiting them is enough.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

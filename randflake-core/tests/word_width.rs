@@ -1,4 +1,4 @@
-//! How far a word counts: up to its last position, and never around.
+//! Range of a word: it counts up to its last position and never wraps.
 
 use core::sync::atomic::{AtomicU32, AtomicU64};
 
@@ -40,7 +40,7 @@ impl Layout for WideSequence {
 }
 
 #[test]
-fn a_32_bit_word_counts_32_767_seconds_and_not_one_more() {
+fn word_of_32_bits_counts_32_767_seconds() {
     let new =
         |end| Sequencer::<Randflake, AtomicU32>::new(Lease::new(Randflake, 1, 0, end).unwrap());
     let (ticks, max) = (32_768, 32_767);
@@ -89,7 +89,7 @@ fn a_32_bit_word_does_not_wrap_at_its_last_position() {
 
 /// Without a sequence each tick has one id, and each position of the word is a tick.
 #[test]
-fn a_layout_without_a_sequence_fills_the_word_to_the_end() {
+fn layout_without_sequence_fills_the_word() {
     let max = u64::from(u32::MAX) - 1;
     let new = |ticks| {
         Sequencer::<TickOnly, AtomicU32>::new(Lease::new(TickOnly, 3, 5, 5 + ticks).unwrap())

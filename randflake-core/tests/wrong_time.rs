@@ -1,4 +1,5 @@
-//! A device takes a time that is wrong: how much of its grant is lost, and that it goes on when it is corrected.
+//! A device takes a time that is wrong: how much of its grant is lost, and that it goes on when it
+//! is corrected.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -47,7 +48,8 @@ impl Monotonic for &Uptime {
 type Time<'a> = UnixClock<&'a Uptime, LocalWord<u32>>;
 type Ids<'a> = Generator<Randflake, LocalWord<u32>, &'a Time<'a>, Plain, u32>;
 
-/// A device from one boot to the next, with a grant of ten years. It was made, and its horizon written, at [`made`].
+/// A device from one boot to the next, with a grant of ten years. It was made, and its horizon
+/// written, at [`made`].
 struct Device<'a> {
     time: &'a Time<'a>,
     blocks: Blocks<Randflake, &'a mut Ram>,
@@ -103,7 +105,7 @@ fn horizon_s(horizon: &Ram) -> Duration {
 }
 
 #[test]
-fn a_time_near_the_end_of_the_grant_does_not_use_it_up() {
+fn time_near_the_end_leaves_some_of_the_grant() {
     let mut horizon = made_at(made());
     let uptime = Uptime(Cell::new(HOUR));
     let time = UnixClock::new(&uptime);
@@ -171,7 +173,7 @@ fn after_a_correction_there_are_ids_at_once() {
 }
 
 #[test]
-fn after_a_reset_it_goes_on_at_the_horizon_and_loses_no_more_than_another_step() {
+fn reset_loses_at_most_another_step() {
     let mut horizon = made_at(made());
     for boot in 1..=5 {
         let uptime = Uptime(Cell::new(Duration::ZERO));

@@ -1,4 +1,5 @@
-//! Places the linker scripts, turns the libraries' test vectors into tables, and makes tickets as a server does.
+//! Places the linker scripts, turns the libraries' test vectors into tables, and makes tickets as a
+//! server does.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -66,7 +67,8 @@ fn tables() -> String {
     code
 }
 
-/// Vectors, and tickets of a lease that is renewed again and again, with the key and for the device of the first.
+/// Vectors, and tickets of a lease that is renewed again and again, with the key and for the device
+/// of the first.
 fn tickets() -> String {
     let vectors = read(TICKETS);
     let mut code = String::from("pub static VECTORS: &[Vector] = &[\n");

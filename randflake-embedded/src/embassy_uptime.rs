@@ -7,8 +7,8 @@ use randflake_core::Monotonic;
 
 /// Time since `embassy-time` started its driver, at any tick rate.
 ///
-/// The program chooses the driver, usually by a feature of its HAL crate. Its counter has 64 bits and does not wrap
-/// in practice, so no function has to be called regularly.
+/// The program chooses the driver, usually by a feature of its HAL crate. Its counter has 64 bits
+/// and does not wrap in practice, so no function has to be called regularly.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;

@@ -8,35 +8,39 @@ use randflake_core::{
 
 /// A [`HorizonStore`] in flash, over the traits of `embedded-storage` or `embedded-storage-async`.
 ///
-/// For any flash that is erased by pages: NOR flash, also where a word is written once between erases (ECC as in
-/// STM32G0, G4, L4, WB, H7; encryption as in ESP32).
+/// For any flash that is erased by pages: NOR flash, also where a word is written once between
+/// erases (ECC as in STM32G0, G4, L4, WB, H7; encryption as in ESP32).
 ///
 /// It uses the whole flash of the driver, page after page: give it a partition, for instance a
-/// [`FlashPart`](crate::FlashPart), of three pages or more (see [`lifetime_s`]). A page is the driver's `ERASE_SIZE`. A
-/// record has 8 bytes; for flash with larger words give the size: `FlashHorizon::<_, 16>::open`, and 32 for STM32H7.
+/// [`FlashPart`](crate::FlashPart), of three pages or more (see [`lifetime_s`]). A page is the
+/// driver's `ERASE_SIZE`. A record has 8 bytes; for flash with larger words give the size:
+/// `FlashHorizon::<_, 16>::open`, and 32 for STM32H7.
 ///
-/// Each boot that raises the horizon begins a page, further raises of that boot are appended, and a boot that raises nothing
-/// writes nothing. Everything is read back. A page that fails is left for the next one, so errors and dead cells in one
-/// page do not stop a device, nor does a page whose erase always fails: it is passed over if it shows what it held, and else
-/// marked as bad, and used no more.
+/// Each boot that raises the horizon begins a page, further raises of that boot are appended, and a
+/// boot that raises nothing writes nothing. Everything is read back. A page that fails is left for
+/// the next one, so errors and dead cells in one page do not stop a device, nor does a page whose
+/// erase always fails: it is passed over if it shows what it held, and else marked as bad, and used
+/// no more.
 ///
-/// The first raise on a new device erases all pages but the provisioned one. A page that shows no head, because it is blank or
-/// torn, is erased or marked as bad before a raise answers.
+/// The first raise on a new device erases all pages but the provisioned one. A page that shows no
+/// head, because it is blank or torn, is erased or marked as bad before a raise answers.
 ///
 /// # Power cuts
 ///
-/// A word that a cut left torn may read as anything at each read, or fail to be read. With three pages, what was
-/// answered stays through any two raises in a row without an answer, with any number of faults in each: cuts, errors,
-/// futures that are dropped, beside one dead cell. If power cuts alone end them, through any four. Each answered raise begins
-/// the count again. The design's document of this crate has the proof.
+/// A word that a cut left torn may read as anything at each read, or fail to be read. With three
+/// pages, what was answered stays through any two raises in a row without an answer, with any
+/// number of faults in each: cuts, errors, futures that are dropped, beside one dead cell. If power
+/// cuts alone end them, through any four. Each answered raise begins the count again. The design's
+/// document of this crate has the proof.
 ///
-/// If the driver fails to read an intact word, the horizon may fall, so the driver must retry by itself.
+/// If the driver fails to read an intact word, the horizon may fall, so the driver must retry by
+/// itself.
 ///
 /// # The first horizon
 ///
-/// A device is provisioned once: in the factory, by the image of `randflake lease provision`; or by the firmware, by
-/// [`Blocks::provision`](randflake_core::Blocks::provision) on the command of an operator. If no horizon is
-/// readable later, the state is lost, and `Blocks` issues nothing.
+/// A device is provisioned once: in the factory, by the image of `randflake lease provision`; or by
+/// the firmware, by [`Blocks::provision`](randflake_core::Blocks::provision) on the command of an
+/// operator. If no horizon is readable later, the state is lost, and `Blocks` issues nothing.
 ///
 /// ```
 /// # use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
@@ -97,28 +101,31 @@ impl<F: NorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
     /// # Errors
     ///
     /// - [`TooSmall`](FlashHorizonError::TooSmall): the driver's flash has fewer than three pages;
-    /// - [`Version`](FlashHorizonError::Version): another version of this library wrote the flash, in another format;
-    /// - [`Flash`](FlashHorizonError::Flash): the driver failed and no record was readable. The horizon is then
-    ///   unknown, and no id may be issued.
+    /// - [`Version`](FlashHorizonError::Version): another version of this library wrote the flash,
+    ///   in another format;
+    /// - [`Flash`](FlashHorizonError::Flash): the driver failed and no record was readable. The
+    ///   horizon is then unknown, and no id may be issued.
     pub fn open(mut flash: F) -> Result<Self, FlashHorizonError<F::Error>> {
         const { Self::FITS };
         let log = HorizonLog::open(&mut Blocking(&mut flash))?;
         Ok(Self { flash, log })
     }
 
-    /// Begins the next page now, if the current one has no room for so many raises: none of these then waits for an erase.
+    /// Begins the next page now, if the current one has no room for so many raises: none of these
+    /// then waits for an erase.
     ///
-    /// For a moment in which an erase harms nobody, as it may stop the program for milliseconds or seconds. Without this
-    /// call, the raise that finds its page full erases the next one.
+    /// For a moment in which an erase harms nobody, as it may stop the program for milliseconds or
+    /// seconds. Without this call, the raise that finds its page full erases the next one.
     ///
-    /// The horizon stays as it is. Each page that is left early is an erase more, so a number that fills over half a page
-    /// counts as half a page. Before the first raise of a boot, and after one that failed, this does nothing: the next
-    /// raise begins a page, and may take long.
+    /// The horizon stays as it is. Each page that is left early is an erase more, so a number that
+    /// fills over half a page counts as half a page. Before the first raise of a boot, and after
+    /// one that failed, this does nothing: the next raise begins a page, and may take long.
     ///
     /// # Errors
     ///
-    /// [`Flash`](FlashHorizonError::Flash) and [`NotWritten`](FlashHorizonError::NotWritten). Nothing need be done: the next
-    /// raise begins a page. To the [number of power cuts](Self#power-cuts) it counts as a raise without an answer.
+    /// [`Flash`](FlashHorizonError::Flash) and [`NotWritten`](FlashHorizonError::NotWritten).
+    /// Nothing need be done: the next raise begins a page. To the [number of power
+    /// cuts](Self#power-cuts) it counts as a raise without an answer.
     pub fn erase_ahead(&mut self, raises: u32) -> Result<(), FlashHorizonError<F::Error>> {
         self.log.erase_ahead(&mut Blocking(&mut self.flash), raises)
     }
@@ -139,7 +146,8 @@ impl<F: NorFlash, const SLOT: usize> HorizonStore for FlashHorizon<F, SLOT> {
 impl<F: AsyncNorFlash, const SLOT: usize> FlashHorizon<F, SLOT> {
     const ASYNC_FITS: () = check_sizes(SLOT, F::READ_SIZE, F::WRITE_SIZE, F::ERASE_SIZE);
 
-    /// Reads the horizon through an async driver (`embedded-storage-async`): see [`open`](Self::open).
+    /// Reads the horizon through an async driver (`embedded-storage-async`): see
+    /// [`open`](Self::open).
     ///
     /// # Errors
     ///
@@ -206,8 +214,8 @@ const fn page_bytes(erase_size: usize) -> u32 {
     erase_size as u32
 }
 
-/// Bytes of the whole pages below 2^32: addresses have 32 bits in `embedded-storage`. A page that the driver has only a part
-/// of could never be erased, and no page behind it be begun.
+/// Bytes of the whole pages below 2^32: addresses have 32 bits in `embedded-storage`. A page that
+/// the driver has only a part of could never be erased, and no page behind it be begun.
 #[inline]
 fn capacity(bytes: usize, erase_size: usize) -> u32 {
     let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
@@ -266,11 +274,12 @@ impl<F: AsyncNorFlash> AsyncLogFlash for Awaited<'_, F> {
     }
 }
 
-/// Endurance of a [`FlashHorizon`](crate::FlashHorizon) in seconds, if it is raised every `block_s` seconds.
+/// Endurance of a [`FlashHorizon`](crate::FlashHorizon) in seconds, if it is raised every `block_s`
+/// seconds.
 ///
-/// `page_bytes` is the driver's `ERASE_SIZE`, `slot_bytes` 8 unless a word of the flash is larger, and `cycles` the
-/// number of erases that the manufacturer guarantees per page. Each boot begins a page, and so does a raise that
-/// finds it full.
+/// `page_bytes` is the driver's `ERASE_SIZE`, `slot_bytes` 8 unless a word of the flash is larger,
+/// and `cycles` the number of erases that the manufacturer guarantees per page. Each boot begins a
+/// page, and so does a raise that finds it full.
 ///
 /// | block | boots a day | 3 pages of 2 KiB, 10,000 cycles | 16 pages |
 /// |---|---|---|---|
@@ -307,8 +316,8 @@ pub const fn lifetime_s(
     // The seal takes a slot.
     let raises_per_page = (slots as u64).saturating_sub(1);
     let erases = (pages as u64).saturating_mul(cycles as u64);
-    // How long a page lasts until it is full or a boot leaves it: filled_s * DAY_S / per_day, kept as a fraction of
-    // integers.
+    // How long a page lasts until it is full or a boot leaves it: filled_s * DAY_S / per_day, kept
+    // as a fraction of integers.
     let filled_s = raises_per_page.saturating_mul(block_s as u64);
     let per_day = DAY_S.saturating_add((boots_per_day as u64).saturating_mul(filled_s));
     match erases

@@ -14,8 +14,8 @@ use embedded_storage_async::nor_flash::{
 
 /// Restricts a flash driver to a range of its addresses, checking bounds and alignment.
 ///
-/// For drivers that expose the whole flash, including the program. Drivers with partitions of their own, such as
-/// those of `embassy-embedded-hal`, do not need it.
+/// For drivers that expose the whole flash, including the program. Drivers with partitions of their
+/// own, such as those of `embassy-embedded-hal`, do not need it.
 ///
 /// ```
 /// # use embedded_storage::nor_flash::{ErrorType, NorFlash, ReadNorFlash};
@@ -51,13 +51,13 @@ pub struct FlashPart<F> {
 }
 
 impl<F: NorFlash> FlashPart<F> {
-    /// Restricts `flash` to a range of addresses in bytes. Both ends must be multiples of the driver's
-    /// `ERASE_SIZE`.
+    /// Restricts `flash` to a range of addresses in bytes. Both ends must be multiples of the
+    /// driver's `ERASE_SIZE`.
     ///
     /// # Errors
     ///
-    /// [`OutOfBounds`](FlashPartError::OutOfBounds) when the range ends before it begins or past the flash, and
-    /// [`NotAligned`](FlashPartError::NotAligned).
+    /// [`OutOfBounds`](FlashPartError::OutOfBounds) when the range ends before it begins or past
+    /// the flash, and [`NotAligned`](FlashPartError::NotAligned).
     pub fn new(flash: F, range: Range<u32>) -> Result<Self, FlashPartError<F::Error>> {
         let capacity = flash.capacity();
         Self::of(flash, capacity, F::ERASE_SIZE, range)
@@ -95,7 +95,8 @@ impl<F> FlashPart<F> {
         Ok(Self { base, len, ..whole })
     }
 
-    /// Checks a range against the part, not the whole flash, and converts its offset to an address of the driver.
+    /// Checks a range against the part, not the whole flash, and converts its offset to an address
+    /// of the driver.
     fn place<E>(&self, align: usize, offset: u32, len: u32) -> Result<u32, FlashPartError<E>> {
         if offset > self.len || len > self.len.saturating_sub(offset) {
             return Err(FlashPartError::OutOfBounds);
@@ -213,7 +214,8 @@ impl<F: AsyncMultiwriteNorFlash> AsyncMultiwriteNorFlash for FlashPart<F> {}
 pub enum FlashPartError<E> {
     /// The range is outside the part. The driver was not called.
     OutOfBounds,
-    /// Offset or length is not a multiple of `READ_SIZE`, `WRITE_SIZE` or `ERASE_SIZE`. The driver was not called.
+    /// Offset or length is not a multiple of `READ_SIZE`, `WRITE_SIZE` or `ERASE_SIZE`. The driver
+    /// was not called.
     NotAligned,
     /// The driver failed with this error.
     Flash(E),

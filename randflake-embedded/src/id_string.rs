@@ -15,8 +15,8 @@ use randflake_core::Id;
 pub fn id_string(id: Id) -> String<13> {
     let mut text = String::new();
     for &byte in id.to_text().as_bytes() {
-        // The mask tells the compiler that each character is one byte, which removes the UTF-8 encoder. 13 bytes
-        // always fit.
+        // The mask tells the compiler that each character is one byte, which removes the UTF-8
+        // encoder. 13 bytes always fit.
         _ = text.push(char::from(byte & 0x7f));
     }
     text

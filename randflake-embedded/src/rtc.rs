@@ -7,10 +7,11 @@ use core::time::Duration;
 use randflake_core::{AtomicWord, Monotonic, SetClockError, TimeBounds, UnixClock};
 use rtcc::{DateTime, DateTimeAccess};
 
-/// Sets the clock from a real-time clock (UTC) if `bounds` accept its time, and returns the time set.
+/// Sets the clock from a real-time clock (UTC) if `bounds` accept its time, and returns the time
+/// set.
 ///
-/// Many chips report whether they stopped, as after an empty battery. `rtcc` has no function for that: ask the
-/// driver first, and start from [`TimeBounds::start`] if so.
+/// Many chips report whether they stopped, as after an empty battery. `rtcc` has no function for
+/// that: ask the driver first, and start from [`TimeBounds::start`] if so.
 ///
 /// ```
 /// # struct Chip;
@@ -54,15 +55,18 @@ pub fn set_clock_from_rtc<R: DateTimeAccess, M: Monotonic, W: AtomicWord<Value =
     clock.set_within(unix, bounds).map_err(RtcError::Clock)
 }
 
-/// Sets a real-time clock to a trusted time, for instance from a server or a satellite, in whole seconds of UTC.
+/// Sets a real-time clock to a trusted time, for instance from a server or a satellite, in whole
+/// seconds of UTC.
 ///
 /// # Errors
 ///
-/// - [`Rtc`](RtcError::Rtc): the chip did not answer (its time is unknown until this succeeds), or cannot count
-///   such a year;
-/// - [`Clock`](RtcError::Clock): the time is past 2106-02-07 06:28:15 UTC, where the device's clock ends.
+/// - [`Rtc`](RtcError::Rtc): the chip did not answer (its time is unknown until this succeeds), or
+///   cannot count such a year;
+/// - [`Clock`](RtcError::Clock): the time is past 2106-02-07 06:28:15 UTC, where the device's clock
+///   ends.
 pub fn set_rtc<R: DateTimeAccess>(rtc: &mut R, unix: Duration) -> Result<(), RtcError<R::Error>> {
-    // 32 bits, because a device's clock ends there: a later time could be set but never be read back.
+    // 32 bits, because a device's clock ends there: a later time could be set but never be read
+    // back.
     let time = u32::try_from(unix.as_secs())
         .ok()
         .and_then(|seconds| DateTime::from_timestamp(seconds.into(), 0))

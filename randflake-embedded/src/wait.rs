@@ -4,7 +4,8 @@ use embedded_hal::delay::DelayNs;
 use embedded_hal_async::delay::DelayNs as AsyncDelayNs;
 use randflake_core::{GenerateError, Id};
 
-/// Generates an id, waiting at most `limit_ms` milliseconds when the tick is exhausted or the clock is behind.
+/// Generates an id, waiting at most `limit_ms` milliseconds when the tick is exhausted or the clock
+/// is behind.
 ///
 /// ```
 /// # struct Delay<'a>(&'a randflake_core::ManualClock);
@@ -62,7 +63,8 @@ pub async fn wait_async(
     }
 }
 
-/// Subtracts the next wait from the time left and returns it, or the error if the time left is too short.
+/// Subtracts the next wait from the time left and returns it, or the error if the time left is too
+/// short.
 fn take(left_ms: &mut u32, error: GenerateError) -> Result<u32, GenerateError> {
     // At least a millisecond, so that the limit is reached even if the clock stands still.
     let wait_ms = error.retry_in_ms().ok_or(error)?.max(1);

@@ -1,4 +1,5 @@
-//! Horizons through drivers that are waited for leave the same in flash as through drivers that block.
+//! Horizons through drivers that are waited for leave the same in flash as through drivers that
+//! block.
 
 use core::future::{Future, poll_fn};
 use core::ops::Range;

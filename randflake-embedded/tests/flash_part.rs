@@ -11,7 +11,7 @@ use randflake_embedded::{FlashHorizon, FlashHorizonError, FlashPart, FlashPartEr
 const PAGE: u32 = 64;
 const PAGES: u32 = 6;
 
-/// A flash of six pages that trusts whoever calls it, as some drivers do; it counts the calls.
+/// A flash of six pages that trusts its caller, as some drivers do; it counts the calls.
 struct Flash {
     bytes: Vec<u8>,
     /// How often each byte was written since it was erased.
@@ -95,7 +95,7 @@ impl NorFlash for Flash {
 impl MultiwriteNorFlash for Flash {}
 
 #[test]
-fn it_reads_writes_and_erases_its_range_and_nothing_beside_it() {
+fn part_touches_its_range_alone() {
     let mut flash = Flash::new();
     let mut part = FlashPart::new(&mut flash, 2 * PAGE..4 * PAGE).unwrap();
     assert_eq!(part.capacity(), 128);
@@ -116,7 +116,7 @@ fn it_reads_writes_and_erases_its_range_and_nothing_beside_it() {
 }
 
 #[test]
-fn what_is_outside_or_not_aligned_does_not_reach_the_driver() {
+fn unaligned_or_outside_calls_reach_no_driver() {
     let mut flash = Flash::new();
     let mut part = FlashPart::new(&mut flash, 2 * PAGE..4 * PAGE).unwrap();
     let (outside, odd) = (

@@ -58,7 +58,7 @@ fn without_an_age_an_id_is_of_the_current_tick() {
 }
 
 #[test]
-fn ids_of_a_time_ahead_are_dropped_when_the_clock_was_set_back() {
+fn ids_ahead_are_dropped_after_a_step_back() {
     for max_age in [0, 5] {
         let (clock, mut queue) = (clock(), Prefetch::<4>::new());
         clock.advance_ms(10_000);
@@ -74,7 +74,7 @@ fn ids_of_a_time_ahead_are_dropped_when_the_clock_was_set_back() {
 
 /// The lease ends before the ids are too old.
 #[test]
-fn ids_of_a_time_ahead_are_dropped_at_the_end_of_a_lease_too() {
+fn ids_ahead_are_dropped_at_the_end_of_a_lease() {
     let (clock, mut queue) = (clock(), Prefetch::<4>::new());
     let generator = generator(&clock);
     let (mut filler, mut taker) = queue.split(10);
@@ -104,7 +104,7 @@ fn nothing_is_left_when_the_lease_is_over() {
 }
 
 #[test]
-fn the_first_id_after_a_pause_is_of_the_taker_s_own_lane() {
+fn first_id_after_a_pause_is_of_the_takers_lane() {
     let (clock, mut queue) = (clock(), Prefetch::<4>::new());
     let lease = Lease::new(Randflake, 1, 100, 120).unwrap();
     let key = Sparx64::new(&[7; 16]);

@@ -1,4 +1,5 @@
-//! The first boots of a device that was provisioned: its flash is as `randflake lease provision` writes it.
+//! The first boots of a device that was provisioned: its flash is as `randflake lease provision`
+//! writes it.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -87,7 +88,7 @@ fn boots<const WORD: usize, const PAGE: usize, const SLOT: usize>() {
 }
 
 #[test]
-fn a_provisioned_device_issues_from_its_grant_until_its_flash_is_erased() {
+fn provisioned_device_issues_until_flash_is_erased() {
     boots::<1, 128, 8>();
     boots::<4, 512, 8>();
     boots::<4, 4096, 8>();

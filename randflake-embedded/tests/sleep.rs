@@ -1,4 +1,5 @@
-//! Devices that lose their RAM whenever they sleep, and wake for an id every ten seconds for a year.
+//! Devices that lose their RAM whenever they sleep, and wake for an id every ten seconds for a
+//! year.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -116,7 +117,7 @@ fn wakes(block_s: u32, is_retained: bool) -> Outcome {
 
 /// A block goes on after each wake, and after a power cut the next one begins.
 #[test]
-fn a_block_that_is_retained_stays_within_itself_of_the_clock() {
+fn retained_block_stays_near_the_clock() {
     for block_s in [60, 21_600] {
         let Outcome { ahead_s, raises } = wakes(block_s, true);
         assert!(ahead_s <= block_s.into(), "{block_s}: {ahead_s}");
@@ -127,7 +128,7 @@ fn a_block_that_is_retained_stays_within_itself_of_the_clock() {
 
 /// A block of whole units of 4 s that is no longer than the time between wakes.
 #[test]
-fn a_block_chosen_by_the_wakes_stays_within_itself_of_the_clock() {
+fn block_chosen_by_the_wakes_stays_near_the_clock() {
     let Outcome { ahead_s, raises } = wakes(8, false);
     assert!(ahead_s <= 8, "{ahead_s}");
     assert_eq!(raises, life_s() / PERIOD_S + 1);
@@ -135,7 +136,7 @@ fn a_block_chosen_by_the_wakes_stays_within_itself_of_the_clock() {
 
 /// What the two are for: a longer block moves ids ahead at each wake.
 #[test]
-fn a_block_longer_than_the_time_between_wakes_runs_away() {
+fn block_longer_than_the_wakes_runs_away() {
     let grant = Lease::new(Randflake, 42, FROM, FROM + YEARS_S).unwrap();
     let mut store = Store::default();
     Blocks::new(grant, &mut store).provision().unwrap();
@@ -160,9 +161,10 @@ fn unix(tick: u64) -> Duration {
     Duration::from_millis(Randflake::SPEC.unix_ms(tick))
 }
 
-/// A device as the guide has it: its real-time clock is believed within bounds, which begin where the kept block does.
+/// A device as the guide has it: its real-time clock is believed within bounds, which begin where
+/// the kept block does.
 #[test]
-fn a_bounded_clock_does_not_jump_over_the_block_that_was_kept() {
+fn bounded_clock_does_not_skip_a_kept_block() {
     type Bounded<'a> = Generator<Randflake, LocalWord<u32>, &'a UnixClock<Still, AtomicU32>, Plain>;
     let grant = Lease::new(Randflake, 42, FROM, FROM + YEARS_S).unwrap();
     let mut store = Store::default();

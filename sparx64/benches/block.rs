@@ -1,4 +1,4 @@
-//! What does one block cost, beside the crate `sparx`?
+//! Time of one block, beside the crate `sparx`.
 //!
 //! `latency` feeds each block's result into the next call; `throughput` leaves calls independent,
 //! so that the processor overlaps them.

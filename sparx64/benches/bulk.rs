@@ -1,4 +1,4 @@
-//! What does a block cost in a slice, with each backend that the machine has?
+//! Time of a block in a slice, with each backend that the machine has.
 //!
 //! `single` calls once for each block: what a slice saves. `sparx` is the other crate's only way.
 

@@ -19,7 +19,8 @@ pub(crate) fn store(((a, b), (c, d)): Branches<u16>) -> u64 {
     word(a, 0) | word(b, 16) | word(c, 32) | word(d, 48)
 }
 
-/// A type that slices of blocks may have: `[u8; 8]`, or the `u64` whose little-endian bytes they are.
+/// A type that slices of blocks may have: `[u8; 8]`, or the `u64` whose little-endian bytes they
+/// are.
 ///
 /// Implemented for `[u8; 8]` and `u64`, and for nothing else.
 pub trait CipherBlock: sealed::CipherBlock {}

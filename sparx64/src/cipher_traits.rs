@@ -108,7 +108,8 @@ impl BlockCipherDecBackend for ParallelBackend<'_> {
     }
 }
 
-/// Passes one block at a time: the cipher has no bulk code, so larger batches would only take stack.
+/// Passes one block at a time: the cipher has no bulk code, so larger batches would only take
+/// stack.
 struct OneByOne<'a>(&'a Sparx64OnTheFly);
 
 impl BlockSizeUser for OneByOne<'_> {

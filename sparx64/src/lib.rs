@@ -136,8 +136,8 @@ impl Sparx64 {
     /// The 50 round keys in the order of their use, for an implementation in another language.
     ///
     /// For each of 8 steps, three of the left branch and three of the right one; then two for the
-    /// whitening of both. Each has two words, which are added to those of its branch. Whoever has
-    /// them has the key: the caller must wipe every copy.
+    /// whitening of both. Each has two words, which are added to those of its branch. They reveal
+    /// the key: the caller must wipe every copy.
     ///
     /// ```
     /// let key: [u8; 16] = core::array::from_fn(|i| i as u8);

@@ -40,8 +40,8 @@ pub(crate) trait Word16: Copy {
     fn splat_pair(key: &RoundKey<Self::Key>) -> Branch<Self> {
         (Self::splat(key[0]), Self::splat(key[1]))
     }
-    /// The same schedule. Vectors have the compiler forget what it knows of it: else it keeps keys for a later use, in
-    /// vectors that it spills to the stack, where nobody wipes them.
+    /// The same schedule. Vectors have the compiler forget what it knows of it: else it keeps keys
+    /// for a later use, in vectors that it spills to the stack, where nobody wipes them.
     #[inline(always)]
     fn read_anew(schedule: &Schedule<Self::Key>) -> &Schedule<Self::Key> {
         schedule

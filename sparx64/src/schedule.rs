@@ -14,10 +14,11 @@ pub(crate) type RoundKey<K = u16> = [K; 2];
 type StepKeys<K> = [[RoundKey<K>; 3]; 2];
 
 /// All round keys, in the order of their use: 8 steps, then the final whitening. Each word of key
-/// is a `u16`, or what a [`Word16`](crate::round::Word16) of several blocks makes of it. `repr(C)`: a place is filled in
-/// this order.
-/// Aligned, so that both words of a round key may be loaded at once.
-// An AVR loads bytes, and its compiler relies on an alignment that it does not give to what is on the stack:
+/// is a `u16`, or what a [`Word16`](crate::round::Word16) of several blocks makes of it. `repr(C)`:
+/// a place is filled in this order. Aligned, so that both words of a round key may be loaded at
+/// once.
+// An AVR loads bytes, and its compiler relies on an alignment that it does not give to what is on
+// the stack:
 // <https://github.com/llvm/llvm-project/issues/169190>.
 #[derive(Clone)]
 #[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
@@ -46,11 +47,11 @@ impl Schedule {
     }
 }
 
-/// Three quarters of the key state are the keys of a branch's three rounds; then the state is permuted for the next
-/// branch. What is left of it are the keys of the whitening.
+/// Three quarters of the key state are the keys of a branch's three rounds; then the state is
+/// permuted for the next branch. What is left of it are the keys of the whitening.
 ///
-/// Not inlined, and of C's calling convention, which does not unwind, so that the compiler may pass the caller's place: else
-/// the table is made on the stack, copied from there, and not wiped.
+/// Not inlined, and of C's calling convention, which does not unwind, so that the compiler may pass
+/// the caller's place: else the table is made on the stack, copied from there, and not wiped.
 #[inline(never)]
 extern "C" fn expand(key: &[u8; 16], UninitKeys(round_keys): &mut UninitKeys) {
     let mut state = KeyState::new(key);
@@ -121,8 +122,8 @@ impl KeyState {
         [left, right]
     }
 
-    /// `K_4` of SPARX-64/128 (`K_perm_64_128` in the designers' code): mixes the first half of the key
-    /// state, adds the number of the branch, counted from 1, and turns the state by two words.
+    /// `K_4` of SPARX-64/128 (`K_perm_64_128` in the designers' code): mixes the first half of the
+    /// key state, adds the number of the branch, counted from 1, and turns the state by two words.
     #[inline]
     pub(crate) fn permute(&mut self, number: u16) {
         let [a, b, c, d] = self.0;
@@ -136,7 +137,8 @@ impl KeyState {
 
     #[inline]
     pub(crate) fn permute_inverse(&mut self, number: u16) {
-        // The permutation has turned the pairs by one: they are taken in the turned order and put back.
+        // The permutation has turned the pairs by one: they are taken in the turned order and put
+        // back.
         let [d, a, b, c] = self.0;
         let a = unpack(a);
         let (b_x, b_y) = unpack(b);
@@ -151,8 +153,8 @@ impl KeyState {
 
     /// Lets the compiler know nothing of the state that it does not find in memory.
     ///
-    /// Armv6-M has too few registers for it, and the compiler would carry it over from round to round all
-    /// the same, through other places on the stack: 52 bytes more code on a Cortex-M0.
+    /// Armv6-M has too few registers for it, and the compiler would carry it over from round to
+    /// round all the same, through other places on the stack: 52 bytes more code on a Cortex-M0.
     #[cfg(all(target_arch = "arm", not(target_has_atomic = "32"), not(miri)))]
     #[inline]
     pub(crate) fn keep_in_memory(&mut self) {

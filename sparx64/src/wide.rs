@@ -1,9 +1,10 @@
 //! 16-bit words in 32-bit registers, for processors that have no narrower ones.
 //!
-//! Only the lower half counts. The upper one holds what is left over, so nothing is spent on keeping
-//! it clean; a rotation, the one operation that would see it, writes the word into both halves, of
-//! which a shift then takes the turned word. That is one or two instructions on Armv7-M (`bfi`, `pkhbt`),
-//! and the shift comes free with the addition or XOR that follows. A `u16` takes four.
+//! Only the lower half counts. The upper one holds what is left over, so nothing is spent on
+//! keeping it clean; a rotation, the one operation that would see it, writes the word into both
+//! halves, of which a shift then takes the turned word. That is one or two instructions on Armv7-M
+//! (`bfi`, `pkhbt`), and the shift comes free with the addition or XOR that follows. A `u16` takes
+//! four.
 //!
 //! Between rounds both words of a branch are a [`Pair`]: a register less, and `mix` takes five
 //! instructions.
@@ -56,7 +57,8 @@ impl Word16 for Wide {
     #[inline]
     fn rotate_left(self, count: u32) -> Self {
         let turned = match count {
-            // Each count by the shortest way of Armv7-M: one instruction for a byte swap or an inserted field.
+            // Each count by the shortest way of Armv7-M: one instruction for a byte swap or an
+            // inserted field.
             8 => swap_bytes(self.0),
             9 => repeat_7(self.0) >> 7,
             // With the word in both halves, any 16 bits in a row are one of its rotations.
@@ -134,8 +136,8 @@ fn repeat(word: u32) -> u32 {
     keep(word << 16 | word & 0xffff)
 }
 
-/// The word, and above it its lowest 7 bits again: what the compiler knows as `bfi`. For a mask of more
-/// than 8 bits it takes registers.
+/// The word, and above it its lowest 7 bits again: what the compiler knows as `bfi`. For a mask of
+/// more than 8 bits it takes registers.
 #[cfg(all(target_arch = "arm", target_has_atomic = "32"))]
 #[inline]
 fn repeat_7(word: u32) -> u32 {
@@ -149,7 +151,8 @@ fn repeat_7(word: u32) -> u32 {
     repeat(word)
 }
 
-/// Returns the number unchanged, but opaque to the optimiser, which would otherwise rearrange what leads to it.
+/// Returns the number unchanged, but opaque to the optimiser, which would otherwise rearrange what
+/// leads to it.
 #[cfg(all(any(target_arch = "arm", target_arch = "riscv32"), not(miri)))]
 #[inline]
 pub(crate) fn keep(mut number: u32) -> u32 {

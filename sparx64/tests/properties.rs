@@ -1,4 +1,4 @@
-//! What holds for every key and block.
+//! Properties of every key and block.
 
 use proptest::prelude::*;
 use sparx64::{Sparx64, Sparx64OnTheFly};

@@ -1,4 +1,5 @@
-//! Any text and any number, in every base: what is read is written the same, and any number comes back.
+//! Any text and any number, in every base: what is read is written the same, and any number comes
+//! back.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

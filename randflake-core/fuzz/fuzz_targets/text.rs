@@ -1,4 +1,5 @@
-//! Any bytes as a text: what is accepted is what is written, and the lenient decoder accepts it too.
+//! Any bytes as a text: what is accepted is what is written, and the lenient decoder accepts it
+//! too.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -19,7 +19,8 @@ pub(super) fn encode(number: u64) -> Digits {
     for (quad, digits) in quads.iter_mut().zip(decimal.as_bytes().chunks(3)) {
         *quad = match *digits {
             [a, b, c] => characters([a, b, c]),
-            // Two bytes are in the first three characters, one is in the first two: the rest is padding.
+            // Two bytes are in the first three characters, one is in the first two: the rest is
+            // padding.
             [a, b] => match characters([a, b, 0]) {
                 [first, second, third, _] => [first, second, third, PADDING],
             },
@@ -58,7 +59,8 @@ pub(super) fn decode(text: &[u8]) -> Result<u64, DecodeError> {
             }
             return Err(DecodeError::InvalidDigit { index, byte });
         }
-        // Six bits come in at the low end; as soon as there are eight, the oldest of them are a byte.
+        // Six bits come in at the low end; as soon as there are eight, the oldest of them are a
+        // byte.
         lanes = lanes.wrapping_shl(6) | u32::from(value);
         bits = bits.wrapping_add(6);
         if bits >= 8 {

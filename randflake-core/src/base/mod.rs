@@ -1,7 +1,7 @@
 //! Text forms of ids other than base32hex: one codec, with a table for each base.
 //!
-//! They are those of `snowflake.go` in <https://github.com/bwmarrin/snowflake>, plus base62. Its `Base64` encodes
-//! the decimal digits, not the number.
+//! They are those of `snowflake.go` in <https://github.com/bwmarrin/snowflake>, plus base62. Its
+//! `Base64` encodes the decimal digits, not the number.
 
 mod base64;
 
@@ -11,10 +11,11 @@ use core::ops::Deref;
 use crate::DecodeError;
 use crate::error::write_byte;
 
-/// A text form, named by its base: the 64 bits as an unsigned number, most significant digit first, without leading
-/// zeros.
+/// A text form, named by its base: the 64 bits as an unsigned number, most significant digit first,
+/// without leading zeros.
 ///
-/// For numbers below 2^63, which plain Snowflake ids are, the texts are those of `bwmarrin/snowflake`.
+/// For numbers below 2^63, which plain Snowflake ids are, the texts are those of
+/// `bwmarrin/snowflake`.
 ///
 /// ```
 /// use randflake_core::{Base, Id};
@@ -35,17 +36,18 @@ pub enum Base {
     Base2,
     /// Decimal: `0-9`. The `Bytes` of `bwmarrin/snowflake` are these digits in ASCII.
     Base10,
-    /// Base 32 of `bwmarrin/snowflake`: `ybndrfg8ejkmcpqxot1uwisza345h769`, the digits of z-base-32 in another
-    /// order. The base32hex of this project is [`Id::to_text`](crate::Id::to_text).
+    /// Base 32 of `bwmarrin/snowflake`: `ybndrfg8ejkmcpqxot1uwisza345h769`, the digits of z-base-32
+    /// in another order. The base32hex of this project is [`Id::to_text`](crate::Id::to_text).
     Base32,
     /// Base 36: `0-9a-z`, lower case.
     Base36,
-    /// Base 58 of `bwmarrin/snowflake`: `1-9a-zA-Z` without `0`, `l`, `I` and `O`. Lower case comes first, where
-    /// Bitcoin has upper case first.
+    /// Base 58 of `bwmarrin/snowflake`: `1-9a-zA-Z` without `0`, `l`, `I` and `O`. Lower case comes
+    /// first, where Bitcoin has upper case first.
     Base58,
     /// Base 62: `0-9A-Za-z`, in ASCII order.
     Base62,
-    /// Standard padded base64 ([RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-4)) of the decimal digits.
+    /// Standard padded base64 ([RFC 4648](https://www.rfc-editor.org/rfc/rfc4648#section-4)) of the
+    /// decimal digits.
     Base64,
 }
 
@@ -260,8 +262,8 @@ impl core::error::Error for BaseError {}
 /// Room for the longest text: 64 digits of base 2.
 const BUFFER_LEN: usize = 64;
 
-/// Text of an id in a [`Base`](crate::Base), in a buffer on the stack: derefs to a `str` of 1 to 64 ASCII
-/// characters.
+/// Text of an id in a [`Base`](crate::Base), in a buffer on the stack: derefs to a `str` of 1 to 64
+/// ASCII characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digits {
     buffer: [u8; BUFFER_LEN],
@@ -270,7 +272,8 @@ pub struct Digits {
 }
 
 impl Digits {
-    // `start` is below 64 and all bytes are ASCII: the defaults are never taken, and no panic is compiled in.
+    // `start` is below 64 and all bytes are ASCII: the defaults are never taken, and no panic is
+    // compiled in.
 
     /// The text as ASCII bytes.
     #[must_use]

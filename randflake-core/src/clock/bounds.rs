@@ -6,19 +6,21 @@ use crate::{Layout, Lease};
 
 /// Limits for the time that a device accepts from a real-time clock or over the network.
 ///
-/// Uniqueness does not depend on them: a wrong time makes ids old, or burns ticks of a lease, which are lost for
-/// ever. These rules limit that loss:
+/// Uniqueness does not depend on them: a wrong time makes ids old, or burns ticks of a lease, which
+/// are lost for ever. These rules limit that loss:
 ///
-/// - **A time too early** (a real-time clock whose battery was replaced): the horizon is the lower bound, since
-///   every tick below may have been used.
-/// - **A time too late**: a step forward is limited to [a day](Self::DEFAULT_MAX_STEP) unless set, and to the end
-///   of the lease.
-/// - **No time** (no real-time clock): the clock begins at [`start`](TimeBounds::start) and runs on its own ticks,
-///   so that there are ids before the first synchronisation.
+/// - **A time too early** (a real-time clock whose battery was replaced): the horizon is the lower
+///   bound, since every tick below may have been used.
+/// - **A time too late**: a step forward is limited to [a day](Self::DEFAULT_MAX_STEP) unless set,
+///   and to the end of the lease.
+/// - **No time** (no real-time clock): the clock begins at [`start`](TimeBounds::start) and runs on
+///   its own ticks, so that there are ids before the first synchronisation.
 ///
-/// [`UnixClock::set_within`](crate::UnixClock::set_within) counts steps from the last trusted setting, so that many
-/// wrong times burn no more than one. When the time is corrected, ids that are already stamped stay ahead of it: a
-/// generator with a [tolerance](crate::Generator::with_tolerance) of the largest step and a block goes on where it was.
+/// [`UnixClock::set_within`](crate::UnixClock::set_within) counts steps from the last trusted
+/// setting, so that many wrong times burn no more than one. When the time is corrected, ids that
+/// are already stamped stay ahead of it: a generator with a
+/// [tolerance](crate::Generator::with_tolerance) of the largest step and a block goes on where it
+/// was.
 ///
 /// ```
 /// use core::time::Duration;
@@ -45,8 +47,8 @@ impl TimeBounds {
     /// Default limit of a step forward: a day. A wrong time wastes no more of a grant.
     pub const DEFAULT_MAX_STEP: Duration = Duration::from_secs(86_400);
 
-    /// Creates bounds that accept no time before the horizon. Pass zero without a horizon, and the start of the rest of a
-    /// block that [`Blocks::resume`](crate::Blocks::resume) goes on with.
+    /// Creates bounds that accept no time before the horizon. Pass zero without a horizon, and the
+    /// start of the rest of a block that [`Blocks::resume`](crate::Blocks::resume) goes on with.
     #[must_use]
     pub const fn from_horizon(horizon: Duration) -> Self {
         Self {
@@ -56,8 +58,8 @@ impl TimeBounds {
         }
     }
 
-    /// Restricts times to the interval of the lease. The lease must be authenticated, otherwise its sender sets the
-    /// clock.
+    /// Restricts times to the interval of the lease. The lease must be authenticated, otherwise its
+    /// sender sets the clock.
     #[must_use]
     pub const fn within<L: Layout>(mut self, lease: &Lease<L>) -> Self {
         let start = Duration::from_millis(L::SPEC.unix_ms(lease.start()));
@@ -68,9 +70,10 @@ impl TimeBounds {
 
     /// Limits each step forward; [a day](Self::DEFAULT_MAX_STEP) unless set.
     ///
-    /// This is how much of a grant a wrong time may waste per boot, and how long the device may be off without its
-    /// ids becoming old: after a longer time its clock stays behind until it receives a trusted time or boots
-    /// again. Use `Duration::MAX` for a source that is as trusted as the lease.
+    /// This is how much of a grant a wrong time may waste per boot, and how long the device may be
+    /// off without its ids becoming old: after a longer time its clock stays behind until it
+    /// receives a trusted time or boots again. Use `Duration::MAX` for a source that is as trusted
+    /// as the lease.
     #[must_use]
     pub const fn with_max_step(mut self, max_step: Duration) -> Self {
         self.max_step = max_step;
@@ -86,9 +89,10 @@ impl TimeBounds {
         }
     }
 
-    /// Limits a received time. `trusted` is the time by the last trusted setting, or `None` before the first. Steps
-    /// are then counted from [`start`](Self::start), unless that is zero. A lease that starts later than the
-    /// trusted time replaces it, so that a clock far behind can enter a new lease.
+    /// Limits a received time. `trusted` is the time by the last trusted setting, or `None` before
+    /// the first. Steps are then counted from [`start`](Self::start), unless that is zero. A lease
+    /// that starts later than the trusted time replaces it, so that a clock far behind can enter a
+    /// new lease.
     ///
     /// Steps back are accepted down to the floor; a generator then holds, waits or refuses.
     #[must_use]
@@ -108,13 +112,15 @@ impl TimeBounds {
             Some((start, end)) => capped.max(start).min(end),
             None => capped,
         };
-        // The floor comes last: ticks below the horizon may be used, even if the lease is over by then.
+        // The floor comes last: ticks below the horizon may be used, even if the lease is over by
+        // then.
         clamped.max(self.floor)
     }
 
     /// Time from which the first setting counts its step; `None` if nothing is known.
     pub(crate) fn step_base(&self) -> Option<Duration> {
-        // Zero means that neither a horizon nor a lease is known: then the first received time has nothing to be limited by.
+        // Zero means that neither a horizon nor a lease is known: then the first received time has
+        // nothing to be limited by.
         Some(self.start()).filter(|start| !start.is_zero())
     }
 }
@@ -185,7 +191,7 @@ mod tests {
 
     /// It was told the time before it had a lease, of a year later.
     #[test]
-    fn a_lease_that_begins_later_is_where_steps_are_counted_from() {
+    fn steps_count_from_a_later_lease() {
         let bounds = TimeBounds::from_horizon(s(50)).with_max_step(Duration::from_secs(60));
         let bounds = bounds.within(&lease());
         assert_eq!(bounds.believe(s(130), Some(s(20))), s(130));
@@ -201,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn without_being_told_it_starts_at_the_horizon_or_the_lease() {
+    fn unset_clock_starts_at_horizon_or_lease() {
         assert_eq!(TimeBounds::from_horizon(s(500)).start(), s(500));
         assert_eq!(
             TimeBounds::from_horizon(s(50)).within(&lease()).start(),

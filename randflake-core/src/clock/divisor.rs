@@ -2,7 +2,8 @@
 
 #[cfg(not(all(target_arch = "arm", not(target_has_atomic = "32"))))]
 mod native {
-    //! For processors with a division, or with the upper half of a product, which the compiler divides by.
+    //! For processors with a division, or with the upper half of a product, which the compiler
+    //! divides by.
 
     /// A constant divisor above 0.
     #[derive(Clone, Copy)]
@@ -31,9 +32,9 @@ mod native {
 
 #[cfg(any(test, all(target_arch = "arm", not(target_has_atomic = "32"))))]
 mod reciprocal {
-    //! Division on Armv6-M, which has neither a division nor the upper half of a product. The compiler's library takes
-    //! 452 bytes and subtracts 32 times; an estimate here takes two multiplications and is too small by at most one,
-    //! unless the quotient is large.
+    //! Division on Armv6-M, which has neither a division nor the upper half of a product. The
+    //! compiler's library takes 452 bytes and subtracts 32 times; an estimate here takes two
+    //! multiplications and is too small by at most one, unless the quotient is large.
 
     /// A constant divisor above 0, with its reciprocal.
     #[derive(Clone, Copy)]
@@ -54,8 +55,8 @@ mod reciprocal {
         )]
         pub(crate) const fn new(divisor: u32) -> Self {
             let (shift, passes) = match divisor {
-                // The smaller the divisor, the larger the quotient and the error of an estimate: so small divisors take
-                // more passes.
+                // The smaller the divisor, the larger the quotient and the error of an estimate: so
+                // small divisors take more passes.
                 0x1_0000.. => (16, 1),
                 4.. => (divisor.ilog2(), 2),
                 _ => (divisor.ilog2(), 3),
@@ -87,8 +88,8 @@ mod reciprocal {
                 return (number >> self.by.trailing_zeros(), rest);
             }
             let (mut quotient, mut rest) = (0_u32, number);
-            // The reciprocal is too small by less than 2^-15 of itself, and so is each estimate: every pass leaves at
-            // most that fraction.
+            // The reciprocal is too small by less than 2^-15 of itself, and so is each estimate:
+            // every pass leaves at most that fraction.
             for _pass in 0..passes {
                 let part = self.estimate(rest);
                 quotient = quotient.wrapping_add(part);

@@ -16,10 +16,10 @@ pub use uptime::Uptime;
 /// Its contract:
 ///
 /// - `now` is cheap, never blocks, and may be called from an interrupt.
-/// - It is the time since 1970-01-01 00:00:00 UTC, as Unix counts it (no leap seconds), or `None` as
-///   long as the time is not known: before the first synchronisation, say.
-/// - It **may** stand still, jump ahead or go back. Ids stay unique under any clock; it decides only
-///   which times they carry, and when ids are refused.
+/// - It is the time since 1970-01-01 00:00:00 UTC, as Unix counts it (no leap seconds), or `None`
+///   as long as the time is not known: before the first synchronisation, say.
+/// - It **may** stand still, jump ahead or go back. Ids stay unique under any clock; it decides
+///   only which times they carry, and when ids are refused.
 pub trait Clock {
     /// The current Unix time, or `None` if it is not known yet.
     fn now(&self) -> Option<Duration>;
@@ -60,7 +60,8 @@ mod manual {
 
     use super::Clock;
 
-    /// A clock that is set by hand, in milliseconds: for tests and simulations. Share it by reference.
+    /// A clock that is set by hand, in milliseconds: for tests and simulations. Share it by
+    /// reference.
     ///
     /// ```
     /// use core::time::Duration;

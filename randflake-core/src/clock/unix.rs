@@ -7,9 +7,9 @@ use crate::{AtomicWord, ConstWord, SetClockError, TimeBounds};
 
 /// Unix time as a [`Monotonic`] time plus an offset that synchronisation sets; unknown until then.
 ///
-/// For devices whose time comes from outside: a server, a satellite receiver, a real-time clock. Reads never wait
-/// for a setting in progress, so interrupts may do both. It needs only 32-bit words and shows times up to
-/// 2106-02-07 06:28:15 UTC.
+/// For devices whose time comes from outside: a server, a satellite receiver, a real-time clock.
+/// Reads never wait for a setting in progress, so interrupts may do both. It needs only 32-bit
+/// words and shows times up to 2106-02-07 06:28:15 UTC.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;
@@ -26,8 +26,8 @@ use crate::{AtomicWord, ConstWord, SetClockError, TimeBounds};
 #[derive(Debug)]
 pub struct UnixClock<M, W> {
     monotonic: M,
-    /// Twice the number of settings, plus 1 while one is in progress. Setting `n` writes `offsets[n % 2]`, so the
-    /// offset in force is never half written.
+    /// Twice the number of settings, plus 1 while one is in progress. Setting `n` writes
+    /// `offsets[n % 2]`, so the offset in force is never half written.
     version: W,
     offsets: [Offset<W>; 2],
     /// Offset of the last trusted setting, from which bounded steps are counted.
@@ -54,15 +54,17 @@ impl<M, W: ConstWord<Value = u32>> UnixClock<M, W> {
 }
 
 impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
-    /// Sets the time unconditionally: for an authenticated time. Otherwise use [`set_within`](Self::set_within).
+    /// Sets the time unconditionally: for an authenticated time. Otherwise use
+    /// [`set_within`](Self::set_within).
     ///
     /// # Errors
     ///
     /// On an error the clock is unchanged.
     ///
-    /// - [`OutOfRange`](SetClockError::OutOfRange): the time is past 2106-02-07 06:28:15 UTC, or so soon
-    ///   after 1970 that the device would have started before;
-    /// - [`Busy`](SetClockError::Busy): another setting is in progress, which this call interrupted.
+    /// - [`OutOfRange`](SetClockError::OutOfRange): the time is past 2106-02-07 06:28:15 UTC, or so
+    ///   soon after 1970 that the device would have started before;
+    /// - [`Busy`](SetClockError::Busy): another setting is in progress, which this call
+    ///   interrupted.
     pub fn set(&self, unix: Duration) -> Result<(), SetClockError> {
         let offset = self.offset_to(unix)?;
         // The version is read last, so a setting that came in between is overridden. `set_within`
@@ -72,9 +74,9 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
 
     /// Sets the time within `bounds` and returns the time set: see [`TimeBounds::believe`].
     ///
-    /// Steps are counted from the time by the last [`set`](Self::set), so any number of wrong times moves the clock
-    /// no further ahead than one does. Before the first `set` they are counted from the start of the bounds at the
-    /// first call.
+    /// Steps are counted from the time by the last [`set`](Self::set), so any number of wrong times
+    /// moves the clock no further ahead than one does. Before the first `set` they are counted from
+    /// the start of the bounds at the first call.
     ///
     /// # Errors
     ///
@@ -95,8 +97,8 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         };
         let believed = bounds.believe(received, trusted);
         let offset = self.offset_to(believed)?;
-        // The first setting leaves a time to count steps from. Later wrong times are counted from it as well, and so
-        // move the clock no further together than one of them does.
+        // The first setting leaves a time to count steps from. Later wrong times are counted from
+        // it as well, and so move the clock no further together than one of them does.
         let first = (!is_set).then(|| {
             let counted_from = trusted.and_then(|time| self.offset_to(time).ok());
             counted_from.unwrap_or(offset)
@@ -127,25 +129,27 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> UnixClock<M, W> {
         self.monotonic.uptime().saturating_add(offset)
     }
 
-    /// Stores the offset, and the trusted one if given, unless the clock was set since `version` was read.
+    /// Stores the offset, and the trusted one if given, unless the clock was set since `version`
+    /// was read.
     fn change(
         &self,
         version: u32,
         offset: (u32, u32),
         trusted: Option<(u32, u32)>,
     ) -> Result<(), SetClockError> {
-        // An odd version means that a setting is in progress. A second setting, by an interrupt, is refused: it
-        // could not wait for what it interrupted.
+        // An odd version means that a setting is in progress. A second setting, by an interrupt, is
+        // refused: it could not wait for what it interrupted.
         let claimed = version | 1;
         if version == claimed || !self.version.compare_exchange(version, claimed) {
             return Err(SetClockError::Busy);
         }
-        // The unused place is written first and the version after it: whoever reads in between finds the former offset whole.
+        // The unused place is written first and the version after it: a reader in between finds the
+        // former offset whole.
         let after = version.wrapping_add(2);
         self.offset(after).store(offset);
         if let Some(trusted) = trusted {
-            // One copy will do: whoever reads it half written finds another version when it claims,
-            // and fails as `Busy`.
+            // One copy will do: a caller that reads it half written finds another version when it
+            // claims, and fails as `Busy`.
             self.trusted.store(trusted);
         }
         // Cannot fail: only the owner of the claim changes an odd version.
@@ -173,13 +177,15 @@ impl<W: AtomicWord<Value = u32>> Offset<W> {
     #[inline]
     fn load(&self) -> Duration {
         let seconds = self.seconds.load();
-        // Already below a second; the bound tells the compiler so, which removes a division and a panic.
+        // Already below a second; the bound tells the compiler so, which removes a division and a
+        // panic.
         let nanos = self.nanos.load().min(999_999_999);
         Duration::new(seconds.into(), nanos)
     }
 }
 
-/// Difference of two times in seconds and nanoseconds. The subtraction of `Duration` leaves a panic in the code.
+/// Difference of two times in seconds and nanoseconds. The subtraction of `Duration` leaves a panic
+/// in the code.
 fn between(earlier: Duration, later: Duration) -> Option<(u32, u32)> {
     const NANOS_PER_SECOND: u32 = 1_000_000_000;
     let seconds = later.as_secs().checked_sub(earlier.as_secs())?;
@@ -205,8 +211,8 @@ impl<M: Monotonic, W: AtomicWord<Value = u32>> Clock for UnixClock<M, W> {
                 return None;
             }
             let offset = self.offset(version).load();
-            // If unchanged, the offset was not overwritten while it was read: only the setting after next writes to
-            // the same slot.
+            // If unchanged, the offset was not overwritten while it was read: only the setting
+            // after next writes to the same slot.
             if self.version.load() & !1 == version {
                 return Some(self.later(offset));
             }
@@ -263,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interrupt_in_the_midst_of_a_setting_reads_the_former_time_and_is_told_to_wait() {
+    fn interrupted_setting_shows_the_former_time() {
         let uptime = Manual(Cell::new(Duration::ZERO));
         let clock = UnixClock::<_, AtomicU32>::new(&uptime);
         clock.set(T).unwrap();

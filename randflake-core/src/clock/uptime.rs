@@ -7,13 +7,15 @@ use super::Monotonic;
 use super::divisor::Divisor;
 use crate::{AtomicWord, ConstWord};
 
-/// Time counted by a wrapping 32-bit timer of `HZ` ticks per second, extended by one word of whole seconds. It is
-/// exact for any `HZ`, and needs no 64-bit number that an interrupt could find half written.
+/// Time counted by a wrapping 32-bit timer of `HZ` ticks per second, extended by one word of whole
+/// seconds. It is exact for any `HZ`, and needs no 64-bit number that an interrupt could find half
+/// written.
 ///
-/// `uptime` may be called from interrupts. It **must be called more often than the counter wraps**: at least once
-/// in `2^32 - HZ` ticks, which is 71 minutes at 1 MHz, 36 hours at 32,768 Hz and 67 s at 64 MHz. If one turn is
-/// missed, time is behind by that turn, which makes ids old or refused, never repeated. It counts milliseconds for
-/// 136 years. No `HZ` needs a division on a Cortex-M0; a power of two needs the fewest instructions.
+/// `uptime` may be called from interrupts. It **must be called more often than the counter wraps**:
+/// at least once in `2^32 - HZ` ticks, which is 71 minutes at 1 MHz, 36 hours at 32,768 Hz and 67 s
+/// at 64 MHz. If one turn is missed, time is behind by that turn, which makes ids old or refused,
+/// never repeated. It counts milliseconds for 136 years. No `HZ` needs a division on a Cortex-M0; a
+/// power of two needs the fewest instructions.
 ///
 /// ```
 /// use core::cell::Cell;
@@ -29,8 +31,8 @@ pub struct Uptime<const HZ: u32, F, W> {
     count: F,
     /// Value of the counter at second 0.
     first_count: u32,
-    /// Whole seconds counted so far: `first_count + seconds * HZ`, wrapping, was the counter when the last of them
-    /// began.
+    /// Whole seconds counted so far: `first_count + seconds * HZ`, wrapping, was the counter when
+    /// the last of them began.
     seconds: W,
 }
 
@@ -43,8 +45,8 @@ where
     F: Fn() -> u32,
     W: AtomicWord<Value = u32>,
 {
-    /// Starts counting now. `count` reads the counter; it never fails and never goes back, other than from its last
-    /// value to 0.
+    /// Starts counting now. `count` reads the counter; it never fails and never goes back, other
+    /// than from its last value to 0.
     ///
     /// An `HZ` of 0 does not compile.
     pub fn new(count: F) -> Self {
@@ -63,8 +65,9 @@ where
     F: Fn() -> u32,
     W: ConstWord<Value = u32>,
 {
-    /// Starts counting when the counter was 0, less than a turn ago: for a timer that the program starts. It can be
-    /// a `static` before the timer runs: see [`ConstWord`]. Otherwise as [`new`](Self::new).
+    /// Starts counting when the counter was 0, less than a turn ago: for a timer that the program
+    /// starts. It can be a `static` before the timer runs: see [`ConstWord`]. Otherwise as
+    /// [`new`](Self::new).
     pub const fn since_zero(count: F) -> Self {
         const { Self::CHECK };
         Self {
@@ -84,14 +87,14 @@ where
     fn uptime(&self) -> Duration {
         loop {
             let seconds = self.seconds.load();
-            // Wrapping on purpose: the difference of two counter values is right across a wrap, as long as it is
-            // less than a turn.
+            // Wrapping on purpose: the difference of two counter values is right across a wrap, as
+            // long as it is less than a turn.
             let begun = self.first_count.wrapping_add(seconds.wrapping_mul(HZ));
             let ticks = (self.count)().wrapping_sub(begun);
             let (whole, ticks) = Rate::<HZ>::SECOND.divide(ticks);
             let now = seconds.wrapping_add(whole);
-            // A caller that was interrupted after the first load finds the word changed, and reads both again.
-            // Within the same second nothing is written: most calls only load.
+            // A caller that was interrupted after the first load finds the word changed, and reads
+            // both again. Within the same second nothing is written: most calls only load.
             let is_current = if whole == 0 {
                 self.seconds.load() == seconds
             } else {
@@ -108,8 +111,8 @@ struct Rate<const HZ: u32>;
 
 impl<const HZ: u32> Rate<HZ> {
     const SECOND: Divisor = Divisor::new(HZ);
-    // Milliseconds per tick of a fast counter; exact where `HZ` is a multiple of 1,000, else off by less than a
-    // millisecond in a second.
+    // Milliseconds per tick of a fast counter; exact where `HZ` is a multiple of 1,000, else off by
+    // less than a millisecond in a second.
     const MS: Divisor = Divisor::new(if HZ < 1_000 { 1 } else { HZ / 1_000 });
     /// Fastest counter whose ticks per second times 1,000 fit in 32 bits.
     const MOST_EXACT: u32 = u32::MAX / 1_000;
@@ -128,7 +131,8 @@ impl<const HZ: u32> Rate<HZ> {
     }
 }
 
-/// Makes a duration; the bound shows the compiler that `ms` is below 1,000, which removes a division and a panic.
+/// Makes a duration; the bound shows the compiler that `ms` is below 1,000, which removes a
+/// division and a panic.
 #[inline]
 fn duration(seconds: u32, ms: u32) -> Duration {
     Duration::new(seconds.into(), ms.min(999).wrapping_mul(1_000_000))
@@ -186,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn a_counter_that_began_at_zero_needs_no_cell_to_be_static() {
+    fn counter_from_zero_can_be_static() {
         static UPTIME: Uptime<1_000, fn() -> u32, AtomicU32> = Uptime::since_zero(|| 2_500);
         assert_eq!(UPTIME.uptime(), Duration::from_millis(2_500));
         assert_eq!(UPTIME.uptime(), Duration::from_millis(2_500));
     }
 
     #[test]
-    fn whoever_is_overtaken_between_word_and_counter_reads_both_again() {
+    fn an_overtaken_call_reads_word_and_counter_again() {
         let (count, depth) = (Cell::new(0_u32), Cell::new(0));
         let uptime = Cell::new(None::<&Uptime<10, &dyn Fn() -> u32, LocalWord<u32>>>);
         let read = || {

@@ -207,8 +207,8 @@ impl Display for DecodeError {
     }
 }
 
-/// Writes a byte of a text and its position, counted from 1. A byte above ASCII is only part of a character, so it
-/// is shown as a number.
+/// Writes a byte of a text and its position, counted from 1. A byte above ASCII is only part of a
+/// character, so it is shown as a number.
 pub(crate) fn write_byte(f: &mut Formatter<'_>, byte: u8, index: usize) -> fmt::Result {
     let place = index.saturating_add(1);
     if byte.is_ascii() {

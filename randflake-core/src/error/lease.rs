@@ -46,7 +46,8 @@ pub enum LeaseError {
     },
     /// The memory of a device's grant is blank.
     NotProvisioned,
-    /// A device's grant is of another version than [that of the layout](crate::LayoutSpec::lease_version).
+    /// A device's grant is of another version than [that of the
+    /// layout](crate::LayoutSpec::lease_version).
     GrantVersion {
         /// Version that was found.
         found: u32,
@@ -197,7 +198,8 @@ pub enum TicketError {
         /// Length of the ticket in bytes.
         len: usize,
     },
-    /// The ticket is of another version than [that of the layout](crate::LayoutSpec::lease_version).
+    /// The ticket is of another version than [that of the
+    /// layout](crate::LayoutSpec::lease_version).
     Version {
         /// Version of the ticket.
         version: u8,

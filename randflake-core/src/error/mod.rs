@@ -9,7 +9,8 @@ pub(crate) use layout::write_byte;
 pub use layout::{DecodeError, FieldError, LayoutError};
 pub use lease::{ExtendError, LeaseError, MakeTicketError, TicketError};
 
-// Messages say what is wrong, what was found and what is allowed; units are in the names of the fields.
+// Messages say what is wrong, what was found and what is allowed; units are in the names of the
+// fields.
 
 /// Error of generating an id. Nothing was consumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,11 +36,12 @@ pub enum GenerateError {
     },
     /// The generator was sealed; it never issues again.
     Sealed,
-    /// The machine's generation number has changed: another copy of this machine or process may hold the same leases.
-    /// Only handles of `randflake-std` return it, until they have acquired other leases.
+    /// The machine's generation number has changed: another copy of this machine or process may
+    /// hold the same leases. Only handles of `randflake-std` return it, until they have acquired
+    /// other leases.
     Copied,
-    /// This process is a forked child of the one that built the handle. Build one in the child. Only handles of
-    /// `randflake-std` return it.
+    /// This process is a forked child of the one that built the handle. Build one in the child.
+    /// Only handles of `randflake-std` return it.
     InForkedChild,
 }
 
@@ -83,8 +85,8 @@ impl GenerateError {
 
     /// Returns the kind of the error, in one byte.
     ///
-    /// On a microcontroller `generate().map_err(GenerateError::kind)` removes the code that computes milliseconds:
-    /// 116 of 500 bytes on a Cortex-M0.
+    /// On a microcontroller `generate().map_err(GenerateError::kind)` removes the code that
+    /// computes milliseconds: 116 of 500 bytes on a Cortex-M0.
     ///
     /// ```
     /// use randflake_core::{Generator, GenerateError, GenerateErrorKind, Lease, LocalWord, ManualClock, Randflake, Sparx64};
@@ -111,14 +113,15 @@ impl GenerateError {
         }
     }
 
-    /// Chooses the more useful of two errors of a pool: the one that passes sooner, otherwise the one that is not
-    /// final.
+    /// Chooses the more useful of two errors of a pool: the one that passes sooner, otherwise the
+    /// one that is not final.
     pub(crate) const fn sooner(self, other: Self) -> Self {
         let other_is_sooner = match (self.retry_in_ms(), other.retry_in_ms()) {
             (Some(this), Some(other)) => other < this,
             (None, Some(_)) => true,
             (Some(_), None) => false,
-            // A sealed member says nothing of the others: an expired lease, say, is what somebody can do something about.
+            // A sealed member says nothing of the others: an expired lease, say, is what somebody
+            // can do something about.
             (None, None) => matches!(self, Self::Sealed),
         };
         if other_is_sooner { other } else { self }
@@ -163,8 +166,9 @@ impl core::error::Error for GenerateError {}
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum HorizonError<E> {
-    /// The store has no readable horizon: it was never provisioned, or was erased or damaged. How much of the grant
-    /// was used is unknown, so it must not be used again. Provision an unused grant.
+    /// The store has no readable horizon: it was never provisioned, or was erased or damaged. How
+    /// much of the grant was used is unknown, so it must not be used again. Provision an unused
+    /// grant.
     Lost,
     /// The store already has a horizon; it was left unchanged.
     Provisioned,

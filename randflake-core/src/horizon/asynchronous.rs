@@ -6,8 +6,8 @@ use core::time::Duration;
 use super::blocks::Claim;
 use crate::{Blocks, HorizonError, Layout, Lease};
 
-/// Async [`HorizonStore`](crate::HorizonStore), with the same contract. A `raise` whose future is dropped before it
-/// completes counts as failed.
+/// Async [`HorizonStore`](crate::HorizonStore), with the same contract. A `raise` whose future is
+/// dropped before it completes counts as failed.
 pub trait AsyncHorizonStore {
     /// Error of the medium.
     type Error;
@@ -47,8 +47,8 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
         raised.map_err(HorizonError::Store)
     }
 
-    /// Begins the next block in an async store: see [`begin`](Self::begin). If the future is dropped before it
-    /// completes, no block was begun.
+    /// Begins the next block in an async store: see [`begin`](Self::begin). If the future is
+    /// dropped before it completes, no block was begun.
     ///
     /// # Errors
     ///
@@ -57,7 +57,8 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
         &mut self,
         now: Option<Duration>,
     ) -> Result<Lease<L>, HorizonError<S::Error>> {
-        // The claim is a value: a future that is dropped at the await leaves nothing behind but a horizon that may be higher.
+        // The claim is a value: a future that is dropped at the await leaves nothing behind but a
+        // horizon that may be higher.
         let claim = self.next(self.store.unix_s(), now)?;
         self.raise_async(&claim).await
     }
@@ -78,8 +79,8 @@ impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
     async fn raise_async(&mut self, claim: &Claim) -> Result<Lease<L>, HorizonError<S::Error>> {
         let raised = self.store.raise(claim.horizon).await;
         raised.map_err(HorizonError::Store)?;
-        // Made after the await: whoever drops the future before has no lease, so the ticks are
-        // skipped and nobody issues them.
+        // Made after the await: if the future is dropped before, there is no lease, so the ticks
+        // are skipped and nobody issues them.
         Ok(self.lease(claim, self.store.unix_s()))
     }
 }

@@ -10,12 +10,13 @@ pub const DEFAULT_BLOCK_S: u32 = 60;
 
 /// Divides the grant of a device into blocks, each recorded as used before any id of it is issued.
 ///
-/// A device can then continue with the same grant after it lost everything else in a reset. All blocks of one grant
-/// and horizon are disjoint, across any number of resets and whatever the clock shows; what a reset leaves of a
-/// block is skipped.
+/// A device can then continue with the same grant after it lost everything else in a reset. All
+/// blocks of one grant and horizon are disjoint, across any number of resets and whatever the clock
+/// shows; what a reset leaves of a block is skipped.
 ///
-/// The store gets its first horizon in the factory, or by [`provision`](Self::provision). If nothing is readable
-/// later, the horizon is *lost* and no block is begun: how much of the grant was used is unknown.
+/// The store gets its first horizon in the factory, or by [`provision`](Self::provision). If
+/// nothing is readable later, the horizon is *lost* and no block is begun: how much of the grant
+/// was used is unknown.
 ///
 /// ```
 /// use core::time::Duration;
@@ -58,8 +59,8 @@ pub struct Blocks<L, S> {
 }
 
 impl<L: Layout, S> Blocks<L, S> {
-    /// Creates the blocks of a grant after the horizon of the store, 60 s long. The grant belongs to this device
-    /// and this horizon alone.
+    /// Creates the blocks of a grant after the horizon of the store, 60 s long. The grant belongs
+    /// to this device and this horizon alone.
     pub const fn new(grant: Lease<L>, store: S) -> Self {
         Self {
             start: grant.start(),
@@ -71,12 +72,13 @@ impl<L: Layout, S> Blocks<L, S> {
         }
     }
 
-    /// Sets the length of a block in seconds; 0 counts as 1. Longer blocks wear the medium less, and skip more at a
-    /// reset.
+    /// Sets the length of a block in seconds; 0 counts as 1. Longer blocks wear the medium less,
+    /// and skip more at a reset.
     ///
-    /// The store may raise the horizon some seconds higher, above all after writes that failed, and a block has these too. So
-    /// stay below what the generator's word counts: 32,700 s for one of 32 bits in the Randflake layout, which leaves room
-    /// for sixteen failed writes. A block that is longer than the word counts is refused as
+    /// The store may raise the horizon some seconds higher, above all after writes that failed, and
+    /// a block has these too. So stay below what the generator's word counts: 32,700 s for one of
+    /// 32 bits in the Randflake layout, which leaves room for sixteen failed writes. A block that
+    /// is longer than the word counts is refused as
     /// [`LeaseError::TooLong`](crate::LeaseError::TooLong) by the generator, and is used up.
     #[must_use]
     pub const fn with_block_s(mut self, block_s: u32) -> Self {
@@ -90,7 +92,8 @@ impl<L: Layout, S> Blocks<L, S> {
         &self.store
     }
 
-    /// The store, for what it offers beyond [`HorizonStore`]. If its horizon is raised, the last block cannot be extended.
+    /// The store, for what it offers beyond [`HorizonStore`]. If its horizon is raised, the last
+    /// block cannot be extended.
     pub const fn store_mut(&mut self) -> &mut S {
         &mut self.store
     }
@@ -154,10 +157,11 @@ impl<L: Layout, S> Blocks<L, S> {
         Ok(Claim { start, horizon })
     }
 
-    /// The lease of a claim, up to the horizon that the store has reached, which may be higher than requested.
+    /// The lease of a claim, up to the horizon that the store has reached, which may be higher than
+    /// requested.
     pub(super) fn lease(&self, claim: &Claim, horizon: u32) -> Lease<L> {
-        // The store may have rounded the horizon up: the ticks in between are this block's too, since no other block can
-        // begin before the horizon.
+        // The store may have rounded the horizon up: the ticks in between are this block's too,
+        // since no other block can begin before the horizon.
         let until = self.end_below(horizon);
         // Never empty: a block has a tick at least, and a store shows no less than it was raised
         // to.
@@ -188,16 +192,17 @@ const fn known<E>(horizon: u32) -> Result<u32, HorizonError<E>> {
 }
 
 impl<L: Layout, S: HorizonStore> Blocks<L, S> {
-    /// Writes the first horizon, at the start of the grant: once in the life of a device, or of a grant that
-    /// replaces one whose horizon was lost. Call it on the decision of a person or server that knows that the grant
-    /// is unused.
+    /// Writes the first horizon, at the start of the grant: once in the life of a device, or of a
+    /// grant that replaces one whose horizon was lost. Call it on the decision of a person or
+    /// server that knows that the grant is unused.
     ///
-    /// Never call it at each boot: after its flash was erased, the firmware would use a grant again and repeat ids.
+    /// Never call it at each boot: after its flash was erased, the firmware would use a grant again
+    /// and repeat ids.
     ///
     /// # Errors
     ///
-    /// - [`Provisioned`](HorizonError::Provisioned): there is a horizon, and it stays as it is; a new grant needs no
-    ///   other;
+    /// - [`Provisioned`](HorizonError::Provisioned): there is a horizon, and it stays as it is; a
+    ///   new grant needs no other;
     /// - [`OutOfRange`](HorizonError::OutOfRange): the grant begins past 2106-02-07 06:28:15 UTC;
     /// - [`Store`](HorizonError::Store): the store failed.
     pub fn provision(&mut self) -> Result<(), HorizonError<S::Error>> {
@@ -205,8 +210,8 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
         self.store.raise(first).map_err(HorizonError::Store)
     }
 
-    /// Begins the next block, for a new generator: after a reset, or when the previous block has expired. It begins
-    /// at the horizon, or at `now` if later, and is durable on return.
+    /// Begins the next block, for a new generator: after a reset, or when the previous block has
+    /// expired. It begins at the horizon, or at `now` if later, and is durable on return.
     ///
     /// A wrong `now` wastes the ticks up to it, so use a clock that was set within
     /// [`TimeBounds`](crate::TimeBounds).
@@ -215,23 +220,24 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
     ///
     /// On an error no block was begun.
     ///
-    /// - [`Lost`](HorizonError::Lost): the store shows no horizon. This grant must not be used again: take one that
-    ///   nobody has used, and [`provision`](Self::provision);
+    /// - [`Lost`](HorizonError::Lost): the store shows no horizon. This grant must not be used
+    ///   again: take one that nobody has used, and [`provision`](Self::provision);
     /// - [`GrantUsed`](HorizonError::GrantUsed): nothing is left of the grant;
-    /// - [`OutOfRange`](HorizonError::OutOfRange): the block would end past 2106-02-07 06:28:15 UTC;
+    /// - [`OutOfRange`](HorizonError::OutOfRange): the block would end past 2106-02-07 06:28:15
+    ///   UTC;
     /// - [`Store`](HorizonError::Store): the store failed.
     pub fn begin(&mut self, now: Option<Duration>) -> Result<Lease<L>, HorizonError<S::Error>> {
         let claim = self.next(self.store.unix_s(), now)?;
         self.raise(&claim)
     }
 
-    /// Extends the last block by one, for [`Generator::extend`](crate::Generator::extend) before it expires;
-    /// durable on return.
+    /// Extends the last block by one, for [`Generator::extend`](crate::Generator::extend) before it
+    /// expires; durable on return.
     ///
     /// # Errors
     ///
-    /// As for `begin`, and [`Foreign`](HorizonError::Foreign) when the lease is not that of the last
-    /// block. The lease is as it was.
+    /// As for `begin`, and [`Foreign`](HorizonError::Foreign) when the lease is not that of the
+    /// last block. The lease is as it was.
     pub fn extend(&mut self, lease: Lease<L>) -> Result<Lease<L>, HorizonError<S::Error>> {
         let claim = self.longer(self.store.unix_s(), lease)?;
         self.raise(&claim)
@@ -239,7 +245,8 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
 
     fn raise(&mut self, claim: &Claim) -> Result<Lease<L>, HorizonError<S::Error>> {
         self.store
-            // Durable before the lease exists, so no id of it can be issued under a horizon that a reset would forget.
+            // Durable before the lease exists, so no id of it can be issued under a horizon that a
+            // reset would forget.
             .raise(claim.horizon)
             .map_err(HorizonError::Store)?;
         Ok(self.lease(claim, self.store.unix_s()))
@@ -305,7 +312,8 @@ mod tests {
             LayoutSpec::declare(LayoutFields::in_order([40, 12, 12], 0, 1_000));
     }
 
-    /// Blocks over resets are disjoint, and no tick of one is past the horizon that was written before.
+    /// Blocks over resets are disjoint, and no tick of one is past the horizon that was written
+    /// before.
     fn blocks_are_disjoint<L: Layout>() {
         let grant = Lease::new(L::default(), 3, 50, 5_000_000).unwrap();
         let mut store = ram();
@@ -337,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_ahead_begins_there_and_one_behind_at_the_horizon() {
+    fn block_begins_at_clock_or_horizon() {
         let grant = Lease::new(Randflake, 1, 0, 10_000).unwrap();
         let at = |tick| Some(Duration::from_millis(Randflake::SPEC.unix_ms(tick)));
         let mut store = ram();
@@ -471,7 +479,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_as_long_as_it_was_set_and_a_second_at_least() {
+    fn block_length_is_as_set_and_at_least_a_second() {
         let grant = Lease::new(Randflake, 1, 100, 900).unwrap();
         for (block_s, ticks) in [(0, 1), (1, 1), (2, 2), (300, 300)] {
             let mut blocks = Blocks::new(grant, ram()).with_block_s(block_s);

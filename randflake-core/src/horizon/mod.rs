@@ -1,4 +1,5 @@
-//! Restart safety without a lease store: a device records how far it may have got before it goes there.
+//! Restart safety without a lease store: a device records how far it may have got before it goes
+//! there.
 
 mod asynchronous;
 mod blocks;
@@ -14,17 +15,20 @@ pub use record::HorizonRecord;
 pub use retained::RetainedMemory;
 pub use ticket_counter::TicketCounter;
 
-/// Durable storage of a *horizon*: a Unix time in seconds, before which every tick may have been used.
+/// Durable storage of a *horizon*: a Unix time in seconds, before which every tick may have been
+/// used.
 ///
 /// Its contract:
 ///
-/// - When `raise` returns, the horizon is durable: a store that is opened later shows at least that.
-/// - It may be raised to the next multiple of 4 s, or a few of them higher after a failure; `unix_s` shows what it is.
-/// - After a `raise` that failed or was interrupted, the horizon in the medium is the old or the new one. `unix_s`
-///   shows the old one, and `raise` may be retried.
+/// - When `raise` returns, the horizon is durable: a store that is opened later shows at least
+///   that.
+/// - It may be raised to the next multiple of 4 s, or a few of them higher after a failure;
+///   `unix_s` shows what it is.
+/// - After a `raise` that failed or was interrupted, the horizon in the medium is the old or the
+///   new one. `unix_s` shows the old one, and `raise` may be retried.
 /// - A horizon never decreases: raising it to a lower one succeeds and changes nothing.
-/// - 0 means that nothing is readable: the device was never provisioned, or has lost its horizon. A store need not
-///   distinguish these.
+/// - 0 means that nothing is readable: the device was never provisioned, or has lost its horizon. A
+///   store need not distinguish these.
 /// - A time that cannot be stored is refused.
 ///
 /// It knows nothing of leases; [`Blocks`](crate::Blocks) does.

@@ -9,13 +9,16 @@ use core::num::NonZeroU32;
 /// second word  | the complement of the first word                                 |
 /// ```
 ///
-/// Both words are little-endian. Of each bit and its complement one is 1. A write or an erase that was cut, a dead cell
-/// and charge that a cell has lost or gained make pairs of two ones or of two zeros:
+/// Both words are little-endian. Of each bit and its complement one is 1. A write or an erase that
+/// was cut, a dead cell and charge that a cell has lost or gained make pairs of two ones or of two
+/// zeros:
 ///
 /// - two or more such pairs are no record;
-/// - one such pair is read as the parity says, so a record may have one bit wrong, in either direction;
+/// - one such pair is read as the parity says, so a record may have one bit wrong, in either
+///   direction;
 /// - noise passes for a record with a probability of 2^-28;
-/// - a record with a bit that changed *and* two bits raised by an erase that was cut at its start may show another one.
+/// - a record with a bit that changed *and* two bits raised by an erase that was cut at its start
+///   may show another one.
 ///
 /// ```
 /// use randflake_core::HorizonRecord;
@@ -43,17 +46,19 @@ impl HorizonRecord {
     /// Version of the format of records and logs in flash.
     pub const VERSION: u8 = 1;
 
-    /// The record in the second slot of a page, which says that the head is complete and which version wrote the page:
-    /// the number 4 times the version.
+    /// The record in the second slot of a page, which says that the head is complete and which
+    /// version wrote the page: the number 4 times the version.
     pub const SEAL: Self = match Self::new(Self::UNIT * Self::VERSION as u32) {
         Some(seal) => seal,
         None => panic!("the version is not 0"),
     };
 
-    /// The record in the first and second slot of a page whose erase fails: the page is ignored and never used again. In
-    /// the first slot it counts only if no seal follows: there it may also be a horizon.
+    /// The record in the first and second slot of a page whose erase fails: the page is ignored and
+    /// never used again. In the first slot it counts only if no seal follows: there it may also be
+    /// a horizon.
     ///
-    /// It differs in at least four bits from each seal, so that no cut and changed bit make one of the other.
+    /// It differs in at least four bits from each seal, so that no cut and changed bit make one of
+    /// the other.
     pub const BAD_PAGE: Self = match Self::new(Self::UNIT * 0b1110) {
         Some(mark) => mark,
         None => panic!("it is not 0"),
@@ -104,7 +109,8 @@ impl HorizonRecord {
         Self::new(Self::shown(words) & Self::MAX_UNIX_S)
     }
 
-    /// The horizon that two words show, plus 1 if one of their bits is wrong. 0 if they are not a record.
+    /// The horizon that two words show, plus 1 if one of their bits is wrong. 0 if they are not a
+    /// record.
     pub(super) const fn shown([first, second]: [u32; 2]) -> u32 {
         // In a pair exactly one bit is set: two zeros or two ones are a bit that is wrong.
         let wrong = !(first ^ second);
@@ -136,8 +142,9 @@ impl HorizonRecord {
 
     /// Version that a seal names: 1, or 240 to 255 of later formats. 0 if it is none of these.
     ///
-    /// A changed bit and an erase that was cut at its start can turn two bits of a seal's number. Between 1 and 240 to 255
-    /// there are at least three, so a torn seal is never taken for that of a later version.
+    /// A changed bit and an erase that was cut at its start can turn two bits of a seal's number.
+    /// Between 1 and 240 to 255 there are at least three, so a torn seal is never taken for that of
+    /// a later version.
     #[inline]
     #[must_use]
     pub const fn version(self) -> u8 {
@@ -252,7 +259,8 @@ mod tests {
         }
     }
 
-    /// What a cut leaves of a record has some of its zeros: each subset of six, beside all or none of the others.
+    /// What a cut leaves of a record has some of its zeros: each subset of six, beside all or none
+    /// of the others.
     #[test]
     #[cfg_attr(miri, ignore = "arithmetic, thousands of times over")]
     fn a_torn_record_shows_itself_or_nothing() {

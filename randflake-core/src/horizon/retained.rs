@@ -9,13 +9,15 @@ use crate::{
 ///
 /// Its contract:
 ///
-/// - `read` gives the words that were written last, or `None` if the last reset was not the end of a sleep. The chip
-///   has a flag for it. After another reset, a power cut above all, the words may be anything.
-/// - `write` is an access to a register or a volatile one: the compiler may leave out another one whose value is
-///   overwritten, and a reset in between would then find the old words.
+/// - `read` gives the words that were written last, or `None` if the last reset was not the end of
+///   a sleep. The chip has a flag for it. After another reset, a power cut above all, the words may
+///   be anything.
+/// - `write` is an access to a register or a volatile one: the compiler may leave out another one
+///   whose value is overwritten, and a reset in between would then find the old words.
 ///
-/// The last word is a check of 32 bits, the CRC-32C of the others. It notices any seven wrong bits. Words that nobody
-/// wrote pass it with a probability of 2^-32, and count only if they name the end of the last block and this node id.
+/// The last word is a check of 32 bits, the CRC-32C of the others. It notices any seven wrong bits.
+/// Words that nobody wrote pass it with a probability of 2^-32, and count only if they name the end
+/// of the last block and this node id.
 pub trait RetainedMemory {
     /// The words, or `None` unless the last reset was the end of a sleep.
     fn read(&self) -> Option<[u32; 5]>;
@@ -35,8 +37,8 @@ where
     P: Permutation,
     T: Tolerance,
 {
-    /// Seals the generator before a sleep in which RAM is lost, and keeps the ticks after its last id in memory that
-    /// survives the sleep, for [`Blocks::resume`].
+    /// Seals the generator before a sleep in which RAM is lost, and keeps the ticks after its last
+    /// id in memory that survives the sleep, for [`Blocks::resume`].
     pub fn retain(&self, memory: &mut impl RetainedMemory) {
         self.sequencer.retain(memory);
     }
@@ -59,15 +61,16 @@ impl<L: Layout, W: AtomicWord> Sequencer<L, W> {
 }
 
 impl<L: Layout, S: HorizonStore> Blocks<L, S> {
-    /// Continues the last block after a sleep in which RAM was lost, for a new generator. The store is not written, and
-    /// nothing is skipped.
+    /// Continues the last block after a sleep in which RAM was lost, for a new generator. The store
+    /// is not written, and nothing is skipped.
     ///
-    /// The rest lies below the horizon. So a clock that is bounded by the horizon would jump over it: after a resume, bound
-    /// it by the start of the rest (`TimeBounds::from_horizon` of that time).
+    /// The rest lies below the horizon. So a clock that is bounded by the horizon would jump over
+    /// it: after a resume, bound it by the start of the rest (`TimeBounds::from_horizon` of that
+    /// time).
     ///
-    /// The memory is emptied first: a crash after that loses the rest of the block, and repeats nothing. `None` if it
-    /// has no block, if the last reset was not the end of a sleep, or if a block was begun since: then
-    /// [`begin`](Self::begin) the next one.
+    /// The memory is emptied first: a crash after that loses the rest of the block, and repeats
+    /// nothing. `None` if it has no block, if the last reset was not the end of a sleep, or if a
+    /// block was begun since: then [`begin`](Self::begin) the next one.
     ///
     /// ```
     /// use core::time::Duration;
@@ -118,7 +121,8 @@ impl<L: Layout, S: HorizonStore> Blocks<L, S> {
 }
 
 impl<L: Layout, S: AsyncHorizonStore> Blocks<L, S> {
-    /// Continues the last block of an async store: see [`resume`](Self::resume). It waits for nothing.
+    /// Continues the last block of an async store: see [`resume`](Self::resume). It waits for
+    /// nothing.
     pub fn resume_async(&self, memory: &mut impl RetainedMemory) -> Option<Lease<L>> {
         self.rest(self.store.unix_s(), memory)
     }
@@ -137,7 +141,8 @@ impl<L: Layout, S> Blocks<L, S> {
         let (node_id, start, ticks) = decode(words?)?;
         let end = start.checked_add(ticks.into())?;
         let rest = Lease::new(L::default(), node_id, start, end).ok()?;
-        // Compared with the horizon: the rest of an earlier block may be below the start of the last one.
+        // Compared with the horizon: the rest of an earlier block may be below the start of the
+        // last one.
         self.is_last(horizon, &rest).then_some(rest)
     }
 }
@@ -157,8 +162,9 @@ fn decode([node_id, low, high, ticks, check]: [u32; 5]) -> Option<(u32, u64, u32
     (crc32c(&[node_id, low, high, ticks]) == check).then_some((node_id, start, ticks))
 }
 
-/// CRC-32C (Castagnoli; RFC 3720, appendix B.4) of little-endian words. Of the usual polynomials of 32 bits it notices
-/// the most wrong bits in five words: seven, where that of zip files notices six.
+/// CRC-32C (Castagnoli; RFC 3720, appendix B.4) of little-endian words. Of the usual polynomials of
+/// 32 bits it notices the most wrong bits in five words: seven, where that of zip files notices
+/// six.
 #[inline]
 fn crc32c(words: &[u32]) -> u32 {
     const POLYNOMIAL: u32 = 0x82f6_3b78;
@@ -293,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_of_which_one_cannot_be_emptied_give_nothing() {
+    fn retained_register_that_stays_full_gives_nothing() {
         for word in 0..5 {
             let (blocks, Registers { words, .. }) = sleeping();
             let mut memory = DeadBit { words, word };
@@ -396,8 +402,9 @@ mod tests {
         of_words.chain((0..32).map(|bit| 1 << bit))
     }
 
-    /// The check is linear: wrong bits are noticed unless their differences cancel out. No two sets of up to three are
-    /// equal, so up to six are noticed; and so is any odd number, as each difference has an odd number of ones.
+    /// The check is linear: wrong bits are noticed unless their differences cancel out. No two sets
+    /// of up to three are equal, so up to six are noticed; and so is any odd number, as each
+    /// difference has an odd number of ones.
     #[test]
     #[cfg_attr(miri, ignore = "arithmetic, a million times over")]
     fn seven_wrong_bits_are_noticed() {

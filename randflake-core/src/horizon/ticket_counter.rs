@@ -5,10 +5,10 @@ use crate::{HorizonError, HorizonStore, Ticket};
 /// Keeps the counter of the last ticket in a [`HorizonStore`] of its own, for
 /// [`TicketReader`](crate::TicketReader): both are numbers that only grow.
 ///
-/// A store may round up to 4 s; the counter is still kept exactly. After a failure a store may go higher: then the reader
-/// refuses the next ticket or two, and the one who makes them raises the counter. If nothing is readable the counter is
-/// 0, as for a device that has accepted no ticket: an old ticket is then accepted once more, and the horizon
-/// decides whether it is used.
+/// A store may round up to 4 s; the counter is still kept exactly. After a failure a store may go
+/// higher: then the reader refuses the next ticket or two, and the one who makes them raises the
+/// counter. If nothing is readable the counter is 0, as for a device that has accepted no ticket:
+/// an old ticket is then accepted once more, and the horizon decides whether it is used.
 ///
 /// ```
 /// use randflake_core::{HorizonError, HorizonStore, TicketCounter};
@@ -32,7 +32,8 @@ pub struct TicketCounter<S> {
     store: S,
 }
 
-/// Step that a store may round up to: see the contract of [`HorizonStore`]. Counters are stored as multiples of it.
+/// Step that a store may round up to: see the contract of [`HorizonStore`]. Counters are stored as
+/// multiples of it.
 const UNIT: u32 = 4;
 
 impl<S: HorizonStore> TicketCounter<S> {
@@ -44,14 +45,15 @@ impl<S: HorizonStore> TicketCounter<S> {
         Self { store }
     }
 
-    /// Counter of the last ticket, for [`TicketReader::new`](crate::TicketReader::new); 0 if there was none.
+    /// Counter of the last ticket, for [`TicketReader::new`](crate::TicketReader::new); 0 if there
+    /// was none.
     pub fn last(&self) -> u32 {
         // Rounded up, as the store does: so the counter read is the counter written.
         self.store.unix_s().div_ceil(UNIT)
     }
 
-    /// Stores the counter of an accepted ticket durably, before its lease is used. One that is not above the
-    /// [last](Self::last) changes nothing.
+    /// Stores the counter of an accepted ticket durably, before its lease is used. One that is not
+    /// above the [last](Self::last) changes nothing.
     ///
     /// # Errors
     ///

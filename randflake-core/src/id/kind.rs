@@ -5,25 +5,29 @@ use core::fmt::{self, Formatter};
 use super::{Id, IdError};
 use crate::text;
 
-/// Marker of what an id identifies, such as a user; implement it with [`typed_id!`](crate::typed_id).
+/// Marker of what an id identifies, such as a user; implement it with
+/// [`typed_id!`](crate::typed_id).
 pub trait Kind: 'static {
-    /// The name of the id's type, as `UserId`, for schemas and `Debug`: a letter, then letters, digits and `_`.
+    /// The name of the id's type, as `UserId`, for schemas and `Debug`: a letter, then letters,
+    /// digits and `_`.
     const NAME: &'static str;
 
     /// Prefix of the text form, without the `_` that follows it; empty for none.
     ///
-    /// At most 32 characters of `a-z`, `0-9` and `_`, the first a letter, the last not `_`. Another one does not
-    /// compile where a text is read or written.
+    /// At most 32 characters of `a-z`, `0-9` and `_`, the first a letter, the last not `_`. Another
+    /// one does not compile where a text is read or written.
     const PREFIX: &'static str = "";
 
     /// [`Bits64`], or [`Bits53`] if the ids are numbers in JSON.
     type Width: Width;
 
-    /// Whether the error for a text with a prefix that a kind without one does not allow names that prefix.
+    /// Whether the error for a text with a prefix that a kind without one does not allow names that
+    /// prefix.
     ///
-    /// `false` for [`Any`]: programs that only read untyped ids, such as firmware, then link neither the search for
-    /// a prefix nor its error, and the text fails with [`DecodeError::InvalidDigit`](crate::DecodeError::InvalidDigit).
-    /// Kinds with a prefix always name it.
+    /// `false` for [`Any`]: programs that only read untyped ids, such as firmware, then link
+    /// neither the search for a prefix nor its error, and the text fails with
+    /// [`DecodeError::InvalidDigit`](crate::DecodeError::InvalidDigit). Kinds with a prefix always
+    /// name it.
     const NAMES_FOREIGN_PREFIX: bool = true;
 }
 
@@ -75,15 +79,17 @@ impl Kind for Any53 {
     type Width = Bits53;
 }
 
-/// Declares the id of a type of yours, in one line: `UserId = Id<User>`, with the prefix of its text form or
-/// without one.
+/// Declares the id of a type of yours, in one line: `UserId = Id<User>`, with the prefix of its
+/// text form or without one.
 ///
-/// `User` is any type of the crate: the struct that has the id, or an `enum User {}`. The macro writes a type alias and
-/// `impl Kind for User`. The alias is private unless a visibility stands before its name.
+/// `User` is any type of the crate: the struct that has the id, or an `enum User {}`. The macro
+/// writes a type alias and `impl Kind for User`. The alias is private unless a visibility stands
+/// before its name.
 ///
-/// In place of `Id` stands [`Id53`](crate::Id53) for numbers of 53 bits, or [`StoredRaw`](crate::StoredRaw) for ids that a
-/// database stores unencrypted. Name ids by the alias: some derive macros, such as those of `utoipa`, take no
-/// `Id<User>`, because they want their trait for `User` then.
+/// In place of `Id` stands [`Id53`](crate::Id53) for numbers of 53 bits, or
+/// [`StoredRaw`](crate::StoredRaw) for ids that a database stores unencrypted. Name ids by the
+/// alias: some derive macros, such as those of `utoipa`, take no `Id<User>`, because they want
+/// their trait for `User` then.
 ///
 /// ```
 /// use randflake_core::{Id, typed_id};

@@ -18,8 +18,8 @@ pub use stored_raw::{StoredPlain, StoredRaw};
 /// Public 64-bit id, as users see it and databases store it. One word.
 ///
 /// It is shown as text (base32hex, 1 to 13 digits of `0-9a-v`) or as the `i64` that a database
-/// `bigint` column stores; `u64` is the same bits. The order is that of the `i64`, so that a program
-/// and its database sort alike. For encrypted layouts the order means nothing, by design.
+/// `bigint` column stores; `u64` is the same bits. The order is that of the `i64`, so that a
+/// program and its database sort alike. For encrypted layouts the order means nothing, by design.
 ///
 /// ```
 /// use randflake_core::{Id, IdError};
@@ -32,12 +32,13 @@ pub use stored_raw::{StoredPlain, StoredRaw};
 ///
 /// # Kinds
 ///
-/// `Id` alone is `Id<Any>`, an id of no kind. An `Id<User>` is that of a user, a different type from an order's: declare
-/// one with [`typed_id!`](crate::typed_id). A generator's id becomes one by [`typed`](Id::typed); [`untyped`](Id::untyped)
-/// is the way back. All [integrations](crate#features) take ids of each kind.
+/// `Id` alone is `Id<Any>`, an id of no kind. An `Id<User>` is that of a user, a different type
+/// from an order's: declare one with [`typed_id!`](crate::typed_id). A generator's id becomes one
+/// by [`typed`](Id::typed); [`untyped`](Id::untyped) is the way back. All
+/// [integrations](crate#features) take ids of each kind.
 ///
-/// The text form is that of the untyped id, after the prefix of the kind and `_`. It is read strictly: each id has exactly
-/// one, and that of another kind is refused.
+/// The text form is that of the untyped id, after the prefix of the kind and `_`. It is read
+/// strictly: each id has exactly one, and that of another kind is refused.
 ///
 /// ```
 /// use randflake_core::{Id, typed_id};
@@ -60,11 +61,13 @@ pub struct Id<K = Any> {
     kind: PhantomData<fn() -> K>,
 }
 
-/// An id of at most 53 bits, as [`Randflake53`](crate::Randflake53) has: a number that JavaScript and JSON hold exactly.
+/// An id of at most 53 bits, as [`Randflake53`](crate::Randflake53) has: a number that JavaScript
+/// and JSON hold exactly.
 ///
-/// With `serde` it is a number in JSON, where other ids are text. A value over 2^53 - 1 is refused wherever one is made, so
-/// each of them is safe to send. A generator's ids convert by [`try_typed`](Id::try_typed); those of `Randflake53` always
-/// fit. [`typed_id!`](crate::typed_id) declares kinds of such ids.
+/// With `serde` it is a number in JSON, where other ids are text. A value over 2^53 - 1 is refused
+/// wherever one is made, so each of them is safe to send. A generator's ids convert by
+/// [`try_typed`](Id::try_typed); those of `Randflake53` always fit. [`typed_id!`](crate::typed_id)
+/// declares kinds of such ids.
 ///
 /// The text form is that of an [`Id`] with the same number: at most 11 digits, `7vvvvvvvvvv`.
 ///
@@ -87,7 +90,8 @@ pub struct Id<K = Any> {
 /// ```
 pub type Id53 = Id<Any53>;
 
-// Of ids without a kind alone: with a kind that is inferred, the type of `Id::from_u64(31)` would be unknown.
+// Of ids without a kind alone: with a kind that is inferred, the type of `Id::from_u64(31)` would
+// be unknown.
 impl Id {
     /// Makes an id from a database `bigint`.
     #[must_use]
@@ -136,9 +140,10 @@ impl Id {
     ///
     /// # Errors
     ///
-    /// - [`Empty`](DecodeError::Empty), [`TooLong`](DecodeError::TooLong) for other than 1 to 13 bytes;
-    /// - [`InvalidDigit`](DecodeError::InvalidDigit) for a byte other than `0-9a-v`, so for upper case
-    ///   and padding too;
+    /// - [`Empty`](DecodeError::Empty), [`TooLong`](DecodeError::TooLong) for other than 1 to 13
+    ///   bytes;
+    /// - [`InvalidDigit`](DecodeError::InvalidDigit) for a byte other than `0-9a-v`, so for upper
+    ///   case and padding too;
     /// - [`LeadingZero`](DecodeError::LeadingZero), unless the text is "0";
     /// - [`Overflow`](DecodeError::Overflow) for a number over 64 bits.
     ///
@@ -178,8 +183,8 @@ impl Id {
         base.decode(text).map(Self::from_u64)
     }
 
-    /// Reads texts of the 1.x packages: either case, leading zeros, an end at the first `=`, the empty text as 0,
-    /// and numbers over 64 bits modulo 2^64.
+    /// Reads texts of the 1.x packages: either case, leading zeros, an end at the first `=`, the
+    /// empty text as 0, and numbers over 64 bits modulo 2^64.
     ///
     /// Several texts decode to one id here: do not use it where a text is compared or is a key.
     ///
@@ -194,7 +199,8 @@ impl Id {
     /// # Ok::<(), randflake_core::DecodeError>(())
     /// ```
     pub fn from_text_lenient(text: &[u8]) -> Result<Self, DecodeError> {
-        // Kept apart from `FromStr`: code that compares or stores texts must not get here by accident.
+        // Kept apart from `FromStr`: code that compares or stores texts must not get here by
+        // accident.
         text::decode_lenient(text).map(Self::from_u64)
     }
 }
@@ -231,7 +237,8 @@ impl<K> Id<K> {
 }
 
 impl<K: Kind> Id<K> {
-    /// The largest number of an id of this kind. Of [`Id53`] it is 2^53 - 1, `Number.MAX_SAFE_INTEGER` in JavaScript.
+    /// The largest number of an id of this kind. Of [`Id53`] it is 2^53 - 1,
+    /// `Number.MAX_SAFE_INTEGER` in JavaScript.
     pub const MAX: u64 = K::Width::MAX;
 
     /// Whether JSON has ids of this kind as numbers, and not as text.
@@ -293,7 +300,8 @@ impl<K> From<Id<K>> for u64 {
 impl<K: Kind> FromStr for Id<K> {
     type Err = IdError;
 
-    /// Reads the text form, strictly: the prefix of the kind, `_`, and digits as [`Id::from_text`] reads them.
+    /// Reads the text form, strictly: the prefix of the kind, `_`, and digits as [`Id::from_text`]
+    /// reads them.
     fn from_str(text: &str) -> Result<Self, IdError> {
         // Also here, for kinds that were not declared by `typed_id!`.
         let () = Self::PREFIX_IS_VALID;
@@ -370,12 +378,14 @@ pub enum IdError {
     Prefix {
         /// Prefix of the kind; empty if it has none.
         expected: &'static str,
-        /// Prefix that was found: the first 32 bytes before the last `_`, padded with zeros; all zeros without `_`.
+        /// Prefix that was found: the first 32 bytes before the last `_`, padded with zeros; all
+        /// zeros without `_`.
         found: [u8; MAX_PREFIX_LEN],
     },
     /// The text, without its prefix, is not an id.
     Digits(DecodeError),
-    /// The number is over 2^53 - 1, and JavaScript would round it: the kind has [ids of 53 bits](crate::Id53).
+    /// The number is over 2^53 - 1, and JavaScript would round it: the kind has [ids of 53
+    /// bits](crate::Id53).
     TooLarge {
         /// Number that was given.
         number: u64,
@@ -385,7 +395,8 @@ pub enum IdError {
         /// Number that was given.
         number: i64,
     },
-    /// [`StoredPlain::cipher`](crate::StoredPlain::cipher) returned `None`: the program has not set the cipher yet.
+    /// [`StoredPlain::cipher`](crate::StoredPlain::cipher) returned `None`: the program has not set
+    /// the cipher yet.
     CipherMissing {
         /// The name of the id's type.
         name: &'static str,

@@ -16,18 +16,21 @@ pub trait StoredPlain: Kind<Width = Bits64> {
     fn cipher() -> Option<&'static Sparx64>;
 }
 
-/// An id that the database stores unencrypted: the column ascends with time, and the program sees, shows and reads
-/// the encrypted id.
+/// An id that the database stores unencrypted: the column ascends with time, and the program sees,
+/// shows and reads the encrypted id.
 ///
-/// The order of the stored bits is the layout's. With [`Milliflake`](crate::Milliflake) the rows of a fleet go to the end of
-/// the index: in PostgreSQL an insert takes 1.0 to 1.1 times as long as with a sequence; with
-/// [`Randflake`](crate::Randflake) 1.3 to 1.4 times, and 3 times with encrypted ids in the column (two million rows). MariaDB
-/// fills pages better with `Randflake`. The price: anyone who reads the database sees times and node ids.
+/// The order of the stored bits is the layout's. With [`Milliflake`](crate::Milliflake) the rows of
+/// a fleet go to the end of the index: in PostgreSQL an insert takes 1.0 to 1.1 times as long as
+/// with a sequence; with [`Randflake`](crate::Randflake) 1.3 to 1.4 times, and 3 times with
+/// encrypted ids in the column (two million rows). MariaDB fills pages better with `Randflake`. The
+/// price: anyone who reads the database sees times and node ids.
 ///
-/// Declare it by [`typed_id!`](crate::typed_id) in place of [`Id`], and use it as the type of the field; the database clients' traits write the raw
-/// number, `Display` and the traits for text write the encrypted id. A value has both, so only making one needs the
-/// cipher, and fails with [`IdError::CipherMissing`] before the program has set it. Its order is that of the column.
-/// Raw Randflake ids of 2041-10-31 and later are negative in the column, and sort before those of today.
+/// Declare it by [`typed_id!`](crate::typed_id) in place of [`Id`], and use it as the type of the
+/// field; the database clients' traits write the raw number, `Display` and the traits for text
+/// write the encrypted id. A value has both, so only making one needs the cipher, and fails with
+/// [`IdError::CipherMissing`] before the program has set it. Its order is that of the column. Raw
+/// Randflake ids of 2041-10-31 and later are negative in the column, and sort before those of
+/// today.
 ///
 /// ```
 /// use std::sync::OnceLock;

@@ -21,7 +21,8 @@ impl<K: Kind> ScalarType for Id<K> {
                 Some(number) => Ok(Self::of_number(number)?),
                 None => Err(InputValueError::expected_type(value)),
             },
-            // For 64 bits a number as well: a client that holds it as a float has rounded it before it is sent.
+            // For 64 bits a number as well: a client that holds it as a float has rounded it before
+            // it is sent.
             _ => Err(InputValueError::expected_type(value)),
         }
     }

@@ -1,4 +1,4 @@
-//! What `defmt` shows of ids and leases; errors derive it.
+//! `defmt::Format` of ids and leases; errors derive it.
 
 use defmt::{Format, Formatter, write};
 

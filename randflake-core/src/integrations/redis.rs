@@ -23,8 +23,8 @@ impl<K: Kind> ToRedisArgs for Id<K> {
 
 impl<K: Kind> ToSingleRedisArg for Id<K> {}
 
-/// Reads the text form only: what Redis counts itself, as by `INCR`, is a number and no id. Ids of 53 bits are numbers: an
-/// integer, as `randflake serve` answers `INCR`, or its digits.
+/// Reads the text form only: what Redis counts itself, as by `INCR`, is a number and no id. Ids of
+/// 53 bits are numbers: an integer, as `randflake serve` answers `INCR`, or its digits.
 impl<K: Kind> FromRedisValue for Id<K> {
     fn from_redis_value(value: Value) -> Result<Self, ParsingError> {
         Self::from_redis_value_ref(&value)
@@ -35,7 +35,8 @@ impl<K: Kind> FromRedisValue for Id<K> {
             let id = Id::from_i64(i64::from_redis_value_ref(value)?);
             return id.try_typed().map_err(refused);
         }
-        // All forms of a text in both versions of the protocol; an integer is none, so a counter is not taken for an id.
+        // All forms of a text in both versions of the protocol; an integer is none, so a counter is
+        // not taken for an id.
         let text = match value {
             Value::BulkString(bytes) => str::from_utf8(bytes)?,
             Value::SimpleString(text) | Value::VerbatimString { text, .. } => text,

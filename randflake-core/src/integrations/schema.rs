@@ -14,7 +14,8 @@ pub(super) const DESCRIPTION: &str = "A 64-bit id: base32hex digits without a le
 pub(super) const DESCRIPTION_53: &str =
     "A 53-bit id: a number that JavaScript and JSON hold exactly.";
 
-/// A regular expression of ECMA 262, as JSON Schema has them, that matches each text of an id and nothing else.
+/// A regular expression of ECMA 262, as JSON Schema has them, that matches each text of an id and
+/// nothing else.
 pub(super) fn pattern<K: Kind>() -> String {
     let prefix = prefix::<K>();
     // 13 digits have 65 bits, so the first of them ends at `f`. A leading zero would be a second

@@ -1,4 +1,5 @@
-//! The `OpenAPI` schema of an id: a string, or a number of 53 bits, as the feature `serde` writes it.
+//! The `OpenAPI` schema of an id: a string, or a number of 53 bits, as the feature `serde` writes
+//! it.
 
 extern crate alloc;
 

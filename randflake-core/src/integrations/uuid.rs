@@ -1,4 +1,5 @@
-//! Ids and tagged UUIDs from and to `Uuid`: as [`Id::to_uuid_bytes`] and [`Id::from_uuid_bytes`], or by their bytes.
+//! Ids and tagged UUIDs from and to `Uuid`: as [`Id::to_uuid_bytes`] and [`Id::from_uuid_bytes`],
+//! or by their bytes.
 
 use uuid::Uuid;
 

@@ -11,7 +11,8 @@ pub use published::{Baidu, Discord, Instagram, Mastodon, Snowflake, Sonyflake};
 pub use randflake::{Milliflake, Randflake, Randflake53};
 pub use spec::{Field, LayoutFields, LayoutSpec};
 
-/// The predefined layouts: this project's three, and others by the names of their programs or companies.
+/// The predefined layouts: this project's three, and others by the names of their programs or
+/// companies.
 pub const LAYOUTS: [(&str, LayoutSpec); 9] = [
     ("randflake", Randflake::SPEC),
     ("milliflake", Milliflake::SPEC),
@@ -26,8 +27,9 @@ pub const LAYOUTS: [(&str, LayoutSpec); 9] = [
 
 /// A layout as a type: where the fields are, what a tick is, and how a raw id becomes public.
 ///
-/// A layout of one's own takes a few lines, and one that cannot work does not compile. Nothing assumes an order of the
-/// fields: [`LayoutFields::in_order`] writes the usual one, and the struct itself any other.
+/// A layout of one's own takes a few lines, and one that cannot work does not compile. Nothing
+/// assumes an order of the fields: [`LayoutFields::in_order`] writes the usual one, and the struct
+/// itself any other.
 ///
 /// ```
 /// use randflake_core::{Layout, LayoutFields, LayoutSpec, Plain};
@@ -56,8 +58,8 @@ pub const LAYOUTS: [(&str, LayoutSpec); 9] = [
 /// # fn main() { let _ = OVERLAPPING; }
 /// ```
 pub trait Layout: Copy + Default + Eq + Debug + Send + Sync + 'static {
-    /// Permutation between raw and public ids, unless another one is given: [`Sparx64`](crate::Sparx64) encrypts,
-    /// [`Plain`](crate::Plain) does nothing.
+    /// Permutation between raw and public ids, unless another one is given:
+    /// [`Sparx64`](crate::Sparx64) encrypts, [`Plain`](crate::Plain) does nothing.
     type Permutation: Permutation + Debug + Send + Sync + 'static;
 
     /// Field widths and positions, epoch and tick, checked at compile time.
@@ -66,7 +68,8 @@ pub trait Layout: Copy + Default + Eq + Debug + Send + Sync + 'static {
 
 /// A layout as a value: one declared as a type, or a [`LayoutSpec`] made at run time.
 ///
-/// Every [`Layout`] is one. It costs nothing there: the value has no size and its spec is a constant.
+/// Every [`Layout`] is one. It costs nothing there: the value has no size and its spec is a
+/// constant.
 ///
 /// ```
 /// use std::sync::atomic::AtomicU64;
@@ -101,7 +104,8 @@ impl<L: Layout> AnyLayout for L {
     }
 }
 
-/// A layout made at run time, of settings that a file or a user gave. Two are equal when all their numbers are.
+/// A layout made at run time, of settings that a file or a user gave. Two are equal when all their
+/// numbers are.
 impl AnyLayout for LayoutSpec {
     type Permutation = Plain;
 

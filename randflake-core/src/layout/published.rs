@@ -32,8 +32,8 @@ const MAX_WORKER: u32 = 31;
 const MAX_NODE_AND_STEP_BITS: u32 = 22;
 
 impl Snowflake {
-    /// The layout with settings as in `bwmarrin/snowflake`: `Epoch` (Unix milliseconds), `NodeBits` and
-    /// `StepBits` (the sequence's). The timestamp has what is left of 63 bits.
+    /// The layout with settings as in `bwmarrin/snowflake`: `Epoch` (Unix milliseconds), `NodeBits`
+    /// and `StepBits` (the sequence's). The timestamp has what is left of 63 bits.
     ///
     /// ```
     /// use randflake_core::{Layout, Snowflake};
@@ -50,8 +50,9 @@ impl Snowflake {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::TooFewTimestampBits`] when node and step have more than 22 bits together, which is
-    /// bwmarrin's limit, and [`LayoutError::TimeOverflow`] for an epoch whose last tick is over 64 bits.
+    /// [`LayoutError::TooFewTimestampBits`] when node and step have more than 22 bits together,
+    /// which is bwmarrin's limit, and [`LayoutError::TimeOverflow`] for an epoch whose last tick is
+    /// over 64 bits.
     pub const fn custom(
         epoch_unix_ms: u64,
         node_bits: u32,
@@ -150,10 +151,11 @@ impl Sonyflake {
     pub const V2_START_UNIX_MS: u64 = 1_735_689_600_000;
 
     /// The layout with settings as in version 2: `StartTime` (Unix milliseconds), `TimeUnit` (whole
-    /// milliseconds), `BitsSequence` and `BitsMachineID`. The timestamp has what is left of 63 bits.
+    /// milliseconds), `BitsSequence` and `BitsMachineID`. The timestamp has what is left of 63
+    /// bits.
     ///
-    /// Version 2 counts units from 1970 and subtracts those of the start, so a start within a unit is
-    /// moved to the unit's beginning.
+    /// Version 2 counts units from 1970 and subtracts those of the start, so a start within a unit
+    /// is moved to the unit's beginning.
     ///
     /// ```
     /// use randflake_core::{Layout, Sonyflake};
@@ -170,9 +172,9 @@ impl Sonyflake {
     ///
     /// # Errors
     ///
-    /// [`LayoutError::TooFewTimestampBits`] when sequence and machine have more than 31 bits together,
-    /// [`LayoutError::NoTick`] for a unit of 0 ms, [`LayoutError::TimeOverflow`] when the last tick's time
-    /// is over 64 bits.
+    /// [`LayoutError::TooFewTimestampBits`] when sequence and machine have more than 31 bits
+    /// together, [`LayoutError::NoTick`] for a unit of 0 ms, [`LayoutError::TimeOverflow`] when the
+    /// last tick's time is over 64 bits.
     pub const fn custom(
         start_unix_ms: u64,
         unit_ms: u64,
@@ -202,7 +204,8 @@ impl Sonyflake {
                 bits: sequence_bits,
                 shift: machine_bits,
             },
-            // Version 2 counts whole units since 1970, so ids of a start within a unit have its beginning as epoch.
+            // Version 2 counts whole units since 1970, so ids of a start within a unit have its
+            // beginning as epoch.
             epoch_unix_ms: start_unix_ms.saturating_sub(into_unit),
             tick_ms: unit_ms,
         })
@@ -216,11 +219,11 @@ impl Sonyflake {
 /// | timestamp 42 | worker 5 | process 5 | sequence 12 |
 /// ```
 ///
-/// Ticks are milliseconds since 2015-01-01 00:00:00 UTC and end with 2154-05-15 07:35:11.103 UTC; from
-/// 2084-09-06 15:47:35.552 UTC the top bit is set. A node issues 4,096 ids a millisecond. Source: "Snowflakes"
-/// in <https://discord.com/developers/docs/reference#snowflakes>, which lists the three low fields as
-/// internal worker id, internal process id and increment. There the increment goes on from one
-/// millisecond to the next; here it begins each with 0.
+/// Ticks are milliseconds since 2015-01-01 00:00:00 UTC and end with 2154-05-15 07:35:11.103 UTC;
+/// from 2084-09-06 15:47:35.552 UTC the top bit is set. A node issues 4,096 ids a millisecond.
+/// Source: "Snowflakes" in <https://discord.com/developers/docs/reference#snowflakes>, which lists
+/// the three low fields as internal worker id, internal process id and increment. There the
+/// increment goes on from one millisecond to the next; here it begins each with 0.
 ///
 /// ```
 /// use randflake_core::{Codec, Discord, Id, Layout, Plain};
@@ -250,15 +253,15 @@ impl Layout for Discord {
 /// | timestamp 41 | node id 13 | sequence 10 |
 /// ```
 ///
-/// Ticks are milliseconds since 2011-08-24 21:07:01.721 UTC and end with 2081-04-30 12:54:37.272 UTC; from
-/// 2046-06-27 17:00:49.497 UTC the top bit is set. A node issues 1,024 ids a millisecond. Source: the
-/// function `next_id` in "Sharding & IDs at Instagram"
-/// (<https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c>), whose prose has another
-/// epoch, 2011-01-01; public ids agree with the function. There the node id is
-/// a *logical shard*, which may be one of a user's (`user_id % shards`), and the sequence is a database
+/// Ticks are milliseconds since 2011-08-24 21:07:01.721 UTC and end with 2081-04-30 12:54:37.272
+/// UTC; from 2046-06-27 17:00:49.497 UTC the top bit is set. A node issues 1,024 ids a millisecond.
+/// Source: the function `next_id` in "Sharding & IDs at Instagram"
+/// (<https://instagram-engineering.com/sharding-ids-at-instagram-1cf5a71e5a5c>), whose prose has
+/// another epoch, 2011-01-01; public ids agree with the function. There the node id is a *logical
+/// shard*, which may be one of a user's (`user_id % shards`), and the sequence is a database
 /// sequence modulo 1024, which goes on from one millisecond to the next and repeats an id when a
-/// shard makes more than 1,024 in one. Here a node id is leased, the sequence begins with 0, and a full
-/// millisecond refuses.
+/// shard makes more than 1,024 in one. Here a node id is leased, the sequence begins with 0, and a
+/// full millisecond refuses.
 ///
 /// ```
 /// use randflake_core::{Codec, Id, Instagram, Plain};
@@ -284,12 +287,12 @@ impl Layout for Instagram {
 /// | timestamp 48 | sequence 16   |
 /// ```
 ///
-/// Ticks are milliseconds of Unix time and end with 10889-08-02 05:31:50.655 UTC. Source: `timestamp_id`
-/// in `lib/mastodon/snowflake.rb` of <https://github.com/mastodon/mastodon>. There the low 16 bits are a
-/// database sequence plus two bytes of an MD5 of table, salt and time, modulo 65,536: they look random,
-/// and tell nothing of how many rows there are. Here they count from 0 in each millisecond, so that ids
-/// fit beside Mastodon's in form and order, and tell more. As there is no node id there is one issuer
-/// at a time, of 65,536 ids a millisecond.
+/// Ticks are milliseconds of Unix time and end with 10889-08-02 05:31:50.655 UTC. Source:
+/// `timestamp_id` in `lib/mastodon/snowflake.rb` of <https://github.com/mastodon/mastodon>. There
+/// the low 16 bits are a database sequence plus two bytes of an MD5 of table, salt and time, modulo
+/// 65,536: they look random, and tell nothing of how many rows there are. Here they count from 0 in
+/// each millisecond, so that ids fit beside Mastodon's in form and order, and tell more. As there
+/// is no node id there is one issuer at a time, of 65,536 ids a millisecond.
 ///
 /// ```
 /// use randflake_core::{Codec, Id, Mastodon, Plain};
@@ -314,8 +317,9 @@ impl Layout for Mastodon {
 /// ```
 ///
 /// Ticks are seconds since 2016-05-19 16:00:00 UTC, midnight of the 20th in China, and end with
-/// **2024-11-20 13:24:15 UTC**: that date has passed, so a system that goes on needs an epoch of its
-/// own ([`LayoutFields::in_order`]). A node issues 8,192 ids a second. Source: `DefaultUidGenerator.java` of
+/// **2024-11-20 13:24:15 UTC**: that date has passed, so a system that goes on needs an epoch of
+/// its own ([`LayoutFields::in_order`]). A node issues 8,192 ids a second. Source:
+/// `DefaultUidGenerator.java` of
 /// <https://github.com/baidu/uid-generator> (`timeBits`, `workerBits`, `seqBits`, `epochSeconds`), which
 /// takes a new node id from a database table at every start; a leased one comes free again.
 ///

@@ -9,8 +9,8 @@ use crate::{AtomicWord, Id, Permutation};
 
 /// Issues the numbers of segments, each once, to any number of threads without a lock.
 ///
-/// It holds two segments at most; when the first one is used up, another can be [`put`] while numbers
-/// of the second are issued. Segments must ascend, so numbers do as well and none repeats.
+/// It holds two segments at most; when the first one is used up, another can be [`put`] while
+/// numbers of the second are issued. Segments must ascend, so numbers do as well and none repeats.
 ///
 /// ```
 /// use randflake_core::internal::SegmentBuffer;
@@ -73,9 +73,9 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
     #[inline]
     pub fn take(&self, most: u64) -> Option<Segment> {
         loop {
-            // In this order: whoever sees a new end sees its half as well, and a half is written anew
-            // only when every place of it is taken. So if the exchange below finds `taken` as it was,
-            // what was read since then belongs to it.
+            // In this order: a thread that sees a new end sees its half as well, and a half is
+            // written anew only when every place of it is taken. So if the exchange below finds
+            // `taken` as it was, what was read since then belongs to it.
             let taken = self.taken.load();
             let end = self.end.load();
             if taken >= end {
@@ -124,8 +124,8 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
         (half, segment_end.min(end))
     }
 
-    /// Fills a slice with numbers in their public form and returns how many were written: fewer if no more are
-    /// left.
+    /// Fills a slice with numbers in their public form and returns how many were written: fewer if
+    /// no more are left.
     pub fn fill(&self, ids: &mut [Id], permutation: &impl Permutation) -> usize {
         let mut filled = 0;
         while let Some(rest @ [_, ..]) = ids.get_mut(filled..) {
@@ -156,10 +156,12 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
     ///
     /// # Errors
     ///
-    /// [`PutError::Full`] unless at most one segment has numbers left, and [`PutError::WentBack`] when
-    /// the segment begins before the end of an earlier one, or has another step, as only another counter has.
+    /// [`PutError::Full`] unless at most one segment has numbers left, and [`PutError::WentBack`]
+    /// when the segment begins before the end of an earlier one, or has another step, as only
+    /// another counter has.
     pub fn put(&self, segment: Segment) -> Result<(), PutError> {
-        // A second caller is refused rather than made to wait: it would put a segment that was reserved in vain.
+        // A second caller is refused rather than made to wait: it would put a segment that was
+        // reserved in vain.
         if !self.putting.compare_exchange(0, 1) {
             return Err(PutError::Full);
         }
@@ -178,7 +180,8 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
             (b, a)
         };
         let end = self.end.load();
-        // The number behind the newest segment: below it a number was given before, or may have been.
+        // The number behind the newest segment: below it a number was given before, or may have
+        // been.
         let reached = self.number(end, newer.offset.load());
         if segment.first() < reached || segment.step() != self.step {
             return Err(PutError::WentBack {
@@ -186,7 +189,8 @@ impl<W: AtomicWord<Value = u64>> SegmentBuffer<W> {
                 reached,
             });
         }
-        // The older half may be overwritten only when all its places are taken; they never become free again.
+        // The older half may be overwritten only when all its places are taken; they never become
+        // free again.
         if self.taken.load() < newer.begin.load() {
             return Err(PutError::Full);
         }
@@ -321,7 +325,7 @@ mod tests {
         assert_eq!(buffer.take(1), None);
     }
 
-    /// Whoever is refused leaves the lock to the one who has it.
+    /// A refused call leaves the lock to the call that holds it.
     #[test]
     fn one_puts_at_a_time() {
         let buffer = buffer(1, 2);

@@ -26,8 +26,8 @@ pub struct SegmentLength {
 }
 
 impl SegmentLength {
-    /// Begins with `min`, which is at least 1, and never exceeds `max`, which is at least `min`; each
-    /// is raised if it is less.
+    /// Begins with `min`, which is at least 1, and never exceeds `max`, which is at least `min`;
+    /// each is raised if it is less.
     #[must_use]
     pub fn new(min: u32, max: u32, target: Duration) -> Self {
         let min = min.max(1);
@@ -48,7 +48,8 @@ impl SegmentLength {
     /// Notes that `issued` numbers were issued in a time. Without any, nothing is known of the rate
     /// and the length stays.
     pub fn adapt(&mut self, issued: u64, time: Duration) {
-        // Multiplied before it is divided, in 128 bits, so that short times and low rates lose no precision.
+        // Multiplied before it is divided, in 128 bits, so that short times and low rates lose no
+        // precision.
         let all_in = time.as_nanos().saturating_mul(u128::from(self.length));
         let Some(lasts) = all_in.checked_div(u128::from(issued)) else {
             return;
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_segment_lasts_for_the_target_and_less_than_twice_as_long() {
+    fn segment_lasts_one_to_two_targets() {
         for rate in [1, 3, 17, 1_000, 9_999] {
             for seconds in [1, 10, 60] {
                 let length = u64::from(settled(rate, Duration::from_secs(seconds)));
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_target_is_enough_and_twice_the_target_is_too_much() {
+    fn length_is_kept_from_target_to_twice_target() {
         let mut length = SegmentLength::new(10, 1_000, SECOND);
         length.adapt(10, SECOND);
         assert_eq!(length.get(), 10, "it lasts for a second");

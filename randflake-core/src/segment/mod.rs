@@ -1,4 +1,5 @@
-//! Sequential numbers: ranges of a counter, reserved at once and issued one by one. No clock is needed.
+//! Sequential numbers: ranges of a counter, reserved at once and issued one by one. No clock is
+//! needed.
 //!
 //! Start here: a [`Segment`] is such a range. `randflake-std` issues its numbers to threads.
 
@@ -12,8 +13,8 @@ use core::fmt::{self, Display, Formatter};
 /// database's `bigint`.
 pub const MAX_NUMBER: u64 = i64::MAX as u64 - 1;
 
-/// A range of numbers that a counter counts in turn: at least one, from 1 to [`MAX_NUMBER`]. They are consecutive unless
-/// the counter has a [step](Segment::stepped).
+/// A range of numbers that a counter counts in turn: at least one, from 1 to [`MAX_NUMBER`]. They
+/// are consecutive unless the counter has a [step](Segment::stepped).
 ///
 /// Uniqueness rests on one thing alone: all segments ever reserved from a counter are disjoint. A
 /// store sees to that by never letting the counter go back.
@@ -41,8 +42,9 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`ReserveError::First`] unless `first` is from 1 to [`MAX_NUMBER`], [`ReserveError::Empty`] when
-    /// `len` is 0, [`ReserveError::Exhausted`] when the last one would be beyond [`MAX_NUMBER`].
+    /// [`ReserveError::First`] unless `first` is from 1 to [`MAX_NUMBER`], [`ReserveError::Empty`]
+    /// when `len` is 0, [`ReserveError::Exhausted`] when the last one would be beyond
+    /// [`MAX_NUMBER`].
     pub const fn new(first: u64, len: u64) -> Result<Self, ReserveError> {
         Self::stepped(first, len, 1)
     }
@@ -60,8 +62,9 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// As for [`new`](Segment::new); [`ReserveError::Exhausted`] also when the number after the last one would not fit,
-    /// and [`ReserveError::Step`] unless `step` is from 1 to [`MAX_NUMBER`].
+    /// As for [`new`](Segment::new); [`ReserveError::Exhausted`] also when the number after the
+    /// last one would not fit, and [`ReserveError::Step`] unless `step` is from 1 to
+    /// [`MAX_NUMBER`].
     pub const fn stepped(first: u64, len: u64, step: u64) -> Result<Self, ReserveError> {
         if len == 0 {
             return Err(ReserveError::Empty);
@@ -69,8 +72,8 @@ impl Segment {
         if step == 0 || step > MAX_NUMBER {
             return Err(ReserveError::Step { step });
         }
-        // A counter that has issued its last number stands one further. From 0 on enough would be left, but numbers
-        // begin at 1.
+        // A counter that has issued its last number stands one further. From 0 on enough would be
+        // left, but numbers begin at 1.
         let left = match (MAX_NUMBER + 1).checked_sub(first) {
             Some(left) if first > 0 => left.div_euclid(step),
             _ => return Err(ReserveError::First { first }),

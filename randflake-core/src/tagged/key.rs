@@ -8,7 +8,8 @@ use core::str::FromStr;
 use super::{TAG_BITS, TaggedUuid};
 use crate::{Id, Sparx64};
 
-/// Number of a key of tagged UUIDs, from 1 to 63. A namespace begins with 1, as a rule, and each rotation takes the next one.
+/// Number of a key of tagged UUIDs, from 1 to 63. A namespace begins with 1, as a rule, and each
+/// rotation takes the next one.
 ///
 /// ```
 /// use randflake_core::KeyNumber;
@@ -111,13 +112,13 @@ impl Debug for KeyNumber {
 
 /// A key that makes tagged UUIDs of ids and checks them.
 ///
-/// The tag is the upper 52 bits of one SPARX-64/128 block, the id's, under a key of its own: **never that of the ids**, because
-/// a block under it would be an id. `randflake-std` derives it from the secret, the key number and the namespace's name
-/// (`Secret::tag_key`).
+/// The tag is the upper 52 bits of one SPARX-64/128 block, the id's, under a key of its own:
+/// **never that of the ids**, because a block under it would be an id. `randflake-std` derives it
+/// from the secret, the key number and the namespace's name (`Secret::tag_key`).
 ///
-/// A tag says that a holder of the key made the UUID, and nothing more: it is no permission, and a copied one passes too. A
-/// forged one passes with probability 2^-52 for each try; the repository's `docs/security.md` has the bound after any number of
-/// UUIDs. The cipher is wiped on drop.
+/// A tag says that a holder of the key made the UUID, and nothing more: it is no permission, and a
+/// copied one passes too. A forged one passes with probability 2^-52 for each try; the repository's
+/// `docs/security.md` has the bound after any number of UUIDs. The cipher is wiped on drop.
 ///
 /// ```
 /// use randflake_core::{Id, KeyNumber, Sparx64, TagError, TagKey};
@@ -153,8 +154,8 @@ impl TagKey {
 
     /// Makes the tagged UUID of an id: always the same one.
     ///
-    /// The id must be encrypted under the secret of the same key number, else it shows what a plain id shows, and ids of two
-    /// keys may be equal.
+    /// The id must be encrypted under the secret of the same key number, else it shows what a plain
+    /// id shows, and ids of two keys may be equal.
     #[must_use]
     pub fn tag(&self, id: Id) -> TaggedUuid {
         TaggedUuid::of(id, self.number, self.tag_of(id))
@@ -164,7 +165,8 @@ impl TagKey {
     ///
     /// # Errors
     ///
-    /// [`TagError::KeyNumber`] if the UUID names another key, [`TagError::Tag`] if this key does not make its tag.
+    /// [`TagError::KeyNumber`] if the UUID names another key, [`TagError::Tag`] if this key does
+    /// not make its tag.
     pub fn check(&self, uuid: TaggedUuid) -> Result<Id, TagError> {
         let key = self.number;
         // The number is not secret: the UUID shows it.
@@ -176,8 +178,8 @@ impl TagKey {
         }
         let id = uuid.unchecked_id();
         let wrong = uuid.claimed_tag() ^ self.tag_of(id);
-        // All 52 bits in one step, also where registers have 32, and the compiler is kept from taking the halves apart: timing
-        // must not show a forger how much of a tag was right.
+        // All 52 bits in one step, also where registers have 32, and the compiler is kept from
+        // taking the halves apart: timing must not show a forger how much of a tag was right.
         if black_box(low_word(wrong) | low_word(wrong >> u32::BITS)) != 0 {
             return Err(TagError::Tag { key });
         }

@@ -19,19 +19,21 @@ const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 /// 32 digits and four hyphens.
 const TEXT_LEN: usize = 36;
 
-/// A UUID of version 8 that holds an id, the number of a key, and a tag that only a holder of the key can make.
+/// A UUID of version 8 that holds an id, the number of a key, and a tag that only a holder of the
+/// key can make.
 ///
 /// ```text
 /// custom_a 48            ver 4  custom_b 12       var 2  custom_c 62
 /// | id bits 63 .. 16     | 8    | id bits 15 .. 4 | 0b10 | id bits 3 .. 0 | key number 6 | tag 52 |
 /// ```
 ///
-/// It is not an [`Id`] and has no conversion to one but [`TagKey::check`]: what was read is whatever the sender wrote. It is
-/// unique as a whole. The 64 bits of its id are so under one key only: after a rotation they may occur again, beside another
-/// key number. So integer columns do not take it, and columns of type `uuid` do.
+/// It is not an [`Id`] and has no conversion to one but [`TagKey::check`]: what was read is
+/// whatever the sender wrote. It is unique as a whole. The 64 bits of its id are so under one key
+/// only: after a rotation they may occur again, beside another key number. So integer columns do
+/// not take it, and columns of type `uuid` do.
 ///
-/// Its text has lower-case digits and hyphens; no other text is read. The order is that of the bytes, in which every database
-/// sorts UUIDs.
+/// Its text has lower-case digits and hyphens; no other text is read. The order is that of the
+/// bytes, in which every database sorts UUIDs.
 ///
 /// ```
 /// use randflake_core::{Id, KeyNumber, Sparx64, TagKey, TaggedUuid, TaggedUuidError};
@@ -65,7 +67,8 @@ impl TaggedUuid {
     ///
     /// # Errors
     ///
-    /// [`TaggedUuidError`] for another version or variant, and for key number 0, which UUIDs of ids without a tag have.
+    /// [`TaggedUuidError`] for another version or variant, and for key number 0, which UUIDs of ids
+    /// without a tag have.
     pub const fn from_bytes(bytes: [u8; 16]) -> Result<Self, TaggedUuidError> {
         match unpack(bytes) {
             None => Err(TaggedUuidError::NotVersion8),
@@ -178,7 +181,8 @@ impl TryFrom<[u8; 16]> for TaggedUuid {
     }
 }
 
-/// Error of reading a [`TaggedUuid`](super::TaggedUuid). It says nothing of the tag, which a [`TagKey`](super::TagKey) checks.
+/// Error of reading a [`TaggedUuid`](super::TaggedUuid). It says nothing of the tag, which a
+/// [`TagKey`](super::TagKey) checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -187,7 +191,8 @@ pub enum TaggedUuidError {
     Text,
     /// The version or variant is not that of tagged UUIDs.
     NotVersion8,
-    /// A UUID of version 8 with key number 0: one of an id without a tag, or of another application.
+    /// A UUID of version 8 with key number 0: one of an id without a tag, or of another
+    /// application.
     NoKeyNumber,
 }
 

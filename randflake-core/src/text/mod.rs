@@ -36,8 +36,9 @@ const LANES_BITS: u32 = 40;
 /// assert_eq!(text.as_str(), "v");
 /// assert_eq!(text.len(), 1);
 /// ```
-// The buffer is two whole, aligned words, because `from_utf8` checks such at once. Not on AVR, whose compiler relies on
-// an alignment that it does not give: <https://github.com/llvm/llvm-project/issues/169190>.
+// The buffer is two whole, aligned words, because `from_utf8` checks such at once. Not on AVR,
+// whose compiler relies on an alignment that it does not give:
+// <https://github.com/llvm/llvm-project/issues/169190>.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[cfg_attr(not(target_arch = "avr"), repr(align(8)))]
 pub struct Text {
@@ -272,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lenient_decoder_takes_what_the_older_packages_took() {
+    fn lenient_decoder_reads_texts_of_1_x() {
         assert_eq!(decode_lenient(b""), Ok(0));
         assert_eq!(decode_lenient(b"=anything"), Ok(0));
         assert_eq!(decode_lenient(b"0V"), Ok(31));

@@ -1,5 +1,5 @@
-//! Eight digits at a time in one 64-bit number, a byte each: 40 bits are spread to eight 5-bit lanes, and all lanes
-//! become ASCII at once. Back goes one digit at a time through a table.
+//! Eight digits at a time in one 64-bit number, a byte each: 40 bits are spread to eight 5-bit
+//! lanes, and all lanes become ASCII at once. Back goes one digit at a time through a table.
 
 use super::{BITS_PER_DIGIT, BUFFER_LEN, LANES_BITS, MAX_LEN};
 
@@ -78,7 +78,8 @@ const fn lanes(byte: u8) -> u64 {
 const fn to_ascii(digits: u64) -> u64 {
     // Adding 128 - 10 sets a lane's high bit from 10 on.
     let letters = digits.wrapping_add(lanes(0x80 - 10)) & lanes(0x80);
-    // Of which all bits below are set, and those of the gap taken. A product of 64 bits is a call on a Cortex-M0.
+    // Of which all bits below are set, and those of the gap taken. A product of 64 bits is a call
+    // on a Cortex-M0.
     let gaps = letters.wrapping_sub(letters >> 7) & lanes(GAP);
     digits.wrapping_add(lanes(b'0')).wrapping_add(gaps)
 }

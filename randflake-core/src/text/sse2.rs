@@ -25,7 +25,8 @@ pub(super) fn encode(bits: u64) -> [u8; BUFFER_LEN] {
     unsafe { digits(bits) }
 }
 
-/// The number of at most 13 digits, and whether all bytes were digits; if not, the number has no meaning.
+/// The number of at most 13 digits, and whether all bytes were digits; if not, the number has no
+/// meaning.
 #[inline]
 pub(super) fn number(text: &[u8]) -> (u64, bool) {
     // For 8 to 15 digits they overlap, and agree where they do.
@@ -44,7 +45,8 @@ pub(super) fn number(text: &[u8]) -> (u64, bool) {
 fn digits(bits: u64) -> [u8; BUFFER_LEN] {
     let (high, low) = (bits >> LANES_BITS, bits & ((1 << LANES_BITS) - 1));
     let forties = _mm_set_epi64x(low.cast_signed(), high.cast_signed());
-    // Groups are halved three times, and the first half goes to the lower place: the first digit to the first byte.
+    // Groups are halved three times, and the first half goes to the lower place: the first digit to
+    // the first byte.
     let mask = _mm_set1_epi64x(TWENTY_BITS.cast_signed());
     let twenties = _mm_or_si128(
         _mm_srli_epi64::<20>(forties),
@@ -73,8 +75,8 @@ fn digits(bits: u64) -> [u8; BUFFER_LEN] {
 #[inline]
 fn numbers(first: [u8; HALF], last: [u8; HALF]) -> ([u64; 2], bool) {
     let characters = _mm_set_epi64x(i64::from_le_bytes(last), i64::from_le_bytes(first));
-    // `@` is before all letters. Bytes over ASCII are negative numbers, and so are their digits: 0x80 and up, less 48,
-    // is -176, which wraps to 80.
+    // `@` is before all letters. Bytes over ASCII are negative numbers, and so are their digits:
+    // 0x80 and up, less 48, is -176, which wraps to 80.
     let letters = _mm_cmpgt_epi8(characters, _mm_set1_epi8(b'@'.cast_signed()));
     let zeros = _mm_set1_epi8(b'0'.cast_signed());
     let gaps = _mm_and_si128(letters, _mm_set1_epi8(GAP));

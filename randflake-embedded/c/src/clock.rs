@@ -21,7 +21,8 @@ pub(crate) struct Time<'a> {
 }
 
 impl Time<'_> {
-    /// Unix time in seconds, or `None` before the first setting. The offset is one word, so it is never half set.
+    /// Unix time in seconds, or `None` before the first setting. The offset is one word, so it is
+    /// never half set.
     pub(crate) fn unix_s(&self) -> Option<u32> {
         let offset = word::load(&self.rf.offset);
         (offset != UNKNOWN).then(|| self.setup.config.uptime_s().wrapping_add(offset))
@@ -74,13 +75,14 @@ fn set(rf: &Rf, setup: &Setup, unix_s: u32, max_step_s: u32) {
     word::store(&rf.offset, offset);
 }
 
-/// Offset from uptime to Unix time, never 0, which means unknown: equal times are a second off instead.
+/// Offset from uptime to Unix time, never 0, which means unknown: equal times are a second off
+/// instead.
 fn offset_to(unix_s: u32, uptime_s: u32) -> u32 {
     unix_s.wrapping_sub(uptime_s).max(1)
 }
 
-/// Limits a received time as `TimeBounds` of the core does, in whole seconds: that would link 64-bit divisions. The
-/// grant begins at the horizon at the earliest, so its start is the floor.
+/// Limits a received time as `TimeBounds` of the core does, in whole seconds: that would link
+/// 64-bit divisions. The grant begins at the horizon at the earliest, so its start is the floor.
 fn within(grant: &Grant, told: u32, from: u32, max_step_s: u32) -> u32 {
     let capped = told.min(from.saturating_add(max_step_s));
     capped.max(grant.start_unix_s).min(grant.end_unix_s)

@@ -46,11 +46,13 @@ pub(crate) struct Config {
 const EPOCH_UNIX_S: u64 = Ids::SPEC.epoch_unix_ms() / 1_000;
 const _: () = assert!(Ids::SPEC.tick_ms() == 1_000);
 
-/// How far a store may raise a horizon above what it was told: to the next multiple of 4 s, and by 4 s for each of sixteen
-/// records that it failed to write before. A longer block than that is cut: see `counted`.
+/// How far a store may raise a horizon above what it was told: to the next multiple of 4 s, and by
+/// 4 s for each of sixteen records that it failed to write before. A longer block than that is cut:
+/// see `counted`.
 const ROUNDED_S: u32 = 3 + 16 * 4;
 
-/// Seconds of which a 32-bit word counts the positions. It counts more of 53-bit ids; the limit is one for both.
+/// Seconds of which a 32-bit word counts the positions. It counts more of 53-bit ids; the limit is
+/// one for both.
 const COUNTED_S: u32 = (u32::MAX - 1) >> Randflake::SPEC.sequence_bits();
 
 /// Longest block in seconds.
@@ -73,7 +75,8 @@ impl Grant {
     // Not inlined, as it is called from three places.
     #[inline(never)]
     pub(crate) fn lease(self) -> Result<Lease<Ids>, Status> {
-        // Blank flash. Its times are none, but a program that converts them may have made any of them.
+        // Blank flash. Its times are none, but a program that converts them may have made any of
+        // them.
         if self.node_id == u32::MAX {
             return Err(status::NOT_PROVISIONED);
         }
@@ -85,7 +88,8 @@ impl Grant {
     }
 }
 
-/// A block, up to where a word counts it. What is cut off stays below the horizon, so nobody issues of it.
+/// A block, up to where a word counts it. What is cut off stays below the horizon, so nobody issues
+/// of it.
 pub(crate) fn counted(block: Lease<Ids>) -> Result<Lease<Ids>, Status> {
     let end = block.start().wrapping_add(COUNTED_S.into());
     if block.end() <= end {
@@ -95,7 +99,8 @@ pub(crate) fn counted(block: Lease<Ids>) -> Result<Lease<Ids>, Status> {
 }
 
 impl RawConfig {
-    /// Checks that nothing is missing or out of range; returns the key apart, since only its cipher is kept.
+    /// Checks that nothing is missing or out of range; returns the key apart, since only its cipher
+    /// is kept.
     pub(crate) fn check(&self) -> Result<(&[u8; 16], Config), Status> {
         let Self {
             key: Some(key),
@@ -158,7 +163,8 @@ impl Config {
         self
     }
 
-    /// Raises the horizon and reads it back: a callback that reports success without writing is found here.
+    /// Raises the horizon and reads it back: a callback that reports success without writing is
+    /// found here.
     pub(crate) fn raise_horizon(&self, unix_s: u32) -> Result<(), Status> {
         let is_raised = (self.raise_horizon)(self.user, unix_s) == 0 && self.horizon() >= unix_s;
         if is_raised {

@@ -18,7 +18,8 @@ type Erase = extern "C" fn(*mut c_void, u32) -> i32;
 #[repr(C)]
 pub struct Flash {
     part: Part,
-    /// The horizon, a multiple of 4, with `OPEN` once `log` is there, and `CLAIMED` while a call changes it.
+    /// The horizon, a multiple of 4, with `OPEN` once `log` is there, and `CLAIMED` while a call
+    /// changes it.
     state: Word,
     log: UnsafeCell<MaybeUninit<HorizonLog>>,
 }
@@ -79,7 +80,8 @@ extern "C" fn rf_flash_erase_ahead(flash: Option<&Flash>, raises: u32) -> Status
     opened(flash, |log, driver| Ok(log.erase_ahead(driver, raises)?))
 }
 
-/// Runs a call that needs an opened flash. None is there where a program forgot `user`, by which the two callbacks get it.
+/// Runs a call that needs an opened flash. None is there where a program forgot `user`, by which
+/// the two callbacks get it.
 fn opened(
     flash: Option<&Flash>,
     call: impl FnOnce(&mut HorizonLog, &mut Driver<'_>) -> Result<(), Status>,
@@ -94,8 +96,8 @@ fn opened(
 }
 
 impl Flash {
-    /// Runs a call that changes the log, unless another one is in progress: in a second task, or in a callback of the
-    /// driver of which this is called. The horizon is shown meanwhile.
+    /// Runs a call that changes the log, unless another one is in progress: in a second task, or in
+    /// a callback of the driver of which this is called. The horizon is shown meanwhile.
     fn alone(
         &self,
         needed: u32,
@@ -150,8 +152,8 @@ impl Part {
     }
 }
 
-/// The callbacks as a flash whose slots have 8 bytes, whatever those of the part have: so the log is there once for all
-/// sizes.
+/// The callbacks as a flash whose slots have 8 bytes, whatever those of the part have: so the log
+/// is there once for all sizes.
 struct Driver<'a>(&'a Part);
 
 impl Driver<'_> {
@@ -165,7 +167,8 @@ impl Driver<'_> {
     }
 }
 
-/// A slot of the part, as far as it goes; drivers that write words or double words want them aligned.
+/// A slot of the part, as far as it goes; drivers that write words or double words want them
+/// aligned.
 #[repr(align(8))]
 struct Slot(MaybeUninit<[u8; MAX_SLOT_SIZE]>);
 
@@ -205,8 +208,8 @@ impl LogFlash for Driver<'_> {
         // SAFETY: the callback has written as many bytes, at most the buffer's.
         let slot = unsafe { slice::from_raw_parts(to.cast_const(), slot_size as usize) };
         let (first, rest) = slot.split_at_checked(RECORD_SIZE).ok_or(Failed)?;
-        // One bit behind a record may have changed: it counts as one of the record's, so that what was just written is not
-        // found whole.
+        // One bit behind a record may have changed: it counts as one of the record's, so that what
+        // was just written is not found whole.
         let changed = rest
             .iter()
             .fold(0_u32, |bits, byte| bits.wrapping_add(byte.count_zeros()));

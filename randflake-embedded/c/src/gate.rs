@@ -1,4 +1,5 @@
-//! One word that keeps calls apart which would disturb each other. Nobody waits: who comes at a wrong time is refused.
+//! One word that excludes calls that would disturb each other. No call waits: one that comes at a
+//! wrong time is refused.
 
 use randflake_core::AtomicWord;
 
@@ -8,14 +9,17 @@ use randflake_core::AtomicWord;
 /// calls inside (29 bits) | CLAIMED | OPEN | SET_UP
 /// ```
 ///
-/// - Calls that read the configuration or the block are *inside*: any number, from threads and interrupts.
-/// - A call that changes either *claims* the gate for all of its time, with all callbacks: another one that comes
-///   meanwhile, from a second task, an interrupt or one of the callbacks, is refused.
+/// - Calls that read the configuration or the block are *inside*: any number, from threads and
+///   interrupts.
+/// - A call that changes either *claims* the gate for all of its time, with all callbacks: another
+///   one that comes meanwhile, from a second task, an interrupt or one of the callbacks, is
+///   refused.
 /// - It withdraws what it replaces, `SET_UP` or `OPEN`, which fails while a call is inside.
 #[repr(transparent)]
 pub(crate) struct Gate<W>(W);
 
-/// There is a configuration. Zeroed memory has none, so a static `rf_t` refuses until `rf_init` was called.
+/// There is a configuration. Zeroed memory has none, so a static `rf_t` refuses until `rf_init` was
+/// called.
 pub(crate) const SET_UP: u32 = 1;
 /// Ids may be taken from the block.
 pub(crate) const OPEN: u32 = 2;
@@ -47,7 +51,8 @@ impl<W: AtomicWord<Value = u32>> Gate<W> {
         self.add(0, 0, INSIDE.wrapping_neg());
     }
 
-    /// Becomes the only call that may change something, unless there is one. It must [`release`](Self::release).
+    /// Becomes the only call that may change something, unless there is one. It must
+    /// [`release`](Self::release).
     pub(crate) fn claim(&self) -> bool {
         self.add(CLAIMED, 0, CLAIMED)
     }
@@ -56,7 +61,8 @@ impl<W: AtomicWord<Value = u32>> Gate<W> {
         self.add(0, 0, CLAIMED.wrapping_neg());
     }
 
-    /// Takes these away so that nobody enters for them, unless a call is inside. Only for the call that has claimed.
+    /// Takes these away so that nobody enters for them, unless a call is inside. Only for the call
+    /// that has claimed.
     pub(crate) fn withdraw(&self, flags: u32) -> bool {
         // Nobody else changes them.
         let held = self.0.load() & flags;

@@ -1,4 +1,5 @@
-//! Grants: `rf_read_grant` decodes the one that the factory wrote, `rf_accept_ticket` that of a ticket.
+//! Grants: `rf_read_grant` decodes the one that the factory wrote, `rf_accept_ticket` that of a
+//! ticket.
 
 use core::mem::MaybeUninit;
 use core::time::Duration;

@@ -10,7 +10,8 @@ use crate::gate::{OPEN, SET_UP};
 use crate::status::{self, Status};
 use crate::{Rf, Setup, horizon};
 
-// Another name with 53-bit ids, so that a program does not link with the other archive: see the header.
+// Another name with 53-bit ids, so that a program does not link with the other archive: see the
+// header.
 #[cfg_attr(not(feature = "bits53"), unsafe(no_mangle))]
 #[cfg_attr(feature = "bits53", unsafe(export_name = "rf53_init"))]
 extern "C" fn rf_init(rf: Option<&Rf>, config: Option<&RawConfig>) -> Status {

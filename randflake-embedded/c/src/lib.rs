@@ -1,7 +1,7 @@
 //! The C library, whose interface and documentation are in `randflake.h`.
 //!
-//! Each function of the header is `extern "C"` here; what its arguments must be is the header's to say. All rules are
-//! those of `randflake-core`.
+//! Each function of the header is `extern "C"` here; what its arguments must be is the header's to
+//! say. All rules are those of `randflake-core`.
 #![no_std]
 
 mod block;
@@ -37,7 +37,8 @@ pub struct Rf {
     gate: Gate<Word>,
     /// Unix time minus uptime, wrapping; 0 while it is not known.
     offset: Word,
-    /// The same for the time that steps are counted from: the last trusted setting, or the start of the first one.
+    /// The same for the time that steps are counted from: the last trusted setting, or the start of
+    /// the first one.
     trusted: Word,
     setup: UnsafeCell<MaybeUninit<Setup>>,
     block: UnsafeCell<MaybeUninit<Sequencer<Ids, Word>>>,
@@ -52,8 +53,8 @@ struct Setup {
 const _: () = assert!(size_of::<Rf>() == status::SIZE && align_of::<Rf>() <= status::ALIGN);
 
 impl Rf {
-    /// Runs a call that changes something, unless another one is in progress: in a second task, in what an interrupt has
-    /// stopped, or in a callback of which this is called.
+    /// Runs a call that changes something, unless another one is in progress: in a second task, in
+    /// what an interrupt has stopped, or in a callback of which this is called.
     fn alone(&self, call: impl FnOnce() -> Result<(), Status>) -> Result<(), Status> {
         if !self.gate.claim() {
             return Err(status::BUSY);
@@ -88,8 +89,8 @@ impl Rf {
     }
 }
 
-/// The core never panics. If that changed, or a panic were called for here, the library would not link: there is no
-/// such function.
+/// The core never panics. If that changed, or a panic were called for here, the library would not
+/// link: there is no such function.
 #[panic_handler]
 fn panic(_: &PanicInfo<'_>) -> ! {
     unsafe extern "C" {

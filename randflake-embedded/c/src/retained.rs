@@ -1,4 +1,4 @@
-//! What is kept of a block over a sleep in which RAM is lost: `rf_retain` and `rf_wake`.
+//! State of a block that survives a sleep in which RAM is lost: `rf_retain` and `rf_wake`.
 
 use core::ptr::NonNull;
 
@@ -14,9 +14,9 @@ struct Words(NonNull<u32>);
 
 impl RetainedMemory for Words {
     fn read(&self) -> Option<[u32; 5]> {
-        // Volatile: registers of the chip, or RAM that another boot has written. One by one, as loops over arrays would
-        // call `memcpy` and `memset`.
-        // SAFETY: the header asks for five words.
+        // Volatile: registers of the chip, or RAM that another boot has written. One by one, as
+        // loops over arrays would call `memcpy` and `memset`. SAFETY: the header asks for five
+        // words.
         let word = |at| unsafe { self.0.as_ptr().wrapping_add(at).read_volatile() };
         Some([word(0), word(1), word(2), word(3), word(4)])
     }

@@ -34,8 +34,8 @@ impl<E> From<HorizonError<E>> for Status {
             HorizonError::Lost => HORIZON_LOST,
             HorizonError::Provisioned => PROVISIONED,
             HorizonError::GrantUsed => GRANT_USED,
-            // The layout ends before the last horizon there is, so what is left is that the store showed another
-            // horizon than it was told, or failed.
+            // The layout ends before the last horizon there is, so what is left is that the store
+            // showed another horizon than it was told, or failed.
             _ => HORIZON_STORE,
         }
     }

@@ -105,7 +105,8 @@ fn lease_ends() -> Result<&'static str, &'static str> {
     expect(ids.generate().is_ok(), "refused, and consumed nothing")
 }
 
-/// The time since boot is a timer's count, in a counter of 32 bits that wraps after a second and a half.
+/// The time since boot is a timer's count, in a counter of 32 bits that wraps after a second and a
+/// half.
 fn counter_wraps() -> Result<&'static str, &'static str> {
     const HZ: u32 = 32_768;
     const FROM: u32 = 0_u32.wrapping_sub(HZ * 3 / 2);

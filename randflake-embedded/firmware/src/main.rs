@@ -1,4 +1,4 @@
-//! Runs all tests on the machine, and says what came out as `cargo test` does.
+//! Runs all tests on the machine and prints the results as `cargo test` does.
 #![no_std]
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! An interrupt at every instruction of `generate`, which generates too: no id comes twice, and nothing waits for
-//! ever.
+//! An interrupt at every instruction of `generate`, which generates too: no id comes twice, and
+//! nothing waits for ever.
 
 use core::cell::UnsafeCell;
 use core::time::Duration;
@@ -110,8 +110,8 @@ fn lanes(numbers: [usize; 2]) -> Sweep {
     )
 }
 
-/// The main code fills a queue from one lane, and takes its own ids from the other; the interrupt takes from the
-/// queue, which is never empty.
+/// The main code fills a queue from one lane, and takes its own ids from the other; the interrupt
+/// takes from the queue, which is never empty.
 fn queue() -> Sweep {
     Shown::set(1);
     let [mut queued, mut main_code] =

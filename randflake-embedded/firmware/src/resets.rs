@@ -1,5 +1,5 @@
-//! The machine is reset again and again, its clock knows no time, and what RAM holds is all that it keeps: the
-//! horizon, and the counter of its last ticket.
+//! The machine is reset again and again, its clock knows no time, and what RAM holds is all that it
+//! keeps: the horizon, and the counter of its last ticket.
 
 use core::fmt::{self, Display};
 use core::mem::MaybeUninit;
@@ -42,7 +42,8 @@ impl Display for Retained {
     }
 }
 
-/// Returns after the last reset. Before each the device is handed all of its old tickets, and a new one.
+/// Returns after the last reset. Before each the device is handed all of its old tickets, and a new
+/// one.
 pub fn run(suite: &mut Suite, reset: fn() -> !) {
     let kept = Retained::load();
     let (old, new) = RENEWALS.split_at(kept.resets as usize);
@@ -87,7 +88,8 @@ fn renew(ticket: &[u8]) -> Lease<L> {
     lease
 }
 
-/// Ids of the next block, at the horizon since the clock knows no time: each is past all of the boots before.
+/// Ids of the next block, at the horizon since the clock knows no time: each is past all of the
+/// boots before.
 fn issue(grant: Lease<L>) {
     let mut blocks = Blocks::new(grant, Ram);
     if Retained::load().resets == 0 {

@@ -1,4 +1,4 @@
-//! A clock that shows what it is told.
+//! A clock that the tests set.
 
 use core::sync::atomic::{AtomicU16, Ordering};
 use core::time::Duration;
@@ -18,7 +18,7 @@ impl Shown {
         SECONDS.store(seconds, Ordering::Relaxed);
     }
 
-    /// For who cannot be interrupted by another who does the same.
+    /// Not to be called by code that another caller of this interrupts.
     pub fn advance() {
         Self::set(SECONDS.load(Ordering::Relaxed) + 1);
     }
@@ -33,7 +33,8 @@ impl Clock for Shown {
 /// As if the machine had been started then.
 impl Monotonic for Shown {
     fn uptime(&self) -> Duration {
-        // In the midst of a second, so that an offset of half a setting and half another leads to a wrong one.
+        // In the midst of a second, so that an offset of half a setting and half another leads to a
+        // wrong one.
         Duration::new(SECONDS.load(Ordering::Relaxed).into(), 500_000_000)
     }
 }

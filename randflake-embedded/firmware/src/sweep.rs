@@ -12,18 +12,18 @@ use crate::board;
 use crate::shown::Shown;
 use crate::timer;
 
-/// Delays of the timer are 1, 2, 3 … of its ticks: so many, and on until the interrupt comes when the call is over.
-/// With the speed at which `cargo xtask qemu` runs the processor a tick is at most an instruction, so none is left
-/// out: see `timer`.
+/// Delays of the timer are 1, 2, 3 … of its ticks: so many, and on until the interrupt comes when
+/// the call is over. With the speed at which `cargo xtask qemu` runs the processor a tick is at
+/// most an instruction, so none is left out: see `timer`.
 const MIN_DELAYS: u32 = 1_499;
 const MAX_DELAYS: u32 = 5_000;
 
-/// How often each delay is tried. The interrupt moves the clock every third time, and every second time the call
-/// itself begins in a new tick.
+/// How often each delay is tried. The interrupt moves the clock every third time, and every second
+/// time the call itself begins in a new tick.
 const ROUNDS: u32 = 6;
 
-/// How many instructions the interrupts must have hit, which is far fewer than a call has: that none is left out is
-/// the timer's test.
+/// How many instructions the interrupts must have hit, which is far fewer than a call has: that
+/// none is left out is the timer's test.
 const MIN_PLACES: u32 = 50;
 
 pub type Issued = Result<Id, GenerateError>;
@@ -57,8 +57,8 @@ pub fn interrupt(address: usize) {
     critical_section::with(|cs| INTERRUPT.replace(cs, Some(interrupt)));
 }
 
-/// A bit for each two bytes of code that a call was seen at: all of the image's code would be too much, so places
-/// that differ by a multiple of 4 KiB count as one.
+/// A bit for each two bytes of code that a call was seen at: all of the image's code would be too
+/// much, so places that differ by a multiple of 4 KiB count as one.
 struct Places([u32; 64]);
 
 impl Places {
@@ -83,8 +83,8 @@ pub struct Sweep {
     issued: u32,
     duplicates: u32,
     refused: Option<GenerateError>,
-    /// The highest position in each half of the sequences. Two lanes have one half each; without lanes none comes
-    /// as far as the upper one.
+    /// The highest position in each half of the sequences. Two lanes have one half each; without
+    /// lanes none comes as far as the upper one.
     highest: [Option<u64>; 2],
 }
 

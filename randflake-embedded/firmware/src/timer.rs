@@ -1,4 +1,5 @@
-//! What tests of preemption stand on: with delays of 1, 2, 3 … ticks an interrupt comes at every instruction.
+//! The premise of the tests of preemption: with delays of 1, 2, 3 … ticks an interrupt comes at
+//! every instruction.
 
 use core::arch::asm;
 use core::fmt::{self, Display};

@@ -9,16 +9,16 @@ mod cell;
 use cell::SharedCell;
 use randflake_core::{AtomicWord, ConstWord};
 
-/// An atomic 32-bit word whose compare-and-exchange runs in a critical section: for Cortex-M0, RISC-V without the
-/// `A` extension, and AVR.
+/// An atomic 32-bit word whose compare-and-exchange runs in a critical section: for Cortex-M0,
+/// RISC-V without the `A` extension, and AVR.
 ///
-/// Loads need no critical section where 32 bits are read in one instruction; on AVR they have one too. Interrupts
-/// are masked for one load, one comparison and one store. On a Cortex-M0 with the single-core critical section of
-/// `cortex-m` 0.7 that is 6 or 7 instructions including the one that unmasks them, and 5 more without link-time
-/// optimisation, which leaves two function calls.
+/// Loads need no critical section where 32 bits are read in one instruction; on AVR they have one
+/// too. Interrupts are masked for one load, one comparison and one store. On a Cortex-M0 with the
+/// single-core critical section of `cortex-m` 0.7 that is 6 or 7 instructions including the one
+/// that unmasks them, and 5 more without link-time optimisation, which leaves two function calls.
 ///
-/// The program chooses the critical section, usually by a feature of its `cortex-m` or `riscv` crate. A critical
-/// section that masks interrupts on one core only is wrong on a dual core.
+/// The program chooses the critical section, usually by a feature of its `cortex-m` or `riscv`
+/// crate. A critical section that masks interrupts on one core only is wrong on a dual core.
 ///
 /// ```
 /// use randflake_core::{AtomicWord, Generator, Lease, ManualClock, Randflake, Sparx64};
@@ -66,10 +66,11 @@ impl AtomicWord for CriticalSectionWord {
     #[inline]
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         critical_section::with(|cs| {
-            // One step for interrupts, and for other cores as far as the program's critical section locks them.
+            // One step for interrupts, and for other cores as far as the program's critical section
+            // locks them.
             let found = self.0.get(cs);
-            // Stored in any case, so that there is a single exit, and the compiler emits the code that leaves the
-            // section once.
+            // Stored in any case, so that there is a single exit, and the compiler emits the code
+            // that leaves the section once.
             self.0.set(cs, if found == current { new } else { found });
             found == current
         })

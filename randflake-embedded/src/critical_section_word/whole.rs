@@ -22,7 +22,8 @@ impl SharedCell {
         self.0.load(Ordering::Relaxed)
     }
 
-    // Relaxed is enough inside a critical section: entering and leaving it orders the accesses around it.
+    // Relaxed is enough inside a critical section: entering and leaving it orders the accesses
+    // around it.
 
     #[inline]
     pub(super) fn get(&self, _: CriticalSection<'_>) -> u32 {

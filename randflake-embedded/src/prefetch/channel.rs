@@ -10,11 +10,13 @@ use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
 
 use super::{PrefetchBuffer, Prefetched, fill};
 
-/// A channel of prefetched ids for async tasks (`embassy-sync`): one task fills it, others wait for ids.
+/// A channel of prefetched ids for async tasks (`embassy-sync`): one task fills it, others wait for
+/// ids.
 ///
-/// `M` is the mutex of the channel: `CriticalSectionRawMutex` if an interrupt or an executor of another priority
-/// takes ids, else `NoopRawMutex`. It holds up to `N` ids. An id is handed out during its tick and `max_age` ticks
-/// after, while its lease is valid. Older ids are dropped and never issued.
+/// `M` is the mutex of the channel: `CriticalSectionRawMutex` if an interrupt or an executor of
+/// another priority takes ids, else `NoopRawMutex`. It holds up to `N` ids. An id is handed out
+/// during its tick and `max_age` ticks after, while its lease is valid. Older ids are dropped and
+/// never issued.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;
@@ -62,13 +64,13 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
         poll_fn(|context| self.channel.poll_ready_to_send(context))
     }
 
-    /// Fills the channel without waiting and returns the number of ids added. `lease` and `clock` are those of the
-    /// generator or lane that `generate` calls.
+    /// Fills the channel without waiting and returns the number of ids added. `lease` and `clock`
+    /// are those of the generator or lane that `generate` calls.
     ///
     /// # Errors
     ///
-    /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the channel had room and no id
-    /// was added.
+    /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the channel
+    /// had room and no id was added.
     pub fn fill(
         &self,
         lease: &Lease<L>,
@@ -81,7 +83,8 @@ impl<L: Layout, M: RawMutex, const N: usize> AsyncPrefetch<L, M, N> {
     /// Takes the next fresh id, waiting until the channel is filled. Cancel-safe.
     pub async fn take(&self, clock: &impl Clock) -> Id {
         loop {
-            // Dropped here, the future has taken nothing: the channel hands out an id only when it is ready.
+            // Dropped here, the future has taken nothing: the channel hands out an id only when it
+            // is ready.
             let id = self.channel.receive().await;
             if let Some(id) = id.fresh::<L>(clock) {
                 return id;
@@ -106,8 +109,8 @@ impl<M: RawMutex, const N: usize> PrefetchBuffer for &Channel<M, Prefetched, N> 
     }
 
     fn put(&mut self, id: Prefetched) {
-        // If another task filled the channel in between, this id is skipped, which is safe: ids are never issued
-        // twice, but need not all be issued.
+        // If another task filled the channel in between, this id is skipped, which is safe: ids are
+        // never issued twice, but need not all be issued.
         let _room = self.try_send(id);
     }
 }

@@ -34,8 +34,9 @@ struct Prefetched {
 }
 
 impl Prefetched {
-    /// The id, if it is fresh now. The clock is read after the id was dequeued: an interrupt in between may let it
-    /// expire. An id ahead of the clock is dropped too, as after the clock was set back.
+    /// The id, if it is fresh now. The clock is read after the id was dequeued: an interrupt in
+    /// between may let it expire. An id ahead of the clock is dropped too, as after the clock was
+    /// set back.
     #[inline]
     fn fresh<L: Layout>(self, clock: &impl Clock) -> Option<Id> {
         (self.taken..self.expires)

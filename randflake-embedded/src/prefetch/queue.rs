@@ -8,12 +8,13 @@ use randflake_core::{Clock, GenerateError, Id, Layout, Lease};
 
 use super::{PrefetchBuffer, Prefetched, fill};
 
-/// A lock-free queue of prefetched ids: the main code fills it when idle, one interrupt takes an id in a few
-/// instructions.
+/// A lock-free queue of prefetched ids: the main code fills it when idle, one interrupt takes an id
+/// in a few instructions.
 ///
-/// The time in an id is when it was generated. It is handed out during that tick and `max_age` ticks after, while
-/// its lease is valid, and not when the clock was set back before it; with `max_age` 0 an id always has the current
-/// tick. Older ids are dropped and never issued. The queue holds `N - 1` ids.
+/// The time in an id is when it was generated. It is handed out during that tick and `max_age`
+/// ticks after, while its lease is valid, and not when the clock was set back before it; with
+/// `max_age` 0 an id always has the current tick. Older ids are dropped and never issued. The queue
+/// holds `N - 1` ids.
 ///
 /// ```
 /// use core::sync::atomic::AtomicU32;
@@ -38,7 +39,8 @@ use super::{PrefetchBuffer, Prefetched, fill};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Prefetch<const N: usize> {
-    // It leaves one place empty, to tell full from empty without a counter that both ends would write.
+    // It leaves one place empty, to tell full from empty without a counter that both ends would
+    // write.
     queue: Queue<Prefetched, N>,
 }
 
@@ -51,7 +53,8 @@ impl<const N: usize> Prefetch<N> {
         }
     }
 
-    /// Splits the queue into its two ends, for ids of layout `L` that are at most `max_age` ticks old.
+    /// Splits the queue into its two ends, for ids of layout `L` that are at most `max_age` ticks
+    /// old.
     pub fn split<L: Layout>(&mut self, max_age: u32) -> (Filler<'_, L>, Taker<'_, L>) {
         let (producer, consumer) = self.queue.split();
         let filler = Filler {
@@ -81,13 +84,13 @@ pub struct Filler<'a, L> {
 }
 
 impl<L: Layout> Filler<'_, L> {
-    /// Fills the queue and returns the number of ids added. `lease` and `clock` are those of the generator or lane
-    /// that `generate` calls.
+    /// Fills the queue and returns the number of ids added. `lease` and `clock` are those of the
+    /// generator or lane that `generate` calls.
     ///
     /// # Errors
     ///
-    /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the queue had room and no id
-    /// was added.
+    /// The error of `generate`, or [`ClockUnknown`](GenerateError::ClockUnknown), if the queue had
+    /// room and no id was added.
     pub fn fill(
         &mut self,
         lease: &Lease<L>,
@@ -116,11 +119,11 @@ pub struct Taker<'a, L> {
 }
 
 impl<L: Layout> Taker<'_, L> {
-    /// Takes the next fresh id, or generates one: after a pause, when all prefetched ids are too old, an id still
-    /// costs only one encryption.
+    /// Takes the next fresh id, or generates one: after a pause, when all prefetched ids are too
+    /// old, an id still costs only one encryption.
     ///
-    /// `generate` must use something that the interrupt may call: a generator with a shared word, or a [`Lane`] of
-    /// its own.
+    /// `generate` must use something that the interrupt may call: a generator with a shared word,
+    /// or a [`Lane`] of its own.
     ///
     /// # Errors
     ///
@@ -135,10 +138,12 @@ impl<L: Layout> Taker<'_, L> {
         self.take(clock).map_or_else(generate, Ok)
     }
 
-    /// Takes the next fresh id, or returns `None`: then fill the queue, or use [`take_or`](Taker::take_or).
+    /// Takes the next fresh id, or returns `None`: then fill the queue, or use
+    /// [`take_or`](Taker::take_or).
     pub fn take(&mut self, clock: &impl Clock) -> Option<Id> {
         loop {
-            // Too old ids are dropped here and not by the filler: only now is it known that nobody took them in time.
+            // Too old ids are dropped here and not by the filler: only now is it known that nobody
+            // took them in time.
             let id = self.consumer.dequeue()?;
             if let Some(id) = id.fresh::<L>(clock) {
                 return Some(id);

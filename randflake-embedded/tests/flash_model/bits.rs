@@ -75,7 +75,8 @@ pub(crate) struct Boot<'a> {
     pub(crate) habits: Habits,
     /// How many operations are done before the power is cut.
     pub(crate) fuel: Cell<u32>,
-    /// Whether operations may fail while there is power. Not while a store opens: there only torn slots do.
+    /// Whether operations may fail while there is power. Not while a store opens: there only torn
+    /// slots do.
     pub(crate) may_fail: Cell<bool>,
     /// How all torn slots read in this boot, unless each read is another.
     manner: Option<Manner>,
@@ -132,7 +133,8 @@ impl<const SLOT: usize, const PAGE: usize> fmt::Debug for Flash<'_, SLOT, PAGE> 
 }
 
 impl<const SLOT: usize, const PAGE: usize> Flash<'_, SLOT, PAGE> {
-    /// Whether the next write or erase is done to its end, and what is answered; never, for a future that nobody polls.
+    /// Whether the next write or erase is done to its end, and what is answered; never, for a
+    /// future that nobody polls.
     fn end(&self) -> (bool, Option<Result<(), NorFlashErrorKind>>) {
         let boot = self.boot;
         let Some(fuel) = boot.fuel.get().checked_sub(1) else {
@@ -265,8 +267,8 @@ impl<const SLOT: usize, const PAGE: usize> NorFlash for Flash<'_, SLOT, PAGE> {
     }
 }
 
-/// Random numbers that are the same in each run: `SplitMix64` (Steele, Lea, Flood: "Fast splittable pseudorandom
-/// number generators", OOPSLA 2014).
+/// Random numbers that are the same in each run: `SplitMix64` (Steele, Lea, Flood: "Fast splittable
+/// pseudorandom number generators", OOPSLA 2014).
 #[derive(Debug)]
 pub(crate) struct Random(pub(crate) u64);
 

@@ -1,10 +1,11 @@
-//! All that may happen in a run, one run after the other, and the hasher of the places that were seen.
+//! All that may happen in a run, one run after the other, and the hasher of the places that were
+//! seen.
 
 use core::cell::RefCell;
 use core::hash::{BuildHasherDefault, Hasher};
 
-/// A run asks at each turn which way to go. The first run takes the first way everywhere; each next run another way at
-/// the last turn that has one left.
+/// A run asks at each turn which way to go. The first run takes the first way everywhere; each next
+/// run another way at the last turn that has one left.
 #[derive(Debug, Default)]
 pub(crate) struct Choices(RefCell<Path>);
 

@@ -1,4 +1,4 @@
-//! What the model tries to break.
+//! Designs of a horizon in flash that the model tries to break.
 
 use core::fmt::Debug;
 

@@ -1,7 +1,9 @@
-//! Every state that boots lead to, one after the other, until none is new or one breaks the promise.
+//! Every state that boots lead to, one after the other, until none is new or one breaks the
+//! promise.
 //!
-//! What is run is the store itself, through its async form: a power cut and a dropped future are a future that nobody polls
-//! again. States are visited by the number of boots, so the first that is broken is reached by the fewest.
+//! What is run is the store itself, through its async form: a power cut and a dropped future are a
+//! future that nobody polls again. States are visited by the number of boots, so the first that is
+//! broken is reached by the fewest.
 
 use core::fmt::{self, Debug, Write as _};
 use core::hash::{Hash as _, Hasher as _};
@@ -135,7 +137,8 @@ fn story<D: Design, const SLOTS: usize>(
     lines.join("\n")
 }
 
-/// What the store itself writes on blank flash, with nothing going wrong. A page that gets stuck has been used before.
+/// What the store itself writes on blank flash, with nothing going wrong. A page that gets stuck
+/// has been used before.
 fn provisioned<D: Design, const SLOTS: usize>(world: &World) -> State {
     let raises = match world.stuck {
         Some(_) => (world.pages - 1) * (SLOTS - 1) + 1,
@@ -172,11 +175,12 @@ fn provisioned<D: Design, const SLOTS: usize>(world: &World) -> State {
     state.in_small_numbers()
 }
 
-/// Moments of the boots from one state, and the choices that first led there: what comes after is the same for all runs that
-/// meet at a moment, so only the first goes on.
+/// Moments of the boots from one state, and the choices that first led there: what comes after is
+/// the same for all runs that meet at a moment, so only the first goes on.
 type Moments = HashMap<u64, u64, BuildMixer>;
 
-/// A moment, as a hash: what is in the flash and what the store knows, which is what its `Debug` form shows.
+/// A moment, as a hash: what is in the flash and what the store knows, which is what its `Debug`
+/// form shows.
 fn moment(store: &impl Debug, run: &Run<'_>, counts: (u32, u32, u32, u32)) -> u64 {
     struct Hashing(Mixer);
     impl fmt::Write for Hashing {
@@ -283,8 +287,9 @@ fn boot<D: Design, const SLOTS: usize>(
     Ok(Some(state.in_small_numbers()))
 }
 
-/// What may be asked of a store that shows this horizon: something in each relation to each horizon that is in the slots,
-/// though nothing may show it now. Later raises of a boot go just above the one before.
+/// What may be asked of a store that shows this horizon: something in each relation to each horizon
+/// that is in the slots, though nothing may show it now. Later raises of a boot go just above the
+/// one before.
 fn ways(shown: u32, known: &BTreeSet<u32>, is_first: bool) -> Vec<u32> {
     let mut ways = vec![shown + 4];
     if is_first {

@@ -1,4 +1,5 @@
-//! A flash whose operations are done, fail, are cut or are abandoned, and whose torn slots read differently each time.
+//! A flash whose operations are done, fail, are cut or are abandoned, and whose torn slots read
+//! differently each time.
 
 use core::cell::{Cell, RefCell};
 use core::fmt;
@@ -23,7 +24,8 @@ pub(crate) struct World {
     pub(crate) raises: u32,
     /// How many raises in a row are not answered at most.
     pub(crate) unanswered: u32,
-    /// Whether an erase that is cut leaves ones torn too, as on parts that first program every cell to 0.
+    /// Whether an erase that is cut leaves ones torn too, as on parts that first program every cell
+    /// to 0.
     pub(crate) both_ways: bool,
     /// Whether a slot may be programmed once between two erases.
     pub(crate) write_once: bool,
@@ -60,8 +62,8 @@ pub(crate) struct Lost {
     pub(crate) kind: usize,
 }
 
-/// One bit of each kind, in a record: the lowest of the word's number that has the value, the parity, and the bits that are
-/// 0 in every record.
+/// One bit of each kind, in a record: the lowest of the word's number that has the value, the
+/// parity, and the bits that are 0 in every record.
 const BITS: [Bit; 7] = [
     Bit::lowest(0, false),
     Bit::lowest(0, true),
@@ -115,7 +117,8 @@ impl Lost {
     }
 }
 
-/// What goes on in a run, from one loss of power to the next; looked at while a store has the flash.
+/// What goes on in a run, from one loss of power to the next; looked at while a store has the
+/// flash.
 #[derive(Debug)]
 pub(crate) struct Run<'a> {
     pub(crate) world: &'a World,
@@ -381,7 +384,8 @@ impl<const SLOTS: usize> NorFlash for Flash<'_, SLOTS> {
             .tell(|| format!("writes {written:?} to {}{}", Self::name(at), end.name()));
         {
             let slot = &mut self.run.slots.borrow_mut()[at];
-            // A page is marked after its erase has failed: no matter what that leaves, if the mark is read back.
+            // A page is marked after its erase has failed: no matter what that leaves, if the mark
+            // is read back.
             if self.run.world.write_once && written != Content::Mark && *slot != Slot::BLANK {
                 self.run.was_overwritten.set(true);
             }

@@ -3,8 +3,8 @@
 //! What a slot may do is the statement that the stores are proved against:
 //!
 //! - a slot that was erased, or written and read back, without a cut reads the same from then on;
-//! - a slot that a cut write or erase touched may read, at *each* read, as what it was, as what it was to become, as blank, as
-//!   noise, or not at all;
+//! - a slot that a cut write or erase touched may read, at *each* read, as what it was, as what it
+//!   was to become, as blank, as noise, or not at all;
 //! - an operation may be done and reported as failed, and a future may be dropped anywhere;
 //! - one bit may change in either direction, and one cell may be dead.
 
@@ -33,8 +33,9 @@ use explore::{Fault, Seen, explore};
 use flash::{Dead, World};
 use lives::{Tally, live};
 
-/// Three pages, as few as a log may have. What is torn after a cut is torn in both directions, which leaves a store the least
-/// to rely on: an erase or a write that leaves zeros alone torn shows nothing that this does not.
+/// Three pages, as few as a log may have. What is torn after a cut is torn in both directions,
+/// which leaves a store the least to rely on: an erase or a write that leaves zeros alone torn
+/// shows nothing that this does not.
 const WORLD: World = World {
     pages: 3,
     // So many that a page gets full, and the next is begun.
@@ -53,9 +54,9 @@ const WORLD: World = World {
 
 /// Pages of four slots, as few as a page may have: a head, a seal, and records.
 ///
-/// More show nothing new. A page has no more kinds of slot; the records behind the seal are written in turn, so that all but
-/// the last touched one are firm; and which page is kept and erased depends on heads and seals alone. Bisection of longer
-/// pages is left to the random model.
+/// More show nothing new. A page has no more kinds of slot; the records behind the seal are written
+/// in turn, so that all but the last touched one are firm; and which page is kept and erased
+/// depends on heads and seals alone. Bisection of longer pages is left to the random model.
 const SLOTS: usize = 4;
 
 /// Whether more is asked: for minutes, by `cargo xtask deep horizon`.
@@ -108,7 +109,8 @@ fn raises_that_fail_and_are_cut_lose_nothing() {
     let searched: &[_] = if is_long() {
         &[(4, 2, 1), (3, 1, 1), (3, 0, 1), (2, 2, 2)]
     } else {
-        // A page may be begun ahead at the third. Three raises, and unanswered ones as well, are left to `cargo xtask deep horizon`.
+        // A page may be begun ahead at the third. Three raises, and unanswered ones as well, are
+        // left to `cargo xtask deep horizon`.
         &[(2, 1, 1)]
     };
     for &(raises, unanswered, failures) in searched {
@@ -140,8 +142,8 @@ fn one_bit_that_changes_loses_nothing() {
     });
 }
 
-/// A bit of a record that cannot be written, one that cannot be erased, and a slot that is all dead, in each slot of a page: the
-/// ring has no first one.
+/// A bit of a record that cannot be written, one that cannot be erased, and a slot that is all
+/// dead, in each slot of a page: the ring has no first one.
 #[test]
 fn one_dead_slot_loses_and_stops_nothing() {
     // Each slot, and each kind of damage; all pairs of the two by `cargo xtask deep horizon`.
@@ -164,7 +166,7 @@ fn one_dead_slot_loses_and_stops_nothing() {
 
 /// A cell that stays 0, in each slot of a page, where erases are verified: they fail for ever.
 #[test]
-fn a_page_with_a_cell_that_is_never_erased_is_marked_and_left() {
+fn page_with_a_dead_cell_is_marked_and_left() {
     for slot in SLOTS..2 * SLOTS {
         holds(&World {
             dead: Some(Dead {
@@ -182,7 +184,7 @@ fn a_page_with_a_cell_that_is_never_erased_is_marked_and_left() {
 
 /// What it showed when its erase began to fail, it shows for ever: it is passed over.
 #[test]
-fn a_page_that_cannot_be_erased_loses_and_stops_nothing() {
+fn page_that_cannot_be_erased_loses_nothing() {
     holds(&World {
         stuck: Some(1),
         failures: if is_long() { 2 } else { 0 },

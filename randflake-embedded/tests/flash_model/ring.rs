@@ -1,4 +1,5 @@
-//! A ring of pages in the plainest words, by rules that may be exchanged: what each is for shows in what breaks without it.
+//! A ring of pages in the plainest words, by rules that may be exchanged: what each is for shows in
+//! what breaks without it.
 
 use embedded_storage_async::nor_flash::{MultiwriteNorFlash, NorFlashErrorKind};
 use randflake_core::{AsyncHorizonStore, HorizonRecord};

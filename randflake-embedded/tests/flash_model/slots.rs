@@ -1,4 +1,4 @@
-//! What a slot of the modelled flash holds, and what it may read as.
+//! A slot of the modelled flash: its content, and what it may read as.
 
 use randflake_core::HorizonRecord;
 
@@ -21,7 +21,8 @@ impl Content {
         match self {
             Self::Blank => [0xff; 8],
             Self::Seal => HorizonRecord::SEAL.to_bytes(),
-            // Of the seal's 01 and 10 in each two bits, bits 3 and 4 were raised in the first word, and bit 3 fell in the second.
+            // Of the seal's 01 and 10 in each two bits, bits 3 and 4 were raised in the first word,
+            // and bit 3 fell in the second.
             Self::OtherSeal => [0x1d, 0, 0, 0, 0xf2, 0xff, 0xff, 0xff],
             Self::Mark => HorizonRecord::BAD_PAGE.to_bytes(),
             Self::Record(unix_s) => HorizonRecord::new(unix_s)
@@ -49,7 +50,8 @@ pub(crate) enum Torn {
     No,
     /// The zeros of this content, as after a cut write.
     Zeros(Content),
-    /// All that are not firmly 0, as after a cut erase that first programs every cell to 0. The content is the old one.
+    /// All that are not firmly 0, as after a cut erase that first programs every cell to 0. The
+    /// content is the old one.
     All(Content),
 }
 
@@ -74,8 +76,8 @@ impl Slot {
         torn: Torn::No,
     };
 
-    /// Everything that a read may return, the firm content first. Between the two ends a torn slot reads as noise; a
-    /// record by accident is left to the random model, which counts them.
+    /// Everything that a read may return, the firm content first. Between the two ends a torn slot
+    /// reads as noise; a record by accident is left to the random model, which counts them.
     pub(crate) fn readings(self) -> &'static [Reading] {
         match (self.torn, self.firm) {
             (Torn::No, _) | (_, Content::Noise) => &[Reading::Firm],

@@ -21,8 +21,8 @@ macro_rules! prepare_turns {
     };
 }
 
-/// Turns a word left by 9 and another one by 2, from the lower halves to the upper ones. `$upper` is the latter in an
-/// upper half.
+/// Turns a word left by 9 and another one by 2, from the lower halves to the upper ones. `$upper`
+/// is the latter in an upper half.
 #[cfg(fast_multiplier)]
 macro_rules! turn {
     ($x:literal, $y:literal, $upper:literal) => {
@@ -57,8 +57,8 @@ macro_rules! turn {
     };
 }
 
-/// The ARX-box of two words, each alone in the lower half of its register: then it is in the upper half of it, and
-/// the lower half is left over. r2 is lost.
+/// The ARX-box of two words, each alone in the lower half of its register: then it is in the upper
+/// half of it, and the lower half is left over. r2 is lost.
 macro_rules! arx_box {
     ($x:literal, $y:literal) => {
         concat!(
@@ -79,8 +79,8 @@ macro_rules! arx_box {
     };
 }
 
-/// A naked function: it needs all registers. `asm!` would leave it seven of those that most instructions reach, and
-/// none of the others.
+/// A naked function: it needs all registers. `asm!` would leave it seven of those that most
+/// instructions reach, and none of the others.
 ///
 /// ```text
 /// r0, r1   what turns words                 r8-r11  the key state, in pairs
@@ -88,17 +88,19 @@ macro_rules! arx_box {
 /// r7       the branch's number, above       lr      1 in the upper half
 /// ```
 ///
-/// The compiler keeps the key state on the stack, where each access takes two cycles; a move from r8 to r11 takes one.
-/// r7 is there for the shift that tells the left branch from the right one. The key state is permuted while its pairs
-/// are at hand as round keys, so each is read once and written once. Both jumps depend on the branch's number alone.
+/// The compiler keeps the key state on the stack, where each access takes two cycles; a move from
+/// r8 to r11 takes one. r7 is there for the shift that tells the left branch from the right one.
+/// The key state is permuted while its pairs are at hand as round keys, so each is read once and
+/// written once. Both jumps depend on the branch's number alone.
 ///
 /// The stack holds what the caller has in r4 to r11, and `lr`; neither key nor block.
-// SAFETY: as the ABI says. r0 is the key's address, aligned, of four words; the block is in r2 and r3, the result in
-// r0 and r1. Nothing is written but the stack below `sp`; r4 to r11 are restored.
+// SAFETY: as the ABI says. r0 is the key's address, aligned, of four words; the block is in r2 and
+// r3, the result in r0 and r1. Nothing is written but the stack below `sp`; r4 to r11 are restored.
 #[unsafe(naked)]
 pub(crate) extern "C" fn encrypt(key: &KeyState, block: u64) -> u64 {
     naked_asm!(
-        // `push` and `pop` reach only r0 to r7 and lr on Armv6-M: the upper registers go through the lower ones.
+        // `push` and `pop` reach only r0 to r7 and lr on Armv6-M: the upper registers go through
+        // the lower ones.
         "push {{r4-r7, lr}}",
         "mov r4, r8",
         "mov r5, r9",
@@ -110,8 +112,8 @@ pub(crate) extern "C" fn encrypt(key: &KeyState, block: u64) -> u64 {
         "mov r9, r5",
         "mov r10, r6",
         "mov r11, r7",
-        // The branch number and the 1 that is added to it stand in upper halves, so that the addition to the last
-        // pair needs no shift.
+        // The branch number and the 1 that is added to it stand in upper halves, so that the
+        // addition to the last pair needs no shift.
         "movs r1, #1",
         "lsls r7, r1, #16",
         "mov lr, r7",
@@ -163,7 +165,8 @@ pub(crate) extern "C" fn encrypt(key: &KeyState, block: u64) -> u64 {
         "lsrs r6, r6, #16",
         "lsls r6, r6, #16",
         "orrs r5, r6",
-        // Two branches make a step: an odd number means that the other branch is next, 8 that all steps are done.
+        // Two branches make a step: an odd number means that the other branch is next, 8 that all
+        // steps are done.
         "lsrs r3, r7, #17", // Half of the number; an odd one carries.
         "add r7, lr",
         "bcs 2b",

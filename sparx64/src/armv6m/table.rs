@@ -1,7 +1,7 @@
 //! The cipher with a key table. See the module above for the words.
 //!
-//! The eight steps need seven registers, all that Rust leaves of those that most instructions reach.
-//! The compiler keeps to them only where it is told which is which.
+//! The eight steps need seven registers, all that Rust leaves of those that most instructions
+//! reach. The compiler keeps to them only where it is told which is which.
 
 use core::arch::asm;
 
@@ -24,8 +24,8 @@ pub(crate) fn encrypt(schedule: &Schedule, block: u64) -> u64 {
     // A pointer and its end, not an index: the loads advance it for nothing.
     while step != steps.end {
         #[expect(unsafe_code, reason = "the compiler spills where it need not")]
-        // SAFETY: reads the six round keys of a step, and leaves `step` at the next. They are aligned to a word,
-        // since the schedule is, and its fields are whole words.
+        // SAFETY: reads the six round keys of a step, and leaves `step` at the next. They are
+        // aligned to a word, since the schedule is, and its fields are whole words.
         unsafe {
             asm!(
                 ".irp x, r2, r3",

@@ -23,8 +23,8 @@ pub(super) trait Lanes<const BLOCKS: usize>: Word16 {
     fn store(state: Branches<Self>, blocks: &mut [[u8; 8]; BLOCKS]);
 }
 
-/// Encrypts or decrypts the blocks in place: `GROUPS` vectors side by side while enough are left, then two, then
-/// one.
+/// Encrypts or decrypts the blocks in place: `GROUPS` vectors side by side while enough are left,
+/// then two, then one.
 #[inline(always)]
 pub(super) fn run<D, W, const BLOCKS: usize, const GROUPS: usize>(
     schedule: &Schedule<W::Key>,

@@ -60,7 +60,8 @@ pub struct Backend(&'static Implementation);
 /// What a platform supplies: a name, a threshold and two functions.
 struct Implementation {
     name: &'static str,
-    /// Below this number the portable code is faster: a pass costs the same however few of its lanes are in use.
+    /// Below this number the portable code is faster: a pass costs the same however few of its
+    /// lanes are in use.
     min_blocks: usize,
     // Sound to call only where `platform::available` lists this implementation.
     encrypt: RunFn,
@@ -70,7 +71,8 @@ struct Implementation {
 type RunFn = unsafe fn(&Schedule, &mut [[u8; 8]]);
 
 impl Backend {
-    /// The backends that the running processor can execute, fastest first. The last is always the portable one.
+    /// The backends that the running processor can execute, fastest first. The last is always the
+    /// portable one.
     pub fn available() -> impl Iterator<Item = Self> {
         platform::available().iter().map(Self)
     }
@@ -82,8 +84,8 @@ impl Backend {
         Self(platform::available().first().unwrap_or(&portable::PORTABLE))
     }
 
-    /// Name of the backend: `avx512`, `avx2`, `sse2`, `neon`, `simd128` or `portable`. Later versions may add
-    /// names.
+    /// Name of the backend: `avx512`, `avx2`, `sse2`, `neon`, `simd128` or `portable`. Later
+    /// versions may add names.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.0.name

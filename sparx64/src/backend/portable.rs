@@ -1,5 +1,5 @@
-//! Processes blocks one after the other, on any target. A processor that executes out of order overlaps
-//! neighbouring blocks by itself.
+//! Processes blocks one after the other, on any target. A processor that executes out of order
+//! overlaps neighbouring blocks by itself.
 
 use super::{
     Implementation,

@@ -17,14 +17,15 @@ use crate::{
     wide::{Pair, load, mix, pack, store, unpack},
 };
 
-/// Numbers of the branches, two in each of the eight steps. After each branch the key state is permuted with its
-/// number.
+/// Numbers of the branches, two in each of the eight steps. After each branch the key state is
+/// permuted with its number.
 const NUMBERS: Range<u16> = 1..17;
 
-/// The block cipher SPARX-64/128, computing its round keys anew for each block: for microcontrollers.
+/// The block cipher SPARX-64/128, computing its round keys anew for each block: for
+/// microcontrollers.
 ///
-/// It holds only the key (16 bytes, where [`Sparx64`](crate::Sparx64) holds 200), needs less code and takes about
-/// twice as long per block. Both encrypt to the same blocks.
+/// It holds only the key (16 bytes, where [`Sparx64`](crate::Sparx64) holds 200), needs less code
+/// and takes about twice as long per block. Both encrypt to the same blocks.
 ///
 /// The key is wiped when the value is dropped; the round keys of a block, on the stack or in
 /// registers, are not.
@@ -53,7 +54,8 @@ impl Sparx64OnTheFly {
         }
     }
 
-    /// Encrypts one block in place, as [`Sparx64::encrypt_block`](crate::Sparx64::encrypt_block) does.
+    /// Encrypts one block in place, as [`Sparx64::encrypt_block`](crate::Sparx64::encrypt_block)
+    /// does.
     #[inline]
     pub fn encrypt_block(&self, block: &mut [u8; 8]) {
         *block = self.encrypt_u64(u64::from_le_bytes(*block)).to_le_bytes();
@@ -77,7 +79,8 @@ impl Sparx64OnTheFly {
     #[must_use]
     pub fn decrypt_u64(&self, block: u64) -> u64 {
         let mut key = self.key;
-        // Decryption needs the last round keys first, so the key state runs to its end before the first round.
+        // Decryption needs the last round keys first, so the key state runs to its end before the
+        // first round.
         for number in NUMBERS {
             key.permute(number);
         }

@@ -3,7 +3,8 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// Makes the target a function of bytes. Targets take the macro from the crate of the fuzzer: here that is this program.
+/// Makes the target a function of bytes. Targets take the macro from the crate of the fuzzer: here
+/// that is this program.
 #[macro_export]
 macro_rules! fuzz_target {
     (|$input:ident: $kind:ty| $body:block) => {

@@ -27,8 +27,8 @@ pub(crate) const SEARCHES: &[&str] = &[
     "unread::a_nearly_full_namespace_works_as_an_empty_one",
     "free_node_ids_are_found",
     "up_to_99_percent_an_acquire_rarely_takes_a_third_read",
-    "a_block_that_is_retained_stays_within_itself_of_the_clock",
-    "a_block_chosen_by_the_wakes_stays_within_itself_of_the_clock",
+    "retained_block_stays_near_the_clock",
+    "block_chosen_by_the_wakes_stays_near_the_clock",
 ];
 
 pub(crate) fn plan(mut typed: Arguments) -> Planned {

@@ -3,7 +3,8 @@
 use super::{AsyncLogFlash, FlashHorizonError, HorizonLog, LogFlash, Slot, is_within};
 use crate::HorizonRecord;
 
-// A macro, and not an async text that blocking callers poll once: that took 280 bytes more on a Cortex-M0.
+// A macro, and not an async text that blocking callers poll once: that took 280 bytes more on a
+// Cortex-M0.
 macro_rules! calls {
     (
         $Flash:ident, [$($async:tt)?], [$($wait:tt)*],
@@ -12,19 +13,21 @@ macro_rules! calls {
         impl<const SLOT: usize> HorizonLog<SLOT> {
             /// Reads the horizon. Writes nothing.
             ///
-            /// Reads two slots of each page, and at most `2 * log2(slots of a page)` of one. A slot that cannot be read
-            /// counts as one that shows nothing.
+            /// Reads two slots of each page, and at most `2 * log2(slots of a page)` of one. A slot
+            /// that cannot be read counts as one that shows nothing.
             ///
             /// # Errors
             ///
             /// - [`TooSmall`](FlashHorizonError::TooSmall): fewer than three pages;
             /// - [`Version`](FlashHorizonError::Version): a page has another format;
-            /// - [`Flash`](FlashHorizonError::Flash): the driver failed, and no record was readable.
+            /// - [`Flash`](FlashHorizonError::Flash): the driver failed, and no record was
+            ///   readable.
             pub $($async)? fn $open<F: $Flash>(
                 flash: &mut F,
             ) -> Result<Self, FlashHorizonError<F::Error>> {
                 let page_bytes = flash.page_bytes();
-                // Two behind the first: by additions, since a Cortex-M0 has no instruction for a product that saturates.
+                // Two behind the first: by additions, since a Cortex-M0 has no instruction for a
+                // product that saturates.
                 if flash.capacity().saturating_sub(page_bytes) < page_bytes.saturating_add(page_bytes) {
                     return Err(FlashHorizonError::TooSmall);
                 }
@@ -47,8 +50,8 @@ macro_rules! calls {
                     if HorizonRecord::is_of_later_version(seal) {
                         return Err(FlashHorizonError::Version(HorizonRecord::version_of(seal)));
                     }
-                    // With a wrong bit, the head may be one that an erase has begun to raise, as then also its seal. Of a
-                    // firm page only one bit changes.
+                    // With a wrong bit, the head may be one that an erase has begun to raise, as
+                    // then also its seal. Of a firm page only one bit changes.
                     if head & 1 != 0 && seal != HorizonRecord::SEAL.unix_s() {
                         head = 0;
                     }
@@ -65,11 +68,12 @@ macro_rules! calls {
                     log.horizon = log.horizon.max(head);
                     page = page.wrapping_add(page_bytes);
                 }
-                // Behind no head, 0, nothing is a record, least of all a seal. Behind others, this is as good as the head: both
-                // are a multiple of 4.
+                // Behind no head, 0, nothing is a record, least of all a seal. Behind others, this
+                // is as good as the head: both are a multiple of 4.
                 let before_head = (highest << 1).wrapping_sub(1);
-                // All slots up to the last record show one, and no later one was written, but for one that may be torn: so
-                // halving finds the last. In a page whose erase was cut it finds what it finds, and nothing depends on it.
+                // All slots up to the last record show one, and no later one was written, but for
+                // one that may be torn: so halving finds the last. In a page whose erase was cut it
+                // finds what it finds, and nothing depends on it.
                 let mut low = log.kept.wrapping_add(Self::SLOT_BYTES);
                 let mut step = 1 << 30;
                 while step >= Self::SLOT_BYTES {
@@ -98,13 +102,14 @@ macro_rules! calls {
                 }
             }
 
-            /// Raises the horizon durably, to at least `to`: see [`HorizonStore`](crate::HorizonStore).
+            /// Raises the horizon durably, to at least `to`: see
+            /// [`HorizonStore`](crate::HorizonStore).
             ///
             /// # Errors
             ///
             /// - [`OutOfRange`](FlashHorizonError::OutOfRange);
-            /// - [`Flash`](FlashHorizonError::Flash) or [`NotWritten`](FlashHorizonError::NotWritten): none of two pages
-            ///   could be written.
+            /// - [`Flash`](FlashHorizonError::Flash) or
+            ///   [`NotWritten`](FlashHorizonError::NotWritten): none of two pages could be written.
             pub $($async)? fn $raise<F: $Flash>(
                 &mut self,
                 flash: &mut F,
@@ -136,7 +141,8 @@ macro_rules! calls {
                         written
                     };
                     match written {
-                        // A page that failed only once may be marked, and the one that always fails not.
+                        // A page that failed only once may be marked, and the one that always fails
+                        // not.
                         Err(_) if pages > 0 => self.bad = u32::MAX,
                         Err(error) => return Err(error),
                         Ok(()) => {
@@ -149,12 +155,12 @@ macro_rules! calls {
                 }
             }
 
-            /// Begins the next page now, when there is time for its erase, if the current one has no room for so many
-            /// raises. The horizon stays as it is.
+            /// Begins the next page now, when there is time for its erase, if the current one has
+            /// no room for so many raises. The horizon stays as it is.
             ///
-            /// Does nothing before the first raise of a boot has answered, and nothing after a raise that failed: the next
-            /// one begins a page. More raises than fill half a page count as so many, as each page that is left early is
-            /// one erase more.
+            /// Does nothing before the first raise of a boot has answered, and nothing after a
+            /// raise that failed: the next one begins a page. More raises than fill half a page
+            /// count as so many, as each page that is left early is one erase more.
             ///
             /// # Errors
             ///
@@ -171,7 +177,8 @@ macro_rules! calls {
                 if self.head == 0 || left >= wanted {
                     return Ok(());
                 }
-                // The last record again, which is above the head of its page. No other page can show as much.
+                // The last record again, which is above the head of its page. No other page can
+                // show as much.
                 let head = self.horizon;
                 let record = HorizonRecord::new(head).ok_or(FlashHorizonError::OutOfRange)?;
                 // As for a raise: from here on it has failed, even if the future is dropped.
@@ -209,7 +216,8 @@ macro_rules! calls {
                 let seal = page.wrapping_add(Self::SLOT_BYTES);
                 Self::$write(flash, seal, HorizonRecord::SEAL)$($wait)*?;
                 self.kept = page;
-                // Only now, as the new page is firm: an erase that is cut here tears nothing that is needed.
+                // Only now, as the new page is firm: an erase that is cut here tears nothing that
+                // is needed.
                 let mut other = 0;
                 while other < flash.capacity() {
                     let head = Self::$see(flash, other, &mut None)$($wait)*;
@@ -219,8 +227,9 @@ macro_rules! calls {
                         && head.wrapping_sub(1) >= self.tried.wrapping_sub(1)
                         && let Err(error) = flash.erase(other)$($wait)*
                     {
-                        // Where a chip verifies its erases, this fails for ever at one dead cell. It is in one of these
-                        // slots at most; and where the mark was programmed, nothing else can show.
+                        // Where a chip verifies its erases, this fails for ever at one dead cell.
+                        // It is in one of these slots at most; and where the mark was programmed,
+                        // nothing else can show.
                         let seal = other.wrapping_add(Self::SLOT_BYTES);
                         _ = Self::$write(flash, other, HorizonRecord::BAD_PAGE)$($wait)*;
                         _ = Self::$write(flash, seal, HorizonRecord::BAD_PAGE)$($wait)*;
@@ -274,7 +283,8 @@ macro_rules! calls {
 /// Whether a page is marked as bad by what its first two slots show, each perhaps with a wrong bit.
 const fn is_bad(head: u32, seal: u32) -> bool {
     const MARK: u32 = HorizonRecord::BAD_PAGE.unix_s() | 1;
-    // A head may be the number of the mark, as a counter of tickets passes every number: in front of a seal it is a head.
+    // A head may be the number of the mark, as a counter of tickets passes every number: in front
+    // of a seal it is a head.
     seal | 1 == MARK || head | 1 == MARK && seal | 1 != HorizonRecord::SEAL.unix_s() | 1
 }
 

@@ -12,8 +12,8 @@ pub struct LogGeometry {
 }
 
 impl LogGeometry {
-    /// Checks the sizes as firmware does: at least three pages, of at least four slots, which are powers of two of at
-    /// least 8 bytes.
+    /// Checks the sizes as firmware does: at least three pages, of at least four slots, which are
+    /// powers of two of at least 8 bytes.
     #[must_use]
     pub const fn new(pages: u32, page_bytes: u32, slot_bytes: u32) -> Option<Self> {
         let is_slot = slot_bytes >= 8 && slot_bytes.is_power_of_two();
@@ -62,11 +62,13 @@ impl LogGeometry {
 pub struct LogPage {
     /// The record in the first slot, higher than those of the pages before.
     pub head: Option<HorizonRecord>,
-    /// Version of the format that the second slot names. Without it the head was tried, and perhaps never answered.
+    /// Version of the format that the second slot names. Without it the head was tried, and perhaps
+    /// never answered.
     pub version: Option<u8>,
     /// How many slots behind these show a record.
     pub records: u32,
-    /// How many of all slots are neither blank nor a record: a power cut was there, or the flash is worn.
+    /// How many of all slots are neither blank nor a record: a power cut was there, or the flash is
+    /// worn.
     pub damaged: u32,
     /// The highest record of the page.
     pub highest: Option<HorizonRecord>,

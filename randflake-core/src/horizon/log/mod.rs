@@ -1,25 +1,30 @@
-//! The log of horizons in flash: which page is kept, where the next record goes, which pages are erased.
+//! The log of horizons in flash: which page is kept, where the next record goes, which pages are
+//! erased.
 //!
 //! ```text
 //! page | head | seal | record | record | ...     records rise
 //! ```
 //!
-//! What a cut leaves of a write or an erase is *torn*: it shows its former content, its new one or nothing, and may
-//! show another of these at each read. A torn slot that shows nothing looks like one that was never written, and must
-//! not be written. So nothing is ever written into a page that this boot has not erased:
+//! What a cut leaves of a write or an erase is *torn*: it shows its former content, its new one or
+//! nothing, and may show another of these at each read. A torn slot that shows nothing looks like
+//! one that was never written, and must not be written. So nothing is ever written into a page that
+//! this boot has not erased:
 //!
-//! 1. The first raise of a boot begins a page: it erases the page behind the kept one, writes its record as the *head*
-//!    and then the *seal*, each read back, and only then answers. A head is higher than all that was seen or tried. Later
-//!    records are appended; a page that failed is left, and the next one begun.
-//! 2. A seal says that the head before it is firm. Of the sealed pages, that with the highest head is *kept*.
-//! 3. The horizon is the highest of all heads and of the records of the kept page: a head without a seal was tried,
-//!    perhaps in the page that replaced the last answered one. Records of other pages are below the kept head.
-//! 4. Before it answers, a raise that began a page erases each other page that shows no head. It is blank, or hides one
-//!    that is higher than all that were seen; if that showed later, it would pass for the newest.
-//!    If that erase fails, the page is marked as *bad* in both slots, and no longer used: over a mark that was read back,
-//!    no head shows again.
-//! 5. A raise begins two pages at most: the second, if the driver failed in the first. A page whose erase was dropped is
-//!    erased again.
+//! 1. The first raise of a boot begins a page: it erases the page behind the kept one, writes its
+//!    record as the *head* and then the *seal*, each read back, and only then answers. A head is
+//!    higher than all that was seen or tried. Later records are appended; a page that failed is
+//!    left, and the next one begun.
+//! 2. A seal says that the head before it is firm. Of the sealed pages, that with the highest head
+//!    is *kept*.
+//! 3. The horizon is the highest of all heads and of the records of the kept page: a head without a
+//!    seal was tried, perhaps in the page that replaced the last answered one. Records of other
+//!    pages are below the kept head.
+//! 4. Before it answers, a raise that began a page erases each other page that shows no head. It is
+//!    blank, or hides one that is higher than all that were seen; if that showed later, it would
+//!    pass for the newest. If that erase fails, the page is marked as *bad* in both slots, and no
+//!    longer used: over a mark that was read back, no head shows again.
+//! 5. A raise begins two pages at most: the second, if the driver failed in the first. A page whose
+//!    erase was dropped is erased again.
 //!
 //! The `DESIGN.md` of `randflake-embedded` says what that withstands, and why no rule is idle.
 
@@ -34,8 +39,8 @@ use crate::HorizonRecord;
 
 pub use dump::{LogGeometry, LogPage};
 
-/// Longest time from a page's head to a record of it. A cell that reads falsely can raise the horizon by no more, unless
-/// in a head.
+/// Longest time from a page's head to a record of it. A cell that reads falsely can raise the
+/// horizon by no more, unless in a head.
 const WINDOW_S: u32 = 1 << 20;
 
 /// Whether a record, 0 if none, belongs to the page of a head.
@@ -45,9 +50,11 @@ fn is_within(record: u32, head: u32) -> bool {
         .is_some_and(|ahead| ahead < WINDOW_S)
 }
 
-/// A horizon in pages of flash, without the flash. A record takes `SLOT` bytes, a power of two, at least 8.
+/// A horizon in pages of flash, without the flash. A record takes `SLOT` bytes, a power of two, at
+/// least 8.
 ///
-/// The state of `FlashHorizon` in `randflake-embedded`, which has the documentation for users, and of the C library.
+/// The state of `FlashHorizon` in `randflake-embedded`, which has the documentation for users, and
+/// of the C library.
 #[derive(Clone, Debug)]
 pub struct HorizonLog<const SLOT: usize = 8> {
     /// The highest horizon that was read, or that was answered since.
@@ -58,10 +65,11 @@ pub struct HorizonLog<const SLOT: usize = 8> {
     kept: u32,
     /// The page that is marked as bad, or `u32::MAX`. Of several, one: the others are tried again.
     bad: u32,
-    /// Where the next record goes, if there is a `head`. Else the page that was erased last, at first the kept one: that
-    /// behind it is begun.
+    /// Where the next record goes, if there is a `head`. Else the page that was erased last, at
+    /// first the kept one: that behind it is begun.
     next: u32,
-    /// Head of the kept page, if this boot has answered from it and nothing failed since. Else 0: a page must be begun.
+    /// Head of the kept page, if this boot has answered from it and nothing failed since. Else 0: a
+    /// page must be begun.
     head: u32,
 }
 
@@ -145,14 +153,15 @@ pub trait AsyncLogFlash {
     fn erase(&mut self, page: u32) -> impl Future<Output = Result<(), Self::Error>>;
 }
 
-/// Aligned so that words are loaded whole. Not on AVR, where the compiler relies on an alignment that it does not
-/// ensure: <https://github.com/llvm/llvm-project/issues/169190>.
+/// Aligned so that words are loaded whole. Not on AVR, where the compiler relies on an alignment
+/// that it does not ensure: <https://github.com/llvm/llvm-project/issues/169190>.
 #[cfg_attr(not(target_arch = "avr"), repr(align(4)))]
 #[derive(PartialEq)]
 struct Slot<const LEN: usize>([u8; LEN]);
 
 impl<const LEN: usize> Slot<LEN> {
-    /// Puts the record first and leaves the rest blank (`0xff`): ones change no bit of an erased slot.
+    /// Puts the record first and leaves the rest blank (`0xff`): ones change no bit of an erased
+    /// slot.
     fn of(record: HorizonRecord) -> Self {
         let mut slot = [0xff; LEN];
         if let Some(bytes) = slot.first_chunk_mut() {
@@ -172,8 +181,8 @@ fn record(slot: &[u8]) -> Option<HorizonRecord> {
     HorizonRecord::new(shown(slot) & HorizonRecord::MAX_UNIX_S)
 }
 
-/// As [`Slot::shown`]: if the rest of it is blank but for one bit, which may have changed. In encrypted flash an erased slot
-/// may read as anything, even as a record.
+/// As [`Slot::shown`]: if the rest of it is blank but for one bit, which may have changed. In
+/// encrypted flash an erased slot may read as anything, even as a record.
 fn shown(slot: &[u8]) -> u32 {
     let Some((record, rest)) = slot.split_first_chunk() else {
         return 0;
@@ -186,7 +195,8 @@ fn shown(slot: &[u8]) -> u32 {
     HorizonRecord::shown([bits as u32, (bits >> 32) as u32])
 }
 
-/// How many bits of blank bytes are 0. Without a sum that could overflow: its panic would be linked.
+/// How many bits of blank bytes are 0. Without a sum that could overflow: its panic would be
+/// linked.
 fn changed_bits(blank: &[u8]) -> u32 {
     let zeros = blank.iter().map(|byte| byte.count_zeros());
     zeros.fold(0, u32::wrapping_add)
@@ -199,13 +209,16 @@ fn changed_bits(blank: &[u8]) -> u32 {
 pub enum FlashHorizonError<E> {
     /// The flash driver failed with this error.
     Flash(E),
-    /// The driver reported success, but other bits are read back: the flash is worn or write-protected.
+    /// The driver reported success, but other bits are read back: the flash is worn or
+    /// write-protected.
     NotWritten,
-    /// The time is after [`HorizonRecord::MAX_UNIX_S`], the last that a record can hold. Nothing was written.
+    /// The time is after [`HorizonRecord::MAX_UNIX_S`], the last that a record can hold. Nothing
+    /// was written.
     OutOfRange,
     /// The flash has fewer than three pages, the minimum.
     TooSmall,
-    /// The flash was written by a version of this library with this other format. Nothing was written.
+    /// The flash was written by a version of this library with this other format. Nothing was
+    /// written.
     Version(u8),
 }
 
@@ -243,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_changed_bit_behind_a_record_is_allowed_and_two_are_not() {
+    fn slot_tolerates_one_changed_bit_behind_a_record() {
         let written = HorizonRecord::new(1_730_000_000);
         let blank = Slot::<16>::of(written.unwrap());
         assert_eq!(record(&blank.0), written);

@@ -1,4 +1,5 @@
-//! The `i64` in decimal, as a string: what public APIs with Snowflake ids send, as JavaScript rounds large numbers.
+//! The `i64` in decimal, as a string: what public APIs with Snowflake ids send, as JavaScript
+//! rounds large numbers.
 //!
 //! It is read strictly: each id has exactly one such string.
 
@@ -27,7 +28,8 @@ where
 ///
 /// # Errors
 ///
-/// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its shortest form.
+/// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its
+/// shortest form.
 pub fn deserialize<'de, K, T, D>(deserializer: D) -> Result<T, D::Error>
 where
     K: Kind,
@@ -64,7 +66,8 @@ pub mod option {
     ///
     /// # Errors
     ///
-    /// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its shortest form.
+    /// Those of the deserializer, and one for a string that is not an `i64` in decimal, or not its
+    /// shortest form.
     pub fn deserialize<'de, K, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
     where
         K: Kind,

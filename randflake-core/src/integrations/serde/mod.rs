@@ -1,8 +1,9 @@
 //! Forms of an id other than text, for `#[serde(with = "...")]`.
 //!
-//! Without them an id is text in human-readable formats, such as JSON, YAML or a URL, and the `i64` in others, such
-//! as CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds to a number. An [`Id53`](crate::Id53) is a
-//! number in all of them. A [`TaggedUuid`](crate::TaggedUuid) is its text with hyphens, or 16 bytes.
+//! Without them an id is text in human-readable formats, such as JSON, YAML or a URL, and the `i64`
+//! in others, such as CBOR, `MessagePack`, bincode and postcard: 8 bytes, and what the format adds
+//! to a number. An [`Id53`](crate::Id53) is a number in all of them. A
+//! [`TaggedUuid`](crate::TaggedUuid) is its text with hyphens, or 16 bytes.
 
 // Its test is in `randflake-core/integrations`, where serde's macros are.
 #![cfg_attr(not(doctest), doc = include_str!("fields.md"))]
@@ -31,7 +32,8 @@ impl<K: Kind> Serialize for Id<K> {
     }
 }
 
-/// Reads the text form, strictly, in human-readable formats, or the number if it has 53 bits; else the `i64`.
+/// Reads the text form, strictly, in human-readable formats, or the number if it has 53 bits; else
+/// the `i64`.
 impl<'de, K: Kind> Deserialize<'de> for Id<K> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if !deserializer.is_human_readable() {
@@ -39,7 +41,8 @@ impl<'de, K: Kind> Deserialize<'de> for Id<K> {
         } else if Self::IS_NUMBER {
             deserializer.deserialize_u64(NumberVisitor(PhantomData))
         } else {
-            // Numbers are refused: a JSON reader that keeps 53 bits may have rounded one on its way.
+            // Numbers are refused: a JSON reader that keeps 53 bits may have rounded one on its
+            // way.
             deserializer.deserialize_str(TextVisitor(PhantomData))
         }
     }
@@ -109,7 +112,8 @@ impl Serialize for TaggedUuid {
     }
 }
 
-/// Reads the text, strictly, in human-readable formats, else the 16 bytes. The tag is not checked here.
+/// Reads the text, strictly, in human-readable formats, else the 16 bytes. The tag is not checked
+/// here.
 impl<'de> Deserialize<'de> for TaggedUuid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         if deserializer.is_human_readable() {

@@ -17,8 +17,8 @@ pub(super) fn written(unix_ms: u64, with_ms: bool) -> Option<String> {
         return None;
     }
     let (days, ms) = (unix_ms / MS_PER_DAY, unix_ms % MS_PER_DAY);
-    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years begin in March, so that the
-    // leap day is the last one.
+    // Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`: years begin
+    // in March, so that the leap day is the last one.
     let days = days + 719_468;
     let day_of_era = days % 146_097;
     let year_of_era =
@@ -41,8 +41,9 @@ pub(super) fn written(unix_ms: u64, with_ms: bool) -> Option<String> {
     })
 }
 
-/// Reads `2024-12-09`, `2024-12-09 01:04`, `2024-12-09 01:04:57` or `2024-12-09 01:04:57.250`, with `T` for the space and a
-/// `Z` at the end if one likes: Unix milliseconds, or `None` for anything else.
+/// Reads `2024-12-09`, `2024-12-09 01:04`, `2024-12-09 01:04:57` or `2024-12-09 01:04:57.250`, with
+/// `T` for the space and a `Z` at the end if one likes: Unix milliseconds, or `None` for anything
+/// else.
 #[expect(
     clippy::arithmetic_side_effects,
     reason = "all numbers have four digits at most"
@@ -125,7 +126,8 @@ mod tests {
     #[test]
     fn each_day_of_the_calendar_comes_back() {
         const DAYS: u64 = YEAR_10000_MS / MS_PER_DAY;
-        // The calendar repeats after 146,097 days, which are no multiple of 13: so each of them is met, some twice.
+        // The calendar repeats after 146,097 days, which are no multiple of 13: so each of them is
+        // met, some twice.
         const { assert!(DAYS / 13 > 146_097) };
         for day in (0..DAYS).step_by(13) {
             let ms = day * MS_PER_DAY + day * 7_919_000 % MS_PER_DAY;

@@ -29,7 +29,8 @@ macro_rules! functions {
         fn register(connection: &mut SqliteConnection, ids: &Arc<Ids>) -> QueryResult<()> {
             $(if Function::$function.is_of(ids) {
                 let ids = Arc::clone(ids);
-                // By another key the results are others, so that SQLite takes none for an index or a generated column.
+                // By another key the results are others, so that SQLite takes none for an index or
+                // a generated column.
                 dsl::$utils::register_nondeterministic_impl(connection, move |$($argument: Passed),+| {
                     Returned(Function::$function.call(&ids, &[$($argument.0),+]))
                 })?;
@@ -72,12 +73,14 @@ functions! {
     RawLast: raw_last(from: Text, to: Text) -> BigInt, raw_last_utils;
 }
 
-/// Adds the [functions](super) to a connection: for ids of a layout, encrypted with a cipher or plain.
+/// Adds the [functions](super) to a connection: for ids of a layout, encrypted with a cipher or
+/// plain.
 ///
 /// Functions of these names that the connection has already are replaced.
 ///
-/// `diesel` cannot say `SQLITE_DIRECTONLY`. If the program opens databases that others can write, execute
-/// `PRAGMA trusted_schema = OFF` on the connection: then views and triggers call none of the functions, `encrypt` included.
+/// `diesel` cannot say `SQLITE_DIRECTONLY`. If the program opens databases that others can write,
+/// execute `PRAGMA trusted_schema = OFF` on the connection: then views and triggers call none of
+/// the functions, `encrypt` included.
 ///
 /// # Errors
 ///
@@ -105,7 +108,8 @@ pub fn register_on_diesel(
     register(connection, &Arc::new(Codec::new(layout.spec(), cipher)))
 }
 
-/// An argument of any type: `diesel` itself would convert it to the declared one, and make 0 of a text.
+/// An argument of any type: `diesel` itself would convert it to the declared one, and make 0 of a
+/// text.
 #[derive(Debug, FromSqlRow)]
 struct Passed(Argument);
 

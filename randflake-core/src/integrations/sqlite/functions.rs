@@ -1,4 +1,4 @@
-//! What each SQL function means: the same for all clients.
+//! The SQL functions, once for all clients of SQLite.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -33,7 +33,8 @@ pub(super) enum Function {
 /// Whose statements may call a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exposure {
-    /// Everybody's, also those of views and triggers in a database of unknown origin: it uses no key.
+    /// Everybody's, also those of views and triggers in a database of unknown origin: it uses no
+    /// key.
     Innocuous,
     /// The application's, and those of views and triggers in a schema that it trusts.
     Schema,
@@ -59,7 +60,7 @@ pub(super) enum Value {
     Text(String),
 }
 
-/// A result. What is wrong is a message for whoever wrote the statement.
+/// A result, or a message for the author of the statement.
 pub(super) type Answer<T = Value> = Result<T, String>;
 
 // Diesel's client declares each by its name.
@@ -106,13 +107,14 @@ impl Function {
         }
     }
 
-    /// Whether plain ids have this function: they are their raw ids, and encrypting them would seem to hide something.
+    /// Whether plain ids have this function: they are their raw ids, and encrypting them would seem
+    /// to hide something.
     pub(super) const fn is_of(self, ids: &Ids) -> bool {
         ids.permutation().is_some() || !matches!(self, Self::Encrypt | Self::Decrypt)
     }
 
-    /// Calls it. A NULL id, raw id or text makes NULL, as in SQLite's own functions; a NULL time or field does not, since a
-    /// comparison with NULL finds no row and says nothing.
+    /// Calls it. A NULL id, raw id or text makes NULL, as in SQLite's own functions; a NULL time or
+    /// field does not, since a comparison with NULL finds no row and says nothing.
     pub(super) fn call(self, ids: &Ids, arguments: &[Argument]) -> Answer {
         if let [Argument::Null] = arguments {
             return Ok(Value::Null);

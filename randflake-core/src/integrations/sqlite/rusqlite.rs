@@ -11,13 +11,15 @@ use ::rusqlite::{Connection, Error, Result};
 use super::functions::{Argument, Exposure, Function, Value};
 use crate::{AnyLayout, Cipher, Codec};
 
-/// Adds the [functions](super) to a connection: for ids of a layout, encrypted with a cipher or plain.
+/// Adds the [functions](super) to a connection: for ids of a layout, encrypted with a cipher or
+/// plain.
 ///
 /// Functions of these names that the connection has already are replaced.
 ///
 /// # Errors
 ///
-/// Those of [`Connection::create_scalar_function`]: the connection is busy with a statement that calls one of the functions.
+/// Those of [`Connection::create_scalar_function`]: the connection is busy with a statement that
+/// calls one of the functions.
 ///
 /// ```
 /// use randflake_core::{Randflake, Sparx64, sqlite::register_on_rusqlite};
@@ -63,7 +65,8 @@ fn flags(exposure: Exposure) -> FunctionFlags {
         Exposure::Innocuous => {
             utf8 | FunctionFlags::SQLITE_INNOCUOUS | FunctionFlags::SQLITE_DETERMINISTIC
         }
-        // Not deterministic, as another key makes other ids: so SQLite takes neither for an index or a generated column.
+        // Not deterministic, as another key makes other ids: so SQLite takes neither for an index
+        // or a generated column.
         Exposure::Schema => utf8,
         Exposure::Direct => utf8 | FunctionFlags::SQLITE_DIRECTONLY,
     }

@@ -62,7 +62,8 @@ const fn has_ms(spec: &LayoutSpec) -> bool {
 /// The first raw id that is negative in a column.
 const SIGN: u64 = 1 << 63;
 
-/// First and last raw id of a time range, each inclusive, in one range or, about the time when raw ids turn negative, two.
+/// First and last raw id of a time range, each inclusive, in one range or, about the time when raw
+/// ids turn negative, two.
 pub(super) fn ranges(spec: &LayoutSpec, from: &str, to: &str) -> Answer<Vec<(i64, i64)>> {
     let (first, last) = bounds(spec, from, to)?;
     let ranges = if first < SIGN && last >= SIGN {

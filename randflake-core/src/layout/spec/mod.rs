@@ -21,7 +21,8 @@ pub struct LayoutFields {
 }
 
 impl LayoutFields {
-    /// Timestamp, node id and sequence from the highest bit down, with these widths in bits: the order of most layouts.
+    /// Timestamp, node id and sequence from the highest bit down, with these widths in bits: the
+    /// order of most layouts.
     ///
     /// ```
     /// use randflake_core::{Baidu, Layout, LayoutFields, LayoutSpec};
@@ -66,11 +67,13 @@ impl LayoutFields {
     }
 }
 
-/// A checked [`LayoutFields`]: the fields lie inside 64 bits without overlap, and every tick has a time.
+/// A checked [`LayoutFields`]: the fields lie inside 64 bits without overlap, and every tick has a
+/// time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayoutSpec {
     fields: LayoutFields,
-    /// Name and width of each part, the most significant first; none, or all the bits of the node id.
+    /// Name and width of each part, the most significant first; none, or all the bits of the node
+    /// id.
     node_fields: &'static [(&'static str, u32)],
 }
 
@@ -96,8 +99,8 @@ impl LayoutSpec {
             epoch_unix_ms,
             tick_ms,
         } = fields;
-        // The `?` operator does not work in a const fn.
-        // 63, so that the number of ticks fits 64 bits; 32 for the others, which `Parts` holds in a `u32`.
+        // The `?` operator does not work in a const fn. 63, so that the number of ticks fits 64
+        // bits; 32 for the others, which `Parts` holds in a `u32`.
         if let Err(error) = timestamp.check("timestamp", 63) {
             return Err(error);
         }
@@ -185,7 +188,8 @@ impl LayoutSpec {
         self.fields.sequence.bits
     }
 
-    /// Number of bits of an id that the layout uses, from the lowest: no raw id reaches 2 to this power.
+    /// Number of bits of an id that the layout uses, from the lowest: no raw id reaches 2 to this
+    /// power.
     ///
     /// ```
     /// use randflake_core::{Layout, Randflake, Randflake53, Snowflake};
@@ -200,11 +204,11 @@ impl LayoutSpec {
         u64::BITS.saturating_sub(self.pack_max().leading_zeros())
     }
 
-    /// Version of what a device gets a lease of this layout in: a grant in its memory, or a [`Ticket`](crate::Ticket). 2 for
-    /// layouts of up to 53 bits, else 1.
+    /// Version of what a device gets a lease of this layout in: a grant in its memory, or a
+    /// [`Ticket`](crate::Ticket). 2 for layouts of up to 53 bits, else 1.
     ///
-    /// So firmware of ids of 64 bits takes no lease of a namespace whose ids have 53, nor the other way round: ids of both in one
-    /// namespace might be equal.
+    /// So firmware of ids of 64 bits takes no lease of a namespace whose ids have 53, nor the other
+    /// way round: ids of both in one namespace might be equal.
     ///
     /// ```
     /// use randflake_core::{Layout, Randflake, Randflake53};

@@ -30,8 +30,8 @@ impl LayoutSpec {
         })
     }
 
-    /// Checks a declaration in a `const`, with names and widths in bits for the parts of the node id: so an id can say what
-    /// business knows. Each combination of parts is a node id of its own.
+    /// Checks a declaration in a `const`, with names and widths in bits for the parts of the node
+    /// id: so an id can say what business knows. Each combination of parts is a node id of its own.
     ///
     /// ```
     /// use randflake_core::{Codec, LayoutFields, Layout, Parts, Plain, LayoutSpec};
@@ -79,8 +79,8 @@ impl LayoutSpec {
         }
     }
 
-    /// Name and width in bits of each part of the node id, the most significant first; none unless it was declared
-    /// with some.
+    /// Name and width in bits of each part of the node id, the most significant first; none unless
+    /// it was declared with some.
     #[must_use]
     pub const fn node_fields(&self) -> &'static [(&'static str, u32)] {
         self.node_fields
@@ -90,8 +90,8 @@ impl LayoutSpec {
     ///
     /// # Errors
     ///
-    /// [`FieldError::NodeParts`] unless there are as many values as parts, [`FieldError::NodePart`] for
-    /// a value out of range.
+    /// [`FieldError::NodeParts`] unless there are as many values as parts, [`FieldError::NodePart`]
+    /// for a value out of range.
     pub fn node_id(&self, values: &[u32]) -> Result<u32, FieldError> {
         if values.len() != self.node_fields.len() {
             return Err(FieldError::NodeParts {
@@ -105,7 +105,8 @@ impl LayoutSpec {
             if value > max {
                 return Err(FieldError::NodePart { name, value, max });
             }
-            // A single part of 32 bits is shifted by its whole width, which leaves nothing of the zeros before it.
+            // A single part of 32 bits is shifted by its whole width, which leaves nothing of the
+            // zeros before it.
             node_id = node_id.checked_shl(bits).unwrap_or(0) | value;
         }
         Ok(node_id)

@@ -66,11 +66,12 @@ impl LayoutSpec {
         }
     }
 
-    /// Whether the tick that is `elapsed` ticks after the one that [`begins`](LayoutSpec::begins) then is the one that a
-    /// clock at `unix` shows, or at most `tolerance` ticks ahead of it: without a division by the tick's length.
+    /// Whether the tick that is `elapsed` ticks after the one that [`begins`](LayoutSpec::begins)
+    /// then is the one that a clock at `unix` shows, or at most `tolerance` ticks ahead of it:
+    /// without a division by the tick's length.
     ///
-    /// The answer may be `false` in the epoch's first second with a tolerance, after 292 million years, and for ticks
-    /// of more than 24 days.
+    /// The answer may be `false` in the epoch's first second with a tolerance, after 292 million
+    /// years, and for ticks of more than 24 days.
     #[inline]
     pub(crate) const fn allows(
         &self,
@@ -100,16 +101,17 @@ impl LayoutSpec {
         };
         let last = length.wrapping_sub(1);
         let most = (tolerance as u64).wrapping_mul(length).wrapping_add(last);
-        // The distance from now to the end of the tick: at most a tick less a unit if the clock shows the tick, and more by
-        // the tolerance if it is ahead. An earlier tick wraps to a large number.
-        // Ticks after the lease may wrap here.
+        // The distance from now to the end of the tick: at most a tick less a unit if the clock
+        // shows the tick, and more by the tolerance if it is ahead. An earlier tick wraps to a
+        // large number. Ticks after the lease may wrap here.
         let ends = begins
             .wrapping_add(elapsed.wrapping_mul(length))
             .wrapping_add(last);
         ends.wrapping_sub(now) <= most
     }
 
-    /// The Unix time in milliseconds at which a tick begins; saturates for ticks that no layout has.
+    /// The Unix time in milliseconds at which a tick begins; saturates for ticks that no layout
+    /// has.
     #[must_use]
     #[inline]
     pub const fn unix_ms(&self, tick: u64) -> u64 {
@@ -117,7 +119,8 @@ impl LayoutSpec {
             .saturating_add(self.fields.epoch_unix_ms)
     }
 
-    /// The Unix time in milliseconds at which the last tick ends: from then on there are no ids. Saturates.
+    /// The Unix time in milliseconds at which the last tick ends: from then on there are no ids.
+    /// Saturates.
     #[must_use]
     pub const fn end_unix_ms(&self) -> u64 {
         self.unix_ms(self.max_tick().saturating_add(1))
@@ -196,8 +199,8 @@ const fn unix_ms(unix: Duration) -> u64 {
         .saturating_add((unix.subsec_nanos() / NANOS_PER_MS) as u64)
 }
 
-/// Seconds in milliseconds; saturates. It multiplies 16 and 32 bits at a time: for 64, small processors call a
-/// function.
+/// Seconds in milliseconds; saturates. It multiplies 16 and 32 bits at a time: for 64, small
+/// processors call a function.
 #[inline]
 #[expect(clippy::cast_possible_truncation, reason = "takes parts")]
 const fn ms(seconds: u64) -> u64 {
@@ -214,8 +217,8 @@ const fn ms(seconds: u64) -> u64 {
         .wrapping_add((high as u64) << 32)
 }
 
-/// The milliseconds of a second that have passed: what a division by 1,000,000 would give, for which small
-/// processors call a function.
+/// The milliseconds of a second that have passed: what a division by 1,000,000 would give, for
+/// which small processors call a function.
 #[inline]
 const fn sub_second_ms(unix: Duration) -> u64 {
     // 1,000,000 is 64 * 15,625, and 4,294 / 2^16 a little less than 1,024 / 15,625.

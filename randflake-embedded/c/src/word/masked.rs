@@ -1,4 +1,5 @@
-//! Where the processor does not compare and swap: interrupts are masked by two functions that the program may replace.
+//! Word of processors without compare-and-swap: interrupts are masked by two functions that the
+//! program may replace.
 
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -26,8 +27,9 @@ impl AtomicWord for Word {
         self.0.load(Ordering::Acquire)
     }
 
-    // Not inlined, as it is called from many places. Entering and leaving the section orders what is around it; inside,
-    // the order among single loads and stores of one word is that of the program.
+    // Not inlined, as it is called from many places. Entering and leaving the section orders what
+    // is around it; inside, the order among single loads and stores of one word is that of the
+    // program.
     #[inline(never)]
     fn compare_exchange(&self, current: u32, new: u32) -> bool {
         let state = rf_critical_enter();

@@ -14,7 +14,8 @@ pub(crate) fn load(word: &Word) -> u32 {
     AtomicWord::load(word)
 }
 
-/// Stores a value; the last of concurrent stores wins. By exchange, as a word has no other way to write.
+/// Stores a value; the last of concurrent stores wins. By exchange, as a word has no other way to
+/// write.
 pub(crate) fn store(word: &Word, value: u32) {
     while !AtomicWord::compare_exchange(word, load(word), value) {}
 }

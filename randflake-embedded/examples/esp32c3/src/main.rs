@@ -1,5 +1,6 @@
-//! An ESP32-C3: each press of the button takes an id in the interrupt, in a few instructions, from a queue that main
-//! fills when there is nothing else to do. It asks for a ticket over UART, and sends its ids there.
+//! An ESP32-C3: each press of the button takes an id in the interrupt, in a few instructions, from
+//! a queue that main fills when there is nothing else to do. It asks for a ticket over UART, and
+//! sends its ids there.
 //!
 //! | | |
 //! |---|---|
@@ -37,8 +38,8 @@ use static_cell::StaticCell;
 
 esp_bootloader_esp_idf::esp_app_desc!();
 
-/// The partition `ids`: the key of the ids and that of the tickets, written where the device was made; then the
-/// horizon; then the counter of tickets.
+/// The partition `ids`: the key of the ids and that of the tickets, written where the device was
+/// made; then the horizon; then the counter of tickets.
 const IDS: u32 = 0x3f_9000;
 const PAGE: u32 = FlashStorage::SECTOR_SIZE;
 const HORIZON: u32 = IDS + PAGE;
@@ -134,7 +135,8 @@ fn main() -> ! {
         if issuer.ids.is_none() && is_time_to_ask {
             asked = Some(now);
             match issuer.horizon.unix_s() {
-                // It is provisioned anew, and gets a new lease: the former may have been used further than is known.
+                // It is provisioned anew, and gets a new lease: the former may have been used
+                // further than is known.
                 0 => line.tell("horizon lost", device),
                 _ if issuer.pace.is_over() => line.tell("flash refuses", device),
                 _ => line.tell("ticket", device),
@@ -168,7 +170,8 @@ struct Issuer<H> {
 }
 
 impl<H: HorizonStore> Issuer<H> {
-    /// Begins the next block. Afterwards there are no ids if the flash refused, or the grant is used up.
+    /// Begins the next block. Afterwards there are no ids if the flash refused, or the grant is
+    /// used up.
     fn begin(&mut self) -> Option<&Ids> {
         self.ids = None;
         let grant = self.grant?;
@@ -212,7 +215,8 @@ fn pressed() {
     critical_section::with(|cs| {
         if let Some(button) = &mut *BUTTON.borrow_ref_mut(cs) {
             button.pin.clear_interrupt();
-            // None if those in the queue are too old, as after a pause: then main makes one at once.
+            // None if those in the queue are too old, as after a pause: then main makes one at
+            // once.
             let id = button.taker.take(button.time);
             _ = button.queue.enqueue(id);
         }

@@ -1,7 +1,8 @@
 //! A DS3231 on an I2C bus, which sets a device's clock.
 //!
-//! The clock itself counts the processor's ticks: a chip on a bus needs `&mut` and a few hundred microseconds, so no
-//! interrupt could ask it. It is asked at boot and, against drift, now and then from main code.
+//! The clock itself counts the processor's ticks: a chip on a bus needs `&mut` and a few hundred
+//! microseconds, so no interrupt could ask it. It is asked at boot and, against drift, now and then
+//! from main code.
 #![no_std]
 
 use core::fmt::{self, Debug, Display, Formatter};
@@ -16,8 +17,8 @@ use randflake_embedded::{RtcError, set_clock_from_rtc};
 
 pub type Rtc<I> = Ds323x<I2cInterface<I>, DS3231>;
 
-/// Sets the clock to the chip's time, as far as the bounds believe it, and says to what. The chip counts whole
-/// seconds, so it may be a second behind.
+/// Sets the clock to the chip's time, as far as the bounds believe it, and says to what. The chip
+/// counts whole seconds, so it may be a second behind.
 ///
 /// # Errors
 ///
@@ -37,8 +38,8 @@ pub fn set_clock<I: I2c, M: Monotonic, W: AtomicWord<Value = u32>>(
 ///
 /// # Errors
 ///
-/// The bus failed, so that the chip may show anything until this succeeds; or the time is outside what the chip
-/// counts, the years 2000 to 2100.
+/// The bus failed, so that the chip may show anything until this succeeds; or the time is outside
+/// what the chip counts, the years 2000 to 2100.
 pub fn set_rtc<I: I2c>(rtc: &mut Rtc<I>, unix: Duration) -> Result<(), ChipError<I::Error>> {
     randflake_embedded::set_rtc(rtc, unix)?;
     // Last: a chip that was stopped is not believed before it has a time.

@@ -1,4 +1,5 @@
-//! A device boots, asks its real-time clock over the bus, and issues ids; the bus is a mock that knows what to expect.
+//! A device boots, asks its real-time clock over the bus, and issues ids; the bus is a mock that
+//! knows what to expect.
 
 use core::cell::Cell;
 use core::time::Duration;
@@ -17,7 +18,8 @@ const ADDRESS: u8 = 0x68;
 const STATUS: u8 = 0x0f;
 const STOPPED: u8 = 0x80;
 
-/// 2024-12-09 01:04:57 UTC, and how the chip shows it: seconds, minutes, hours, weekday, day, month, year.
+/// 2024-12-09 01:04:57 UTC, and how the chip shows it: seconds, minutes, hours, weekday, day,
+/// month, year.
 const NOW: Duration = Duration::from_secs(1_733_706_297);
 const REGISTERS: [u8; 7] = [0x57, 0x04, 0x01, 2, 0x09, 0x12, 0x24];
 
@@ -40,7 +42,8 @@ fn lease() -> Lease<Randflake> {
     Lease::new(Randflake, 42, 3_706_000, 3_707_000).unwrap()
 }
 
-/// What the clock shows after it was set from a chip with these registers, by a device whose horizon is at `floor`.
+/// What the clock shows after it was set from a chip with these registers, by a device whose
+/// horizon is at `floor`.
 fn shown_after(registers: [u8; 7], floor: Duration) -> Duration {
     let uptime = Uptime(Cell::new(Duration::from_secs(3)));
     let clock = UnixClock::<_, LocalWord<u32>>::new(&uptime);

@@ -1,5 +1,5 @@
-//! An nRF52840 with embassy. A press of the button asks for an id, which goes out over UART; who listens there may
-//! tell the time.
+//! An nRF52840 with embassy. A press of the button asks for an id, which goes out over UART; who
+//! listens there may tell the time.
 //!
 //! | | |
 //! |---|---|
@@ -9,8 +9,9 @@
 //! | horizon | the last three pages of flash, by an async driver; a block is begun when an id is asked for, so idle time wears nothing; tried again at a pace if the flash refuses |
 //! | power | the executor sleeps until somebody asks |
 //!
-//! It sends ids, or the reason for which it has stopped: it was not provisioned, the horizon is lost, or the grant used
-//! up. Each asks for another grant, which the factory writes with a first horizon: `randflake lease provision`.
+//! It sends ids, or the reason for which it has stopped: it was not provisioned, the horizon is
+//! lost, or the grant used up. Each asks for another grant, which the factory writes with a first
+//! horizon: `randflake lease provision`.
 #![no_std]
 #![no_main]
 
@@ -47,7 +48,8 @@ type Ids = Generator<Layout, LocalWord<u32>, &'static Time, Sparx64OnTheFly, u32
 
 static TIME: Time = UnixClock::new(EmbassyUptime);
 
-/// How far ahead a time is believed that is not authenticated; and how far ids may be ahead when it is corrected.
+/// How far ahead a time is believed that is not authenticated; and how far ids may be ahead when it
+/// is corrected.
 const MAX_STEP: Duration = Duration::from_secs(86_400);
 const TOLERANCE_S: u32 = MAX_STEP.as_secs() as u32 + DEFAULT_BLOCK_S;
 
@@ -148,8 +150,8 @@ struct Issuer<H> {
 }
 
 impl<H: AsyncHorizonStore> Issuer<H> {
-    /// The next id. At the end of a block it begins another one, which is in flash before there is an id of it; who
-    /// drops the future loses no more than that block.
+    /// The next id. At the end of a block it begins another one, which is in flash before there is
+    /// an id of it; who drops the future loses no more than that block.
     async fn next(&mut self) -> Result<Id, Stopped> {
         if let Some(ids) = &self.ids {
             // For at most two seconds, if all ids of a second are issued.
@@ -190,9 +192,9 @@ impl<H: AsyncHorizonStore> Issuer<H> {
     }
 }
 
-/// Whoever listens to the ids may send the time: four bytes, Unix seconds, most significant first. It is
-/// believed from the horizon to the end of the grant, and no more than a day ahead: whoever sends a wrong one wastes a
-/// day of the grant in each boot, and no more.
+/// The receiver of the ids may send the time: four bytes, Unix seconds, most significant first. It
+/// is believed from the horizon to the end of the grant, and no more than a day ahead: a sender of
+/// a wrong one wastes a day of the grant in each boot, and no more.
 #[embassy_executor::task]
 async fn listen(mut rx: UarteRx<'static>, bounds: TimeBounds) {
     let mut seconds = [0; 4];

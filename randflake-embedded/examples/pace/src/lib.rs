@@ -1,8 +1,8 @@
-//! When to try again after the flash has refused a block.
+//! Pauses between attempts after the flash has refused a block.
 //!
-//! Each try may cost three erases: a device that tries at once, again and again, has worn out good flash within an hour.
-//! So the pause doubles, from a second to a quarter of an hour, and after [`Pace::MOST`] failures in a row there is no
-//! further try before the next boot.
+//! Each try may cost three erases: a device that tries at once, again and again, has worn out good
+//! flash within an hour. So the pause doubles, from a second to a quarter of an hour, and after
+//! [`Pace::MOST`] failures in a row there is no further try before the next boot.
 #![no_std]
 
 use core::time::Duration;

@@ -1,5 +1,6 @@
-//! A Raspberry Pi Pico (Cortex-M0+) without an operating system: an interrupt takes a sample a hundred times a second,
-//! and gives each an id; main sends the ids over UART, and has one of its own for each line.
+//! A Raspberry Pi Pico (Cortex-M0+) without an operating system: an interrupt takes a sample a
+//! hundred times a second, and gives each an id; main sends the ids over UART, and has one of its
+//! own for each line.
 //!
 //! | | |
 //! |---|---|
@@ -52,8 +53,8 @@ const PAGE: u32 = ERASE_SIZE as u32;
 const HORIZON: Range<u32> = FLASH_SIZE as u32 - 3 * PAGE..FLASH_SIZE as u32;
 const FACTORY: u32 = HORIZON.start - PAGE;
 
-/// A wrong time puts ids ahead by at most the largest step and a block. When it is corrected, there are ids all the
-/// same.
+/// A wrong time puts ids ahead by at most the largest step and a block. When it is corrected, there
+/// are ids all the same.
 const TOLERANCE_S: u32 = TimeBounds::DEFAULT_MAX_STEP.as_secs() as u32 + DEFAULT_BLOCK_S;
 
 #[cortex_m_rt::entry]
@@ -100,7 +101,7 @@ fn main() -> ! {
     }
 }
 
-/// An id for whoever asks, main or the interrupt; `None` while there is no block.
+/// The next id, for the main loop and the interrupt; `None` while there is no block.
 fn generate() -> Option<Id> {
     critical_section::with(|cs| IDS.borrow_ref(cs).as_ref()?.generate().ok())
 }
@@ -114,15 +115,16 @@ struct Issuer<H> {
 }
 
 impl<H: HorizonStore> Issuer<H> {
-    /// Sends the id of a sample; one without an id came when a block was over, and gets the first of the next.
+    /// Sends the id of a sample; one without an id came when a block was over, and gets the first
+    /// of the next.
     fn send(&mut self, id: Option<Id>) {
         if let Some(id) = id.or_else(generate).or_else(|| self.begin()) {
             say(&mut self.tx, &id_string(id));
         }
     }
 
-    /// Begins the next block of the grant, which is durable before there are ids of it. With the tolerance, nothing but
-    /// the end of a block stops a generator.
+    /// Begins the next block of the grant, which is durable before there are ids of it. With the
+    /// tolerance, nothing but the end of a block stops a generator.
     fn begin(&mut self) -> Option<Id> {
         let uptime = TIME.monotonic().uptime();
         if !self.pace.is_due(uptime) {
@@ -136,7 +138,8 @@ impl<H: HorizonStore> Issuer<H> {
                 critical_section::with(|cs| IDS.replace(cs, Some(ids)));
                 generate()
             }
-            // The flash refused. A sample after the pause tries again; too many tries would wear it out.
+            // The flash refused. A sample after the pause tries again; too many tries would wear it
+            // out.
             Err(HorizonError::Store(_)) => {
                 self.pace.failed(uptime);
                 if self.pace.is_over() {

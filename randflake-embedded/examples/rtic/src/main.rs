@@ -1,5 +1,6 @@
-//! An STM32F411 with RTIC that sleeps in standby, which loses RAM and ends in a reset: every ten minutes it counts the
-//! pulses on a pin for a minute, a task gives each an id, and idle time sends them over UART.
+//! An STM32F411 with RTIC that sleeps in standby, which loses RAM and ends in a reset: every ten
+//! minutes it counts the pulses on a pin for a minute, a task gives each an id, and idle time sends
+//! them over UART.
 //!
 //! | | |
 //! |---|---|
@@ -41,16 +42,18 @@ mod app {
 
     static TIME: Time = UnixClock::new(Uptime::since_zero(microseconds));
 
-    /// Sectors 5 to 7, of 128 KiB each, counted from the flash's beginning; `memory.x` leaves them out. An erase stops the
-    /// program for a second or two, with each block: four times a day.
+    /// Sectors 5 to 7, of 128 KiB each, counted from the flash's beginning; `memory.x` leaves them
+    /// out. An erase stops the program for a second or two, with each block: four times a day.
     const HORIZON: Range<u32> = 128 * 1024..512 * 1024;
 
     const AWAKE: Duration = Duration::from_secs(60);
-    /// A block is begun four times a day, and after a power cut, which puts ids up to six hours ahead.
+    /// A block is begun four times a day, and after a power cut, which puts ids up to six hours
+    /// ahead.
     const BLOCK_S: u32 = 6 * 3_600;
 
-    /// How far past the rest of a block, or the horizon, the real-time clock is believed at a wake: a wrong one wastes no
-    /// more of the grant. Off for longer, the device catches up by as much at each wake.
+    /// How far past the rest of a block, or the horizon, the real-time clock is believed at a wake:
+    /// a wrong one wastes no more of the grant. Off for longer, the device catches up by as much at
+    /// each wake.
     const MAX_STEP: Duration = Duration::from_secs(86_400);
     /// When a wrong time is corrected, ids go on where they were.
     const TOLERANCE_S: u32 = MAX_STEP.as_secs() as u32 + BLOCK_S;
@@ -135,8 +138,8 @@ mod app {
         };
         let lease = match lease {
             Ok(lease) => lease,
-            // Lost or used up, for good: each wake says so. Or the flash refused: the next wake, in nine minutes, tries
-            // again, and does not wear it out by trying at once.
+            // Lost or used up, for good: each wake says so. Or the flash refused: the next wake, in
+            // nine minutes, tries again, and does not wear it out by trying at once.
             Err(error) => standby.sleep_because(&mut tx, &error),
         };
         let ids = Ids::new(lease, &TIME, key).unwrap();
@@ -199,7 +202,8 @@ mod app {
             self.sleep()
         }
 
-        /// All but the real-time clock is switched off, which wakes the chip by a reset after nine minutes.
+        /// All but the real-time clock is switched off, which wakes the chip by a reset after nine
+        /// minutes.
         fn sleep(&mut self) -> ! {
             self.rtc.enable_wakeup(540.secs().into());
             self.rtc.clear_interrupt(Event::Wakeup);
@@ -214,7 +218,8 @@ mod app {
         }
     }
 
-    /// The first five registers that keep their words in standby. Since `Rtc::new` they may be written.
+    /// The first five registers that keep their words in standby. Since `Rtc::new` they may be
+    /// written.
     struct Registers {
         /// From the flag that standby sets, and nothing else.
         is_wake: bool,
@@ -243,8 +248,8 @@ mod app {
         }
     }
 
-    /// The grant and the key that were programmed into the first block of the memory that is programmed once (RM0383,
-    /// one-time programmable bytes):
+    /// The grant and the key that were programmed into the first block of the memory that is
+    /// programmed once (RM0383, one-time programmable bytes):
     ///
     /// ```text
     /// 0  node id | 4  first tick | 8  first tick after the grant | 12  version, 1 | 16..32  key    little-endian

@@ -1,7 +1,9 @@
-//! Settings and a horizon in one region of flash: `sequential-storage` has the first pages, the horizon the last ones.
+//! Settings and a horizon in one region of flash: `sequential-storage` has the first pages, the
+//! horizon the last ones.
 //!
-//! Each writes and erases its own pages only, and both go through one driver: a mutex lends it to one at a time, and a
-//! partition adds where its pages begin. So a power cut in one leaves the other as it is.
+//! Each writes and erases its own pages only, and both go through one driver: a mutex lends it to
+//! one at a time, and a partition adds where its pages begin. So a power cut in one leaves the
+//! other as it is.
 #![no_std]
 
 use embassy_embedded_hal::flash::partition::Partition;
@@ -22,7 +24,8 @@ pub type Settings<'a, M, F> = MapStorage<u8, Part<'a, M, F>, NoCache>;
 /// A part of the region, with a flash of its own.
 pub type Part<'a, M, F> = Partition<'a, M, F>;
 
-/// Divides a region of at least five pages into settings and the pages of the horizon, for `open_async` of its store.
+/// Divides a region of at least five pages into settings and the pages of the horizon, for
+/// `open_async` of its store.
 ///
 /// # Panics
 ///

@@ -15,7 +15,8 @@ use settings::{HORIZON_PAGES, divide};
 const PAGES: u32 = 6;
 const PAGE: usize = 512;
 
-/// Flash that writes 4 bytes at once, once between two erases, and whose power is cut after so many operations.
+/// Flash that writes 4 bytes at once, once between two erases, and whose power is cut after so many
+/// operations.
 struct Ram {
     bytes: [u8; PAGES as usize * PAGE],
     left: Cell<u32>,

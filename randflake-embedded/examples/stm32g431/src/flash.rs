@@ -1,8 +1,9 @@
 //! Driver of the chip's flash, whose `read` returns an error for a word that a power cut left torn.
 //!
-//! A word of 64 bits has 8 bits of ECC. If two bits of it are wrong, a read raises the non-maskable interrupt, at each
-//! boot again, until the page is erased. With the default handler, which waits forever, or resets, the device never
-//! starts again. So the handler below clears the error, and the read that caused it says so (RM0440, `FLASH_ECCR`).
+//! A word of 64 bits has 8 bits of ECC. If two bits of it are wrong, a read raises the non-maskable
+//! interrupt, at each boot again, until the page is erased. With the default handler, which waits
+//! forever, or resets, the device never starts again. So the handler below clears the error, and
+//! the read that caused it says so (RM0440, `FLASH_ECCR`).
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
@@ -19,7 +20,8 @@ const SIZE: usize = 128 * 1024;
 const PAGE: usize = 2_048;
 const WORD: usize = 8;
 
-/// Whether the driver reads a word that may be torn. Elsewhere two wrong bits mean that the program is damaged.
+/// Whether the driver reads a word that may be torn. Elsewhere two wrong bits mean that the program
+/// is damaged.
 static IS_READING: AtomicBool = AtomicBool::new(false);
 static IS_TORN: AtomicBool = AtomicBool::new(false);
 
@@ -53,7 +55,8 @@ impl PageFlash {
         flash
     }
 
-    /// Waits for the operation that has begun. The processor stands still meanwhile, if it runs from this flash.
+    /// Waits for the operation that has begun. The processor stands still meanwhile, if it runs
+    /// from this flash.
     fn finish(&self) -> Result<(), FlashError> {
         while self.0.sr().read().bsy().bit_is_set() {}
         let status = self.0.sr().read();
@@ -123,7 +126,8 @@ impl NorFlash for PageFlash {
         let to = core::ptr::with_exposed_provenance_mut::<u32>(BASE + at as usize);
         for (n, half) in bytes.as_chunks::<4>().0.iter().enumerate() {
             self.0.cr().modify(|_, w| w.pg().set_bit());
-            // SAFETY: an aligned half of a word, as was checked above; the chip writes a word when it has both halves.
+            // SAFETY: an aligned half of a word, as was checked above; the chip writes a word when
+            // it has both halves.
             unsafe { to.add(n).write_volatile(u32::from_le_bytes(*half)) };
             if n % 2 == 1 {
                 dsb();

@@ -1,5 +1,6 @@
-//! An STM32G431, whose flash has ECC: a word that a power cut left torn raises the non-maskable interrupt when it is
-//! read. `flash.rs` has the driver that returns it as an error. The program sends an id each second over UART.
+//! An STM32G431, whose flash has ECC: a word that a power cut left torn raises the non-maskable
+//! interrupt when it is read. `flash.rs` has the driver that returns it as an error. The program
+//! sends an id each second over UART.
 //!
 //! | | |
 //! |---|---|
@@ -103,7 +104,8 @@ fn main() -> ! {
                     send(&tx, id);
                 }
             }
-            // The flash refused. A second after the pause tries again; too many tries would wear it out.
+            // The flash refused. A second after the pause tries again; too many tries would wear it
+            // out.
             Err(HorizonError::Store(_)) => {
                 pace.failed(uptime);
                 if pace.is_over() {
@@ -137,8 +139,8 @@ fn microseconds() -> u32 {
     unsafe { (*TIM2::ptr()).cnt().read().bits() }
 }
 
-/// The grant and the key that were programmed into the memory that is programmed once (RM0440, OTP area), as
-/// `randflake lease provision` writes them.
+/// The grant and the key that were programmed into the memory that is programmed once (RM0440, OTP
+/// area), as `randflake lease provision` writes them.
 fn factory() -> Result<(Lease<Layout>, Sparx64OnTheFly), LeaseError> {
     const ONCE: *const [[u8; 4]; 8] = core::ptr::with_exposed_provenance(0x1fff_7000);
     // SAFETY: memory of the chip that holds plain bytes, and does not change.

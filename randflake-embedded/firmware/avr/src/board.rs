@@ -1,4 +1,4 @@
-//! What an ATmega1284P has: a serial line, which simavr shows, and a timer that counts cycles.
+//! The board of an ATmega1284P: a serial line, which simavr shows, and a timer that counts cycles.
 
 use core::arch::{asm, naked_asm};
 use core::fmt;
@@ -81,7 +81,8 @@ pub fn cycles<T>(call: impl FnOnce() -> T) -> u16 {
     read_pair(TCNT1).wrapping_sub(begun)
 }
 
-/// One interrupt, after so many cycles. Not inlined, so that none comes too soon for the call that follows.
+/// One interrupt, after so many cycles. Not inlined, so that none comes too soon for the call that
+/// follows.
 #[inline(never)]
 pub fn interrupt_after(cycles: u32) {
     write(TCCR1B, NO_PRESCALING);
@@ -94,7 +95,8 @@ pub fn interrupt_after(cycles: u32) {
     write_pair(TCNT1, 0);
 }
 
-/// The handler of TIMER1_COMPA: hands on where the program was, which the processor has put on the stack in words.
+/// The handler of TIMER1_COMPA: hands on where the program was, which the processor has put on the
+/// stack in words.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 extern "C" fn __vector_13() {
@@ -136,7 +138,8 @@ pub fn address(function: extern "C" fn()) -> usize {
     function as *const () as usize * 2
 }
 
-/// The layout of which `generate` is interrupted: without a cipher, of which an emulator would have too much to do.
+/// The layout of which `generate` is interrupted: without a cipher, of which an emulator would have
+/// too much to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preempted;
 
@@ -153,7 +156,8 @@ struct MaskedInterrupts;
 
 critical_section::set_impl!(MaskedInterrupts);
 
-// SAFETY: there is one core, and nothing runs between the two instructions' masking and the restoring.
+// SAFETY: there is one core, and nothing runs between the two instructions' masking and the
+// restoring.
 unsafe impl critical_section::Impl for MaskedInterrupts {
     unsafe fn acquire() -> u8 {
         let before = read(SREG);

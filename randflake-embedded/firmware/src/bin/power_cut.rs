@@ -1,5 +1,6 @@
-//! Issues ids past a horizon in flash for as long as there is power, and says each: `virt` with a pflash that is a
-//! file. `cargo xtask qemu` kills it, starts it again, and compares what was said. The clock is stuck.
+//! Issues ids past a horizon in flash for as long as there is power, and says each: `virt` with a
+//! pflash that is a file. `cargo xtask qemu` kills it, starts it again, and compares what was said.
+//! The clock is stuck.
 #![no_std]
 #![no_main]
 
@@ -48,8 +49,8 @@ impl Clock for Stuck {
     }
 }
 
-/// The first three sectors of the second flash: two chips of 16 bits side by side, with Intel's commands
-/// (`hw/block/pflash_cfi01.c` and `hw/riscv/virt.c` of QEMU).
+/// The first three sectors of the second flash: two chips of 16 bits side by side, with Intel's
+/// commands (`hw/block/pflash_cfi01.c` and `hw/riscv/virt.c` of QEMU).
 struct Pflash;
 
 const BASE: usize = 0x2200_0000;
@@ -64,8 +65,8 @@ const READY: u32 = 0x0080_0080;
 /// Gives one command, and waits until both chips have done it.
 fn command(offset: u32, command: u32, data: u32) {
     let word = with_exposed_provenance_mut::<u32>(BASE + offset as usize);
-    // SAFETY: the offsets that `FlashHorizon` gives are multiples of 4 within three sectors of the flash, which nobody
-    // else uses.
+    // SAFETY: the offsets that `FlashHorizon` gives are multiples of 4 within three sectors of the
+    // flash, which nobody else uses.
     unsafe {
         word.write_volatile(command);
         word.write_volatile(data);

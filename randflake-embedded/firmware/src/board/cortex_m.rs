@@ -31,11 +31,13 @@ const INTERRUPT: u32 = 1 << 1;
 const PROCESSOR_CLOCK: u32 = 1 << 2;
 
 fn control() -> &'static cortex_m::peripheral::syst::RegisterBlock {
-    // SAFETY: the registers are there for as long as the program, and all of them are volatile cells.
+    // SAFETY: the registers are there for as long as the program, and all of them are volatile
+    // cells.
     unsafe { &*SYST::PTR }
 }
 
-/// One interrupt, after so many cycles of the timer. Not inlined, so that none comes too soon for the call that follows.
+/// One interrupt, after so many cycles of the timer. Not inlined, so that none comes too soon for
+/// the call that follows.
 #[inline(never)]
 pub fn interrupt_after(ticks: u32) {
     // SAFETY: the timer is used here and in its interrupt, which does not come while it is stopped.

@@ -1,4 +1,4 @@
-//! What differs between machines: where a program begins, the reset, and the timer.
+//! Differences between machines: entry point, reset and timer.
 
 #[cfg_attr(target_arch = "arm", path = "cortex_m.rs")]
 #[cfg_attr(target_arch = "riscv32", path = "riscv.rs")]

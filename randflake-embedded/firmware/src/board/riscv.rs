@@ -21,7 +21,8 @@ extern "C" fn ExceptionHandler(_: &TrapFrame) -> ! {
     panic!("{:?} at {:#x}", mcause::read().cause(), mepc::read())
 }
 
-/// Not after an interrupt was asked for: under `sleep=off` QEMU 7.2 would wait for it in the midst of the reset.
+/// Not after an interrupt was asked for: under `sleep=off` QEMU 7.2 would wait for it in the midst
+/// of the reset.
 pub fn reset() -> ! {
     const DEVICE: usize = 0x10_0000;
     const RESET: u32 = 0x7777;
@@ -34,7 +35,8 @@ pub fn reset() -> ! {
 const DEADLINE: usize = 0x0200_4000;
 const TIME: usize = 0x0200_bff8;
 
-/// One interrupt, after so many ticks of the timer. Not inlined, so that none comes too soon for the call that follows.
+/// One interrupt, after so many ticks of the timer. Not inlined, so that none comes too soon for
+/// the call that follows.
 #[inline(never)]
 pub fn interrupt_after(ticks: u32) {
     set_deadline(u64::from(time()) + u64::from(ticks));

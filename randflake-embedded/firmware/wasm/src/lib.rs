@@ -1,4 +1,5 @@
-//! Ids in a WebAssembly module without a system: the host gives it the time. `host.mjs` is such a host.
+//! Ids in a WebAssembly module without a system: the host gives it the time. `host.mjs` is such a
+//! host.
 #![no_std]
 
 use core::cell::{Cell, OnceCell};
@@ -66,8 +67,8 @@ extern "C" fn start(node_id: u32, start_unix_s: u32, end_unix_s: u32) -> bool {
     Ids::new(lease, Host, cipher).is_ok_and(|ids| MODULE.ids.set(ids).is_ok())
 }
 
-/// Makes the next id, which `id` shows. 0 if it did; else there is none: 1 before `start`, 2 while the time is not
-/// known, 3 until the clock shows a later second, 4 since the lease is over.
+/// Makes the next id, which `id` shows. 0 if it did; else there is none: 1 before `start`, 2 while
+/// the time is not known, 3 until the clock shows a later second, 4 since the lease is over.
 #[unsafe(no_mangle)]
 extern "C" fn generate() -> u32 {
     let Some(ids) = MODULE.ids.get() else {

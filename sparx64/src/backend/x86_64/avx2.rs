@@ -45,7 +45,8 @@ fn rotate_left(words: __m256i, count: u32) -> __m256i {
         );
     }
     let count = count.cast_signed();
-    // AVX2 has no rotation of words, and shifts by a register need no immediate, which `count` is not here.
+    // AVX2 has no rotation of words, and shifts by a register need no immediate, which `count` is
+    // not here.
     _mm256_or_si256(
         _mm256_sll_epi16(words, _mm_cvtsi32_si128(count)),
         _mm256_srl_epi16(words, _mm_cvtsi32_si128(16_i32.wrapping_sub(count))),

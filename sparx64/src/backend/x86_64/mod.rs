@@ -45,10 +45,11 @@ const SSE2: Implementation = Implementation {
     decrypt: sse2::run::<Decrypt>,
 };
 
-/// The best instruction set that the processor has and the operating system supports. Each includes those before it.
+/// The best instruction set that the processor has and the operating system supports. Each includes
+/// those before it.
 ///
-/// Source of the numbers: Intel, "64 and IA-32 Architectures Software Developer's Manual", volume 1, sections 14.3 and
-/// 15.2 to 15.4, and volume 2A, "CPUID".
+/// Source of the numbers: Intel, "64 and IA-32 Architectures Software Developer's Manual", volume
+/// 1, sections 14.3 and 15.2 to 15.4, and volume 2A, "CPUID".
 #[derive(Clone, Copy)]
 enum InstructionSet {
     /// Part of every x86-64 processor.
@@ -59,8 +60,8 @@ enum InstructionSet {
     Avx512,
 }
 
-/// An [`InstructionSet`], or 0 before the first question. CPUID takes hundreds of cycles, in a virtual
-/// machine tens of thousands. Threads that ask at the same time store the same answer.
+/// An [`InstructionSet`], or 0 before the first question. CPUID takes hundreds of cycles, in a
+/// virtual machine tens of thousands. Threads that ask at the same time store the same answer.
 static DETECTED: AtomicU8 = AtomicU8::new(0);
 
 impl InstructionSet {

@@ -32,7 +32,8 @@ pub(super) fn run<D: Direction>(schedule: &Schedule, blocks: &mut [[u8; 8]]) {
     lanes::run::<D, Sse2, 8, 2>(&wide, blocks);
 }
 
-/// Writes to where the keys are used: one that is returned is copied, and its first place not wiped.
+/// Writes to where the keys are used: one that is returned is copied, and its first place not
+/// wiped.
 fn broadcast(schedule: &Schedule, wide: &mut Schedule<BroadcastKey>) {
     for (wide, narrow) in zip(wide.steps.as_flattened_mut(), schedule.steps.as_flattened()) {
         for (wide, narrow) in zip(wide.as_flattened_mut(), narrow.as_flattened()) {

@@ -1,4 +1,5 @@
-//! Ids of 53 bits in PostgreSQL, MariaDB and SQLite: each column and each JSON document has all of their bits.
+//! Ids of 53 bits in PostgreSQL, MariaDB and SQLite: each column and each JSON document has all of
+//! their bits.
 
 use diesel::backend::Backend;
 use diesel::deserialize::FromSql;

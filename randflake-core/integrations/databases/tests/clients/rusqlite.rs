@@ -61,7 +61,7 @@ fn typed_ids_join_and_may_be_null() {
 }
 
 #[test]
-fn the_raw_id_is_stored_and_the_encrypted_one_comes_back() {
+fn stored_raw_returns_the_encrypted_id() {
     let connection = database();
     for id in orders() {
         connection

@@ -1,4 +1,5 @@
-//! Statements that SQLite's functions over ids answer as core does: for each client, and for the extension.
+//! Statements that SQLite's functions over ids answer as core does: for each client, and for the
+//! extension.
 
 use randflake_core::{
     Cipher, Codec, Feistel53, Id, LAYOUTS, Layout as _, LayoutSpec, Parts, Plain, Randflake,
@@ -99,7 +100,8 @@ fn date(spec: &LayoutSpec, tick: u64) -> String {
     }
 }
 
-/// A thousand random ids of each layout, encrypted and plain: the name of its layout for the tool, and the cases.
+/// A thousand random ids of each layout, encrypted and plain: the name of its layout for the tool,
+/// and the cases.
 pub(crate) fn layouts() -> impl Iterator<Item = (String, Ids, Vec<Case>)> {
     let mut state = 0_u64;
     // SplitMix64.
@@ -148,7 +150,8 @@ pub(crate) fn vectors() -> Vec<(String, Ids, Case)> {
         let ids = Codec::new(Randflake::SPEC, Some(cipher(&secret)));
         let raw = text("raw_id").parse::<u64>().unwrap().cast_signed();
         let id = text("encrypted_id").parse::<i64>().unwrap();
-        // What core makes of it is one with what the vector says, or the case below would say something else.
+        // What core makes of it is one with what the vector says, or the case below would say
+        // something else.
         assert_eq!(Id::from_i64(id), ids.id(raw.cast_unsigned()));
         let mut case = case(&ids, ids.inspect(Id::from_i64(id)));
         let said = ["node_id", "sequence"].map(|name| vector[name].to_string());
@@ -312,7 +315,8 @@ pub(crate) const PLANS: [(&str, &str); 7] = [
 const ONE: &str = "SEARCH orders USING INTEGER PRIMARY KEY (rowid=?)";
 const RANGE: &str = "SEARCH orders USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)";
 
-/// Statements that would let somebody else's schema decrypt, or keep what another key makes, and what SQLite says.
+/// Statements that would let somebody else's schema decrypt, or keep what another key makes, and
+/// what SQLite says.
 pub(crate) const FORBIDDEN: [(&str, &str); 2] = [
     (
         "CREATE VIEW secret_orders AS SELECT decrypt(raw) AS id FROM orders; SELECT id FROM secret_orders",

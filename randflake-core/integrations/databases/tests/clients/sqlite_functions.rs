@@ -214,7 +214,8 @@ fn the_functions_are_in_diesels_query_builder() {
     assert_eq!(found, Ok((id, "2024-12-09 01:04:57".to_owned())));
 }
 
-/// `sqlx` registers no functions of a program's own: it loads the extension, with the secret that its environment names.
+/// `sqlx` registers no functions of a program's own: it loads the extension, with the secret that
+/// its environment names.
 #[tokio::test]
 #[expect(unsafe_code, reason = "sqlx cannot know what an extension does")]
 async fn sqlx_loads_the_extension() {

@@ -12,7 +12,8 @@ use crate::servers::{in_memory, mariadb, postgresql};
 const TABLES: &str = "CREATE TABLE users (id bigint PRIMARY KEY, parent bigint);
     CREATE TABLE orders (id bigint PRIMARY KEY, user_id bigint NOT NULL)";
 
-/// The same tests for a database: how it is made, the type of its connections, and how statements name parameters.
+/// The same tests for a database: how it is made, the type of its connections, and how statements
+/// name parameters.
 macro_rules! database {
     ($name:ident, $connection:ty, $database:expr, $first:literal, $second:literal) => {
         mod $name {
@@ -69,7 +70,7 @@ macro_rules! database {
             }
 
             #[tokio::test]
-            async fn the_raw_id_is_stored_and_the_encrypted_one_comes_back() {
+            async fn stored_raw_returns_the_encrypted_id() {
                 let database = $database;
                 let mut connection = connect(&database.url).await;
                 for id in orders() {

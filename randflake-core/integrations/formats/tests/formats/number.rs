@@ -73,7 +73,8 @@ fn what_javascript_would_round_is_refused() {
             format!("id {id} is out of range: 0 to 9007199254740991, 53 bits, are allowed");
         assert!(refusal(number).starts_with(&expected), "{number}");
     }
-    // A fraction, an exponent or digits in a string: other forms of a number, which its writer may have rounded.
+    // A fraction, an exponent or digits in a string: other forms of a number, which its writer may
+    // have rounded.
     for json in ["1.0", "1e3", "\"31\"", "null", "[]", "18446744073709551616"] {
         let error = refusal(json);
         let expected = "expected an id, a whole number from 0 to 9007199254740991";

@@ -7,7 +7,7 @@ fn tagged() -> TaggedUuid {
 }
 
 #[test]
-fn a_tagged_uuid_is_text_for_people_and_16_bytes_for_machines() {
+fn tagged_uuid_is_text_or_16_bytes() {
     let uuid = tagged();
     let json = serde_json::to_string(&uuid).unwrap();
     assert_eq!(json, format!("\"{uuid}\""));
