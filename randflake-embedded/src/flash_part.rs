@@ -89,8 +89,10 @@ impl<F> FlashPart<F> {
             // Addresses have 32 bits in `embedded-storage`: what lies above cannot be reached.
             len: u32::try_from(capacity).unwrap_or(u32::MAX),
         };
-        let len = range.end.checked_sub(range.start);
-        let len = len.ok_or(FlashPartError::OutOfBounds)?;
+        let len = range
+            .end
+            .checked_sub(range.start)
+            .ok_or(FlashPartError::OutOfBounds)?;
         let base = whole.place(erase_size, range.start, len)?;
         Ok(Self { base, len, ..whole })
     }

@@ -192,8 +192,9 @@ mod tests {
     /// It was told the time before it had a lease, of a year later.
     #[test]
     fn steps_count_from_a_later_lease() {
-        let bounds = TimeBounds::from_horizon(s(50)).with_max_step(Duration::from_secs(60));
-        let bounds = bounds.within(&lease());
+        let bounds = TimeBounds::from_horizon(s(50))
+            .with_max_step(Duration::from_secs(60))
+            .within(&lease());
         assert_eq!(bounds.believe(s(130), Some(s(20))), s(130));
         assert_eq!(bounds.believe(s(999), Some(s(20))), s(160));
     }

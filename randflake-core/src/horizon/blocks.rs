@@ -117,9 +117,9 @@ impl<L: Layout, S> Blocks<L, S> {
         let horizon = L::SPEC.tick_from(known(horizon)?);
         // Without a time the block begins at the horizon. Its ids are as unique, but their time is
         // old.
-        let now = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
+        let tick = now.and_then(|now| L::SPEC.tick_at(now)).unwrap_or(0);
         // Never before the horizon, whatever the clock shows: those ticks may be used.
-        let start = self.start.max(horizon).max(now);
+        let start = self.start.max(horizon).max(tick);
         self.claim(start, start)
     }
 

@@ -15,8 +15,8 @@ extern "C" fn rf_text(id: u64, text: Option<&mut [u8; SIZE]>) -> usize {
     let Some(text) = text else {
         return 0;
     };
-    let digits = Id::from_u64(id).to_text();
-    let digits = digits.as_bytes();
+    let shown = Id::from_u64(id).to_text();
+    let digits = shown.as_bytes();
     let zeros = core::iter::repeat(&0);
     for (to, from) in text.iter_mut().zip(digits.iter().chain(zeros)) {
         *to = *from;

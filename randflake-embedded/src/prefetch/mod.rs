@@ -64,9 +64,11 @@ fn fill<L: Layout>(
         let now = tick::<L>(clock).ok_or(GenerateError::ClockUnknown);
         match now.and_then(|now| Ok((now, generate()?))) {
             Ok((taken, id)) => {
-                let expires = taken.saturating_add(max_age.into()).saturating_add(1);
-                // Never past the lease: from its end on another holder may have the node id.
-                let expires = expires.min(lease.end());
+                let expires = taken
+                    .saturating_add(max_age.into())
+                    .saturating_add(1)
+                    // Never past the lease: from its end on another holder may have the node id.
+                    .min(lease.end());
                 buffer.put(Prefetched { id, taken, expires });
                 added = added.saturating_add(1);
             }

@@ -121,8 +121,8 @@ macro_rules! calls {
                 }
                 let mut pages = 2_u32;
                 loop {
-                    let record = HorizonRecord::new(to.max(self.tried.wrapping_add(1)));
-                    let record = record.ok_or(FlashHorizonError::OutOfRange)?;
+                    let record = HorizonRecord::new(to.max(self.tried.wrapping_add(1)))
+                        .ok_or(FlashHorizonError::OutOfRange)?;
                     self.tried = record.unix_s();
                     let mut at = self.next;
                     // The slot counts as written from here on, even if the future is dropped.

@@ -50,9 +50,9 @@ impl LogGeometry {
     /// What each page of a dump shows.
     pub fn pages<'a>(&self, dump: &'a [u8]) -> impl Iterator<Item = LogPage> + use<'a> {
         let slot_bytes = self.slot_bytes as usize;
-        let pages = dump.chunks_exact(self.page_bytes as usize);
-        let pages = pages.take(self.pages as usize);
-        pages.map(move |page| LogPage::of(page, slot_bytes))
+        dump.chunks_exact(self.page_bytes as usize)
+            .take(self.pages as usize)
+            .map(move |page| LogPage::of(page, slot_bytes))
     }
 }
 

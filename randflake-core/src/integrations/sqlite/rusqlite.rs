@@ -47,8 +47,9 @@ pub fn register_on_rusqlite(
         let (name, count, exposure) = function.signature();
         connection.create_scalar_function(name, count, flags(exposure), move |context| {
             let arguments = arguments(context);
-            let answer = function.call(&ids, &arguments);
-            let answer = answer.map_err(|problem| Error::UserFunctionError(problem.into()))?;
+            let answer = function
+                .call(&ids, &arguments)
+                .map_err(|problem| Error::UserFunctionError(problem.into()))?;
             Ok(match answer {
                 Value::Null => types::Value::Null,
                 Value::Integer(number) => types::Value::Integer(number),

@@ -12,26 +12,27 @@ use crate::LayoutSpec;
 
 /// The time at which a tick began.
 pub(super) fn shown(spec: &LayoutSpec, tick: u64) -> Answer<String> {
-    let date = date::written(spec.unix_ms(tick), has_ms(spec));
-    date.ok_or_else(|| "the time is after the year 9999, which SQLite's dates end with".into())
+    date::written(spec.unix_ms(tick), has_ms(spec))
+        .ok_or_else(|| "the time is after the year 9999, which SQLite's dates end with".into())
 }
 
 /// The tick that a time is in.
 pub(super) fn tick_at(spec: &LayoutSpec, text: &str) -> Answer<u64> {
-    let unix_ms = unix_ms(text)?;
-    let tick = unix_ms.and_then(|ms| spec.tick_at(Duration::from_millis(ms)));
-    let tick = tick.filter(|tick| *tick <= spec.max_tick());
-    tick.ok_or_else(|| out_of_range(spec, text, spec.max_tick()))
+    unix_ms(text)?
+        .and_then(|ms| spec.tick_at(Duration::from_millis(ms)))
+        .filter(|tick| *tick <= spec.max_tick())
+        .ok_or_else(|| out_of_range(spec, text, spec.max_tick()))
 }
 
 /// The first tick that does not begin before a time; that of the layout's end is one past its last.
 pub(super) fn tick_from(spec: &LayoutSpec, text: &str) -> Answer<u64> {
-    let since = unix_ms(text)?.and_then(|ms| ms.checked_sub(spec.epoch_unix_ms()));
-    // Up, as `raw_time(raw) >= from` would compare.
-    let tick = since.map(|ms| ms.div_ceil(spec.tick_ms().max(1)));
     let end = spec.max_tick().saturating_add(1);
-    let tick = tick.filter(|tick| *tick <= end);
-    tick.ok_or_else(|| out_of_range(spec, text, end))
+    unix_ms(text)?
+        .and_then(|ms| ms.checked_sub(spec.epoch_unix_ms()))
+        // Rounded up, as `raw_time(raw) >= from` would compare.
+        .map(|ms| ms.div_ceil(spec.tick_ms().max(1)))
+        .filter(|tick| *tick <= end)
+        .ok_or_else(|| out_of_range(spec, text, end))
 }
 
 /// The Unix milliseconds of a date, or `None` before 1970.
@@ -71,8 +72,10 @@ pub(super) fn ranges(spec: &LayoutSpec, from: &str, to: &str) -> Answer<Vec<(i64
     } else {
         vec![(first, last)]
     };
-    let signed = |(first, last): (u64, u64)| (first.cast_signed(), last.cast_signed());
-    Ok(ranges.into_iter().map(signed).collect())
+    Ok(ranges
+        .into_iter()
+        .map(|(first, last)| (first.cast_signed(), last.cast_signed()))
+        .collect())
 }
 
 /// The only range; two are refused.
