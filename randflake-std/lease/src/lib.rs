@@ -79,8 +79,8 @@ pub use randflake_core::segment::MAX_NUMBER;
 pub use clock::{ExactSystemClock, SystemClock};
 pub use secret::{Secret, SecretError};
 pub use store::{
-    DeviceLease, DeviceLeaseError, LeaseStore, MemoryStore, NODE_ID_VARIABLE, NodeIdSource,
-    StaticStore, deferred,
+    Administration, Catalog, Counter, DeviceLease, DeviceLeaseError, Devices, HistoryReader,
+    LeaseStore, MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore, deferred,
 };
 pub use vocabulary::holder::holder_of_process;
 pub use vocabulary::{

@@ -277,8 +277,8 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
     /// use std::time::Duration;
     ///
     /// let mut store = MemoryStore::with_system_clock(Namespace::new("orders", Randflake)?);
-    /// store.create_namespace()?;
-    /// store.quarantine()?; // for the longest TTL and 20 s, 80 s
+    /// store.administration().create_namespace()?;
+    /// store.administration().start_quarantine()?; // for the longest TTL and 20 s, 80 s
     ///
     /// let builder = Handle::builder(&Secret::generate()?, store).wait(Duration::from_millis(200));
     /// let error = builder.build().unwrap_err();

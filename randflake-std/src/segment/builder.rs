@@ -66,7 +66,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
 
     /// How the counter has to count: another one is refused by name. Default: as it does.
     pub fn terms(mut self, terms: CounterTerms) -> Self {
-        self.store.set_counter_terms(terms);
+        self.store.counter().set_terms(terms);
         self
     }
 
@@ -155,7 +155,7 @@ fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<(Reserved, Sent)
     let mut backoff = Backoff::new(Duration::ZERO);
     loop {
         let sent = Sent::now();
-        let error = match store.reserve_up_to(length) {
+        let error = match store.counter().reserve_up_to(length) {
             Ok(reserved) => return Ok((reserved, sent)),
             Err(error) => error,
         };

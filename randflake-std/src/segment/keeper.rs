@@ -112,7 +112,7 @@ impl<P> SegmentKeeper<P> {
     /// Compares the counter with what was seen of it. A counter that is gone is marked as lost by that: only a handle
     /// that runs can tell an operator that it is not new.
     fn compare(&mut self) {
-        let part = match self.store.check_counter() {
+        let part = match self.store.counter().check() {
             Ok(()) => {
                 self.note_answer(true);
                 self.shared.note(None);
@@ -197,7 +197,7 @@ impl<P> SegmentKeeper<P> {
         // Told before the call, which may hang: after a second of it the store is said to be away.
         self.shared.begin_request();
         let sent = Sent::now();
-        let reserved = self.store.reserve_up_to(length.into())?;
+        let reserved = self.store.counter().reserve_up_to(length.into())?;
         if self.shared.is_of_later_period(&reserved) {
             // By the store's clock the period of those that are left has ended.
             self.shared.discard();
@@ -207,9 +207,9 @@ impl<P> SegmentKeeper<P> {
             .map_err(|error| match error {
                 // The store granted numbers that this handle had before: its counter went back, and
                 // whoever reserves there issues them again.
-                PutError::WentBack { reached, .. } => {
-                    (self.store).counter_error(CounterRefusal::Rewound { reached })
-                }
+                PutError::WentBack { reached, .. } => (self.store)
+                    .counter()
+                    .error(CounterRefusal::Rewound { reached }),
                 error => EngineError::unavailable(error).into(),
             })
     }
@@ -252,7 +252,7 @@ mod tests {
 
     fn keeper_of(store: impl Into<LeaseStore>) -> SegmentKeeper<Plain> {
         let mut store = store.into();
-        let first = store.reserve_up_to(10).unwrap();
+        let first = store.counter().reserve_up_to(10).unwrap();
         let length = SegmentLength::new(10, 10, Duration::ZERO);
         let sent = Sent::now();
         let shared = SharedSegments::new(first, &sent, Box::new(Plain), 100, length.get());
@@ -272,13 +272,13 @@ mod tests {
         assert!(keeper.shared.status().last_error.is_none());
         store.forget();
         keeper.compare();
-        let refused = store.create_counter().unwrap_err().to_string();
+        let refused = store.counter().create().unwrap_err().to_string();
         assert!(refused.contains("at least 11"), "{refused}");
         let status = keeper.shared.status();
         assert_eq!(status.remaining, 10, "nobody else has them");
         assert_eq!(status.last_error.unwrap().kind(), CounterErrorKind::Lost);
 
-        assert_eq!(store.resume_counter(1).unwrap(), 11);
+        assert_eq!(store.counter().resume(1).unwrap(), 11);
         keeper.compare();
         assert!(keeper.shared.status().last_error.is_none());
     }
@@ -289,13 +289,13 @@ mod tests {
         let mut keeper = keeper(&store);
         store.forget();
         // As where the handle cannot reach the store meanwhile.
-        store.create_counter().unwrap();
-        assert_eq!(store.reserve(20).unwrap().end(), 21);
+        store.counter().create().unwrap();
+        assert_eq!(store.counter().reserve(20).unwrap().end(), 21);
         keeper.compare();
         let status = keeper.shared.status();
         assert_eq!(status.remaining, 0);
         assert_eq!(status.last_error.unwrap().kind(), CounterErrorKind::Rewound);
-        let refused = store.reserve(1).unwrap_err();
+        let refused = store.counter().reserve(1).unwrap_err();
         assert_eq!(refused.kind(), CounterErrorKind::Rewound);
     }
 

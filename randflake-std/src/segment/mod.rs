@@ -14,7 +14,7 @@
 //! 1. **Disjoint.** All segments ever reserved of a counter are pairwise disjoint, over all clients and all restarts:
 //!    the counter never goes back. Gaps are allowed.
 //! 2. **Sequential.** A reservation begins where the previous one ended, unless a reply was lost or the counter was
-//!    [resumed](LeaseStore::resume_counter) further on.
+//!    [resumed](crate::lease::Counter::resume) further on.
 //! 3. **Durable.** An acknowledged reservation survives a crash of the store.
 //! 4. **Amnesia.** The store keeps a fingerprint of its continuity. If that changed or is unexpectedly missing, the
 //!    counter may have gone back. Leases are safe again once they have expired; a counter never is. So reservations are
@@ -22,8 +22,8 @@
 //!    documentation lists what it detects.
 //! 5. **Begun by a person.** A counter that is not there is [`CounterError::Lost`], in every store but
 //!    [`MemoryStore`](crate::lease::MemoryStore): a store at another path, on a volume that is not mounted, or without its data
-//!    looks like a new one. An operator begins it at 1 ([`create_counter`](LeaseStore::create_counter), `randflake segment
-//!    init`) or elsewhere ([`resume_counter`](LeaseStore::resume_counter), `randflake segment resume`), once. The error has
+//!    looks like a new one. An operator begins it at 1 ([`Counter::create`](crate::lease::Counter::create), `randflake segment
+//!    init`) or elsewhere ([`Counter::resume`](crate::lease::Counter::resume), `randflake segment resume`), once. The error has
 //!    both commands.
 //! 6. A running [`Segments`] compares its counter with what it has seen every 20 s (it looks at a file each second), and marks it as `Lost` if it is gone, so that
 //!    nobody begins it again by mistake. A handle that was cut off meanwhile, and finds numbers issued again, fails as
@@ -66,7 +66,7 @@ use shared::SharedSegments;
 
 /// Time within which every [`Segments`] that reaches this store has compared its counter with what it has seen, even if one
 /// try failed: 33 s on a server, 2 s in a file, which is looked at each second. An operator who begins a counter
-/// [waits](LeaseStore::create_counter) for it.
+/// [waits](crate::lease::Counter::create) for it.
 #[must_use]
 pub fn compared_within(store: &LeaseStore) -> Duration {
     // On a server a look tells of its tables, not of a counter.
@@ -97,7 +97,7 @@ pub fn compared_within(store: &LeaseStore) -> Duration {
 /// # let directory = tempfile::tempdir()?;
 /// # let path = directory.path().join("counters.db");
 /// let mut store = SqliteStore::open(path, &Namespace::new("invoices", Randflake)?)?;
-/// store.create_counter()?; // once, when the counter is new; from a shell: `randflake segment init`
+/// store.counter().create()?; // once, when the counter is new; from a shell: `randflake segment init`
 /// let numbers = Segments::builder(store).build()?;
 /// assert_eq!(numbers.next()?.to_u64(), 1);
 /// assert_eq!(numbers.next()?.to_u64(), 2);

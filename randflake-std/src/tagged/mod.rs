@@ -11,7 +11,7 @@
 //! # Rotation
 //!
 //! 1. Put the next key's file into the directory of every reader, then of every holder.
-//! 2. Call [`LeaseStore::next_key`](crate::lease::LeaseStore::next_key) once. Every handle goes on to the new key when its lease
+//! 2. Call [`Administration::next_key`](crate::lease::Administration::next_key) once. Every handle goes on to the new key when its lease
 //!    is to be renewed: within the namespace's longest TTL.
 //! 3. Remove the old file when no UUID of it is to be accepted any more.
 //!

@@ -175,7 +175,7 @@ fn a_contested_lease_drops_every_block() {
     warm_up(&handle);
     let mut copy = store.clone();
     copy.renew(&granted(&store), 60).unwrap();
-    copy.quarantine().unwrap();
+    copy.administration().start_quarantine().unwrap();
     let started = Instant::now();
     while handle.lease().losses.contested == 0 {
         assert!(started.elapsed() < PATIENCE, "nobody has noticed");

@@ -35,12 +35,12 @@ impl Backend for Memory {
     }
 
     fn names(&self) -> Vec<String> {
-        let list = self.store.clone().namespaces().unwrap();
+        let list = self.store.clone().catalog().names().unwrap();
         list.unwrap_or_default().names
     }
 
     fn find(&self, name: &str) -> Option<Namespace> {
-        self.store.clone().find(name).unwrap()
+        self.store.clone().catalog().find(name).unwrap()
     }
 
     fn step_clock(&self, _: usize, ms: i64) {
@@ -145,7 +145,7 @@ fn a_memory_is_on_no_server_and_says_that_it_keeps_nothing() {
     let mut store = Memory::new().store;
     assert!(!store.is_on_server());
     assert!(!store.has_disconnected());
-    let findings = store.diagnose().unwrap();
+    let findings = store.administration().diagnose().unwrap();
     let verdicts: Vec<_> = findings.iter().map(|it| (it.name, &it.verdict)).collect();
     assert!(
         matches!(

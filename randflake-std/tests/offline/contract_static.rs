@@ -60,7 +60,7 @@ impl Place {
     /// With a file that grants at once: somebody said that it is new.
     fn declared() -> Self {
         let place = Self::new();
-        place.store().end_quarantine().unwrap();
+        place.store().administration().end_quarantine().unwrap();
         place
     }
 
@@ -171,10 +171,10 @@ fn a_second_process_on_the_file_is_refused() {
         );
     }
     unusable(second.renew(&[grant], TTL));
-    unusable(second.quarantine());
+    unusable(second.administration().start_quarantine());
     // It may look.
     assert_eq!(second.list().unwrap(), first.list().unwrap());
-    second.diagnose().unwrap();
+    second.administration().diagnose().unwrap();
     first.release(&[grant]).unwrap();
     drop(first);
     place.pass(ticks(TTL));
@@ -205,9 +205,9 @@ fn it_keeps_one_node_id_and_no_counter() {
         );
     }
     for refused in [
-        store.reserve(1).unwrap_err(),
-        store.resume_counter(1).unwrap_err(),
-        store.counter().unwrap_err(),
+        store.counter().reserve(1).unwrap_err(),
+        store.counter().resume(1).unwrap_err(),
+        store.counter().status().unwrap_err(),
     ] {
         assert_eq!(refused.kind(), CounterErrorKind::Unusable);
         assert!(refused.to_string().contains("no counter"), "{refused}");
@@ -223,7 +223,7 @@ fn it_keeps_one_node_id_and_no_counter() {
 #[test]
 fn a_diagnosis_cautions_against_a_second_file() {
     let place = Place::declared();
-    let findings = place.store().diagnose().unwrap();
+    let findings = place.store().administration().diagnose().unwrap();
     let assignment = findings.iter().find(|finding| finding.name == "assignment");
     let assignment = assignment.unwrap();
     assert_eq!(assignment.value, "7");
@@ -235,12 +235,12 @@ fn a_diagnosis_cautions_against_a_second_file() {
 fn the_history_has_the_last_lease() {
     let place = Place::new();
     let mut store = place.store();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let first = acquire(&mut store, 1, 1).unwrap().grants[0];
     store.release(&[first]).unwrap();
     place.pass(ticks(2 * TTL));
     let second = acquire(&mut store, 2, 1).unwrap().grants[0];
-    let history = store.history(0..=u32::MAX).unwrap();
+    let history = store.history().read(0..=u32::MAX).unwrap();
     assert_eq!(history.gaps(), []);
     let starts = history.leases().map(|lease| lease.record.grant.start);
     assert_eq!(starts.collect::<Vec<_>>(), [second.start]);
@@ -313,7 +313,7 @@ fn a_file_of_a_later_version_is_refused_and_one_before_it_is_not() {
     drop(old);
     let mut new = place.store();
     *new.internals().unwrap().1 = LATER;
-    let refused = new.upgrade_namespace(false).unwrap();
+    let refused = new.administration().upgrade_namespace(false).unwrap();
     assert!(matches!(refused, Upgrade::OlderHolders { holders, .. } if holders.len() == 1));
     place.pass(ticks(TTL));
     acquire_one(&mut new, 2);
@@ -322,7 +322,10 @@ fn a_file_of_a_later_version_is_refused_and_one_before_it_is_not() {
         before: 1,
         version: LATER,
     };
-    assert_eq!(new.upgrade_namespace(false).unwrap(), upgraded);
+    assert_eq!(
+        new.administration().upgrade_namespace(false).unwrap(),
+        upgraded
+    );
     drop(new);
     let refused = unusable(place.try_store(NODE, &eight("orders")));
     assert!(refused.contains("update this one"), "{refused}");

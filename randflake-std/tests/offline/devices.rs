@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{
-    AcquireRequest, DeviceLease, DeviceLeaseError, KeyCheck, MemoryStore, Namespace, NodeIds,
-    StoreError, Token,
+    AcquireRequest, DeviceLeaseError, KeyCheck, MemoryStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::{BuildError, ExactSystemClock, Handle, KeyNumber, Randflake, Secret};
 
@@ -36,18 +35,18 @@ fn a_device_is_named_in_one_way() {
         };
         store.acquire(&request).unwrap();
     }
-    assert!(DeviceLease::all(&mut store).unwrap().is_empty());
+    assert!(store.devices().leases().unwrap().is_empty());
     let ttl = Duration::from_secs(60);
-    let lease = DeviceLease::acquire(&mut store, 0xd0e5, ttl).unwrap();
-    let found = DeviceLease::find(&mut store, 0xd0e5).unwrap();
+    let lease = store.devices().acquire(0xd0e5, ttl).unwrap();
+    let found = store.devices().find(0xd0e5).unwrap();
     assert_eq!(found.grant(), lease.grant());
     assert_eq!((found.device_id(), lease.device_id()), (0xd0e5, 0xd0e5));
-    assert_eq!(DeviceLease::all(&mut store).unwrap().len(), 1);
+    assert_eq!(store.devices().leases().unwrap().len(), 1);
     // At its end it is none of the live ones any more.
     clock.advance_ms(60_000 - 1);
-    assert_eq!(DeviceLease::all(&mut store).unwrap().len(), 1);
+    assert_eq!(store.devices().leases().unwrap().len(), 1);
     clock.advance_ms(1);
-    assert!(DeviceLease::all(&mut store).unwrap().is_empty());
+    assert!(store.devices().leases().unwrap().is_empty());
 }
 
 #[test]
@@ -88,7 +87,7 @@ fn devices_issue_no_tagged_uuids() {
         check: 7,
     });
     let ttl = Duration::from_secs(60);
-    let refused = DeviceLease::acquire(&mut store, 0xd0e5, ttl).unwrap_err();
+    let refused = store.devices().acquire(0xd0e5, ttl).unwrap_err();
     assert!(matches!(refused, StoreError::Invalid(_)), "{refused:?}");
     assert!(
         refused.to_string().contains("another namespace"),
@@ -101,7 +100,7 @@ fn devices_issue_no_tagged_uuids() {
         ttl: 60,
     };
     let granted = store.acquire(&request).unwrap();
-    let mut lease = DeviceLease::find(&mut store, 0xd0e5).unwrap();
+    let mut lease = store.devices().find(0xd0e5).unwrap();
     let refused = lease.renew(&mut store, ttl).unwrap_err();
     assert!(
         matches!(refused, DeviceLeaseError::Store(StoreError::Invalid(_))),

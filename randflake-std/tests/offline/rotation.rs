@@ -54,7 +54,10 @@ fn builder(store: &MemoryStore, directory: &TempDir) -> TaggedBuilder {
 
 fn next_key(store: &MemoryStore, next: u8) {
     let mut store = LeaseStore::from(store.clone());
-    store.next_key(number(next), &secret(next)).unwrap();
+    store
+        .administration()
+        .next_key(number(next), &secret(next))
+        .unwrap();
 }
 
 #[track_caller]

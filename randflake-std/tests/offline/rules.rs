@@ -311,7 +311,7 @@ fn the_shortest_lasting_ttl_outlasts_a_quarantine_and_shorter_ones_do_not() {
         let grants = store.acquire(&request).unwrap().grants;
         let latest = ttl.mul_f64(1.1 / 3.0).as_millis();
         clock.advance_ms(latest.try_into().unwrap());
-        store.quarantine().unwrap();
+        store.administration().start_quarantine().unwrap();
         store.renew(&grants, ticks).unwrap().ends[0].is_ok()
     };
     let least = Namespace::new("orders", Randflake)

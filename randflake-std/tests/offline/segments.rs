@@ -96,8 +96,8 @@ fn a_buffer_is_filled_over_segments() {
 fn a_handle_counts_in_steps_and_compares_them() {
     let terms = CounterTerms::stepped(2, 5).unwrap();
     let mut store = store();
-    store.set_counter_terms(terms);
-    store.create_counter().unwrap();
+    store.counter().set_terms(terms);
+    store.counter().create().unwrap();
     let build = |terms| {
         let builder = Segments::builder(store.clone()).lengths(3..=3);
         builder.terms(terms).build()
@@ -121,8 +121,8 @@ fn a_handle_goes_on_with_the_next_day() {
     let namespace = Namespace::new("orders", Randflake).unwrap();
     let mut store = MemoryStore::new(namespace, Arc::clone(&clock));
     let terms = CounterTerms::dated(DatedNumbers::new(Period::Day, 6).unwrap());
-    store.set_counter_terms(terms);
-    store.create_counter().unwrap();
+    store.counter().set_terms(terms);
+    store.counter().create().unwrap();
     let secret = Secret::from_bytes([7; 16]);
     let numbers = Segments::builder(store).encrypted(&secret).build().unwrap();
     let first = numbers.next().unwrap();
@@ -283,7 +283,7 @@ fn a_counter_that_may_have_gone_back_is_refused_until_somebody_says_where_to_go_
     assert!(lost.to_string().contains("at least 21"), "{lost}");
 
     // Somebody says it wrongly: the handle, which knew better, has told the store.
-    assert_eq!(store.resume_counter(5).unwrap(), 21);
+    assert_eq!(store.counter().resume(5).unwrap(), 21);
     eventually(|| numbers.next().is_ok_and(|id| id.to_u64() >= 21));
 }
 

@@ -236,13 +236,13 @@ fn a_repeated_release_that_is_lost_frees_nothing() {
 fn numbers_are_reserved_behind_those_that_were_shown() {
     let server = Server::default();
     let [mut first, mut second] = [(); 2].map(|()| server.open(&orders()));
-    second.create_counter().unwrap();
+    second.counter().create().unwrap();
     server.stall();
-    first.reserve(100).unwrap_err();
+    first.counter().reserve(100).unwrap_err();
     server.log().is_stalled = false;
-    let reserved = second.reserve(100).unwrap();
+    let reserved = second.counter().reserve(100).unwrap();
     server.is_killed_and_restarted();
-    let next = server.open(&orders()).reserve(100).unwrap();
+    let next = server.open(&orders()).counter().reserve(100).unwrap();
     assert_eq!(next.first(), reserved.end());
 }
 
@@ -273,12 +273,12 @@ fn a_grant_keeps_the_end_of_the_quarantine_that_it_was_shown() {
     let server = Server::default();
     let [mut first, mut second] = [(); 2].map(|()| server.open(&orders()));
     acquire(&mut first, 1, &[NODE_ID]).unwrap();
-    first.quarantine().unwrap();
+    first.administration().start_quarantine().unwrap();
     server.stall();
-    is_unknown(first.override_quarantine());
+    is_unknown(first.administration().override_quarantine());
     server.log().is_stalled = false;
     acquire(&mut second, 2, &[8]).unwrap();
     server.is_killed_and_restarted();
-    assert_eq!(second.quarantined().unwrap(), None);
+    assert_eq!(second.administration().current_quarantine().unwrap(), None);
     assert_eq!(second.list().unwrap().len(), 2);
 }

@@ -37,7 +37,10 @@ fn an_older_handle_issues_until_its_lease_ends_and_says_why() {
         before: 1,
         version: LATER,
     };
-    assert_eq!(later.upgrade_namespace(true).unwrap(), upgraded);
+    assert_eq!(
+        later.administration().upgrade_namespace(true).unwrap(),
+        upgraded
+    );
     let before = texts(&mut later);
     let mut degraded = None;
     while let Ok(id) = older.generate() {

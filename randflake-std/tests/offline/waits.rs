@@ -99,10 +99,10 @@ fn a_full_namespace_is_waited_for_until_a_holder_releases() {
 fn a_quarantine_is_waited_for_until_an_operator_ends_it() {
     let files = Files::new();
     let mut operator = files.store();
-    operator.create_namespace().unwrap();
-    operator.quarantine().unwrap();
+    operator.administration().create_namespace().unwrap();
+    operator.administration().start_quarantine().unwrap();
     let handle = meanwhile(builder(files.store()), StoreErrorKind::Quarantined, |_| {
-        operator.override_quarantine().unwrap();
+        operator.administration().override_quarantine().unwrap();
     });
     handle.generate_wait(PATIENCE).unwrap();
 }
@@ -114,8 +114,8 @@ fn a_quarantine_is_waited_for_until_it_ends() {
     let clock = Arc::new(ManualClock::at_unix_ms(now.as_millis().try_into().unwrap()));
     let open = || SqliteStore::open_with_clock(&files.path, &namespace(), Arc::clone(&clock));
     let mut operator = open().unwrap();
-    operator.create_namespace().unwrap();
-    operator.quarantine().unwrap();
+    operator.administration().create_namespace().unwrap();
+    operator.administration().start_quarantine().unwrap();
     drop(operator);
     let builder = builder(open().unwrap());
     let handle = meanwhile(builder, StoreErrorKind::Quarantined, |retry_in| {
@@ -174,8 +174,8 @@ fn a_wait_in_vain_says_how_long_it_was_and_why() {
 #[test]
 fn a_wait_that_is_too_short_for_a_quarantine_says_how_long_is_enough() {
     let mut store = MemoryStore::with_system_clock(namespace());
-    store.create_namespace().unwrap();
-    store.quarantine().unwrap();
+    store.administration().create_namespace().unwrap();
+    store.administration().start_quarantine().unwrap();
     let error = builder(store).wait(SHORT).build().unwrap_err();
     // The longest TTL and 20 s; some of it may be over before the build begins.
     let said = error.to_string();

@@ -55,20 +55,20 @@ use randflake_lease::{Namespace, StoreError};
 /// 320 s, because its longest TTL is unknown.
 ///
 /// Another cluster than the records say may be a copy whose original is in use. It is refused as [`StoreError::Unusable`] until
-/// a person declares that the original is gone ([`declare_moved`](LeaseStore::declare_moved), `randflake lease init --moved`);
+/// a person declares that the original is gone ([`declare_moved`](randflake_lease::Administration::declare_moved), `randflake lease init --moved`);
 /// then it is in quarantine, and live leases can be renewed.
 ///
 /// A counter is one more key. A counter that may have gone back cannot be repaired by waiting, and nothing
 /// tells a new cluster from one whose keys were deleted. So an operator begins each counter, with
-/// [`create_counter`](LeaseStore::create_counter) (`randflake segment init`) or
-/// [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). In a cluster of another id, or one that was set back while a process ran, it fails as
+/// [`Counter::create`](randflake_lease::Counter::create) (`randflake segment init`) or
+/// [`Counter::resume`](randflake_lease::Counter::resume) (`randflake segment resume`). In a cluster of another id, or one that was set back while a process ran, it fails as
 /// [`CounterError::Lost`](randflake_lease::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice
 ///
 /// - A snapshot restored with the same cluster token and members, which gives the same id, while no process runs that has
-///   seen a later state: call [`quarantine`](LeaseStore::quarantine) (`randflake lease quarantine`) before any process uses
-///   it, and [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`) each counter at a higher number.
+///   seen a later state: call [`start_quarantine`](randflake_lease::Administration::start_quarantine) (`randflake lease quarantine`) before any process uses
+///   it, and [`Counter::resume`](randflake_lease::Counter::resume) (`randflake segment resume`) each counter at a higher number.
 /// - The same with `--bump-revision`, by which a restored snapshot shows later revisions than the ones that were lost: only
 ///   the holder of a lease that it does not have notices, when it looks.
 /// - Keys of leases changed or deleted by hand, until their holder renews: until then the node id may be granted again.

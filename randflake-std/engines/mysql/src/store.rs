@@ -61,7 +61,7 @@ use randflake_sql::{Database, DatabaseFailure, Driver, once};
 /// optimized. Then every namespace is quarantined:
 /// it grants nothing for the longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous
 /// replica, also with the `server_id` of its primary. A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
-/// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one.
+/// ([`end_quarantine`](randflake_lease::Administration::end_quarantine), `randflake lease init`): a server without its data looks like a new one.
 /// Also noticed, by its holder: a lease that vanished. A holder compares the random number between renewals, each twentieth of
 /// the TTL and at most once a second, and reads its leases if it is another one or a call has failed.
 ///
@@ -69,12 +69,12 @@ use randflake_sql::{Database, DatabaseFailure, Driver, once};
 /// The first operation that finds server or table changed sets another one.
 ///
 /// Tables in a database of another name than their records say are a copy. It is refused as [`StoreError::Unusable`], because
-/// its original may be in use, until a person declares that it is gone ([`declare_moved`](LeaseStore::declare_moved), `randflake
+/// its original may be in use, until a person declares that it is gone ([`declare_moved`](randflake_lease::Administration::declare_moved), `randflake
 /// lease init --moved`). Then it is quarantined.
 ///
 /// A counter that may have gone back cannot be repaired by waiting, and nothing tells a new server from one
-/// without its data. So an operator begins each counter, with [`create_counter`](LeaseStore::create_counter) (`randflake segment
-/// init`) or [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). What starts a quarantine also makes counters
+/// without its data. So an operator begins each counter, with [`Counter::create`](randflake_lease::Counter::create) (`randflake segment
+/// init`) or [`Counter::resume`](randflake_lease::Counter::resume) (`randflake segment resume`). What starts a quarantine also makes counters
 /// fail as [`CounterError::Lost`](randflake_lease::CounterError::Lost) until an operator resumes each one.
 ///
 /// # What it cannot notice
@@ -85,7 +85,7 @@ use randflake_sql::{Database, DatabaseFailure, Driver, once};
 ///   the insert takes automatic numbers, as `INSERT ... SELECT` does unless `sql_mode` says otherwise). A holder whose row is gone
 ///   learns it at its next look after the server was down, else at its next renewal; until then its node id may be granted
 ///   again. Stop all processes first.
-///   Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each counter at a higher number.
+///   Call [`start_quarantine`](randflake_lease::Administration::start_quarantine) then, and [`Counter::resume`](randflake_lease::Counter::resume) each counter at a higher number.
 /// - A promoted replica *and* the former primary both in use (split brain): both grant the same node ids. Stop the former
 ///   primary before promoting the replica. The same holds for two servers that replicate each other: use only one; and use
 ///   only one member of a Galera cluster.

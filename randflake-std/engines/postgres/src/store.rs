@@ -63,19 +63,19 @@ use randflake_sql::{Database, Driver, once};
 ///
 /// A database of another system identifier or number than its records say is a copy: made from a template, or a dump restored
 /// elsewhere. It is refused as [`StoreError::Unusable`], because its original may be in use, until a person declares that it is
-/// gone ([`declare_moved`](LeaseStore::declare_moved), `randflake lease init --moved`). Then it is quarantined.
+/// gone ([`declare_moved`](randflake_lease::Administration::declare_moved), `randflake lease init --moved`). Then it is quarantined.
 ///
 /// A holder also compares the numbers of the table and its file between renewals, each twentieth of the TTL and at most once
 /// a second, and reads its leases if they are others or a call has failed: so it stops soon after the schema was renamed or
 /// replaced, or the server was set back while it was down.
 ///
 /// A namespace that is not there is quarantined for 320 s at least unless an operator declares it new
-/// ([`end_quarantine`](LeaseStore::end_quarantine), `randflake lease init`): a server without its data looks like a new one. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
+/// ([`end_quarantine`](randflake_lease::Administration::end_quarantine), `randflake lease init`): a server without its data looks like a new one. `VACUUM FULL` and `CLUSTER` of the table look like a truncation, for
 /// counters too: use autovacuum only.
 ///
 /// A counter that may have gone back cannot be repaired by waiting, and nothing tells a new server from one
-/// without its data. So an operator begins each counter, with [`create_counter`](LeaseStore::create_counter) (`randflake segment
-/// init`) or [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). What starts a quarantine also makes counters
+/// without its data. So an operator begins each counter, with [`Counter::create`](randflake_lease::Counter::create) (`randflake segment
+/// init`) or [`Counter::resume`](randflake_lease::Counter::resume) (`randflake segment resume`). What starts a quarantine also makes counters
 /// fail as [`CounterError::Lost`](randflake_lease::CounterError::Lost) until an operator resumes each one.
 ///
 /// # What it cannot notice
@@ -83,7 +83,7 @@ use randflake_sql::{Database, Driver, once};
 /// - The files of the server, or its machine, set back while the server was down; its log thrown away (`pg_resetwal`); rows
 ///   of leases and counters changed or deleted by hand. A holder whose row is gone learns it at its next look after the
 ///   server was down, else at its next renewal; until then its node id may be granted again. So it is with a schema that is
-///   renamed to the name of one in which leases are held. Stop all processes first. Call [`quarantine`](LeaseStore::quarantine) then, and [`resume_counter`](LeaseStore::resume_counter) each
+///   renamed to the name of one in which leases are held. Stop all processes first. Call [`start_quarantine`](randflake_lease::Administration::start_quarantine) then, and [`Counter::resume`](randflake_lease::Counter::resume) each
 ///   counter at a higher number.
 /// - A promoted standby *and* the former primary both in use (split brain): both grant the same node ids. Stop the
 ///   former primary before promoting the standby. `synchronous_standby_names` keeps a primary that is cut off from

@@ -52,7 +52,7 @@ use randflake_lease::{Namespace, StoreError};
 /// # What it notices
 ///
 /// Nothing on the server tells a new namespace from a forgotten one. So before the first lease an operator declares it new,
-/// by [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`), or the namespace waits for a quarantine.
+/// by [`end_quarantine`](randflake_lease::Administration::end_quarantine) (`randflake lease init`), or the namespace waits for a quarantine.
 ///
 /// | what happened                                                        | what it does                           |
 /// |----------------------------------------------------------------------|----------------------------------------|
@@ -78,8 +78,8 @@ use randflake_lease::{Namespace, StoreError};
 ///
 /// A counter is one more field. A counter that may have gone back cannot be repaired by waiting, and
 /// nothing tells a new server from one that has forgotten everything. So an operator begins each counter, with
-/// [`create_counter`](LeaseStore::create_counter) (`randflake segment init`) or
-/// [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). After each restart and failover of the server, and when keys may have been put back,
+/// [`Counter::create`](randflake_lease::Counter::create) (`randflake segment init`) or
+/// [`Counter::resume`](randflake_lease::Counter::resume) (`randflake segment resume`). After each restart and failover of the server, and when keys may have been put back,
 /// it fails as [`CounterError::Lost`](randflake_lease::CounterError::Lost) until an operator resumes it.
 ///
 /// # What it cannot notice

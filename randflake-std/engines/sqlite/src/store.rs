@@ -92,18 +92,18 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 ///
 /// A counter that may have gone back cannot be repaired by waiting, and nothing tells a new store from one at
 /// another path or one whose files were deleted. So an operator begins each counter, with
-/// [`create_counter`](LeaseStore::create_counter) (`randflake segment init`) or
-/// [`resume_counter`](LeaseStore::resume_counter) (`randflake segment resume`). Whatever starts a quarantine also makes counters fail
+/// [`Counter::create`](randflake_lease::Counter::create) (`randflake segment init`) or
+/// [`Counter::resume`](randflake_lease::Counter::resume) (`randflake segment resume`). Whatever starts a quarantine also makes counters fail
 /// as [`CounterError::Lost`](randflake_lease::CounterError::Lost) until an operator resumes each one.
 ///
 /// # What it cannot notice
 ///
-/// - A machine, or its disk, set back as a whole, with the lock file: call [`quarantine`](LeaseStore::quarantine) then, and
-///   [`resume_counter`](LeaseStore::resume_counter) each counter at a higher number.
+/// - A machine, or its disk, set back as a whole, with the lock file: call [`start_quarantine`](randflake_lease::Administration::start_quarantine) then, and
+///   [`Counter::resume`](randflake_lease::Counter::resume) each counter at a higher number.
 /// - Two machines or volumes from one image or snapshot of a disk: their files have the same numbers and times. Delete the
 ///   database and the lock file in the image.
 /// - A copy whose original is not at its path as seen from here: on another machine, or in another container. It is
-///   quarantined once, then both grant the same node ids. [`diagnose`](LeaseStore::diagnose) reports a container's own
+///   quarantined once, then both grant the same node ids. [`diagnose`](randflake_lease::Administration::diagnose) reports a container's own
 ///   layer.
 /// - Both files deleted, or both overwritten in place with those of a backup, as `rsync` and `cp` do, while no process runs.
 ///   Rows changed or deleted by hand. Stop all processes first, then do as after a disk that was set back.

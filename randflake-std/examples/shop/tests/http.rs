@@ -30,7 +30,7 @@ impl Shop {
         let url = database.url("postgres");
         // The server is new: somebody says so once, as `randflake lease init` does.
         let mut store = PostgresStore::open(&url, &namespace()).unwrap();
-        store.end_quarantine().unwrap();
+        store.administration().end_quarantine().unwrap();
         let command = move |folder: &Path| {
             let key = folder.join("randflake.key");
             fs::write(&key, "dffd6021bb2bd5b0af676290809ec3a5").unwrap();

@@ -75,10 +75,7 @@ pub fn renew(
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     if view.is_dropped() {
         // A renewal never reopens a dropped namespace; that is for an acquire.
-        return Decision {
-            change: Change::none(view),
-            answer: Ok(vec![Err(Loss::Released); leases.len()]),
-        };
+        return all_lost(view, leases, Loss::Released);
     }
     // The namespace was recreated: leases of the former one must not be renewed in it.
     let is_missed = caller.seen.misses(view.namespace.as_ref());
@@ -89,84 +86,41 @@ pub fn renew(
         Ok(state) => state,
         // A wrong clock writes nothing, but the leases are lost under any clock.
         Err(StoreError::ClockSkew { .. }) if is_missed => {
-            return Decision {
-                change: Change::none(view),
-                answer: Ok(vec![Err(Loss::Forgotten); leases.len()]),
-            };
+            return all_lost(view, leases, Loss::Forgotten);
         }
-        // The clock of a resumed machine is late until somebody sets it. No end is written by a wrong clock.
+        // The clock of a resumed machine is late until somebody sets it. No end is written by a wrong
+        // clock.
         Err(refusal @ StoreError::ClockSkew { .. }) => return lost(view, leases, refusal),
         Err(refusal) => return Decision::refused(refusal),
     };
-    // Leases end under their number, so that after one longest TTL nobody issues under an old key. What is lost is said.
+    // Leases end under their key's number, so that after one longest TTL nobody issues under an old
+    // key. Those that are lost anyway are reported as lost.
     if let Err(refusal) = state.record.terms.check_key_number(caller.terms) {
         return lost(view, leases, refusal);
     }
-    if let Err(refusal) = state.check_ttl(ttl) {
-        return Decision::refused(refusal);
-    }
-    if let Some(refusal) = leases.iter().find_map(|lease| false_start(view, lease)) {
-        return Decision::refused(refusal);
-    }
-    // Older servers may renew what newer ones have, in turns. But once an upgrade is announced, it may have looked for
-    // leases of older holders already: none may become one.
-    let is_newer = |lease: &HeldLease| {
-        let record = view.record(lease.grant.node_id);
-        record.is_some_and(|record| record.is_of(&lease.grant) && caller.knows < record.knows)
-    };
-    if leases.iter().any(is_newer)
-        && let Err(refusal) = state.check_holder(caller.knows)
-    {
+    if let Err(refusal) = check_request(view, leases, ttl, &state, caller) {
         return Decision::refused(refusal);
     }
     let mut changes: Vec<NodeChange> = Vec::with_capacity(leases.len());
     let mut outcomes = Vec::with_capacity(leases.len());
+    // One by one: a lease that is lost takes no other with it.
     for lease in leases {
-        let found = look(view, lease, &state);
-        let found = found.and_then(|record| {
-            // What is left of a namespace that is gone is nobody's: it may be made anew with other terms.
-            let loss = forgotten(state.now.tick < lease.grant.end);
-            if is_missed {
-                Err((loss, Some(record)))
-            } else {
-                Ok(record)
-            }
-        });
-        // One by one: a lease that is lost takes no other with it.
-        let outcome = match found {
-            // The repetition of a request that was written gets the same answer. The record stays, and is confirmed: an
-            // engine may show a write whose log is not on the disk yet.
-            Ok(record) if lease.repeats(record) => {
-                changes.push(NodeChange::confirmed(record));
-                Ok(record.clone())
-            }
+        match renewable(view, lease, &state, is_missed) {
             Ok(record) => {
-                let after = NodeRecord {
-                    // Never back: an earlier end could free ticks that the holder has already used.
-                    end: record.end.max(state.now.extended(ttl)),
-                    serial: record.serial + 1,
-                    nonce: lease.next.unwrap_or(caller.fresh.1),
-                    // Servers may renew it in turns. An upgrade asks what the last of them knew.
-                    knows: caller.knows,
-                    ..record.clone()
-                };
-                let before = Some(record.clone());
-                changes.push(NodeChange {
-                    before,
-                    after: after.clone(),
-                });
-                Ok(after)
+                let change = renewal(record, lease, state.now.extended(ttl), caller);
+                outcomes.push(Ok(change.after.clone()));
+                changes.push(change);
             }
             Err((loss, record)) => {
-                // Else a client that may renew could stop all grants by presenting a lease that never existed.
+                // A proxy must not begin a quarantine: else a client that may renew could stop all
+                // grants by presenting a lease that never existed.
                 if loss == Loss::Forgotten && !caller.seen.is_proxy() {
                     state.quarantine(view, caller.seen, QuarantineCause::Lost);
                 }
                 changes.extend(mark(loss, record));
-                Err(loss)
+                outcomes.push(Err(loss));
             }
-        };
-        outcomes.push(outcome);
+        }
     }
     // Also without a renewal: a quarantine that was noticed is written, so that others see it.
     let mut change = state.into_change();
@@ -177,25 +131,85 @@ pub fn renew(
     }
 }
 
-/// Refuses a lease that begins elsewhere than its record, as in a document that was edited: ticks before the start were
-/// another holder's.
-fn false_start(view: &View, lease: &HeldLease) -> Option<StoreError> {
-    let grant = &lease.grant;
-    let record = view.record(grant.node_id)?;
-    (record.is_of(grant) && record.start != grant.start).then(|| {
-        StoreError::Invalid(format!(
-            "the lease of node id {} starts at tick {}, and tick {} is presented as its start: nothing was renewed; present \
-             the grant as it was answered",
-            grant.node_id, record.start, grant.start
-        ))
-    })
+/// Refuses a renewal as a whole: by its TTL, a lease that was edited, or one that an older program must
+/// not renew.
+fn check_request(
+    view: &View,
+    leases: &[HeldLease],
+    ttl: u64,
+    state: &NamespaceState,
+    caller: &Caller<'_>,
+) -> Result<(), StoreError> {
+    state.check_ttl(ttl)?;
+    for lease in leases {
+        check_start(view, lease)?;
+    }
+    // Older servers may renew what newer ones have, in turns. But once an upgrade is announced, it may
+    // have looked for leases of older holders already: none may become one.
+    let has_newer = leases.iter().any(|lease| {
+        view.record(lease.grant.node_id)
+            .is_some_and(|record| record.is_of(&lease.grant) && caller.knows < record.knows)
+    });
+    if has_newer {
+        state.check_holder(caller.knows)?;
+    }
+    Ok(())
 }
 
-/// Loses all leases, because another namespace is in the place of theirs, with any terms.
+/// The change that renews a lease until `end`.
+fn renewal(record: &NodeRecord, lease: &HeldLease, end: u64, caller: &Caller<'_>) -> NodeChange {
+    // The repetition of a request that was written gets the same answer. The record stays, and is
+    // confirmed: an engine may show a write whose log is not on the disk yet.
+    if lease.repeats(record) {
+        return NodeChange::confirmed(record);
+    }
+    NodeChange {
+        before: Some(record.clone()),
+        after: NodeRecord {
+            // Never back: an earlier end could free ticks that the holder has already used.
+            end: record.end.max(end),
+            serial: record.serial + 1,
+            nonce: lease.next.unwrap_or(caller.fresh.1),
+            // Servers may renew it in turns. An upgrade asks what the last of them knew.
+            knows: caller.knows,
+            ..record.clone()
+        },
+    }
+}
+
+/// All leases are lost for the same reason; nothing is written.
+fn all_lost(
+    view: &View,
+    leases: &[HeldLease],
+    loss: Loss,
+) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    Decision {
+        change: Change::none(view),
+        answer: Ok(vec![Err(loss); leases.len()]),
+    }
+}
+
+/// Refuses a lease whose start is not that of its record, as in a document that was edited: ticks
+/// before the start were another holder's.
+fn check_start(view: &View, lease: &HeldLease) -> Result<(), StoreError> {
+    let grant = &lease.grant;
+    match view.record(grant.node_id) {
+        Some(record) if record.is_of(grant) && record.start != grant.start => {
+            Err(StoreError::Invalid(format!(
+                "the lease of node id {} starts at tick {}, and tick {} is presented as its start: \
+                 nothing was renewed; present the grant as it was answered",
+                grant.node_id, record.start, grant.start
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reports all leases as lost, because another namespace, with any terms, is in the place of theirs.
 ///
-/// The one that they are of was lost, and so are they, whatever is there under their node ids. The
-/// quarantine of the other one lasts until they end: nothing else of it is changed, and nothing for
-/// leases that others present, who could close a namespace by leases that never were.
+/// Their own namespace was lost, and they with it, whatever is stored under their node ids. The other
+/// one is quarantined until they end, and not changed otherwise. Leases that a client presents to a
+/// proxy do not even do that: a client could close a namespace by leases that never existed.
 fn superseded(
     view: &View,
     another: &NamespaceRecord,
@@ -205,8 +219,10 @@ fn superseded(
     // `Change::none`: the terms of the other namespace may be others than the caller's, so no state is made of it.
     let mut change = Change::none(view);
     if !caller.seen.is_proxy() {
-        let ends = leases.iter().map(|lease| lease.grant.end);
-        let end = ends.fold(caller.seen.latest_end(), u64::max);
+        let end = leases
+            .iter()
+            .map(|lease| lease.grant.end)
+            .fold(caller.seen.latest_end(), u64::max);
         let until = caller.terms.spec.unix_ms(end);
         // In time, not in ticks: the layout of the other namespace may differ.
         change.namespace_after = another.quarantined_until(view.now, Duration::from_millis(until));
@@ -217,7 +233,7 @@ fn superseded(
     }
 }
 
-/// Why all of them are lost, where that takes no clock to say; else the refusal.
+/// The reason why each lease is lost, if that can be said without a clock for all; else the refusal.
 fn lost(
     view: &View,
     leases: &[HeldLease],
@@ -252,32 +268,36 @@ pub(super) fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange
     })
 }
 
-/// The record that may be renewed, or why there is none.
-fn look<'v>(
+/// The record to renew, or why the lease is lost. `is_missed`: the lease's namespace is gone.
+fn renewable<'v>(
     view: &'v View,
     lease: &HeldLease,
     state: &NamespaceState,
+    is_missed: bool,
 ) -> Result<&'v NodeRecord, (Loss, Option<&'v NodeRecord>)> {
     let grant = &lease.grant;
     let now = state.now;
     let record = view.record(grant.node_id);
-    let lost = |loss| Err((loss, record));
-    // By the end that the holder knows. If the store does not have the lease before that, it has forgotten it.
-    let should_live = now.tick < grant.end;
     if let Some(loss) = lease.loss(view) {
-        return lost(loss);
+        return Err((loss, record));
     }
+    // By the end that the holder knows. If the store does not have the lease before that, it has
+    // forgotten it.
+    let absence = forgotten(now.tick < grant.end);
     match record {
-        // A record with an earlier end than the holder was told has been set back, and counts as forgotten below.
+        // A record with an earlier end than the holder's has been set back, and counts as forgotten.
         Some(record) if record.is_of(grant) && lease.wrote(record) && record.end >= grant.end => {
             // From its end on the node id may be another's, so even its holder comes too late.
             if now.tick >= record.end || !state.trusts(record, now) {
-                lost(Loss::Expired)
+                Err((Loss::Expired, Some(record)))
+            } else if is_missed {
+                // A record without its namespace is nobody's: that may be recreated with other terms.
+                Err((absence, Some(record)))
             } else {
                 Ok(record)
             }
         }
-        _ => lost(forgotten(should_live)),
+        _ => Err((absence, record)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Which namespaces there are. Nothing is created.
+//! Facet of a store: the list of its namespaces. Nothing is created.
 
 use core::fmt::Display;
 
@@ -67,23 +67,37 @@ pub fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespace>, St
 }
 
 impl LeaseStore {
-    /// The names of all namespaces in this store, as `lease::namespaces` of the crate `randflake-std` says them; `None` if there
-    /// is no store yet.
+    /// The namespaces of this store.
+    pub fn catalog(&mut self) -> Catalog<'_> {
+        Catalog { store: self }
+    }
+}
+
+/// The namespaces of a store, as [`LeaseStore::catalog`] returns them.
+#[derive(Debug)]
+pub struct Catalog<'a> {
+    store: &'a mut LeaseStore,
+}
+
+impl Catalog<'_> {
+    /// The names of all namespaces, as `lease::namespaces` of the crate `randflake-std` returns them;
+    /// `None` if there is no store yet.
     ///
     /// # Errors
     ///
     /// Those of the engine.
-    pub fn namespaces(&mut self) -> Result<Option<NamespaceList>, StoreError> {
-        names(self.ready()?.engine())
+    pub fn names(&mut self) -> Result<Option<NamespaceList>, StoreError> {
+        names(self.store.ready()?.engine())
     }
 
-    /// A namespace of this store as it is stored, as `lease::find` of the crate `randflake-std` says it; `None` if it is not there.
+    /// A namespace as it is stored, as `lease::find` of the crate `randflake-std` returns it; `None`
+    /// if it does not exist.
     ///
     /// # Errors
     ///
     /// Those of the engine, and [`StoreError::Unusable`] when its record cannot be read.
     pub fn find(&mut self, name: &str) -> Result<Option<Namespace>, StoreError> {
-        find(self.ready()?.engine(), name)
+        find(self.store.ready()?.engine(), name)
     }
 }
 
@@ -129,9 +143,9 @@ mod tests {
             .open(Namespace::new("dropped", Snowflake).unwrap())
             .unwrap();
         for store in [&mut orders, &mut events, &mut dropped] {
-            store.create_namespace().unwrap();
+            store.administration().create_namespace().unwrap();
         }
-        dropped.drop_namespace().unwrap();
+        dropped.administration().drop_namespace().unwrap();
         let mut stored = all(orders.ready().unwrap().engine()).unwrap().unwrap();
         stored.sort_by(|one, other| one.name().cmp(other.name()));
         let layouts: Vec<_> = stored

@@ -1,8 +1,8 @@
-//! The operations on a counter.
+//! Facet of a store: its namespace's counter of sequential numbers.
 
 use randflake_core::segment::Segment;
 
-use super::fresh::fresh;
+use super::operation::fresh;
 use super::quoted;
 use super::records::Records;
 use super::{Ask, LeaseStore, Reading};
@@ -15,61 +15,76 @@ use crate::vocabulary::{CounterError, CounterPlace, CounterStatus, CounterTerms,
 
 const KEYS: [Keys; 1] = [Keys::One(Key::Counter)];
 
-/// The namespace's counter: see `segment`.
 impl LeaseStore {
-    /// Says how the counter counts: a new one counts so, and one that is there and counts otherwise is refused by name. Without
-    /// it a new one counts 1, 2, 3, and one that is there counts as it does.
-    pub fn set_counter_terms(&mut self, terms: CounterTerms) {
-        self.counter_terms = Some(terms);
+    /// The namespace's counter of sequential numbers.
+    pub fn counter(&mut self) -> Counter<'_> {
+        Counter { store: self }
+    }
+}
+
+/// A namespace's counter of sequential numbers, as [`LeaseStore::counter`] returns it.
+#[derive(Debug)]
+pub struct Counter<'a> {
+    store: &'a mut LeaseStore,
+}
+
+impl Counter<'_> {
+    /// Sets how the counter counts: a new one counts so, and an existing one with other terms is
+    /// refused as [`CounterError::OtherTerms`]. Without it, a new counter counts 1, 2, 3, and an
+    /// existing one keeps its terms.
+    pub fn set_terms(&mut self, terms: CounterTerms) {
+        self.store.counter_terms = Some(terms);
     }
 
-    /// How the counter counts, as this store has seen it last; `None` if it has seen none.
+    /// How the counter counts, as this store has last seen it; `None` if it has seen none.
     #[must_use]
-    pub fn counter_terms(&self) -> Option<CounterTerms> {
-        self.counter.terms()
+    pub fn terms(&self) -> Option<CounterTerms> {
+        self.store.counter.terms()
     }
 
-    /// Reserves the next `count` numbers. Not idempotent: after an unknown outcome, reserve again, which may leave a
-    /// gap. Numbers with dates are those of the period that the store's clock shows.
+    /// Reserves the next `count` numbers. Not idempotent: after an unknown outcome, reserve again,
+    /// which may leave a gap. Numbers with dates are those of the period that the store's clock shows.
     ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when `count` is 0 or the counter has fewer left, [`CounterError::Full`] when the period has,
-    /// [`CounterError::Ahead`], [`CounterError::OtherTerms`], [`CounterError::Lost`], [`CounterError::Rewound`], and the
+    /// [`CounterError::Invalid`] when `count` is 0 or the counter has fewer left,
+    /// [`CounterError::Full`] when the period has, [`CounterError::Ahead`],
+    /// [`CounterError::OtherTerms`], [`CounterError::Lost`], [`CounterError::Rewound`], and the
     /// engine's errors.
     pub fn reserve(&mut self, count: u64) -> Result<Segment, CounterError> {
-        let reserved = self.count(|view, caller| reserve(view, caller, count))?;
+        let reserved = self.update(|view, caller| reserve(view, caller, count))?;
         Ok(reserved.segment)
     }
 
-    /// Reserves as many numbers, or all that the period has left, with how long the period lasts.
+    /// Reserves `count` numbers, or all that the period has left, with how long the period lasts.
     #[doc(hidden)] // For `randflake-std`.
     pub fn reserve_up_to(&mut self, count: u64) -> Result<Reserved, CounterError> {
-        match self.count(|view, caller| reserve(view, caller, count)) {
+        match self.update(|view, caller| reserve(view, caller, count)) {
             Err(CounterError::Full {
                 left: left @ 1.., ..
-            }) => self.count(|view, caller| reserve(view, caller, left)),
+            }) => self.update(|view, caller| reserve(view, caller, left)),
             outcome => outcome,
         }
     }
 
-    /// Compares the counter with what this store has seen of it. If it is behind that, marks it as lost, for all clients.
+    /// Compares the counter with what this store has seen of it. If it is behind that, marks it as
+    /// lost, for all clients.
     ///
     /// # Errors
     ///
     /// [`CounterError::Lost`], [`CounterError::Rewound`], and the engine's errors.
     #[doc(hidden)] // For `randflake-std`.
-    pub fn check_counter(&mut self) -> Result<(), CounterError> {
-        self.count(check)
+    pub fn check(&mut self) -> Result<(), CounterError> {
+        self.update(check)
     }
 
-    /// Returns the counter's position.
+    /// The counter's position and terms. Nothing is written.
     ///
     /// # Errors
     ///
-    /// What any operation meets.
-    pub fn counter(&mut self) -> Result<CounterStatus, CounterError> {
-        let records = self.ready()?;
+    /// The engine's.
+    pub fn status(&mut self) -> Result<CounterStatus, CounterError> {
+        let records = self.store.ready()?;
         let reading = records.engine().read(&Ask::with_state(&KEYS));
         // Before `?`: an engine may hold a lock since the read, also after an error.
         records.engine().abandon();
@@ -84,48 +99,103 @@ impl LeaseStore {
         })
     }
 
-    /// Begins a new counter at 1, or as its [terms](LeaseStore::set_counter_terms) say. For an operator who knows that no number of it was ever reserved, once: called at each start
-    /// of a program, it would begin the counter again wherever its store is lost. If it was called before and nothing was
-    /// reserved since, it changes the terms if others are named, and otherwise does nothing.
+    /// Begins a new counter at 1, or as its [terms](Self::set_terms) say.
     ///
-    /// A `Segments` that runs compares the counter with what it has seen, and marks it as
-    /// lost if it is gone, so that this is refused. So whoever is not sure waits for
-    /// `compared_within` first, as `randflake segment init` does.
+    /// For an operator who knows that none of its numbers was ever reserved. Call it once: at each
+    /// start of a program, it would begin the counter again wherever its store is lost. If it was
+    /// called before and nothing was reserved since, it changes the terms if others are set, and
+    /// otherwise does nothing.
     ///
-    /// # Errors
-    ///
-    /// [`CounterError::Invalid`] when the counter has reserved numbers or was resumed, and [`CounterError::OtherTerms`] if it
-    /// then counts otherwise; [`CounterError::Lost`] when it may have gone back; [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has seen numbers of it; and the engine's
-    /// errors.
-    pub fn create_counter(&mut self) -> Result<(), CounterError> {
-        self.count(create)
-    }
-
-    /// Continues at `number`, or at the counter's position if that is higher; returns which. For an operator: to begin
-    /// at a number other than 1, and after a data loss, when `number` must be higher than every number ever reserved. A
-    /// counter with steps continues at the next of its numbers.
+    /// Running `Segments` compare the counter with what they have seen, and mark it as lost if it
+    /// is gone, so that this is refused. So if you are not sure, wait for `compared_within` first,
+    /// as `randflake segment init` does.
     ///
     /// # Errors
     ///
-    /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](crate::MAX_NUMBER), or has no date, or
-    /// one that the store's clock has not reached, where numbers have dates; [`CounterError::OtherTerms`]; and the engine's
-    /// errors.
-    pub fn resume_counter(&mut self, number: u64) -> Result<u64, CounterError> {
-        self.count(|view, caller| resume(view, caller, number))
+    /// [`CounterError::Invalid`] when the counter has reserved numbers or was resumed, and
+    /// [`CounterError::OtherTerms`] if it then counts otherwise; [`CounterError::Lost`] when it may
+    /// have gone back; [`CounterError::Lost`] and [`CounterError::Rewound`] when this store has seen
+    /// numbers of it; and the engine's errors.
+    pub fn create(&mut self) -> Result<(), CounterError> {
+        self.update(create)
     }
 
-    /// Moves the counter as a rule says, and returns its answer.
-    fn count<T>(
+    /// Continues at `number`, or at the counter's position if that is higher; returns which.
+    ///
+    /// For an operator: to begin at a number other than 1, and after a data loss, when `number` must
+    /// be higher than every number ever reserved. A counter with steps continues at the next of its
+    /// numbers.
+    ///
+    /// # Errors
+    ///
+    /// [`CounterError::Invalid`] when `number` is not from 1 to [`MAX_NUMBER`](crate::MAX_NUMBER), or
+    /// has no date, or one that the store's clock has not reached, where numbers have dates;
+    /// [`CounterError::OtherTerms`]; and the engine's errors.
+    pub fn resume(&mut self, number: u64) -> Result<u64, CounterError> {
+        self.update(|view, caller| resume(view, caller, number))
+    }
+
+    /// A refusal of the rules as an error that names this counter.
+    #[doc(hidden)] // For `randflake-std`.
+    #[must_use]
+    pub fn error(&self, refusal: CounterRefusal) -> CounterError {
+        match refusal {
+            CounterRefusal::Lost { reached } => CounterError::Lost {
+                reached,
+                counter: self.place(),
+            },
+            CounterRefusal::Rewound { reached } => CounterError::Rewound {
+                reached,
+                counter: self.place(),
+            },
+            CounterRefusal::OtherTerms { kept, named } => CounterError::OtherTerms {
+                kept,
+                named,
+                counter: self.place(),
+            },
+            CounterRefusal::Full {
+                left,
+                passes_in,
+                message,
+            } => CounterError::Full {
+                left,
+                passes_in,
+                message,
+                counter: Box::new(self.place()),
+            },
+            CounterRefusal::Ahead { passes_in, message } => CounterError::Ahead {
+                passes_in,
+                message,
+                counter: Box::new(self.place()),
+            },
+            CounterRefusal::ClockNotSet(sentence) => EngineError::unavailable(sentence).into(),
+            CounterRefusal::Invalid(sentence) => CounterError::Invalid(sentence),
+        }
+    }
+
+    /// Store and namespace of the counter, as messages name them.
+    fn place(&self) -> CounterPlace {
+        let (profile, namespace) = (&self.store.records.profile, self.store.namespace.name());
+        let by_url = |url: &String| format!("--store {} --namespace {namespace}", quoted(url));
+        CounterPlace {
+            store: profile.url.as_ref().unwrap_or(&profile.place).clone(),
+            namespace: namespace.to_owned(),
+            arguments: (self.store.arguments.clone()).or_else(|| profile.url.as_ref().map(by_url)),
+        }
+    }
+
+    /// Writes the counter's record as a rule decides, and returns the rule's answer.
+    fn update<T>(
         &mut self,
         rule: impl Fn(&CounterView, &CounterCaller) -> CounterDecision<T>,
     ) -> Result<T, CounterError> {
         // Once for all tries: a stale one wrote nothing, so its numbers are still fresh.
         let caller = CounterCaller {
-            seen: self.counter,
-            terms: self.counter_terms,
+            seen: self.store.counter,
+            terms: self.store.counter_terms,
             fresh: fresh().map_err(EngineError::unavailable)?,
         };
-        let decided = self.ready()?.update(&KEYS, |records, reading| {
+        let (answer, record) = self.store.ready()?.update(&KEYS, |records, reading| {
             let view = records.counter_of(reading)?;
             let CounterDecision { after, answer } = rule(&view, &caller);
             // The key of the counter alone: it outlives a drop, so no namespace guards it.
@@ -137,73 +207,18 @@ impl LeaseStore {
             // A refusal may come with a record to write, so it is an answer here, not an error.
             let decided = (answer, after.or(view.record));
             Ok::<_, CounterError>((Vec::from_iter(entry), decided))
-        });
-        let (answer, record) = decided?;
-        let answer = answer.map_err(|refusal| self.counter_error(refusal));
-        // Only what was answered with success: a mark of a loss must not hide what was seen before.
+        })?;
+        let answer = answer.map_err(|refusal| self.error(refusal));
+        // Only after a success: a mark of a loss must not hide what was seen before.
         if let (Ok(_), Some(record)) = (&answer, record) {
-            self.counter.note(&record);
+            self.store.counter.note(&record);
         }
         answer
-    }
-
-    #[doc(hidden)] // For `randflake-std`.
-    pub fn counter_error(&self, refusal: CounterRefusal) -> CounterError {
-        match refusal {
-            CounterRefusal::Lost { reached } => CounterError::Lost {
-                reached,
-                counter: self.counter_place(),
-            },
-            CounterRefusal::Rewound { reached } => CounterError::Rewound {
-                reached,
-                counter: self.counter_place(),
-            },
-            CounterRefusal::OtherTerms { kept, named } => CounterError::OtherTerms {
-                kept,
-                named,
-                counter: self.counter_place(),
-            },
-            CounterRefusal::Full {
-                left,
-                passes_in,
-                message,
-            } => CounterError::Full {
-                left,
-                passes_in,
-                message,
-                counter: Box::new(self.counter_place()),
-            },
-            CounterRefusal::Ahead { passes_in, message } => CounterError::Ahead {
-                passes_in,
-                message,
-                counter: Box::new(self.counter_place()),
-            },
-            CounterRefusal::ClockNotSet(sentence) => EngineError::unavailable(sentence).into(),
-            CounterRefusal::Invalid(sentence) => CounterError::Invalid(sentence),
-        }
-    }
-
-    fn counter_place(&self) -> CounterPlace {
-        let (profile, namespace) = (&self.records.profile, self.namespace.name());
-        let by_url = |url: &String| format!("--store {} --namespace {namespace}", quoted(url));
-        CounterPlace {
-            store: profile.url.as_ref().unwrap_or(&profile.place).clone(),
-            namespace: namespace.to_owned(),
-            arguments: (self.arguments.clone()).or_else(|| profile.url.as_ref().map(by_url)),
-        }
-    }
-
-    /// Sets the arguments by which commands in messages name this store and namespace. By itself it knows the URL without
-    /// user, password and options.
-    #[doc(hidden)] // For the tool.
-    #[must_use]
-    pub fn named_by(mut self, arguments: impl Into<String>) -> Self {
-        self.arguments = Some(arguments.into());
-        self
     }
 }
 
 impl Records {
+    /// The counter's record, as it was read.
     fn counter_of(&self, reading: Reading) -> Result<CounterView, EngineError> {
         let record = reading.texts.get(&Key::Counter).map(|text| {
             CounterRecord::from_text(text, self.knows).map_err(|why| {

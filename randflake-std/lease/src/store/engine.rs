@@ -30,7 +30,7 @@ use crate::vocabulary::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 /// 7. A **new** engine, in which nothing was ever written, says [`is_absence_certain`](Continuity::is_absence_certain) only if
 ///    it would also show that everything was deleted, as one does that keeps a mark outside of its records. Then the first
 ///    acquire is granted at once. Otherwise a new namespace waits until a person
-///    [declares it new](LeaseStore::end_quarantine).
+///    [declares it new](crate::Administration::end_quarantine).
 ///
 /// `profile`, `read` and `write` are what the rules need. The others are here because a read and a write of one namespace
 /// cannot say them: what concerns all namespaces, removals too large for a transaction, and the connection.

@@ -1,115 +1,63 @@
-//! The operations on leases.
+//! Leases of a store: acquire, renew, release and list.
 
-use core::ops::RangeInclusive;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-use super::blind_renewal::BlindRenewal;
-use super::operation::{Done, Undone};
-use super::{LeaseStore, Look, Pending, Profile};
+use super::LeaseStore;
+use super::clock_estimate::Exchange;
+use super::operation::{ClockCheck, Completed, Failure, fresh};
 use crate::rules::{
-    Acquire, HeldLease, LeaseCheck, NodeRecord, Wanted, acquire, check, release, renew,
+    Acquire, Change, Committed, Decision, HeldLease, LeaseCheck, Node, NodeRecord, View, Wanted,
+    acquire, check, release, renew,
 };
 use crate::vocabulary::{
-    AcquireRequest, Acquired, Grant, KeyCheck, LastWrite, Loss, NodeIds, PresentedGrant,
-    PresentedRenewal, Renewed, RequestId, StoreError,
+    AcquireRequest, Acquired, Grant, LastWrite, Loss, NodeIds, PresentedGrant, PresentedRenewal,
+    Record, Renewed, RequestId, StoreError, Token,
 };
 
-/// A look has the time limit of an operation under a TTL of this part.
-const LOOKS_LIMIT: u64 = 4;
+/// Part of the TTL that a [check of leases](LeaseStore::check_leases) has as its time limit.
+const CHECK_TTL_DIVISOR: u64 = 4;
 
-/// What became of each lease of a renewal or release: its record, or why it is lost.
-pub(super) type Renewals = Vec<Result<NodeRecord, Loss>>;
+/// Outcome of a renewal or release for each lease: its record, or why it is lost.
+type Renewals = Vec<Result<NodeRecord, Loss>>;
+
+/// Outcome of a renewal without a read.
+enum BlindRenewal {
+    /// All leases were renewed.
+    Renewed(Completed<Renewals>),
+    /// Something is not known, or not as it was: nothing was written, and the store has to be read.
+    ReadFirst,
+}
+
+/// An acquire of unknown outcome, whose grants a repetition claims.
+#[derive(Clone, Debug)]
+pub(super) struct Pending {
+    token: Token,
+    nonces: Vec<u64>,
+    nodes: Vec<u32>,
+}
+
+impl Pending {
+    fn new(token: Token) -> Self {
+        Self {
+            token,
+            nonces: Vec::new(),
+            nodes: Vec::new(),
+        }
+    }
+
+    /// One more write that may have happened.
+    fn add(&mut self, unconfirmed: Option<Box<(u64, Change)>>) {
+        let Some((nonce, change)) = unconfirmed.map(|it| *it) else {
+            return;
+        };
+        self.nonces.push(nonce);
+        self.nodes
+            .extend(change.nodes.iter().map(|node| node.after.node_id));
+    }
+}
 
 impl LeaseStore {
-    /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
-    pub fn seal(&mut self, seal: KeyCheck) {
-        self.namespace.set_seal(seal);
-    }
-
-    /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
-    /// no lease, since each may be renewed and released through another server in between; and none that the store does not
-    /// know is proof that the store has forgotten it.
-    pub fn act_as_proxy(&mut self) {
-        self.seen.act_as_proxy();
-    }
-
-    /// From now on it is granted only these node ids. Renewals and releases are as before. A server keeps some node ids from
-    /// its clients in this way; processes that do not do so may be granted any.
-    pub fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
-        self.within = Some(node_ids.into_inner());
-    }
-
-    /// The first and the last node id that it may be granted: of those that the engine keeps.
-    fn within(&self) -> (u32, u32) {
-        let (first, last) = self.records.profile.node_ids;
-        let within = self.within.unwrap_or((first, last));
-        // Two limits that do not meet leave nothing to grant, and the rule refuses every request.
-        (within.0.max(first), within.1.min(last))
-    }
-
-    /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
-    #[must_use]
-    pub fn is_on_server(&self) -> bool {
-        self.records.profile.has_own_clock
-    }
-
-    /// Where the leases of the secret are, if that is this machine or this process alone; `None` also of plain ids. Known
-    /// once the store was opened.
-    #[doc(hidden)] // For `randflake-std`.
-    pub fn local_place_of_secret(&self) -> Option<&str> {
-        let Profile {
-            place,
-            node_ids: (first, last),
-            has_own_clock,
-            ..
-        } = &self.records.profile;
-        let seal = self.namespace.terms().seal;
-        let has_secret = seal.and_then(KeyCheck::value).is_some();
-        // What has no clock of its own is a file or in memory. With one node id it was assigned, and others have others.
-        let is_local = !has_own_clock && first < last;
-        (is_local && has_secret).then_some(&**place)
-    }
-
-    /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round
-    /// trip. The client of MySQL does not tell.
-    pub fn has_disconnected(&mut self) -> bool {
-        self.records.engine().has_disconnected()
-    }
-
-    /// How often a holder [looks](LeaseStore::look) at it between renewals, though no call failed. Known once the store was
-    /// opened.
-    #[must_use]
-    pub fn look_every(&self) -> Option<Duration> {
-        self.records.profile.look_every
-    }
-
-    /// Looks whether the store is what this process saw last. Cheap; nothing is locked or written.
-    ///
-    /// # Errors
-    ///
-    /// Those of the engine: nothing is known then.
-    pub fn look(&mut self) -> Result<Look, StoreError> {
-        Ok(self.ready()?.engine().look()?)
-    }
-
-    /// Checks leases as a renewal of `ttl` ticks would, by one read where the store can. Nothing is written, and no clock is
-    /// compared.
-    ///
-    /// # Errors
-    ///
-    /// Those of the engine: nothing is known then.
-    pub fn check_leases(&mut self, grants: &[Grant], ttl: u64) -> Result<LeaseCheck, StoreError> {
-        // A look that waits for its server must not delay a renewal.
-        self.limit_for(ttl / LOOKS_LIMIT)?;
-        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
-        let view = self.records.read(&Wanted::nodes(&nodes))?;
-        self.records.engine().abandon();
-        let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
-        // Nothing is written, so it takes no numbers.
-        Ok(check(&view, &leases, ttl, &self.caller(None, (0, 0))))
-    }
-
     /// Grants all that the request asks for at once, or nothing.
     ///
     /// After [`StoreError::Unavailable`] the outcome is unknown. The operation is idempotent: the same request,
@@ -119,74 +67,39 @@ impl LeaseStore {
     ///
     /// [`StoreError`].
     pub fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
-        let AcquireRequest {
-            token, nodes, ttl, ..
-        } = *request;
-        self.limit_for(ttl)?;
-        // All or nothing is one write, so it cannot be split as renewals are.
-        let max_batch = self.records.profile.max_batch;
-        if nodes.count() as usize > max_batch {
-            return Err(StoreError::Invalid(format!(
-                "{} node ids asked for at once: this store grants at most {max_batch}",
-                nodes.count()
-            )));
-        }
-        // Another token is another request: what the former one may have been granted expires by itself.
-        let pending = self.pending.take().filter(|pending| pending.token == token);
-        let mut pending = pending.unwrap_or(Pending {
-            token,
-            nonces: Vec::new(),
-            nodes: Vec::new(),
-        });
+        self.limit_for(request.ttl)?;
+        self.check_batch(request.nodes.count())?;
+        let mut pending = self.take_pending(request.token);
         let within = self.within();
         let acquisition = Acquire {
             request: *request,
             tried: &pending.nonces,
             within,
         };
-        let (chosen, free) = match nodes {
+        let (chosen, free) = match request.nodes {
             // More than there are is for the rule to refuse.
-            NodeIds::Any(count) => (
-                &[][..],
-                usize::try_from(u64::from(count).min(self.namespace.node_ids()))
-                    .unwrap_or(usize::MAX),
-            ),
+            NodeIds::Any(count) => (&[][..], u64::from(count).min(self.namespace.node_ids())),
             NodeIds::These(chosen) => (chosen, 0),
         };
-        // What an earlier try may have written has to be looked at by its number: it is not free any more.
-        let read = [&pending.nodes, chosen].concat();
+        // What an earlier try may have written is read by its number: it is not free any more.
+        let nodes = [&pending.nodes, chosen].concat();
         let wanted = Wanted {
-            nodes: &read,
-            free,
+            nodes: &nodes,
+            free: usize::try_from(free).unwrap_or(usize::MAX),
             within: Some(within),
             // Filled in by `run` for each try.
             seen: None,
         };
-        match self.run(&wanted, false, |view, caller| {
+        let outcome = self.run(&wanted, ClockCheck::ThisMachine, |view, caller| {
             acquire(view, &acquisition, caller)
-        }) {
-            Ok(Done { answer, now }) => {
-                for record in &answer {
-                    self.seen.note(record);
-                    // The grant does not depend on what this removes, so it cannot fail here.
-                    self.records.prune(record);
-                }
-                Ok(Acquired {
-                    grants: answer.iter().map(NodeRecord::grant).collect(),
-                    last_writes: answer.iter().map(NodeRecord::last_write).collect(),
-                    now,
-                })
-            }
-            Err(Undone { error, tried }) => {
-                if let Some((nonce, change)) = tried.map(|tried| *tried) {
-                    pending.nonces.push(nonce);
-                    pending
-                        .nodes
-                        .extend(change.nodes.iter().map(|node| node.after.node_id));
-                }
+        });
+        match outcome {
+            Ok(completed) => Ok(self.granted(&completed)),
+            Err(failure) => {
+                pending.add(failure.unconfirmed);
                 // Also after a refusal: what an earlier try has written can still be claimed.
                 self.pending = Some(pending);
-                Err(error)
+                Err(failure.error)
             }
         }
     }
@@ -201,13 +114,11 @@ impl LeaseStore {
     pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.limit_for(ttl)?;
         let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
-        let renewed = self.renew_all(&leases, ttl)?;
-        let ends = renewed.answer.into_iter();
+        let Completed { answer, now } = self.renew_all(&leases, ttl)?;
+        let ends = answer.into_iter().map(|it| it.map(|record| record.end));
         Ok(Renewed {
-            ends: ends
-                .map(|outcome| outcome.map(|record| record.end))
-                .collect(),
-            now: renewed.now,
+            ends: ends.collect(),
+            now,
         })
     }
 
@@ -219,7 +130,7 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`]; the same release may be made again.
     pub fn release(&mut self, grants: &[Grant]) -> Result<(), StoreError> {
         let max_batch = self.ready()?.profile.max_batch;
-        // A chunk that fails ends it: those before are released, and may be released again.
+        // The first chunk that fails ends it: those before are released, and may be again.
         for grants in grants.chunks(max_batch) {
             let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
             let released = self.release_some(&leases)?;
@@ -247,13 +158,13 @@ impl LeaseStore {
     ) -> Result<PresentedRenewal, StoreError> {
         self.limit_for(ttl)?;
         let leases = all_presented(grants, request)?;
-        let renewed = self.renew_all(&leases, ttl)?;
-        let outcomes = renewed.answer.into_iter();
+        let Completed { answer, now } = self.renew_all(&leases, ttl)?;
+        let outcomes = answer
+            .into_iter()
+            .map(|it| it.map(|record| record.presented()));
         Ok(PresentedRenewal {
-            outcomes: outcomes
-                .map(|outcome| outcome.map(|record| record.presented()))
-                .collect(),
-            now: renewed.now,
+            outcomes: outcomes.collect(),
+            now,
         })
     }
 
@@ -279,6 +190,51 @@ impl LeaseStore {
         Ok(outcomes)
     }
 
+    /// Checks leases as a renewal of `ttl` ticks would, by one read where the store can. Nothing is written, and no clock is
+    /// compared.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine: nothing is known then.
+    pub fn check_leases(&mut self, grants: &[Grant], ttl: u64) -> Result<LeaseCheck, StoreError> {
+        // A look that waits for its server must not delay a renewal.
+        self.limit_for(ttl / CHECK_TTL_DIVISOR)?;
+        let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
+        let view = self.records.read(&Wanted::nodes(&nodes))?;
+        self.records.engine().abandon();
+        let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
+        // Nothing is written, so it takes no numbers.
+        Ok(check(&view, &leases, ttl, &self.caller(None, (0, 0))))
+    }
+
+    /// Returns every record in order of node ids, including leases that have expired.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    pub fn list(&mut self) -> Result<Vec<Record>, StoreError> {
+        self.list_from(0, usize::MAX)
+    }
+
+    /// Returns the first `most` records from a node id on, in order of node ids, including leases that have expired.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    pub fn list_from(&mut self, first: u32, most: usize) -> Result<Vec<Record>, StoreError> {
+        // Without terms, clock or quarantine: a list must show what is there, above all in trouble.
+        let records = self.ready()?.list(first..=u32::MAX, most)?;
+        Ok(records.into_iter().map(Record::from).collect())
+    }
+
+    /// The first and the last node id that it may be granted: of those that the engine keeps.
+    fn within(&self) -> (u32, u32) {
+        let (first, last) = self.records.profile.node_ids;
+        let within = self.within.unwrap_or((first, last));
+        // Two limits that do not meet leave nothing to grant, and the rule refuses every request.
+        (within.0.max(first), within.1.min(last))
+    }
+
     /// An engine on a server waits for a part of the TTL only, so that another try is in time.
     fn limit_for(&mut self, ttl: u64) -> Result<(), StoreError> {
         let ttl = self.namespace.span(ttl);
@@ -286,8 +242,46 @@ impl LeaseStore {
         Ok(())
     }
 
+    /// Refuses more node ids than the engine can write at once.
+    fn check_batch(&self, count: u32) -> Result<(), StoreError> {
+        // All or nothing is one write, so it cannot be split as renewals are.
+        let max_batch = self.records.profile.max_batch;
+        if count as usize <= max_batch {
+            return Ok(());
+        }
+        Err(StoreError::Invalid(format!(
+            "{count} node ids asked for at once: this store grants at most {max_batch}"
+        )))
+    }
+
+    /// The acquire of unknown outcome, if it is of this token.
+    fn take_pending(&mut self, token: Token) -> Pending {
+        // Another token is another request: what the former one was granted expires by itself.
+        let pending = self.pending.take();
+        (pending.filter(|pending| pending.token == token)).unwrap_or_else(|| Pending::new(token))
+    }
+
+    /// Remembers granted leases, and prunes the history of their node ids.
+    fn granted(&mut self, completed: &Completed<Vec<NodeRecord>>) -> Acquired {
+        let Completed { answer, now } = completed;
+        for record in answer {
+            self.seen.note(record);
+            // The grant does not depend on what this removes, so it cannot fail here.
+            self.records.prune(record);
+        }
+        Acquired {
+            grants: answer.iter().map(NodeRecord::grant).collect(),
+            last_writes: answer.iter().map(NodeRecord::last_write).collect(),
+            now: *now,
+        }
+    }
+
     /// Renews leases, as many at once as the engine can.
-    fn renew_all(&mut self, leases: &[HeldLease], ttl: u64) -> Result<Done<Renewals>, StoreError> {
+    fn renew_all(
+        &mut self,
+        leases: &[HeldLease],
+        ttl: u64,
+    ) -> Result<Completed<Renewals>, StoreError> {
         // Before the first chunk, which may find another namespace and remember its origin.
         let origin = self.seen.origin();
         let max_batch = self.records.profile.max_batch;
@@ -310,44 +304,115 @@ impl LeaseStore {
         Ok(renewed)
     }
 
-    fn renew_some(&mut self, leases: &[HeldLease], ttl: u64) -> Result<Done<Renewals>, StoreError> {
-        let blind = if self.records.profile.blind_renewal {
-            self.renew_blind(leases, ttl)
-        } else {
-            Ok(BlindRenewal::ReadFirst)
+    fn renew_some(
+        &mut self,
+        leases: &[HeldLease],
+        ttl: u64,
+    ) -> Result<Completed<Renewals>, StoreError> {
+        let completed = self
+            .try_renew(leases, ttl)
+            .map_err(|failure| self.note_unconfirmed(failure))?;
+        // Also for holders elsewhere: a namespace that has had a lease is not new, whatever the store
+        // says later.
+        for record in completed.answer.iter().flatten() {
+            self.seen.note(record);
+        }
+        Ok(completed)
+    }
+
+    fn try_renew(
+        &mut self,
+        leases: &[HeldLease],
+        ttl: u64,
+    ) -> Result<Completed<Renewals>, Failure> {
+        if self.records.profile.blind_renewal
+            && let BlindRenewal::Renewed(completed) = self.renew_blind(leases, ttl)?
+        {
+            return Ok(completed);
+        }
+        let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
+        self.run(
+            &Wanted::nodes(&nodes),
+            ClockCheck::LastAnswer,
+            |view, caller| renew(view, leases, ttl, caller),
+        )
+    }
+
+    /// Renews leases by the same rule, on what this process wrote last and the estimate of the store's clock. The engine
+    /// writes only if all of that is still so.
+    fn renew_blind(&mut self, leases: &[HeldLease], ttl: u64) -> Result<BlindRenewal, Failure> {
+        // Before all else: unless it stepped, the store's clock is no earlier at the write than the
+        // estimate for now.
+        let sent = self.machine.now();
+        // None if a lease, or the outcome of its last write, is not known to this process.
+        let nodes: Option<Vec<Node>> = leases
+            .iter()
+            .map(|lease| self.seen.node_of(&lease.grant))
+            .collect();
+        let estimate = self.estimate;
+        let time = estimate.and_then(|it| Some((it.blind(&sent)?, it.compared())));
+        let (Some(nodes), Some(((now, window), compared)), Some(record)) =
+            (nodes, time, self.seen.namespace().cloned())
+        else {
+            return Ok(BlindRenewal::ReadFirst);
         };
-        let outcome = match blind {
-            Ok(BlindRenewal::Renewed(done)) => Ok(done),
-            Ok(BlindRenewal::ReadFirst) => {
-                let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
-                self.run(&Wanted::nodes(&nodes), true, |view, caller| {
-                    renew(view, leases, ttl, caller)
-                })
+        let view = View::carried(now, record, nodes);
+        let fresh = fresh().map_err(StoreError::unavailable)?;
+        // No window to check: `now` is the estimate itself. The write compares the store's clock.
+        let Decision { mut change, answer } = renew(&view, leases, ttl, &self.caller(None, fresh));
+        // A loss or a quarantine is never decided from memory.
+        let is_all = |answer: &Renewals| answer.iter().all(Result::is_ok);
+        let renewed = answer.ok().filter(is_all);
+        let Some(renewed) = renewed.filter(|_| change.namespace_after.is_none()) else {
+            return Ok(BlindRenewal::ReadFirst);
+        };
+        let ends = change.nodes.iter().filter_map(|node| node.before.as_ref());
+        let soonest = ends.map(|before| before.end).min();
+        // By the store's clock at the write, not by the estimate, no lease may have expired.
+        let expires = soonest.map_or(now, |end| {
+            let end = self.namespace.spec().unix_ms(end);
+            // The last moment before its end: at the end the node id may be granted to others.
+            Duration::from_millis(end.saturating_sub(1))
+        });
+        change.window = Some((window.least, window.most.min(expires)));
+        match self.records.commit(&change) {
+            Ok(Committed::Done { now }) => {
+                let received = self.machine.now();
+                let exchange = Exchange { sent, received };
+                self.note_answer(change.namespace_before, now, exchange, compared);
+                Ok(BlindRenewal::Renewed(Completed {
+                    answer: renewed,
+                    now,
+                }))
             }
-            Err(undone) => Err(undone),
-        };
-        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
-        // Also for holders elsewhere: a namespace that has had a lease is not new, whatever the store says later.
-        let written = done.answer.iter().flatten();
-        written.for_each(|record| self.seen.note(record));
-        Ok(done)
+            // A record, the fingerprint or the clock may differ. Only a read tells which.
+            Ok(Committed::Stale) => Ok(BlindRenewal::ReadFirst),
+            Err(error) => Err(Failure {
+                error: error.into(),
+                unconfirmed: Some(Box::new((fresh.1, change))),
+            }),
+        }
     }
 
     fn release_some(&mut self, leases: &[HeldLease]) -> Result<Renewals, StoreError> {
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
-        let outcome = self.run(&Wanted::nodes(&nodes), true, |view, caller| {
-            release(view, leases, caller)
-        });
-        let done = outcome.map_err(|undone| self.may_have_written(undone))?;
-        Ok(done.answer)
+        let released = self.run(
+            &Wanted::nodes(&nodes),
+            ClockCheck::LastAnswer,
+            |view, caller| release(view, leases, caller),
+        );
+        match released {
+            Ok(completed) => Ok(completed.answer),
+            Err(failure) => Err(self.note_unconfirmed(failure)),
+        }
     }
 
     /// Remembers a write that may have happened.
-    fn may_have_written(&mut self, undone: Undone) -> StoreError {
-        if let Some((nonce, change)) = undone.tried.map(|tried| *tried) {
+    fn note_unconfirmed(&mut self, failure: Failure) -> StoreError {
+        if let Some((nonce, change)) = failure.unconfirmed.map(|it| *it) {
             self.seen.note_tried(&change.nodes, nonce);
         }
-        undone.error
+        failure.error
     }
 }
 

@@ -165,7 +165,7 @@ impl MemoryStore {
     /// Deletes all records, like a server that restarts empty. The store detects that, and is quarantined until every
     /// forgotten lease has expired.
     ///
-    /// Counters are refused until they are [begun](LeaseStore::create_counter) or [resumed](LeaseStore::resume_counter).
+    /// Counters are refused until they are [begun](crate::Counter::create) or [resumed](crate::Counter::resume).
     pub fn forget(&self) {
         let mut state = self.memory.state();
         // The ends stay, as a mark beside a database does: they say how long the quarantine must

@@ -1,60 +1,68 @@
-//! A holder's dealings with one namespace: reads, asks the rules, and writes what they say.
+//! The lease store: one client of a namespace, which reads records, asks the rules, and writes what
+//! they decide.
 
 pub mod addresses;
 mod administration;
 mod assigned;
-mod blind_renewal;
 pub mod catalog;
 mod clock_estimate;
 mod counter;
 mod deferred;
-mod device;
+mod devices;
 pub mod encryption;
 pub mod engine;
-mod fresh;
+mod history;
 mod leases;
 mod listing;
 pub mod locked;
 mod memory;
 mod operation;
-mod past;
 pub mod peer;
 mod records;
 pub mod reply_limit;
-mod reports;
 mod shell;
-mod ticket;
-mod upgrade;
 pub mod url;
 mod view;
 pub mod volume;
 mod write;
 
 use core::fmt::{self, Debug, Formatter};
+use core::ops::RangeInclusive;
+use core::time::Duration;
 use std::sync::Arc;
 
 use randflake_core::Clock;
 
+pub use self::administration::Administration;
 pub use self::assigned::{ENGINE as STATIC_ENGINE, NODE_ID_VARIABLE, NodeIdSource, StaticStore};
+pub use self::catalog::Catalog;
 pub use self::catalog::NAMES_LISTED;
 use self::clock_estimate::{ClockEstimate, Machine};
+pub use self::counter::Counter;
 pub use self::deferred::deferred;
+pub use self::devices::{DeviceLease, DeviceLeaseError, Devices};
 use self::engine::LOOK_AT_FILES_EVERY;
 pub use self::engine::{Ask, Engine, Look, Profile, Reading};
+pub use self::history::HistoryReader;
+use self::leases::Pending;
 pub use self::memory::MemoryStore;
-use self::operation::Undone;
+use self::operation::{ClockCheck, Failure};
 use self::records::Records;
 pub use self::shell::quoted;
-pub use self::ticket::{DeviceLease, DeviceLeaseError};
 pub use self::url::mistake_in_ipv6;
 use crate::clock::ExactSystemClock;
 use crate::rules::counter::SeenCounter;
 use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
 #[cfg(doc)]
 use crate::vocabulary::MAX_SKEW;
-use crate::vocabulary::{CounterTerms, Namespace, StoreError, Token};
+use crate::vocabulary::{CounterTerms, KeyCheck, Namespace, StoreError};
 
-/// The leases and the counter of one namespace.
+/// A store of leases: one client of one namespace, with its leases and its counter.
+///
+/// It acquires, renews and releases by itself. The rest is in facets that borrow it:
+/// [`administration`](Self::administration) of the namespace, its [`counter`](Self::counter), its
+/// [`devices`](Self::devices), the [`history`](Self::history) of its leases, and the
+/// [`catalog`](Self::catalog) of all namespaces in the store.
 ///
 /// There is one store type for all engines: `open` of the crate `randflake-std` makes one from a URL, each engine has constructors of its own, and
 /// [`deferred`] makes one that opens at its first use. The engine keeps texts; the rules say what becomes of them; the
@@ -80,13 +88,6 @@ pub struct LeaseStore {
     estimate: Option<ClockEstimate>,
     /// How commands in messages name the store and the namespace, if the URL alone would not do.
     arguments: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-struct Pending {
-    token: Token,
-    nonces: Vec<u64>,
-    nodes: Vec<u32>,
 }
 
 impl LeaseStore {
@@ -180,6 +181,90 @@ impl LeaseStore {
         &self.namespace
     }
 
+    /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
+    pub fn seal(&mut self, seal: KeyCheck) {
+        self.namespace.set_seal(seal);
+    }
+
+    /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
+    /// no lease, since each may be renewed and released through another server in between; and none that the store does not
+    /// know is proof that the store has forgotten it.
+    pub fn act_as_proxy(&mut self) {
+        self.seen.act_as_proxy();
+    }
+
+    /// From now on it is granted only these node ids. Renewals and releases are as before. A server keeps some node ids from
+    /// its clients in this way; processes that do not do so may be granted any.
+    pub fn lease_within(&mut self, node_ids: RangeInclusive<u32>) {
+        self.within = Some(node_ids.into_inner());
+    }
+
+    /// Whether it is on a server, which may be restarted while this process goes on. Known once the store was opened.
+    #[must_use]
+    pub fn is_on_server(&self) -> bool {
+        self.records.profile.has_own_clock
+    }
+
+    /// Where the leases of the secret are, if that is this machine or this process alone; `None` also of plain ids. Known
+    /// once the store was opened.
+    #[doc(hidden)] // For `randflake-std`.
+    pub fn local_place_of_secret(&self) -> Option<&str> {
+        let Profile {
+            place,
+            node_ids: (first, last),
+            has_own_clock,
+            ..
+        } = &self.records.profile;
+        let seal = self.namespace.terms().seal;
+        let has_secret = seal.and_then(KeyCheck::value).is_some();
+        // What has no clock of its own is a file or in memory. With one node id it was assigned, and others have others.
+        let is_local = !has_own_clock && first < last;
+        (is_local && has_secret).then_some(&**place)
+    }
+
+    /// Sets the arguments by which commands in messages name this store and namespace. By itself it knows the URL without
+    /// user, password and options.
+    #[doc(hidden)] // For the tool.
+    #[must_use]
+    pub fn named_by(mut self, arguments: impl Into<String>) -> Self {
+        self.arguments = Some(arguments.into());
+        self
+    }
+
+    /// Whether the connection to the server has broken since it was last used or asked, as far as is known without a round
+    /// trip. The client of MySQL does not tell.
+    pub fn has_disconnected(&mut self) -> bool {
+        self.records.engine().has_disconnected()
+    }
+
+    /// How often a holder [looks](LeaseStore::look) at it between renewals, though no call failed. Known once the store was
+    /// opened.
+    #[must_use]
+    pub fn look_every(&self) -> Option<Duration> {
+        self.records.profile.look_every
+    }
+
+    /// Looks whether the store is what this process saw last. Cheap; nothing is locked or written.
+    ///
+    /// # Errors
+    ///
+    /// Those of the engine: nothing is known then.
+    pub fn look(&mut self) -> Result<Look, StoreError> {
+        Ok(self.ready()?.engine().look()?)
+    }
+
+    /// The store's clock, as time since the Unix epoch.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`].
+    pub fn now(&mut self) -> Result<Duration, StoreError> {
+        let records = self.ready()?;
+        let view = records.read(&Wanted::default())?;
+        records.engine().abandon();
+        Ok(view.now)
+    }
+
     /// Compares the store's clock with this machine's, as is right where the store has a clock of its own: an acquire
     /// is refused as [`StoreError::ClockSkew`] where they differ by more than [`MAX_SKEW`], and so is
     /// a renewal over a leap of the store's clock.
@@ -228,14 +313,21 @@ impl LeaseStore {
                 },
                 Err(refusal) => Decision::refused(refusal),
             };
-        match self.run(&Wanted::default(), false, note_quarantine) {
+        match self.run(&Wanted::default(), ClockCheck::ThisMachine, note_quarantine) {
             // A store may be opened with a wrong clock: an acquire refuses it when it comes.
-            Err(Undone {
+            Err(Failure {
                 error: StoreError::ClockSkew { .. },
                 ..
             }) => self.namespace_state().map(drop),
-            outcome => outcome.map(drop).map_err(|undone| undone.error),
+            outcome => outcome.map(drop).map_err(|failure| failure.error),
         }
+    }
+
+    /// What tests of fleets of two versions look behind: the engine, and the version that this client knows. `None` from a
+    /// store that has not been opened yet.
+    #[doc(hidden)]
+    pub fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
+        self.records.internals()
     }
 
     /// The namespace as it stands; nothing is written.

@@ -183,12 +183,12 @@ mod tests {
         }
 
         fn names(&self) -> Vec<String> {
-            let names = self.store.clone().namespaces().unwrap();
+            let names = self.store.clone().catalog().names().unwrap();
             names.unwrap_or_default().names
         }
 
         fn find(&self, name: &str) -> Option<Namespace> {
-            self.store.clone().find(name).unwrap()
+            self.store.clone().catalog().find(name).unwrap()
         }
 
         fn step_clock(&self, _: usize, ms: i64) {

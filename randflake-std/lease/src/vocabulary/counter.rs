@@ -14,7 +14,8 @@ use crate::store::LeaseStore;
 #[non_exhaustive]
 pub enum CounterError {
     /// The store has no such counter, or one that may have gone back since the store lost its continuity. Refused until an
-    /// operator says where it begins: [`LeaseStore::create_counter`] at 1, [`LeaseStore::resume_counter`] elsewhere.
+    /// operator says where it begins: [`Counter::create`](crate::Counter::create) at 1,
+    /// [`Counter::resume`](crate::Counter::resume) elsewhere.
     Lost {
         /// The highest known position of the counter; 0 if the store has no such counter.
         reached: u64,
@@ -23,7 +24,7 @@ pub enum CounterError {
     },
     /// The counter began again below numbers that this process has seen reserved, because it was declared new or resumed too
     /// low, or its store went back unnoticed: numbers may have been issued twice. Refused until an operator
-    /// [resumes](LeaseStore::resume_counter) it.
+    /// [resumes](crate::Counter::resume) it.
     Rewound {
         /// The highest known position of the counter.
         reached: u64,
@@ -114,7 +115,7 @@ impl Display for CounterError {
                 "{counter} is not there, so no number is issued: it is new, or this is not the store that it was in. If no \
                  number of it was ever issued, begin it at 1: {}. Else use the store that it was in, or, if that is lost, \
                  resume it with a NUMBER above every number ever issued: {}",
-                counter.remedy("segment init", "LeaseStore::create_counter()"),
+                counter.remedy("segment init", "store.counter().create()"),
                 counter.resume(),
             ),
             Self::Lost { reached, counter } => write!(
@@ -204,10 +205,7 @@ impl CounterPlace {
     }
 
     fn resume(&self) -> String {
-        self.remedy(
-            "segment resume NUMBER",
-            "LeaseStore::resume_counter(NUMBER)",
-        )
+        self.remedy("segment resume NUMBER", "store.counter().resume(NUMBER)")
     }
 }
 
@@ -228,11 +226,11 @@ pub struct CounterStatus {
     pub next: Option<u64>,
     /// How it counts; `None` if the store has no such counter.
     pub terms: Option<CounterTerms>,
-    /// No number was reserved yet, so [`create_counter`](LeaseStore::create_counter) may still change its terms.
+    /// No number was reserved yet, so [`Counter::create`](crate::Counter::create) may still change its terms.
     pub is_unused: bool,
     /// How long nothing is issued because the store's clock was ahead: see [`CounterError::Ahead`].
     pub ahead_for: Option<Duration>,
     /// The counter is not there, or reservations may have been forgotten: refused until an operator
-    /// [begins](LeaseStore::create_counter) or [resumes](LeaseStore::resume_counter) it.
+    /// [begins](crate::Counter::create) or [resumes](crate::Counter::resume) it.
     pub lost: bool,
 }

@@ -56,7 +56,7 @@ pub enum StoreError {
         /// Number of the key, as requested.
         asked: KeyNumber,
     },
-    /// The namespace was dropped. Only a person opens it again: [`LeaseStore::reopen_namespace`](crate::LeaseStore::reopen_namespace).
+    /// The namespace was dropped. Only a person opens it again: [`Administration::reopen_namespace`](crate::Administration::reopen_namespace).
     Dropped {
         /// When every lease from before has expired by the store's clock, as time since the Unix epoch.
         until: Duration,
@@ -173,7 +173,7 @@ impl Display for StoreError {
                 match stored.next() {
                     Some(next) if next == *asked => f.write_str(
                         "It goes on to the next key by a command alone, when every process has the secret \
-                         (`LeaseStore::next_key`)",
+                         (`Administration::next_key`)",
                     ),
                     Some(next) => write!(f, "No number is skipped: {next} comes next"),
                     None => f.write_str("It is the last: another namespace begins with 1 again"),

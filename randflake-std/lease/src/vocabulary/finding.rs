@@ -8,7 +8,7 @@ use crate::date::{span, utc};
 
 /// One fact that a store reports about itself or its server.
 ///
-/// A store's [`diagnose`](crate::LeaseStore::diagnose) returns these, in this order, and omits what does not apply:
+/// A store's [`diagnose`](crate::Administration::diagnose) returns these, in this order, and omits what does not apply:
 ///
 /// | name                                      | value                                              |
 /// |-------------------------------------------|----------------------------------------------------|
@@ -32,7 +32,7 @@ use crate::date::{span, utc};
 ///
 /// let clock = Arc::new(ManualClock::at_unix_ms(1_730_000_100_000));
 /// let mut store = MemoryStore::new(Namespace::new("orders", Randflake)?, clock);
-/// let findings = store.diagnose()?;
+/// let findings = store.administration().diagnose()?;
 /// let quarantine = findings.iter().find(|finding| finding.name == "quarantine").unwrap();
 /// assert_eq!((quarantine.value.as_str(), &quarantine.verdict), ("none", &Verdict::Fine));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -13,7 +13,7 @@ use crate::store::LeaseStore;
 /// How long a store keeps a lease after its end: a year, so that somebody who looks once a year finds it, and five weeks.
 pub(crate) const HISTORY_KEPT: Duration = Duration::from_secs(400 * 24 * 60 * 60);
 
-/// The leases of a namespace that a store knows, also earlier ones: see [`LeaseStore::history`].
+/// The leases of a namespace that a store knows, also earlier ones: see [`HistoryReader::read`].
 #[derive(Clone, Debug)]
 pub struct History {
     spec: LayoutSpec,
@@ -92,7 +92,7 @@ pub enum UnknownCause {
     Gap,
 }
 
-/// Answer of [`LeaseStore::explain`] about a node id at a tick.
+/// Answer of [`HistoryReader::explain`] about a node id at a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     /// Holder of the node id at that tick.

@@ -1,6 +1,6 @@
 //! The namespaces that a store has.
 
-/// Namespaces of a store, as [`LeaseStore::namespaces`](crate::LeaseStore::namespaces) lists them.
+/// Namespaces of a store, as [`Catalog::names`](crate::Catalog::names) lists them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NamespaceList {

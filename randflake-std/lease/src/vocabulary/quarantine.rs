@@ -25,7 +25,7 @@ pub enum QuarantineCause {
     New,
     /// The store was restarted, restored, replaced or failed over, and may have forgotten leases.
     Lost,
-    /// An operator asked for it: [`quarantine`](crate::LeaseStore::quarantine).
+    /// An operator asked for it: [`start_quarantine`](crate::Administration::start_quarantine).
     Asked,
     /// The namespace was dropped, and leases of then may still be in use.
     Dropped,

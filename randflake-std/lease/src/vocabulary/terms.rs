@@ -37,7 +37,7 @@ pub enum KeyCheck {
     /// Ids are encrypted to 53 bits, as [`Feistel53`](randflake_core::Feistel53) does, under a key with this check value.
     Key53(u32),
     /// Ids are tagged UUIDs, under the key of this number. It is the only term that changes: by
-    /// [`LeaseStore::next_key`](crate::LeaseStore::next_key).
+    /// [`Administration::next_key`](crate::Administration::next_key).
     Tagged {
         /// Number of the key.
         number: KeyNumber,

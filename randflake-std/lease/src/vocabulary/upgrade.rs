@@ -2,7 +2,7 @@
 
 use super::Record;
 
-/// What came of an upgrade: see [`LeaseStore::upgrade_namespace`](crate::LeaseStore::upgrade_namespace).
+/// What came of an upgrade: see [`Administration::upgrade_namespace`](crate::Administration::upgrade_namespace).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Upgrade {

@@ -133,7 +133,7 @@ impl Dashboard {
         holders.truncate(MOST_HOLDERS);
         let live = counts.held + counts.ending + counts.contested;
         note_occupancy(store.namespace().name(), live, total);
-        let quarantine = store.quarantined()?;
+        let quarantine = store.administration().current_quarantine()?;
         note_quarantine(store.namespace().name(), quarantine.as_ref());
         let skew_ms = ms(theirs).saturating_sub(middle);
         let forecasts = [

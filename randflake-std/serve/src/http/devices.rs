@@ -7,9 +7,7 @@ use std::sync::Arc;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use randflake_common::leases::device_id;
-use randflake_std::lease::{
-    Device, DeviceError, DeviceLease, DeviceLeaseError, DeviceRequest, LeaseStore,
-};
+use randflake_std::lease::{Device, DeviceError, DeviceLeaseError, DeviceRequest, LeaseStore};
 use serde::{Deserialize, Serialize};
 
 use super::body::{Json, MAX_LEN, json};
@@ -52,7 +50,7 @@ pub(super) async fn register(
             owner: asked.owner.as_deref(),
             reported: asked.counter,
         };
-        store.device(device, &register)
+        store.devices().request(device, &register)
     };
     work(&request, space, device, register).await
 }
@@ -61,7 +59,7 @@ pub(super) async fn look(request: ApiRequest) -> Result<Json<DeviceAnswer>, Refu
     request.begin(Weight::ONE, &["namespace", "device"])?;
     let space = space(&request)?;
     let device = device_of(request.query.text("device").unwrap_or_default())?;
-    let look = move |store: &mut LeaseStore| store.device(device, &DeviceRequest::Look);
+    let look = move |store: &mut LeaseStore| store.devices().request(device, &DeviceRequest::Look);
     work(&request, space, device, look).await
 }
 
@@ -141,15 +139,15 @@ pub(super) async fn tickets(
             owner: owner.as_deref(),
             counter: asked.counter,
         };
-        let counter = store.device(device, &next)?.last_counter;
+        let counter = store.devices().request(device, &next)?.last_counter;
         let longest = store.namespace().max_ttl();
         let ttl = asked.ttl_ms.map_or(longest, Duration::from_millis);
         let lease = if asked.renew {
-            let mut lease = DeviceLease::find(store, device).map_err(refusal)?;
+            let mut lease = store.devices().find(device).map_err(refusal)?;
             lease.renew(store, ttl).map_err(refusal)?;
             lease
         } else {
-            DeviceLease::acquire(store, device, ttl)?
+            store.devices().acquire(device, ttl)?
         };
         let ticket = lease.ticket(counter, &key).map_err(Refusal::invalid)?;
         let mut digits = String::new();

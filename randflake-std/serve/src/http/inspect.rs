@@ -135,7 +135,8 @@ pub(super) async fn explain(request: ApiRequest) -> Result<Json<ExplainAnswer>, 
     principal.take_reads(1)?;
     space.check(id)?;
     let parts = space.codec().inspect(id);
-    let explain = move |store: &mut LeaseStore| Ok(store.explain(parts.node_id, parts.tick)?);
+    let explain =
+        move |store: &mut LeaseStore| Ok(store.history().explain(parts.node_id, parts.tick)?);
     let explained = space.read_store(Some(principal), explain).await?;
     let spec = space.namespace().spec();
     Ok(Json(ExplainAnswer {

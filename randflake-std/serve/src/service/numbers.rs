@@ -33,8 +33,8 @@ impl Service {
         }
         principal.take_ids(count)?;
         let work = move |store: &mut LeaseStore| {
-            let segment = store.reserve(count as u64)?;
-            let terms = store.counter_terms().unwrap_or_default();
+            let segment = store.counter().reserve(count as u64)?;
+            let terms = store.counter().terms().unwrap_or_default();
             Ok(IssuedNumbers { segment, terms })
         };
         space.with_store(principal, work).await

@@ -272,7 +272,7 @@ fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
     assert!(matches!(store.reserve(1), Err(CounterError::Lost { .. })));
     // The others hear of it.
     let mut administrator = open_store(&cluster);
-    assert!(administrator.counter().unwrap().lost);
+    assert!(administrator.counter().status().unwrap().lost);
     assert_eq!(administrator.resume_counter(51).unwrap(), 51);
     assert_eq!(store.reserve(1).unwrap().first(), 51);
 }

@@ -36,7 +36,7 @@ fn created(mut client: Client) -> Option<String> {
 /// Grants two leases and reserves two blocks of numbers, of which the replica has the first ones. The second lease.
 fn run_ahead(primary: &Database, replica: &MariadbServer) -> Grant {
     let (mut store, _) = primary.holder();
-    if store.counter().unwrap().lost {
+    if store.counter().status().unwrap().lost {
         store.create_counter().unwrap();
     }
     store.reserve(1_000).unwrap();

@@ -27,7 +27,7 @@ fn uses(server: &Database, user: &str) -> Result<(), StoreError> {
     }
     assert!(!store.list()?.is_empty());
     store.diagnose()?;
-    if store.counter().map_err(as_store_error)?.lost {
+    if store.counter().status().map_err(as_store_error)?.lost {
         store.create_counter().map_err(as_store_error)?;
     }
     store.reserve(10).map_err(as_store_error)?;

@@ -38,7 +38,7 @@ fn uses(url: &str) -> Result<(), StoreError> {
     let unused: Vec<_> = grants.into_iter().map(unused).collect();
     store.release(&unused)?;
     store.diagnose()?;
-    if store.counter().map_err(as_store_error)?.lost {
+    if store.counter().status().map_err(as_store_error)?.lost {
         store.create_counter().map_err(as_store_error)?;
     }
     store.reserve(10).map_err(as_store_error)?;

@@ -337,7 +337,7 @@ fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_se
     // A restart: all is there, but nobody knows that.
     redis.server.restart();
     assert!(is_lost(&mut store));
-    assert_eq!(store.counter().unwrap().next, Some(reserved.end()));
+    assert_eq!(store.counter().status().unwrap().next, Some(reserved.end()));
     assert_eq!(store.resume_counter(1).unwrap(), reserved.end());
     let reserved = store.reserve(10).unwrap();
 

@@ -72,7 +72,7 @@ fn the_documented_rights_are_enough() {
     store.diagnose().unwrap();
     store.resume_counter(5).unwrap();
     store.reserve(5).unwrap();
-    store.counter().unwrap();
+    store.counter().status().unwrap();
     store.quarantine().unwrap();
 }
 

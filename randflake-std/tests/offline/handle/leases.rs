@@ -122,7 +122,7 @@ fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
     let mut copy = store.clone();
     copy.renew(&live(&store), 60).unwrap();
     // So that there is a time without a lease to look at.
-    copy.quarantine().unwrap();
+    copy.administration().start_quarantine().unwrap();
     eventually("a refusal", || handle.generate().is_err());
     assert!(first.end() > Randflake::SPEC.tick_at(copy.now().unwrap()).unwrap());
     eventually("its count", || handle.lease().losses.contested == 1);
@@ -133,7 +133,7 @@ fn a_contested_lease_stops_at_once_and_is_replaced_under_another_name() {
 
     let waiting = handle.clone();
     let waiting = thread::spawn(move || waiting.generate_wait(PATIENCE).unwrap());
-    copy.override_quarantine().unwrap();
+    copy.administration().override_quarantine().unwrap();
     assert!(ids.insert(waiting.join().unwrap()));
     eventually("readiness", || {
         matches!(handle.health(), Health::Ready { .. })

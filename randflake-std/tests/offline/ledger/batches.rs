@@ -90,8 +90,8 @@ fn every_lease_ends_with_its_namespace() {
     let (map, mut store, grants) = three();
     map.state().texts.remove(&Key::Namespace);
     let mut another = open(&map);
-    another.create_namespace().unwrap();
-    another.override_quarantine().unwrap();
+    another.administration().create_namespace().unwrap();
+    another.administration().override_quarantine().unwrap();
     let renewed = store.renew(&grants, TTL).unwrap();
     assert_eq!(renewed.ends, [Err(Loss::Forgotten); 3]);
 }

@@ -51,7 +51,7 @@ fn a_secret_is_claimed_once_and_no_operation_asks_again() {
     let mut another = open(&map, &named("orders"));
     another.check().unwrap();
     acquire(&mut another).unwrap();
-    another.quarantine().unwrap();
+    another.administration().start_quarantine().unwrap();
     assert_eq!(map.state().claims_asked, 1);
 }
 

@@ -73,7 +73,7 @@ fn a_server_stays_one() {
         map.state().texts.remove(&Key::Node(grant.node_id));
         let renewed = store.renew(&[grant], TTL).unwrap();
         assert_eq!(renewed.ends, [Err(Loss::Forgotten)]);
-        let quarantined = store.quarantined().unwrap();
+        let quarantined = store.administration().current_quarantine().unwrap();
         assert_eq!(quarantined.is_none(), is_proxy, "{quarantined:?}");
     }
 }

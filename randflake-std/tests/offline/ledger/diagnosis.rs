@@ -12,14 +12,14 @@ fn a_setting_that_loses_leases_hides_no_finding() {
     let map = Map::default();
     map.state().now = Duration::from_secs(1_800_000_000);
     let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
-    store.create_namespace().unwrap();
+    store.administration().create_namespace().unwrap();
     map.state().fault = Some("it runs with fsync=off".to_owned());
-    let refused = store.create_namespace();
+    let refused = store.administration().create_namespace();
     assert!(
         matches!(refused, Err(StoreError::Unusable(_))),
         "{refused:?}"
     );
-    let findings = store.diagnose().unwrap();
+    let findings = store.administration().diagnose().unwrap();
     let names: Vec<_> = findings.iter().map(|finding| finding.name).collect();
     assert_eq!(names, ["setting", "quarantine"]);
     for finding in findings {

@@ -32,7 +32,7 @@ fn half_dropped() -> Map {
     let mut store = map.open(&Namespace::new("orders", Snowflake).unwrap());
     acquire(&mut store, TTL * 1_000).unwrap();
     let leases = map.state().texts.clone();
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     let dropped = map.state().texts.clone();
     map.state().texts = leases.into_iter().chain(dropped).collect();
     assert!(map.state().texts.contains_key(&Key::Node(7)));
@@ -46,7 +46,7 @@ fn leases_of_another_layout_do_not_stand_in_the_way() {
     let refused = acquire(&mut store, TTL).unwrap_err();
     assert!(matches!(refused, StoreError::Dropped { .. }), "{refused:?}");
     assert!(map.state().texts.contains_key(&Key::Node(7)));
-    assert!(store.reopen_namespace().unwrap().is_some());
+    assert!(store.administration().reopen_namespace().unwrap().is_some());
     assert!(!map.state().texts.contains_key(&Key::Node(7)));
     let refused = acquire(&mut store, TTL).unwrap_err();
     assert!(
@@ -78,8 +78,8 @@ fn what_is_opened_again_waits_for_the_last_of_all_leases() {
         ends.push(acquired.unwrap().grants[0].end);
         map.state().now = now;
     }
-    store.drop_namespace().unwrap();
-    let quarantine = store.reopen_namespace().unwrap().unwrap();
+    store.administration().drop_namespace().unwrap();
+    let quarantine = store.administration().reopen_namespace().unwrap().unwrap();
     let last = Randflake::SPEC.unix_ms(ends[1]);
     assert_eq!(quarantine.until, Duration::from_millis(last));
 }
@@ -93,7 +93,7 @@ fn what_cannot_be_removed_is_not_dropped() {
     acquire(&mut store, TTL).unwrap();
     let before = map.state().texts.clone();
     map.state().fails_to_remove_from = Some(Key::Namespace);
-    let refused = store.drop_namespace().unwrap_err();
+    let refused = store.administration().drop_namespace().unwrap_err();
     assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
     assert_eq!(map.state().texts, before);
 }
@@ -105,11 +105,11 @@ fn a_namespace_whose_old_leases_cannot_be_removed_is_not_opened_again() {
     let before = map.state().texts.clone();
     map.state().fails_to_remove_from = Some(Key::Namespace);
     let mut store = map.open(&Namespace::new("orders", Randflake).unwrap());
-    let refused = store.reopen_namespace().unwrap_err();
+    let refused = store.administration().reopen_namespace().unwrap_err();
     assert!(matches!(refused, StoreError::Unavailable(_)), "{refused:?}");
     assert_eq!(map.state().texts, before);
     map.state().fails_to_remove_from = None;
-    store.reopen_namespace().unwrap();
+    store.administration().reopen_namespace().unwrap();
     assert!(!map.state().texts.contains_key(&Key::Node(7)));
 }
 
@@ -117,7 +117,7 @@ fn a_namespace_whose_old_leases_cannot_be_removed_is_not_opened_again() {
 fn a_second_drop_ends_the_first() {
     let map = half_dropped();
     let mut store = map.open(&Namespace::new("orders", Snowflake).unwrap());
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     let left: Vec<_> = map.state().texts.keys().copied().collect();
     assert_eq!(left, [Key::Namespace]);
 }
@@ -139,13 +139,13 @@ fn holders_of_before_do_not_close_what_was_opened_again() {
         });
         let grants = granted.unwrap().grants;
         map.state().now += Duration::from_secs(1);
-        operator.drop_namespace().unwrap();
+        operator.administration().drop_namespace().unwrap();
         if has_seen_the_mark {
             let renewed = holder.renew(&grants, TTL).unwrap();
             assert_eq!(renewed.ends, [Err(Loss::Released)]);
         }
         map.state().now += Duration::from_secs(1);
-        operator.reopen_namespace().unwrap();
+        operator.administration().reopen_namespace().unwrap();
         map.state().now += LONG;
         acquire(&mut holder, TTL).unwrap();
     }
@@ -177,9 +177,9 @@ fn leases_that_were_renewed_while_a_drop_was_on_its_way_are_waited_for() {
         state.meanwhile = Some((state.texts.clone(), state.now));
         (state.texts, state.now) = (sent, begin);
     }
-    operator.drop_namespace().unwrap();
+    operator.administration().drop_namespace().unwrap();
     assert!(holder.renew(&grants[..1], TTL).unwrap().ends[0].is_err());
-    operator.reopen_namespace().unwrap();
+    operator.administration().reopen_namespace().unwrap();
     let end = Duration::from_millis(Randflake::SPEC.unix_ms(grants[0].end));
     map.state().now = end.saturating_sub(Duration::from_millis(1));
     let refused = acquire(&mut operator, TTL).unwrap_err();
@@ -200,20 +200,20 @@ fn no_device_is_registered_before_the_namespace_is_opened_again() {
         owner: Some("a"),
         reported: Some(0),
     };
-    store.create_namespace().unwrap();
-    store.drop_namespace().unwrap();
+    store.administration().create_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     for asked in [&register, &DeviceRequest::Look] {
-        let refused = store.device(7, asked).unwrap_err();
+        let refused = store.devices().request(7, asked).unwrap_err();
         assert!(
             matches!(refused, DeviceError::Store(StoreError::Dropped { .. })),
             "{refused:?}"
         );
     }
     assert!(!map.state().texts.contains_key(&Key::Device(7)));
-    store.reopen_namespace().unwrap();
-    store.device(7, &register).unwrap();
+    store.administration().reopen_namespace().unwrap();
+    store.devices().request(7, &register).unwrap();
     // A look writes nothing.
     let registered = map.state().texts.clone();
-    store.device(7, &DeviceRequest::Look).unwrap();
+    store.devices().request(7, &DeviceRequest::Look).unwrap();
     assert_eq!(map.state().texts, registered);
 }

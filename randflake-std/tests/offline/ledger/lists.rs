@@ -27,6 +27,6 @@ fn a_single_record_is_asked_for_as_such() {
     let mut world = World::new(13, 1.0, 1);
     world.map.state().lists.clear();
     let tick = world.tick;
-    world.store.explain(7, tick).unwrap();
+    world.store.history().explain(7, tick).unwrap();
     assert_eq!(world.map.state().lists, [1]);
 }

@@ -39,15 +39,15 @@ fn forgotten() -> (Map, LeaseStore, Grant) {
 }
 
 fn cause(map: &Map) -> Option<QuarantineCause> {
-    let quarantine = open(map).quarantined().unwrap();
+    let quarantine = open(map).administration().current_quarantine().unwrap();
     quarantine.map(|quarantine| quarantine.cause)
 }
 
 /// By a process that knows nothing of it, on an engine that cannot tell.
 fn make_anew(map: &Map) {
-    open(map).create_namespace().unwrap();
+    open(map).administration().create_namespace().unwrap();
     let mut another = open(map);
-    another.quarantine().unwrap();
+    another.administration().start_quarantine().unwrap();
     for text in map.state().texts.values_mut() {
         *text = text.replace("-a:", "-n:");
     }
@@ -77,14 +77,14 @@ fn nor_is_one_that_another_process_has_made_anew() {
 fn a_namespace_of_an_older_backup_is_a_loss() {
     let map = Map::default();
     map.state().now = Duration::from_secs(1_800_000_000);
-    open(&map).create_namespace().unwrap();
-    open(&map).quarantine().unwrap();
+    open(&map).administration().create_namespace().unwrap();
+    open(&map).administration().start_quarantine().unwrap();
     let backup = map.state().texts.clone();
     map.state().now += Duration::from_secs(3_600);
-    open(&map).drop_namespace().unwrap();
+    open(&map).administration().drop_namespace().unwrap();
     map.state().now += Duration::from_secs(3_600);
     let mut store = open(&map);
-    store.reopen_namespace().unwrap();
+    store.administration().reopen_namespace().unwrap();
     let grant = acquire(&mut store);
     store.release(&[grant]).unwrap();
     map.state().now += Duration::from_secs(3_600);
@@ -119,13 +119,13 @@ fn a_namespace_of_other_terms_is_no_outage() {
     let (map, mut store, grant) = forgotten();
     let other = Namespace::new("orders", Snowflake).unwrap();
     let mut anew = map.open(&other);
-    anew.create_namespace().unwrap();
-    anew.override_quarantine().unwrap();
+    anew.administration().create_namespace().unwrap();
+    anew.administration().override_quarantine().unwrap();
     let end = Duration::from_millis(Randflake::SPEC.unix_ms(grant.end));
     let before = map.state().texts.clone();
     let renewed = store.renew(&[grant], TTL).unwrap();
     assert_eq!(renewed.ends, [Err(Loss::Forgotten)]);
-    let quarantine = anew.quarantined().unwrap().unwrap();
+    let quarantine = anew.administration().current_quarantine().unwrap().unwrap();
     assert_eq!(
         (quarantine.cause, quarantine.until),
         (QuarantineCause::Lost, end)
@@ -184,7 +184,7 @@ fn nor_is_one_whose_lease_a_server_has_renewed() {
     assert!(renewed.unwrap().outcomes[0].is_ok());
     map.state().texts.clear();
     "after a restart".clone_into(&mut map.state().fingerprint);
-    server.create_namespace().unwrap();
+    server.administration().create_namespace().unwrap();
     assert_eq!(cause(&map), Some(QuarantineCause::Lost));
 }
 
@@ -194,12 +194,12 @@ fn a_lease_that_others_present_closes_nothing() {
     let (map, _, grant) = forgotten();
     let mut server = open(&map);
     server.act_as_proxy();
-    server.create_namespace().unwrap();
-    server.override_quarantine().unwrap();
+    server.administration().create_namespace().unwrap();
+    server.administration().override_quarantine().unwrap();
     map.state().texts.clear();
     let mut anew = open(&map);
-    anew.create_namespace().unwrap();
-    anew.override_quarantine().unwrap();
+    anew.administration().create_namespace().unwrap();
+    anew.administration().override_quarantine().unwrap();
     let before = map.state().texts.clone();
     let renewed = server.renew(&[grant], TTL).unwrap();
     assert_eq!(renewed.ends, [Err(Loss::Forgotten)]);

@@ -48,62 +48,77 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Ok(())
     }),
     ("history", |store, held| {
-        let history = store.history(held.0.node_id..=held.0.node_id)?;
+        let history = store.history().read(held.0.node_id..=held.0.node_id)?;
         assert_eq!(history.leases().count(), 1);
         Ok(())
     }),
     ("history of all", |store, _| {
-        assert_eq!(store.history(0..=u32::MAX)?.leases().count(), 1);
+        assert_eq!(store.history().read(0..=u32::MAX)?.leases().count(), 1);
         Ok(())
     }),
     ("explain", |store, held| {
-        Ok(store.explain(held.0.node_id, held.0.start).map(drop)?)
+        Ok(store
+            .history()
+            .explain(held.0.node_id, held.0.start)
+            .map(drop)?)
     }),
     ("now", |store, _| Ok(store.now().map(drop)?)),
-    ("counter", |store, _| Ok(store.counter().map(drop)?)),
-    ("reserve", |store, _| Ok(store.reserve(1).map(drop)?)),
-    ("create_counter", |store, _| Ok(store.create_counter()?)),
+    ("counter", |store, _| {
+        Ok(store.counter().status().map(drop)?)
+    }),
+    ("reserve", |store, _| {
+        Ok(store.counter().reserve(1).map(drop)?)
+    }),
+    ("create_counter", |store, _| Ok(store.counter().create()?)),
     ("resume_counter", |store, _| {
-        Ok(store.resume_counter(1).map(drop)?)
+        Ok(store.counter().resume(1).map(drop)?)
     }),
     ("device", |store, _| {
         let register = DeviceRequest::Register {
             owner: Some("a"),
             reported: Some(0),
         };
-        Ok(store.device(7, &register).map(drop)?)
+        Ok(store.devices().request(7, &register).map(drop)?)
     }),
     ("create_namespace", |store, _| {
-        Ok(store.create_namespace().map(drop)?)
+        Ok(store.administration().create_namespace().map(drop)?)
     }),
-    ("quarantine", |store, _| Ok(store.quarantine().map(drop)?)),
-    ("end_quarantine", |store, _| Ok(store.end_quarantine()?)),
+    ("quarantine", |store, _| {
+        Ok(store.administration().start_quarantine().map(drop)?)
+    }),
+    ("end_quarantine", |store, _| {
+        Ok(store.administration().end_quarantine()?)
+    }),
     ("override_quarantine", |store, _| {
-        Ok(store.override_quarantine()?)
+        Ok(store.administration().override_quarantine()?)
     }),
     ("quarantined", |store, _| {
-        Ok(store.quarantined().map(drop)?)
+        Ok(store.administration().current_quarantine().map(drop)?)
     }),
-    ("drop_namespace", |store, _| Ok(store.drop_namespace()?)),
+    ("drop_namespace", |store, _| {
+        Ok(store.administration().drop_namespace()?)
+    }),
     ("drop and reopen", |store, _| {
-        store.drop_namespace()?;
-        Ok(store.reopen_namespace().map(drop)?)
+        store.administration().drop_namespace()?;
+        Ok(store.administration().reopen_namespace().map(drop)?)
     }),
     ("diagnose", |store, _| {
         // The engine's, and the store's own.
-        assert_eq!(store.diagnose()?.len(), 2);
+        assert_eq!(store.administration().diagnose()?.len(), 2);
         Ok(())
     }),
     ("upgrade_namespace", |store, _| {
-        Ok(store.upgrade_namespace(false).map(drop)?)
+        Ok(store.administration().upgrade_namespace(false).map(drop)?)
     }),
-    ("version", |store, _| Ok(store.version().map(drop)?)),
+    ("version", |store, _| {
+        Ok(store.administration().version().map(drop)?)
+    }),
     ("namespaces", |store, _| {
-        assert_eq!(store.namespaces()?.unwrap().names, ["orders"]);
+        assert_eq!(store.catalog().names()?.unwrap().names, ["orders"]);
         Ok(())
     }),
     ("find", |store, _| {
-        assert!(store.find("orders")?.is_some());
+        assert!(store.catalog().find("orders")?.is_some());
         Ok(())
     }),
 ];
@@ -139,7 +154,7 @@ fn map() -> (Map, Held) {
     map.state().now = Duration::from_secs(1_800_000_000);
     let mut store = map.open(&namespace());
     let held = acquire(&mut store, 1).unwrap();
-    store.create_counter().unwrap();
+    store.counter().create().unwrap();
     (map, held)
 }
 

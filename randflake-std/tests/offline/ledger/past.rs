@@ -9,7 +9,7 @@ const NODE: u32 = 3;
 const TICKS_PER_DAY: u64 = 86_400;
 
 fn history(world: &mut World) -> History {
-    world.store.history(NODE..=NODE).unwrap()
+    world.store.history().read(NODE..=NODE).unwrap()
 }
 
 /// When its leases begin.
@@ -96,7 +96,15 @@ fn a_latest_lease_that_is_removed_is_noticed() {
         Explanation::Unknown { .. }
     ));
     // Nobody has removed anything of the others.
-    assert_eq!(world.store.history(NODE + 1..=NODE + 1).unwrap().gaps(), []);
+    assert_eq!(
+        world
+            .store
+            .history()
+            .read(NODE + 1..=NODE + 1)
+            .unwrap()
+            .gaps(),
+        []
+    );
 }
 
 #[test]
@@ -140,7 +148,7 @@ fn the_last_65536_leases_stay_until_they_are_old() {
     let mut asked = 0;
     for lease in all.iter().step_by(97) {
         for tick in [lease.record.grant.start - 1, lease.record.grant.end - 1] {
-            let explained = world.store.explain(NODE, tick).unwrap();
+            let explained = world.store.history().explain(NODE, tick).unwrap();
             assert_eq!(explained.explanation, history.explain(NODE, tick));
             assert_eq!(explained.gap, None);
             asked += 1;
@@ -153,7 +161,7 @@ fn the_last_65536_leases_stay_until_they_are_old() {
     drop(state);
 
     // That a lease had to go is told.
-    let explained = world.store.explain(NODE, pushed_out).unwrap();
+    let explained = world.store.history().explain(NODE, pushed_out).unwrap();
     assert_eq!(explained.explanation, history.explain(NODE, pushed_out));
     assert!(
         matches!(
@@ -187,7 +195,7 @@ fn an_explanation_is_not_misled() {
             let is_held = |lease: &&PastLease| lease.record.grant.start < lease.record.grant.end;
             for lease in granted.iter().filter(is_held) {
                 let tick = lease.record.grant.start;
-                let explained = world.store.explain(NODE, tick).unwrap();
+                let explained = world.store.history().explain(NODE, tick).unwrap();
                 match explained.explanation {
                     Explanation::Held(found) => assert_eq!(found, *lease),
                     Explanation::Unknown { cause, .. } => {
@@ -202,12 +210,19 @@ fn an_explanation_is_not_misled() {
             let there = world.map.state().texts.get(&key).cloned();
             let is_readable = there.is_some_and(|there| there.contains("folder"));
             if let Some(after) = granted.get(nth + 1).filter(|_| is_readable) {
-                let explained = world.store.explain(NODE, after.record.grant.start).unwrap();
+                let explained = world
+                    .store
+                    .history()
+                    .explain(NODE, after.record.grant.start)
+                    .unwrap();
                 let is_latest = nth + 2 == granted.len();
                 assert!(is_latest || explained.gap.is_none(), "{nth}");
             }
             // The one that was touched is always named.
-            let explained = world.store.explain(NODE, granted[nth].record.grant.start);
+            let explained = world
+                .store
+                .history()
+                .explain(NODE, granted[nth].record.grant.start);
             named += usize::from(explained.unwrap().gap.is_some());
         }
         world.map.state().texts.insert(key, text);
@@ -221,7 +236,7 @@ fn before_the_first_lease_nobody_had_the_node_id() {
     lease(&mut world, 3);
     let history = history(&mut world);
     let first = starts(&history)[0];
-    let explained = world.store.explain(NODE, first - 1).unwrap();
+    let explained = world.store.history().explain(NODE, first - 1).unwrap();
     assert_eq!(explained.explanation, history.explain(NODE, first - 1));
     assert!(!matches!(
         explained.explanation,
@@ -236,7 +251,7 @@ fn the_latest_lease_is_explained_by_its_record_alone() {
     let latest = *starts(&history(&mut world)).last().unwrap();
     for tick in [latest, latest + 1] {
         let before = world.map.state().texts_read;
-        let explained = world.store.explain(NODE, tick).unwrap();
+        let explained = world.store.history().explain(NODE, tick).unwrap();
         assert!(matches!(explained.explanation, Explanation::Held(_)));
         assert_eq!(world.map.state().texts_read - before, 1);
     }
@@ -250,7 +265,7 @@ fn an_early_lease_is_found_by_bisection() {
     lease(&mut world, 200);
     let first = starts(&history(&mut world))[begun];
     let before = world.map.state().texts_read;
-    let explained = world.store.explain(NODE, first).unwrap();
+    let explained = world.store.history().explain(NODE, first).unwrap();
     assert!(matches!(explained.explanation, Explanation::Held(_)));
     let read = world.map.state().texts_read - before;
     assert!(read <= 10, "{read}");
@@ -273,7 +288,7 @@ fn a_history_that_fills_all_places_has_no_gap() {
     }
     lease(&mut world, 1);
     let latest = *starts(&history(&mut world)).last().unwrap();
-    let explained = world.store.explain(NODE, latest).unwrap();
+    let explained = world.store.history().explain(NODE, latest).unwrap();
     assert!(matches!(explained.explanation, Explanation::Held(_)));
     assert_eq!(explained.gap, None);
 }
@@ -287,7 +302,7 @@ fn an_old_lease_is_explained_to_be_gone() {
     world.pass(401 * TICKS_PER_DAY);
     lease(&mut world, 64);
     let before = world.map.state().texts_read;
-    let explained = world.store.explain(NODE, granted.start).unwrap();
+    let explained = world.store.history().explain(NODE, granted.start).unwrap();
     assert_eq!(explained.gap, None);
     // By bisection, and not from all that are left.
     let read = world.map.state().texts_read - before;
@@ -327,7 +342,10 @@ fn a_latest_lease_that_was_set_back_is_noticed() {
         let grant = &lease.record.grant;
         // Later ones have not come, by any clock.
         for tick in grant.start..grant.end.min(grant.start + 5) {
-            let (whole, explained) = (told.explain(NODE, tick), world.store.explain(NODE, tick));
+            let (whole, explained) = (
+                told.explain(NODE, tick),
+                world.store.history().explain(NODE, tick),
+            );
             assert_eq!(explained.unwrap().explanation, whole, "{tick}");
             let is_right = match &whole {
                 Explanation::Held(found) => found == lease,

@@ -50,7 +50,7 @@ fn one_that_ended_400_days_ago_to_the_tick_stays() {
         (64, latest.start)
     );
     assert_eq!(places(&world), [63]);
-    let history = world.store.history(NODE..=NODE).unwrap();
+    let history = world.store.history().read(NODE..=NODE).unwrap();
     assert_eq!((history.leases().count(), history.gaps()), (2, &[][..]));
     // What went before them was removed for its age.
     let first = history.leases().next().unwrap().record.grant.start;

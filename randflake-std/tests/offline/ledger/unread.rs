@@ -170,7 +170,12 @@ fn a_store_whose_clock_leapt_is_asked_and_refused_once() {
 fn what_others_changed_is_read() {
     let mut world = World::new();
     let namespace = world.store.namespace().clone();
-    world.map.open(&namespace).quarantine().unwrap();
+    world
+        .map
+        .open(&namespace)
+        .administration()
+        .start_quarantine()
+        .unwrap();
     let (end, asked) = world.renew();
     assert!(end.unwrap().is_ok());
     assert_eq!(asked, [1, 2]);
@@ -186,7 +191,14 @@ fn an_engine_that_is_another_is_noticed() {
     let (end, asked) = world.renew();
     assert!(end.unwrap().is_ok());
     assert_eq!(asked, [1, 2]);
-    assert!(!world.store.quarantine().unwrap().is_zero());
+    assert!(
+        !world
+            .store
+            .administration()
+            .start_quarantine()
+            .unwrap()
+            .is_zero()
+    );
 }
 
 #[test]
@@ -204,7 +216,7 @@ fn a_lease_that_vanished_is_noticed() {
 fn a_refusal_leaves_what_is_known_of_the_clock() {
     let mut world = World::new();
     world.pass(Duration::from_secs(20));
-    let refused = world.store.reopen_namespace();
+    let refused = world.store.administration().reopen_namespace();
     assert!(matches!(refused, Err(StoreError::Invalid(_))));
     let (end, asked) = world.renew();
     assert!(end.unwrap().is_ok());

@@ -35,7 +35,7 @@ fn a_write_tells_the_latest_end_of_its_leases() {
 fn a_write_that_repeats_nothing_confirms_nothing() {
     let mut world = World::new(12, 0.0, 1);
     lease(&mut world, 1, TTL);
-    world.store.quarantine().unwrap();
+    world.store.administration().start_quarantine().unwrap();
     let texts = &world.map.state().texts;
     assert!(!texts.contains_key(&Key::Hint(PLACES)));
 }
@@ -44,16 +44,21 @@ fn a_write_that_repeats_nothing_confirms_nothing() {
 #[test]
 fn numbers_that_others_have_reserved_meanwhile_are_not_answered() {
     let mut world = World::new(3, 0.0, 1);
-    world.store.create_counter().unwrap();
-    world.store.reserve(1).unwrap();
+    world.store.counter().create().unwrap();
+    world.store.counter().reserve(1).unwrap();
     let before = world.map.state().texts.clone();
-    let theirs = world.map.open(&world.namespace).reserve(10).unwrap();
+    let theirs = world
+        .map
+        .open(&world.namespace)
+        .counter()
+        .reserve(10)
+        .unwrap();
     {
         let mut state = world.map.state();
         let after = core::mem::replace(&mut state.texts, before);
         state.meanwhile = Some((after, state.now));
     }
-    let ours = world.store.reserve(10).unwrap();
+    let ours = world.store.counter().reserve(10).unwrap();
     assert!(
         ours.first() >= theirs.first() + 10,
         "{ours:?} after {theirs:?}"
@@ -63,9 +68,9 @@ fn numbers_that_others_have_reserved_meanwhile_are_not_answered() {
 #[test]
 fn a_counter_that_is_there_is_not_written_to_create_it() {
     let mut world = World::new(3, 0.0, 1);
-    world.store.create_counter().unwrap();
+    world.store.counter().create().unwrap();
     let writes = world.map.state().writes;
-    world.store.create_counter().unwrap();
+    world.store.counter().create().unwrap();
     assert_eq!(world.map.state().writes, writes);
 }
 
@@ -83,9 +88,13 @@ fn a_namespace_without_record_that_has_leases_is_lost() {
         "{refused}"
     );
     // An operator may end it if nothing was ever leased, which is looked at once more.
-    let quarantine = newcomer.quarantined().unwrap().unwrap();
+    let quarantine = newcomer
+        .administration()
+        .current_quarantine()
+        .unwrap()
+        .unwrap();
     assert_eq!(quarantine.cause, QuarantineCause::New);
-    let refused = newcomer.end_quarantine().unwrap_err();
+    let refused = newcomer.administration().end_quarantine().unwrap_err();
     assert!(matches!(refused, StoreError::NotNew(_)), "{refused}");
 }
 
@@ -126,7 +135,11 @@ fn an_upgrade_looks_for_older_holders_once_more() {
         state.texts = before;
         state.meanwhile = Some((after, state.now));
     }
-    let outcome = world.store.upgrade_namespace(false).unwrap();
+    let outcome = world
+        .store
+        .administration()
+        .upgrade_namespace(false)
+        .unwrap();
     let Upgrade::OlderHolders { holders, .. } = outcome else {
         panic!("{outcome:?}");
     };
@@ -140,7 +153,11 @@ fn a_second_upgrade_reads_the_namespace_alone() {
     let mut world = World::new(3, 0.0, 1);
     *world.store.internals().unwrap().1 = VERSION + 1;
     let version = VERSION + 1;
-    let first = world.store.upgrade_namespace(false).unwrap();
+    let first = world
+        .store
+        .administration()
+        .upgrade_namespace(false)
+        .unwrap();
     assert_eq!(
         first,
         Upgrade::Done {
@@ -153,7 +170,11 @@ fn a_second_upgrade_reads_the_namespace_alone() {
         (state.reads, state.lists.len(), state.writes)
     };
     let (reads, lists, writes) = counts(&world);
-    let again = world.store.upgrade_namespace(false).unwrap();
+    let again = world
+        .store
+        .administration()
+        .upgrade_namespace(false)
+        .unwrap();
     let before = version;
     assert_eq!(again, Upgrade::Done { before, version });
     assert_eq!(counts(&world), (reads + 1, lists, writes));

@@ -314,10 +314,10 @@ fn a_quarantine_outlives_the_process_that_set_it() {
     let left = quarantined(&mut place.open());
     assert_eq!(left.as_secs(), 300 + 20 - 100);
     // A shorter one does not shorten it.
-    place.open().quarantine().unwrap();
+    place.open().administration().start_quarantine().unwrap();
     assert_eq!(quarantined(&mut place.open()).as_secs(), 300 + 20 - 100);
     place.clock.advance_ms(220_000);
-    place.open().quarantine().unwrap();
+    place.open().administration().start_quarantine().unwrap();
     assert_eq!(quarantined(&mut place.open()).as_secs(), 60 + 20);
 }
 

@@ -67,11 +67,11 @@ fn a_diagnosis_tells_of_damage() {
     let place = Place::new();
     let mut store = place.open();
     let wrong = |finding: &Finding| matches!(finding.verdict, Verdict::Wrong(_));
-    assert!(!store.diagnose().unwrap().iter().any(wrong));
+    assert!(!store.administration().diagnose().unwrap().iter().any(wrong));
     let damage = "PRAGMA ignore_check_constraints = on; UPDATE store SET only_row = 2";
     let connection = Connection::open(place.database()).unwrap();
     connection.execute_batch(damage).unwrap();
-    let findings = store.diagnose().unwrap();
+    let findings = store.administration().diagnose().unwrap();
     let wrong: Vec<_> = findings.into_iter().filter(wrong).collect();
     assert_eq!(wrong.len(), 1, "{wrong:?}");
     assert_eq!(wrong[0].name, "quick_check");
@@ -114,5 +114,5 @@ fn a_damaged_record_holds_up_nobody() {
     let sentence = unusable(store.renew(&[grant], TTL));
     let damaged = format!("node id {} of \"orders\": it is damaged", grant.node_id);
     assert!(sentence.contains(&damaged), "{sentence}");
-    place.open().counter().unwrap();
+    place.open().counter().status().unwrap();
 }

@@ -87,7 +87,7 @@ fn a_refusal_names_the_file_once() {
 
 #[test]
 fn a_diagnosis_tells_of_the_volume() {
-    let findings = Place::new().open().diagnose().unwrap();
+    let findings = Place::new().open().administration().diagnose().unwrap();
     let names: Vec<_> = findings.iter().map(|finding| finding.name).collect();
     assert!(names.contains(&"volume"), "{names:?}");
 }

@@ -35,7 +35,7 @@ fn goes_on(place: &Place, answered: &BTreeSet<(u32, u64, u64)>, after: &str) {
     let next = acquire(&mut store).unwrap();
     let node_ids: BTreeSet<_> = kept.iter().map(|(node_id, ..)| *node_id).collect();
     assert!(!node_ids.contains(&next.node_id), "{after}");
-    for finding in store.diagnose().unwrap() {
+    for finding in store.administration().diagnose().unwrap() {
         assert!(
             !matches!(finding.verdict, Verdict::Wrong(_)),
             "{after}: {finding:?}"

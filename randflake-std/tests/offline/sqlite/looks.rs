@@ -144,7 +144,7 @@ fn a_new_store_waits_beside_a_process_that_runs_and_not_after_it() {
     quarantined(&mut place.open());
     // Once: the new one knows of it from now on.
     let fingerprint = |place: &Place| {
-        let findings = place.open().diagnose().unwrap();
+        let findings = place.open().administration().diagnose().unwrap();
         findings
             .into_iter()
             .find(|it| it.name == "quarantine")
@@ -201,7 +201,7 @@ fn a_handle_stops_when_its_store_is_gone() {
 fn segments_stop_when_their_store_is_gone() {
     let place = Place::new();
     let mut store = SqliteStore::open(place.database(), &namespace("orders")).unwrap();
-    store.create_counter().unwrap();
+    store.counter().create().unwrap();
     let segments = Segments::builder(store).build().unwrap();
     assert!(segments.status().remaining >= 1_000);
     delete_all(&place);
@@ -217,15 +217,15 @@ fn segments_stop_when_their_store_is_gone() {
 fn numbers_of_an_overwritten_counter_are_reserved_by_nobody() {
     let place = Place::new();
     let mut first = place.open();
-    first.create_counter().unwrap();
+    first.counter().create().unwrap();
     let backup = [place.database(), place.lock()].map(|path| (fs::read(&path).unwrap(), path));
-    assert_eq!(first.reserve(1_000).unwrap().first(), 1);
+    assert_eq!(first.counter().reserve(1_000).unwrap().first(), 1);
     for (content, path) in backup {
         fs::write(path, content).unwrap();
     }
     is_lost(&mut first, "went back");
     for store in [&mut place.open(), &mut first] {
-        let refused = store.reserve(1_000).unwrap_err();
+        let refused = store.counter().reserve(1_000).unwrap_err();
         assert_eq!(refused.kind(), CounterErrorKind::Lost, "{refused}");
     }
 }

@@ -90,7 +90,7 @@ fn a_volume_that_vanishes_with_the_machine_is_told() {
     let folder = tempfile::tempdir_in("/dev/shm").unwrap();
     let path = folder.path().join("node");
     let mut store = StaticStore::open(path, NodeIdSource::Given(NODE), &eight("orders")).unwrap();
-    let mut findings = store.diagnose().unwrap().into_iter();
+    let mut findings = store.administration().diagnose().unwrap().into_iter();
     let volume = findings.find(|finding| finding.name == "volume").unwrap();
     assert_eq!(volume.value, "in memory");
     assert!(
@@ -190,7 +190,7 @@ fn a_handle_stops_when_its_file_is_gone() {
     let path = folder.path().join("node");
     let source = NodeIdSource::Given(NODE);
     let mut store = StaticStore::open(&path, source, &eight("orders")).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let spec = store.namespace().spec();
     let handle = Builder::new(spec, Plain, store).build().unwrap();
     fs::remove_file(&path).unwrap();
@@ -242,7 +242,11 @@ fn a_restored_or_moved_file_waits_for_what_it_may_have_forgotten() {
     place.store();
     place.pass(ticks(30));
     let mut store = place.store();
-    let quarantine = store.quarantined().unwrap().unwrap();
+    let quarantine = store
+        .administration()
+        .current_quarantine()
+        .unwrap()
+        .unwrap();
     assert_eq!(quarantine.cause, QuarantineCause::Lost);
     let (wait, next) = begins_in(&place, &mut store, 2);
     assert_eq!(wait, ticks(WAIT - 30));

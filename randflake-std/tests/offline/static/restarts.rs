@@ -38,7 +38,7 @@ fn a_new_file_waits_for_the_longest_ttl_of_its_own_namespace() {
         let longest = Duration::from_secs(seconds);
         let namespace = eight(name).with_max_ttl(longest);
         let mut store = place.try_store(NODE, &namespace).unwrap();
-        let quarantine = store.create_namespace().unwrap().unwrap();
+        let quarantine = store.administration().create_namespace().unwrap().unwrap();
         let wait = longest + Duration::from_secs(20);
         assert_eq!(quarantine.until, quarantine.since + wait);
         drop(store);

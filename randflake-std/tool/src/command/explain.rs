@@ -121,7 +121,7 @@ impl LeaseSource {
         if let Some(history) = histories.and_then(|histories| histories.of(parts.node_id)) {
             return Ok((history.explain(parts.node_id, parts.tick), history.now()));
         }
-        let explained = self.store.explain(parts.node_id, parts.tick)?;
+        let explained = self.store.history().explain(parts.node_id, parts.tick)?;
         self.gaps
             .extend(explained.gap.map(|gap| (gap.node_id, gap)));
         Ok((explained.explanation, explained.now))
@@ -166,10 +166,10 @@ impl Histories {
             }
             // A read takes as long as a round trip, so from here on one large read is faster than many.
             if self.by_node_id.len() >= MANY {
-                self.all = Some(store.history(0..=u32::MAX)?);
+                self.all = Some(store.history().read(0..=u32::MAX)?);
                 return Ok(());
             }
-            let history = store.history(node_id..=node_id)?;
+            let history = store.history().read(node_id..=node_id)?;
             self.by_node_id.insert(node_id, history);
         }
         Ok(())

@@ -191,7 +191,7 @@ impl Fleet {
     pub(crate) fn explain(&self, ids: &[u64]) {
         let codec = codec();
         let mut store = lease::open(&self.engine.url(), &namespace()).unwrap();
-        let history = store.history(0..=u32::MAX).unwrap();
+        let history = store.history().read(0..=u32::MAX).unwrap();
         assert_eq!(history.gaps(), []);
         for id in ids {
             let parts = codec.inspect(Id::from_u64(*id));

@@ -310,7 +310,7 @@ fn a_device_gives_back_what_it_has_not_used() {
         format!("node id {} is free\n", lease.node_id())
     );
     let again = release(lease.start());
-    let nothing = "randflake: device 000000000000d0e5 has no lease that is not over\n";
+    let nothing = "randflake: device 000000000000d0e5 has no live lease\n";
     assert_eq!(again.stderr, nothing);
     let arguments = ["lease", "ticket", "--device", "d0e5", "--renew"];
     let renewed = user.run_in(&[("RANDFLAKE_TICKET_KEY", TICKET_KEY)], &arguments);

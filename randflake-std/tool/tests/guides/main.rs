@@ -284,8 +284,9 @@ fn said_of_static_files() -> Vec<String> {
     let path = folder.path().join("node");
     let namespace = Namespace::new("orders", Randflake).unwrap();
     let open = |node_id| StaticStore::open(&path, NodeIdSource::Given(node_id), &namespace);
-    let quarantined = || open(7).and_then(|mut store| store.quarantine().map(|_| store));
-    open(7).unwrap().end_quarantine().unwrap();
+    let quarantined =
+        || open(7).and_then(|mut store| store.administration().start_quarantine().map(|_| store));
+    open(7).unwrap().administration().end_quarantine().unwrap();
     let _holder = quarantined().unwrap();
     let refusals = [quarantined().map(drop), open(6).map(drop)];
     let message = |refusal: Result<(), StoreError>| {

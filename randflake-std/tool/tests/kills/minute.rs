@@ -141,7 +141,7 @@ fn explain(state: &Path, outputs: &[Output]) {
     let codec = Codec::new(Randflake, secret.cipher());
     let namespace = Namespace::new("default", Randflake).unwrap();
     let mut store = SqliteStore::open(folder.join("leases.db"), &namespace).unwrap();
-    let history = store.history(0..=u32::MAX).unwrap();
+    let history = store.history().read(0..=u32::MAX).unwrap();
     assert_eq!(history.gaps(), []);
     for Output { process, ids, .. } in outputs {
         let holder = format!("/{process}/");

@@ -72,7 +72,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// So a service waits (`Builder::wait`) at its start, for the TTL after a kill, and for the longest TTL and 20 s with
 /// a new file. A renewal is only a write to the disk: use a TTL of a few seconds instead of the usual 60 s, with [a longest
 /// TTL of the same length](Namespace::with_max_ttl). If a file is certainly new, its lease begins at once after
-/// [`end_quarantine`](LeaseStore::end_quarantine) (`randflake lease init`).
+/// [`end_quarantine`](crate::Administration::end_quarantine) (`randflake lease init`).
 ///
 /// # What it cannot notice
 ///
@@ -80,10 +80,10 @@ const GRACE: Duration = Duration::from_millis(200);
 ///   by force that still runs because its node was cut off. Whoever assigns node ids must prevent that; a store on a server
 ///   prevents it.
 /// - A backup that was written over the file in place, or a snapshot of its disk, that was restored: call
-///   [`quarantine`](LeaseStore::quarantine) before any process starts.
+///   [`start_quarantine`](crate::Administration::start_quarantine) before any process starts.
 /// - A volume that vanishes with the machine or the pod, such as `emptyDir`, a container's own layer or memory, gives a new
 ///   file at each start. Each start waits as above, which is enough if the clocks of both machines agree within 20 s and
-///   both had the same longest TTL. [`diagnose`](LeaseStore::diagnose) reports such volumes where the system tells.
+///   both had the same longest TTL. [`diagnose`](crate::Administration::diagnose) reports such volumes where the system tells.
 /// - Two files of namespaces under one secret: a file has one namespace, and knows of no other.
 ///
 /// While a process holds the file, its time does not go back.
@@ -95,7 +95,7 @@ const GRACE: Duration = Duration::from_millis(200);
 /// let namespace = Namespace::new("orders", Randflake)?;
 /// let path = folder.path().join("node");
 /// let mut store = StaticStore::open(path, NodeIdSource::Given(7), &namespace)?;
-/// store.end_quarantine()?; // The file is new.
+/// store.administration().end_quarantine()?; // The file is new.
 /// let token = Token::random()?;
 /// let acquired = store.acquire(&AcquireRequest { token, holder: "example", nodes: NodeIds::Any(1), ttl: 60 })?;
 /// assert_eq!(acquired.grants[0].node_id, 7);

@@ -52,7 +52,7 @@ pub fn random_histories_of_days_reserve_no_number_twice(backend: &impl Counters)
 /// A client by the test's clock, which says how the counter counts.
 fn begun(backend: &impl Counters, terms: CounterTerms) -> LeaseStore {
     let mut store = backend.open(&namespace("orders")).unwrap();
-    store.set_counter_terms(terms);
+    store.counter().set_terms(terms);
     store
 }
 
@@ -86,7 +86,7 @@ fn run(backend: &impl Counters, terms: CounterTerms, open: impl Fn() -> LeaseSto
     // Where each has a clock of its own, in which order it was opened.
     let mut places = [0, 1, 2];
     if terms != CounterTerms::default() {
-        clients[0].create_counter().unwrap();
+        clients[0].counter().create().unwrap();
     }
     let mut random = Rng::with_seed(1);
     let mut history = History::default();
@@ -95,7 +95,7 @@ fn run(backend: &impl Counters, terms: CounterTerms, open: impl Fn() -> LeaseSto
         let client = random.usize(..CLIENTS);
         let store = &mut clients[client];
         match random.u64(..100) {
-            0..75 => match store.reserve(1 + random.u64(..LONGEST)) {
+            0..75 => match store.counter().reserve(1 + random.u64(..LONGEST)) {
                 Ok(segment) => {
                     assert!(!is_lost, "it went on by itself");
                     history.note(segment);
@@ -145,7 +145,7 @@ fn is_resumed(store: &mut LeaseStore, terms: CounterTerms, end: u64) -> bool {
     }
     numbers
         .into_iter()
-        .any(|number| match store.resume_counter(number) {
+        .any(|number| match store.counter().resume(number) {
             Ok(next) => {
                 assert!(next >= end);
                 true

@@ -19,7 +19,7 @@ impl NewCounters {
     pub fn declared(&self, name: &str, mut store: LeaseStore) -> Result<LeaseStore, CounterError> {
         let mut names = self.names.lock().unwrap();
         if !self.is_lost.load(Ordering::Relaxed) && names.insert(name.to_owned()) {
-            store.create_counter()?;
+            store.counter().create()?;
         }
         Ok(store)
     }

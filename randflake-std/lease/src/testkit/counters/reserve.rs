@@ -19,28 +19,31 @@ pub fn a_counter_is_dense_from_one_on(backend: &impl Counters) {
         ahead_for: None,
         lost: false,
     };
-    assert_eq!(store.counter().unwrap(), at(1));
-    assert_eq!(store.reserve(1).unwrap(), segment(1, 1));
-    assert_eq!(other.reserve(1_000).unwrap(), segment(2, 1_000));
-    assert_eq!(store.reserve(1 << 40).unwrap(), segment(1_002, 1 << 40));
-    assert_eq!(other.counter().unwrap(), at(1_002 + (1 << 40)));
+    assert_eq!(store.counter().status().unwrap(), at(1));
+    assert_eq!(store.counter().reserve(1).unwrap(), segment(1, 1));
+    assert_eq!(other.counter().reserve(1_000).unwrap(), segment(2, 1_000));
+    assert_eq!(
+        store.counter().reserve(1 << 40).unwrap(),
+        segment(1_002, 1 << 40)
+    );
+    assert_eq!(other.counter().status().unwrap(), at(1_002 + (1 << 40)));
 }
 
 pub fn each_namespace_has_its_counter(backend: &impl Counters) {
     let mut orders = backend.open_counter(&namespace("orders"));
     let mut bills = backend.open_counter(&namespace("bills"));
-    assert_eq!(orders.reserve(10).unwrap(), segment(1, 10));
-    assert_eq!(bills.reserve(20).unwrap(), segment(1, 20));
-    assert_eq!(orders.reserve(1).unwrap(), segment(11, 1));
+    assert_eq!(orders.counter().reserve(10).unwrap(), segment(1, 10));
+    assert_eq!(bills.counter().reserve(20).unwrap(), segment(1, 20));
+    assert_eq!(orders.counter().reserve(1).unwrap(), segment(11, 1));
 }
 
 pub fn what_cannot_be_reserved_is_refused(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
-    let said = invalid(store.reserve(0));
+    let said = invalid(store.counter().reserve(0));
     assert_eq!(said, "no number was asked for: at least 1 is allowed");
-    store.reserve(7).unwrap();
+    store.counter().reserve(7).unwrap();
     for too_many in [MAX_NUMBER - 6, 1 << 63, u64::MAX] {
-        let said = invalid(store.reserve(too_many));
+        let said = invalid(store.counter().reserve(too_many));
         let left = MAX_NUMBER - 7;
         assert_eq!(
             said,
@@ -48,44 +51,50 @@ pub fn what_cannot_be_reserved_is_refused(backend: &impl Counters) {
         );
     }
     for none in [0, MAX_NUMBER + 1, u64::MAX] {
-        let said = invalid(store.resume_counter(none));
+        let said = invalid(store.counter().resume(none));
         assert!(
             said.contains(&none.to_string()) || said.contains("0 left"),
             "{said}"
         );
     }
-    assert_eq!(store.reserve(1).unwrap(), segment(8, 1));
+    assert_eq!(store.counter().reserve(1).unwrap(), segment(8, 1));
 }
 
 pub fn the_last_numbers_are_reserved(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     // Beyond 2^53 a double, which some languages count with, is not exact any more.
     for number in [(1 << 53) + 1, MAX_NUMBER - 3] {
-        assert_eq!(store.resume_counter(number).unwrap(), number);
-        assert_eq!(store.reserve(1).unwrap(), segment(number, 1));
+        assert_eq!(store.counter().resume(number).unwrap(), number);
+        assert_eq!(store.counter().reserve(1).unwrap(), segment(number, 1));
     }
-    assert_eq!(store.reserve(3).unwrap(), segment(MAX_NUMBER - 2, 3));
-    let said = invalid(store.reserve(1));
+    assert_eq!(
+        store.counter().reserve(3).unwrap(),
+        segment(MAX_NUMBER - 2, 3)
+    );
+    let said = invalid(store.counter().reserve(1));
     assert_eq!(said, "1 numbers asked for: the counter has 0 left");
-    assert_eq!(store.counter().unwrap().next, Some(MAX_NUMBER + 1));
+    assert_eq!(store.counter().status().unwrap().next, Some(MAX_NUMBER + 1));
 }
 
 pub fn what_was_reserved_is_kept(backend: &impl Counters) {
     for n in 0..5 {
         let mut store = backend.open_counter(&namespace("orders"));
-        assert_eq!(store.reserve(10).unwrap(), segment(n * 10 + 1, 10));
+        assert_eq!(
+            store.counter().reserve(10).unwrap(),
+            segment(n * 10 + 1, 10)
+        );
     }
 }
 
 pub fn a_counter_goes_on_where_it_is_told(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
-    assert_eq!(store.resume_counter(1_000_000).unwrap(), 1_000_000);
+    assert_eq!(store.counter().resume(1_000_000).unwrap(), 1_000_000);
     let mut other = backend.open_counter(&namespace("orders"));
-    assert_eq!(other.reserve(2).unwrap(), segment(1_000_000, 2));
+    assert_eq!(other.counter().reserve(2).unwrap(), segment(1_000_000, 2));
     // Also an empty one.
     let mut bills = backend.open_counter(&namespace("bills"));
-    assert_eq!(bills.resume_counter(1).unwrap(), 1);
-    assert_eq!(bills.reserve(1).unwrap(), segment(1, 1));
+    assert_eq!(bills.counter().resume(1).unwrap(), 1);
+    assert_eq!(bills.counter().reserve(1).unwrap(), segment(1, 1));
 }
 
 /// Also in a store that was never used: one at another path, or without its data, looks so.
@@ -94,7 +103,7 @@ pub fn a_counter_that_is_not_there_is_lost<B: Counters>(backend: &B) {
     let open = || backend.open(&namespace("unbegun")).unwrap();
     let mut store = open();
     if B::BEGINS_BY_ITSELF {
-        assert_eq!(store.reserve(1).unwrap(), segment(1, 1));
+        assert_eq!(store.counter().reserve(1).unwrap(), segment(1, 1));
         return;
     }
     let missing = CounterStatus {
@@ -105,11 +114,11 @@ pub fn a_counter_that_is_not_there_is_lost<B: Counters>(backend: &B) {
         lost: true,
     };
     for _ in 0..2 {
-        assert_eq!(store.counter().unwrap(), missing);
-        assert_eq!(lost(store.reserve(1)), 0);
-        assert_eq!(lost(open().reserve(1)), 0);
+        assert_eq!(store.counter().status().unwrap(), missing);
+        assert_eq!(lost(store.counter().reserve(1)), 0);
+        assert_eq!(lost(open().counter().reserve(1)), 0);
     }
-    let said = store.reserve(1).unwrap_err().to_string();
+    let said = store.counter().reserve(1).unwrap_err().to_string();
     let remedies = if backend.has_url() {
         [
             "`randflake segment init --store ",
@@ -119,47 +128,47 @@ pub fn a_counter_that_is_not_there_is_lost<B: Counters>(backend: &B) {
     } else {
         [
             "\"unbegun\"",
-            "`LeaseStore::create_counter()`",
-            "`LeaseStore::resume_counter(NUMBER)`",
+            "`store.counter().create()`",
+            "`store.counter().resume(NUMBER)`",
         ]
     };
     for remedy in remedies {
         assert!(said.contains(remedy), "{said}");
     }
-    open().create_counter().unwrap();
-    assert_eq!(store.reserve(2).unwrap(), segment(1, 2));
+    open().counter().create().unwrap();
+    assert_eq!(store.counter().reserve(2).unwrap(), segment(1, 2));
 }
 
 /// As often as somebody says so, until a number was reserved.
 pub fn a_counter_is_declared_new_once(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
     let mut other = backend.open_counter(&namespace("orders"));
-    store.create_counter().unwrap();
-    other.create_counter().unwrap();
-    assert_eq!(store.reserve(2).unwrap(), segment(1, 2));
-    let said = invalid(other.create_counter().map(drop));
+    store.counter().create().unwrap();
+    other.counter().create().unwrap();
+    assert_eq!(store.counter().reserve(2).unwrap(), segment(1, 2));
+    let said = invalid(other.counter().create().map(drop));
     assert!(
         said.contains("not new") && said.contains(" 3 is its next"),
         "{said}"
     );
-    assert_eq!(other.reserve(1).unwrap(), segment(3, 1));
+    assert_eq!(other.counter().reserve(1).unwrap(), segment(3, 1));
     // One that was told where to go on is not new, and neither is one that was lost.
     let mut bills = backend.open_counter(&namespace("bills"));
-    bills.resume_counter(7).unwrap();
-    invalid(bills.create_counter());
+    bills.counter().resume(7).unwrap();
+    invalid(bills.counter().create());
     backend.lose_counters();
-    if let Some(next) = store.counter().unwrap().next {
-        assert!(lost(store.create_counter()) >= next);
+    if let Some(next) = store.counter().status().unwrap().next {
+        assert!(lost(store.counter().create()) >= next);
     }
 }
 
 pub fn a_counter_is_never_told_to_go_back(backend: &impl Counters) {
     let mut store = backend.open_counter(&namespace("orders"));
-    store.reserve(100).unwrap();
+    store.counter().reserve(100).unwrap();
     for number in [1, 100, 101] {
-        assert_eq!(store.resume_counter(number).unwrap(), 101);
+        assert_eq!(store.counter().resume(number).unwrap(), 101);
     }
-    assert_eq!(store.reserve(1).unwrap(), segment(101, 1));
+    assert_eq!(store.counter().reserve(1).unwrap(), segment(101, 1));
 }
 
 pub fn many_clients_at_once_reserve_each_number_once(backend: &impl Counters) {
@@ -172,12 +181,12 @@ pub fn many_clients_at_once_reserve_each_number_once(backend: &impl Counters) {
         let mut store = backend.open_counter(&namespace("orders"));
         let mut reserve = |len| {
             for _ in 0..TRIES {
-                match store.reserve(len) {
+                match store.counter().reserve(len) {
                     Err(CounterError::Unavailable(_)) => unanswered.store(true, Ordering::SeqCst),
                     reserved => return reserved.unwrap(),
                 }
             }
-            store.reserve(len).unwrap()
+            store.counter().reserve(len).unwrap()
         };
         let lengths = (1..=EACH).map(|n| 1 + (n * client) % 5);
         lengths.map(&mut reserve).collect::<Vec<_>>()

@@ -12,15 +12,15 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// A client that says how its counter counts.
 fn open(backend: &impl Counters, name: &str, terms: CounterTerms) -> LeaseStore {
     let mut store = backend.open_counter(&namespace(name));
-    store.set_counter_terms(terms);
+    store.counter().set_terms(terms);
     store
 }
 
 /// One by the clock that the test sets.
 fn begun(backend: &impl Counters, terms: CounterTerms) -> LeaseStore {
     let mut store = backend.open(&namespace("orders")).unwrap();
-    store.set_counter_terms(terms);
-    store.create_counter().unwrap();
+    store.counter().set_terms(terms);
+    store.counter().create().unwrap();
     store
 }
 
@@ -35,11 +35,15 @@ pub fn counters_with_steps_share_no_number(backend: &impl Counters) {
             let terms = CounterTerms::stepped(first, 5).unwrap();
             let name = format!("orders-{first}");
             let mut store = open(backend, &name, terms);
-            store.create_counter().unwrap();
-            let reserved = store.reserve(3).unwrap();
+            store.counter().create().unwrap();
+            let reserved = store.counter().reserve(3).unwrap();
             assert_eq!((reserved.first(), reserved.end()), (first, first + 15));
             // Whoever says nothing goes on as it counts.
-            let other = backend.open_counter(&namespace(&name)).reserve(1).unwrap();
+            let other = backend
+                .open_counter(&namespace(&name))
+                .counter()
+                .reserve(1)
+                .unwrap();
             assert_eq!((other.first(), other.step()), (first + 15, 5));
             reserved.numbers().chain(other.numbers())
         })
@@ -52,43 +56,46 @@ pub fn other_terms_of_a_counter_are_refused_by_name(backend: &impl Counters) {
     let two = CounterTerms::stepped(2, 5).unwrap();
     let three = CounterTerms::stepped(3, 5).unwrap();
     let mut store = open(backend, "orders", two);
-    store.create_counter().unwrap();
+    store.counter().create().unwrap();
     // Nobody has a number yet.
     let mut other = open(backend, "orders", three);
-    let refused = other.reserve(1).unwrap_err().to_string();
+    let refused = other.counter().reserve(1).unwrap_err().to_string();
     for part in [
         "from 2 in steps of 5",
         "this client says from 3 in steps of 5",
     ] {
         assert!(refused.contains(part), "{refused}");
     }
-    other.create_counter().unwrap();
-    assert_eq!(other.reserve(1).unwrap().first(), 3);
+    other.counter().create().unwrap();
+    assert_eq!(other.counter().reserve(1).unwrap().first(), 3);
     for outcome in [
-        store.reserve(1).map(drop),
-        store.create_counter(),
-        store.resume_counter(7).map(drop),
-        open(backend, "orders", daily(6)).reserve(1).map(drop),
+        store.counter().reserve(1).map(drop),
+        store.counter().create(),
+        store.counter().resume(7).map(drop),
+        open(backend, "orders", daily(6))
+            .counter()
+            .reserve(1)
+            .map(drop),
     ] {
         let refused = outcome.unwrap_err();
         let is_named = matches!(refused, CounterError::OtherTerms { kept, .. } if kept == three);
         assert!(is_named, "{refused:?}");
     }
-    assert_eq!(other.counter().unwrap().terms, Some(three));
+    assert_eq!(other.counter().status().unwrap().terms, Some(three));
     // After a loss somebody says both: how it counts, and where it goes on.
     backend.lose_counters();
-    assert_eq!(other.resume_counter(9).unwrap(), 13);
-    assert_eq!(other.reserve(2).unwrap().end(), 23);
+    assert_eq!(other.counter().resume(9).unwrap(), 13);
+    assert_eq!(other.counter().reserve(2).unwrap().end(), 23);
 }
 
 pub fn dated_numbers_begin_anew_and_never_repeat(backend: &impl Counters) {
     let terms = daily(6);
     let dates = terms.dates().unwrap();
     let mut store = begun(backend, terms);
-    assert!(store.counter().unwrap().is_unused);
+    assert!(store.counter().status().unwrap().is_unused);
     let mut reserved = Vec::new();
     let mut reserve = |store: &mut LeaseStore, count| {
-        let segment = store.reserve(count).unwrap();
+        let segment = store.counter().reserve(count).unwrap();
         reserved.extend(segment.numbers());
         dates.date_and_count(segment.first())
     };
@@ -106,7 +113,7 @@ pub fn dated_numbers_begin_anew_and_never_repeat(backend: &impl Counters) {
     }
     // The clock was ahead, and is set back: nothing is issued, by whomever.
     backend.step_clock(0, -i64::try_from(DAY.as_millis() * 2).unwrap());
-    let status = store.counter().unwrap();
+    let status = store.counter().status().unwrap();
     assert!(
         status
             .ahead_for
@@ -114,7 +121,7 @@ pub fn dated_numbers_begin_anew_and_never_repeat(backend: &impl Counters) {
     );
     let Err(CounterError::Ahead {
         passes_in, message, ..
-    }) = store.reserve(1)
+    }) = store.counter().reserve(1)
     else {
         panic!("it went back");
     };
@@ -137,9 +144,9 @@ pub fn a_period_that_has_used_its_digits_says_so(backend: &impl Counters) {
     let mut store = begun(backend, daily(1));
     // Of a test that runs over midnight the next day is full.
     let full = (0..2).find_map(|_| {
-        let reserved = store.reserve(9).ok()?;
+        let reserved = store.counter().reserve(9).ok()?;
         assert_eq!(reserved.len(), 9);
-        store.reserve(1).err()
+        store.counter().reserve(1).err()
     });
     let Some(CounterError::Full {
         left: 0,
@@ -156,5 +163,5 @@ pub fn a_period_that_has_used_its_digits_says_so(backend: &impl Counters) {
         "{message}"
     );
     backend.pass(DAY);
-    assert_eq!(store.reserve(9).unwrap().len(), 9);
+    assert_eq!(store.counter().reserve(9).unwrap().len(), 9);
 }

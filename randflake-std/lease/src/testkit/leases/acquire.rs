@@ -175,7 +175,7 @@ pub fn namespaces_do_not_meet(backend: &impl Backend) {
         ..others[0]
     };
     users.release(&[released]).unwrap();
-    users.quarantine().unwrap();
+    users.administration().start_quarantine().unwrap();
     assert!(acquire(&mut orders, 2, 1).is_err());
     assert!(
         orders
@@ -258,8 +258,8 @@ pub fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl Backend
     for refused in [
         acquire(&mut other, 2, 1).map(drop),
         other.renew(&[grant], TTL).map(drop),
-        other.create_namespace().map(drop),
-        other.end_quarantine(),
+        other.administration().create_namespace().map(drop),
+        other.administration().end_quarantine(),
     ] {
         let refused = refused.unwrap_err();
         assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");
@@ -268,12 +268,12 @@ pub fn a_longest_ttl_that_is_not_named_is_the_default_one(backend: &impl Backend
         assert!(message.contains("opened with longest TTL 1m"), "{message}");
     }
     assert_eq!(other.list().unwrap().len(), 1);
-    assert_eq!(other.quarantined().unwrap(), None);
-    other.diagnose().unwrap();
-    assert!(other.quarantine().unwrap() > Duration::from_secs(3_600));
-    other.override_quarantine().unwrap();
+    assert_eq!(other.administration().current_quarantine().unwrap(), None);
+    other.administration().diagnose().unwrap();
+    assert!(other.administration().start_quarantine().unwrap() > Duration::from_secs(3_600));
+    other.administration().override_quarantine().unwrap();
     other.release(&[grant]).unwrap();
-    other.drop_namespace().unwrap();
+    other.administration().drop_namespace().unwrap();
 
     // A default that is named is the same as one that is not.
     let mut store = backend.open(&eight("default")).unwrap();

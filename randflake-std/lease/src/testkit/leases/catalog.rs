@@ -18,7 +18,7 @@ pub fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
     let mut store = backend.open(&shortest).unwrap();
     store.seal(KeyCheck::Plain);
     // A store that cannot tell whether it was lost waits until somebody says so.
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     acquire_one(&mut store, 1);
     drop(store);
 
@@ -44,7 +44,7 @@ pub fn several_namespaces_are_told_apart(backend: &impl Backend) {
     }
     assert_eq!(backend.names(), names);
     let mut store = backend.open(&eight("a")).unwrap();
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     assert_eq!(backend.names(), names[1..]);
     for name in &names[1..] {
         let mut store = backend.open(&eight(name)).unwrap();
@@ -57,15 +57,15 @@ pub fn several_namespaces_are_told_apart(backend: &impl Backend) {
 pub fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     store.seal(KeyCheck::Key(1));
-    let not_dropped = store.reopen_namespace();
+    let not_dropped = store.administration().reopen_namespace();
     let is_refused = matches!(not_dropped, Err(StoreError::Invalid(_)));
     assert!(is_refused, "{not_dropped:?}");
     let grant = acquire_one(&mut store, 1);
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     assert_eq!((backend.names(), backend.find("orders")), (vec![], None));
     assert_eq!(store.list().unwrap(), []);
     // Once more does nothing.
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     // Its holder hears of it, and does not make it anew.
     let renewed = store.renew(&[grant], TTL).unwrap();
     assert_eq!(renewed.ends, [Err(Loss::Released)]);
@@ -83,15 +83,18 @@ pub fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Back
     assert_eq!(backend.names(), Vec::<String>::new());
 
     let old_end = Duration::from_millis(Eight::SPEC.unix_ms(grant.end));
-    let quarantine = store.reopen_namespace().unwrap().unwrap();
+    let quarantine = store.administration().reopen_namespace().unwrap().unwrap();
     assert_eq!(quarantine.cause, QuarantineCause::Dropped);
     assert!(quarantine.until >= old_end, "{quarantine:?}");
-    assert_eq!(store.quarantined().unwrap(), Some(quarantine));
+    assert_eq!(
+        store.administration().current_quarantine().unwrap(),
+        Some(quarantine)
+    );
     assert_eq!(backend.names(), ["orders"]);
     // It is not new, and not dropped any more.
-    let refused = store.end_quarantine();
+    let refused = store.administration().end_quarantine();
     assert!(matches!(refused, Err(StoreError::NotNew(_))), "{refused:?}");
-    let refused = store.reopen_namespace();
+    let refused = store.administration().reopen_namespace();
     assert!(
         matches!(refused, Err(StoreError::Invalid(_))),
         "{refused:?}"
@@ -116,9 +119,9 @@ pub fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Back
     );
 
     // Long after it was dropped, nothing is waited for.
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     backend.pass(Duration::from_secs(3_600));
-    assert_eq!(store.reopen_namespace().unwrap(), None);
+    assert_eq!(store.administration().reopen_namespace().unwrap(), None);
     acquire_one(&mut store, 4);
 }
 
@@ -134,29 +137,29 @@ pub fn who_wakes_after_a_drop_closes_nothing(backend: &impl Backend) {
     let (mut awake, mut asleep, mut server, mut last) = (open(), open(), open(), open());
     server.act_as_proxy();
     backend.pass(Duration::from_secs(600));
-    awake.drop_namespace().unwrap();
+    awake.administration().drop_namespace().unwrap();
     backend.pass(Duration::from_secs(600));
     is_refused_as_dropped(&mut awake, 0);
-    assert_eq!(awake.reopen_namespace().unwrap(), None);
+    assert_eq!(awake.administration().reopen_namespace().unwrap(), None);
     for store in [&mut awake, &mut asleep, &mut server] {
         acquire_one(store, 2);
-        assert_eq!(store.quarantined().unwrap(), None);
+        assert_eq!(store.administration().current_quarantine().unwrap(), None);
     }
     // Nor after a quarantine for another reason, once it is over.
-    let left = awake.quarantine().unwrap();
+    let left = awake.administration().start_quarantine().unwrap();
     backend.pass(left);
     acquire_one(&mut last, 3);
-    assert_eq!(last.quarantined().unwrap(), None);
+    assert_eq!(last.administration().current_quarantine().unwrap(), None);
 }
 
 fn is_refused_as_dropped(store: &mut LeaseStore, end: u64) {
     let old_end = Duration::from_millis(Eight::SPEC.unix_ms(end));
     for refused in [
         acquire(store, 2, 1).map(drop),
-        store.create_namespace().map(drop),
-        store.quarantine().map(drop),
-        store.end_quarantine(),
-        store.override_quarantine(),
+        store.administration().create_namespace().map(drop),
+        store.administration().start_quarantine().map(drop),
+        store.administration().end_quarantine(),
+        store.administration().override_quarantine(),
     ] {
         let is_dropped = matches!(refused, Err(StoreError::Dropped { until }) if until >= old_end);
         assert!(is_dropped, "{refused:?}");

@@ -68,7 +68,7 @@ pub fn a_secret_is_of_one_namespace(backend: &impl Backend) {
     );
 
     // A drop keeps it.
-    orders.drop_namespace().unwrap();
+    orders.administration().drop_namespace().unwrap();
     is_taken(
         &mut open(backend, &eight("more"), KeyCheck::Key(1)),
         "orders",

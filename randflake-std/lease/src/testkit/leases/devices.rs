@@ -28,7 +28,7 @@ fn accept(reader: &mut TicketReader, ticket: &[u8]) -> Result<Lease<Eight>, Tick
 
 pub fn a_device_is_served_by_one_server_after_the_other(backend: &impl Backend) {
     let mut first = backend.open(&eight("meters")).unwrap();
-    let not_leased = DeviceLease::find(&mut first, DEVICE).unwrap_err();
+    let not_leased = first.devices().find(DEVICE).unwrap_err();
     assert!(
         matches!(
             not_leased,
@@ -36,20 +36,20 @@ pub fn a_device_is_served_by_one_server_after_the_other(backend: &impl Backend) 
         ),
         "{not_leased:?}"
     );
-    let acquired = DeviceLease::acquire(&mut first, DEVICE, ticks(TTL)).unwrap();
+    let acquired = first.devices().acquire(DEVICE, ticks(TTL)).unwrap();
     acquire_one(&mut first, 1);
-    let other = DeviceLease::acquire(&mut first, DEVICE + 1, ticks(TTL)).unwrap();
+    let other = first.devices().acquire(DEVICE + 1, ticks(TTL)).unwrap();
     let mut reader = TicketReader::new(DEVICE, 0);
     let lease = accept(&mut reader, &acquired.ticket(1, &key()).unwrap()).unwrap();
 
     backend.pass(ticks(TTL / 2));
     let mut second = backend.open(&eight("meters")).unwrap();
-    let mut all = DeviceLease::all(&mut second).unwrap();
+    let mut all = second.devices().leases().unwrap();
     all.sort_by_key(DeviceLease::device_id);
     let grants: Vec<_> = all.iter().map(DeviceLease::grant).collect();
     assert_eq!(grants, [acquired.grant(), other.grant()]);
 
-    let mut found = DeviceLease::find(&mut second, DEVICE).unwrap();
+    let mut found = second.devices().find(DEVICE).unwrap();
     assert_eq!(found.grant(), acquired.grant());
     found.renew(&mut second, ticks(TTL)).unwrap();
     assert!(found.grant().end >= acquired.grant().end + TTL / 2);
@@ -82,13 +82,13 @@ pub fn a_device_is_served_by_one_server_after_the_other(backend: &impl Backend) 
         "{lost:?}"
     );
     assert_eq!(found.grant().end, over);
-    assert!(DeviceLease::find(&mut second, DEVICE).is_err());
-    assert!(DeviceLease::all(&mut second).unwrap().is_empty());
+    assert!(second.devices().find(DEVICE).is_err());
+    assert!(second.devices().leases().unwrap().is_empty());
 }
 
 pub fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
     let mut store = backend.open(&eight("meters")).unwrap();
-    let leases = [(); 8].map(|()| DeviceLease::acquire(&mut store, DEVICE, ticks(TTL)).unwrap());
+    let leases = [(); 8].map(|()| store.devices().acquire(DEVICE, ticks(TTL)).unwrap());
     let Grant {
         node_id,
         start,
@@ -102,13 +102,13 @@ pub fn a_released_lease_of_a_device_is_free(backend: &impl Backend) {
     let horizon = begin(start + 4) + ticks(1) / 2;
     first.release(&mut store, horizon).unwrap();
     assert_eq!(record_of(&mut store, node_id).grant.end, start + 5);
-    let next = DeviceLease::acquire(&mut store, DEVICE + 1, ticks(TTL)).unwrap();
+    let next = store.devices().acquire(DEVICE + 1, ticks(TTL)).unwrap();
     assert_eq!(next.grant().node_id, node_id);
     assert!(next.grant().start >= start + 10);
 
     // One that was released cannot be renewed, though its end is still to come.
-    let second = DeviceLease::find(&mut store, DEVICE).unwrap();
-    let mut copy = DeviceLease::find(&mut store, DEVICE).unwrap();
+    let second = store.devices().find(DEVICE).unwrap();
+    let mut copy = store.devices().find(DEVICE).unwrap();
     second.release(&mut store, begin(end - 20)).unwrap();
     assert_eq!(
         record_of(&mut store, copy.grant().node_id).grant.end,
@@ -127,7 +127,9 @@ fn next(
     counter: Option<u32>,
 ) -> Result<u32, DeviceError> {
     let owner = Some(owner);
-    let taken = store.device(device, &DeviceRequest::NextTicket { owner, counter })?;
+    let taken = store
+        .devices()
+        .request(device, &DeviceRequest::NextTicket { owner, counter })?;
     Ok(taken.last_counter)
 }
 
@@ -137,7 +139,9 @@ fn register(
     owner: Option<&str>,
     reported: Option<u32>,
 ) -> Result<Device, DeviceError> {
-    store.device(device, &DeviceRequest::Register { owner, reported })
+    store
+        .devices()
+        .request(device, &DeviceRequest::Register { owner, reported })
 }
 
 pub fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
@@ -146,7 +150,10 @@ pub fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
     let mut second = backend.open(&eight("meters")).unwrap();
     // Also numbers that a table's signed ones do not have.
     for device in [0, DEVICE, u64::MAX >> 1, 1 << 63, u64::MAX] {
-        let unknown = first.device(device, &DeviceRequest::Look).unwrap_err();
+        let unknown = first
+            .devices()
+            .request(device, &DeviceRequest::Look)
+            .unwrap_err();
         assert!(matches!(unknown, DeviceError::Unknown { .. }), "{unknown}");
         // Nobody takes a device by asking first.
         let refused = next(&mut first, device, "a", None).unwrap_err();
@@ -174,7 +181,8 @@ pub fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
     // Each is one.
     assert_eq!(
         second
-            .device(DEVICE, &DeviceRequest::Look)
+            .devices()
+            .request(DEVICE, &DeviceRequest::Look)
             .unwrap()
             .last_counter,
         8
@@ -185,12 +193,19 @@ pub fn a_device_has_an_owner_and_a_counter(backend: &impl Backend) {
 pub fn a_new_device_is_registered_once(backend: &impl Backend) {
     let mut first = backend.open(&eight("meters")).unwrap();
     acquire_one(&mut first, 1);
-    let new = |store: &mut LeaseStore, owner| store.device(DEVICE, &DeviceRequest::New { owner });
+    let new = |store: &mut LeaseStore, owner| {
+        store
+            .devices()
+            .request(DEVICE, &DeviceRequest::New { owner })
+    };
     assert_eq!(new(&mut first, "a").unwrap().last_counter, 0);
     assert_eq!(next(&mut first, DEVICE, "a", Some(7)).unwrap(), 7);
     let mut second = backend.open(&eight("meters")).unwrap();
     let refused = new(&mut second, "b").unwrap_err();
     assert!(matches!(refused, DeviceError::Known { .. }), "{refused}");
-    let kept = second.device(DEVICE, &DeviceRequest::Look).unwrap();
+    let kept = second
+        .devices()
+        .request(DEVICE, &DeviceRequest::Look)
+        .unwrap();
     assert_eq!((&*kept.owner, kept.last_counter), ("a", 7));
 }

@@ -6,7 +6,7 @@ use crate::vocabulary::{Finding, Verdict};
 use super::{Backend, acquire_one, eight};
 
 fn quarantine(store: &mut LeaseStore) -> Finding {
-    let findings = store.diagnose().unwrap();
+    let findings = store.administration().diagnose().unwrap();
     let wrong = |finding: &Finding| matches!(finding.verdict, Verdict::Wrong(_));
     assert!(!findings.iter().any(wrong), "{findings:?}");
     let quarantine = findings
@@ -22,7 +22,7 @@ pub fn a_diagnosis_tells_of_the_quarantine_and_changes_nothing(backend: &impl Ba
     assert_eq!(quarantine(&mut store), Finding::fine("quarantine", "none"));
     assert_eq!(store.list().unwrap(), before);
 
-    let wait = store.quarantine().unwrap();
+    let wait = store.administration().start_quarantine().unwrap();
     let raised = quarantine(&mut store);
     assert!(matches!(raised.verdict, Verdict::Caution(_)), "{raised:?}");
     assert!(raised.value.starts_with("until 20"), "{raised:?}");

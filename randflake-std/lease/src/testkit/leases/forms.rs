@@ -48,14 +48,14 @@ pub fn a_namespace_of_53_bit_ids_issues_no_others(backend: &impl Backend) {
     let mut second = open(backend, "users", numbers);
     let taken = patiently(|| acquire(&mut second, 3, 1)).unwrap_err();
     assert!(matches!(taken, StoreError::SecretTaken { .. }), "{taken:?}");
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     let taken = patiently(|| acquire(&mut second, 4, 1)).unwrap_err();
     assert!(matches!(taken, StoreError::SecretTaken { .. }), "{taken:?}");
     // The key of 64-bit ids is another one: nobody has it yet.
     acquire_one(&mut open(backend, "users", wide), 5);
     let mut again = open(backend, "orders", numbers);
-    again.reopen_namespace().unwrap();
-    again.override_quarantine().unwrap();
+    again.administration().reopen_namespace().unwrap();
+    again.administration().override_quarantine().unwrap();
     acquire_one(&mut again, 6);
     assert_eq!(backend.find("orders").unwrap().key_check(), Some(numbers));
 }

@@ -123,8 +123,8 @@ impl<'b, B: Backend> World<'b, B> {
             98 => {
                 let store = &mut self.clients[client].store;
                 // A store that has lost its memory may not know it.
-                patiently(|| store.create_namespace()).unwrap();
-                patiently(|| store.quarantine()).unwrap();
+                patiently(|| store.administration().create_namespace()).unwrap();
+                patiently(|| store.administration().start_quarantine()).unwrap();
                 self.pass_the_quarantine();
             }
             _ => {
@@ -258,7 +258,7 @@ impl<'b, B: Backend> World<'b, B> {
 
     /// Each lease that the store cannot have forgotten, with its holder.
     fn check_the_history(&mut self) {
-        let history = patiently(|| self.clients[0].store.history(0..=u32::MAX)).unwrap();
+        let history = patiently(|| self.clients[0].store.history().read(0..=u32::MAX)).unwrap();
         assert_eq!(history.gaps(), []);
         let known = history.leases().map(|lease| {
             let Grant {

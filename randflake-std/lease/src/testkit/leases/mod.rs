@@ -269,7 +269,7 @@ pub fn declared_new(url: &str, mut store: LeaseStore) -> Result<LeaseStore, Stor
     // Kept meanwhile: whoever starts at the same time waits for it.
     let mut declared = DECLARED.lock().unwrap();
     if !declared.contains(&place) {
-        store.end_quarantine()?;
+        store.administration().end_quarantine()?;
         declared.insert(place);
     }
     Ok(store)

@@ -18,7 +18,7 @@ fn lease(store: &mut LeaseStore, number: u128, holder: &str) -> Grant {
 }
 
 fn history(store: &mut LeaseStore) -> History {
-    let history = patiently(|| store.history(NODE..=NODE)).unwrap();
+    let history = patiently(|| store.history().read(NODE..=NODE)).unwrap();
     assert_eq!(history.gaps(), []);
     history
 }
@@ -74,13 +74,13 @@ pub fn the_history_says_who_held_a_node_id(backend: &impl Backend) {
         }
         // So it is without the rest of the history.
         for tick in [used.start, second.start - 1, second.start, third.start] {
-            let explained = patiently(|| store.explain(NODE, tick)).unwrap();
+            let explained = patiently(|| store.history().explain(NODE, tick)).unwrap();
             assert_eq!(explained.explanation, history.explain(NODE, tick), "{tick}");
             assert_eq!(explained.gap, None);
         }
     }
     // The store's other node ids have no part in it.
-    let all = patiently(|| store.history(0..=u32::MAX)).unwrap();
+    let all = patiently(|| store.history().read(0..=u32::MAX)).unwrap();
     assert_eq!(all.leases().count(), 3);
     assert_eq!(all.explain(NODE + 1, second.start), Explanation::Nobody);
 }
@@ -94,8 +94,8 @@ pub fn a_tick_that_nobody_held_is_told(backend: &impl Backend) {
 
     // What was granted before, a store that has lost its memory does not say.
     backend.lose_memory();
-    store.create_namespace().unwrap();
-    let wait = store.quarantine().unwrap();
+    store.administration().create_namespace().unwrap();
+    let wait = store.administration().start_quarantine().unwrap();
     backend.pass(wait);
     let later = lease(&mut store, 2, "later");
     let told = history(&mut store);

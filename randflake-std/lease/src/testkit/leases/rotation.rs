@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::thread;
 
 use crate::secret::Secret;
-use crate::store::{DeviceLease, LeaseStore};
+use crate::store::LeaseStore;
 use crate::vocabulary::{DeviceError, DeviceRequest, Grant, KeyCheck, StoreError};
 use randflake_core::KeyNumber;
 
@@ -31,7 +31,7 @@ fn open(backend: &impl Backend, name: &str, number: u8) -> LeaseStore {
 }
 
 fn next_key(store: &mut LeaseStore, next: u8) -> Result<(), StoreError> {
-    patiently(|| store.next_key(number(next), &secret(next)))
+    patiently(|| store.administration().next_key(number(next), &secret(next)))
 }
 
 #[track_caller]
@@ -88,13 +88,22 @@ pub fn only_the_key_of_tagged_uuids_changes(backend: &impl Backend) {
     let grant = acquire_one(&mut store, 1);
     let mut person = backend.open(&eight("orders")).unwrap();
     is_refused(next_key(&mut person, 3), 1, 3);
-    let again = person.next_key(number(2), &secret(1)).unwrap_err();
+    let again = person
+        .administration()
+        .next_key(number(2), &secret(1))
+        .unwrap_err();
     assert!(matches!(again, StoreError::Invalid(_)), "{again:?}");
-    let other = person.next_key(number(1), &secret(2)).unwrap_err();
+    let other = person
+        .administration()
+        .next_key(number(1), &secret(2))
+        .unwrap_err();
     assert!(matches!(other, StoreError::Terms { .. }), "{other:?}");
     // The secret of another namespace, whose claim comes before the record.
     acquire_one(&mut open(backend, "users", 9), 1);
-    let taken = person.next_key(number(2), &secret(9)).unwrap_err();
+    let taken = person
+        .administration()
+        .next_key(number(2), &secret(9))
+        .unwrap_err();
     assert!(
         matches!(&taken, StoreError::SecretTaken { namespace, .. } if namespace == "users"),
         "{taken:?}"
@@ -124,7 +133,7 @@ pub fn only_the_key_of_tagged_uuids_changes(backend: &impl Backend) {
     let refused = next_key(&mut plain, 3).unwrap_err();
     assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");
     let mut dropped = backend.open(&eight("plain")).unwrap();
-    dropped.drop_namespace().unwrap();
+    dropped.administration().drop_namespace().unwrap();
     let refused = next_key(&mut dropped, 3).unwrap_err();
     assert!(matches!(refused, StoreError::Dropped { .. }), "{refused:?}");
 }
@@ -136,7 +145,7 @@ pub fn who_has_no_key_leases_no_tagged_uuids(backend: &impl Backend) {
     for refused in [
         patiently(|| acquire(&mut keyless, 2, 1)).map(drop),
         patiently(|| keyless.renew(&[grant], TTL)).map(drop),
-        DeviceLease::acquire(&mut keyless, 7, ticks(TTL)).map(drop),
+        keyless.devices().acquire(7, ticks(TTL)).map(drop),
     ] {
         let refused = refused.unwrap_err();
         assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");
@@ -145,9 +154,11 @@ pub fn who_has_no_key_leases_no_tagged_uuids(backend: &impl Backend) {
         assert!(said.contains("opened with no key"), "{said}");
     }
     // Who has the key leases none for a device either.
-    let refused = DeviceLease::acquire(&mut store, 7, ticks(TTL)).unwrap_err();
+    let refused = store.devices().acquire(7, ticks(TTL)).unwrap_err();
     assert!(matches!(refused, StoreError::Invalid(_)), "{refused:?}");
-    let refused = store.device(7, &DeviceRequest::New { owner: "" });
+    let refused = store
+        .devices()
+        .request(7, &DeviceRequest::New { owner: "" });
     let Err(DeviceError::Store(refused)) = refused else {
         panic!("{refused:?}");
     };
@@ -156,13 +167,13 @@ pub fn who_has_no_key_leases_no_tagged_uuids(backend: &impl Backend) {
         "{refused}"
     );
     // To look and to administer takes no key.
-    let looked = keyless.device(7, &DeviceRequest::Look);
+    let looked = keyless.devices().request(7, &DeviceRequest::Look);
     assert!(
         matches!(looked, Err(DeviceError::Unknown { .. })),
         "{looked:?}"
     );
     assert_eq!(keyless.list().unwrap().len(), 1);
-    keyless.create_namespace().unwrap();
+    keyless.administration().create_namespace().unwrap();
     patiently(|| keyless.release(&[grant])).unwrap();
 }
 
@@ -181,7 +192,7 @@ pub fn of_two_next_keys_that_race_one_is_taken(backend: &impl Backend) {
             let race = |(mut store, secret): (LeaseStore, Secret)| {
                 scope.spawn(move || {
                     barrier.wait();
-                    patiently(|| store.next_key(number(next), &secret))
+                    patiently(|| store.administration().next_key(number(next), &secret))
                 })
             };
             stores.map(race).map(|thread| thread.join().unwrap())

@@ -91,7 +91,7 @@ pub fn a_quarantine_holds_until_everything_has_expired(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let grant = acquire_one(&mut store, 1);
     let max_ttl = store.namespace().max_ttl();
-    let wait = store.quarantine().unwrap();
+    let wait = store.administration().start_quarantine().unwrap();
     assert!(
         wait.abs_diff(max_ttl + 2 * MAX_SKEW) <= ticks(1),
         "{wait:?}"
@@ -104,7 +104,7 @@ pub fn a_quarantine_holds_until_everything_has_expired(backend: &impl Backend) {
 
     // A clock that went back holds longer, and a second quarantine does not end before the first.
     backend.step_clock(0, -100_000);
-    store.quarantine().unwrap();
+    store.administration().start_quarantine().unwrap();
     let left = quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
     assert!(left + ticks(1) > wait + ticks(100), "{left:?}");
     backend.pass(left);
@@ -118,14 +118,14 @@ pub fn a_quarantine_can_be_ended(backend: &impl Backend) {
     let mut referee = Referee::default();
     referee.granted(&[acquire_one(&mut store, 1)]);
     backend.step_clock(0, YEAR_MS);
-    store.quarantine().unwrap();
+    store.administration().start_quarantine().unwrap();
     backend.step_clock(0, -YEAR_MS);
     quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
     // It is not new.
-    let refused = store.end_quarantine();
+    let refused = store.administration().end_quarantine();
     assert!(matches!(refused, Err(StoreError::NotNew(_))), "{refused:?}");
     quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
-    store.override_quarantine().unwrap();
+    store.administration().override_quarantine().unwrap();
     referee.granted(&[acquire_one(&mut store, 2)]);
 }
 
@@ -163,7 +163,7 @@ pub fn a_lease_that_vanished_sets_a_quarantine(backend: &impl Backend) {
     let left = quarantined_for(&acquire(&mut store, 2, 1).unwrap_err());
     assert!(left > store.namespace().max_ttl(), "{left:?}");
     // One that had expired by then says nothing.
-    store.override_quarantine().unwrap();
+    store.administration().override_quarantine().unwrap();
     let expired = Grant {
         end: grant.start,
         ..unknown
@@ -185,15 +185,15 @@ pub fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Backend) {
         let mut holder = backend.open(&eight(name)).unwrap();
         let grants = acquire(&mut holder, 1, 3).unwrap().grants;
         let mut administrator = backend.open(&eight(name)).unwrap();
-        administrator.drop_namespace().unwrap();
+        administrator.administration().drop_namespace().unwrap();
         let mut anew = backend.open(&other).unwrap();
-        anew.reopen_namespace().unwrap();
-        anew.override_quarantine().unwrap();
+        anew.administration().reopen_namespace().unwrap();
+        anew.administration().override_quarantine().unwrap();
         acquire(&mut anew, 2, 4).unwrap();
 
         let renewed = holder.renew(&grants, TTL).unwrap().ends;
         assert_eq!(renewed, [Err(Loss::Forgotten); 3], "{name}");
-        let quarantine = anew.quarantined().unwrap().unwrap();
+        let quarantine = anew.administration().current_quarantine().unwrap().unwrap();
         assert_eq!(quarantine.cause, QuarantineCause::Lost);
         let end = Duration::from_millis(Eight::SPEC.unix_ms(grants[0].end));
         assert!(quarantine.until >= end, "{quarantine:?} {end:?}");
@@ -202,14 +202,14 @@ pub fn a_namespace_that_was_made_anew_ends_every_lease(backend: &impl Backend) {
         let found = backend.find(name).unwrap();
         assert_eq!(found.spec().fields(), other.spec().fields());
         // Who is a server for others says so of their leases, and closes nothing by it.
-        anew.override_quarantine().unwrap();
+        anew.administration().override_quarantine().unwrap();
         let mut server = backend.open(&eight(name));
         if let Ok(server) = &mut server {
             server.act_as_proxy();
             let ends = server.renew(&grants, TTL).unwrap().ends;
             assert!(ends.iter().all(Result::is_err), "{ends:?}");
         }
-        assert_eq!(anew.quarantined().unwrap(), None);
+        assert_eq!(anew.administration().current_quarantine().unwrap(), None);
     }
 }
 

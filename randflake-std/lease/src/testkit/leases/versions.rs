@@ -111,14 +111,14 @@ pub fn what_a_later_version_has_added_is_kept(backend: &impl Backend) {
     chosen(&mut another, 2, NODE);
     assert!(is_planted(&text(store, node)));
     assert_eq!(text(store, Key::History(NODE, 0)), released);
-    let history = store.history(NODE..=NODE).unwrap();
+    let history = store.history().read(NODE..=NODE).unwrap();
     assert_eq!((history.leases().count(), history.gaps()), (2, &[][..]));
 
-    store.quarantine().unwrap();
-    store.drop_namespace().unwrap();
+    store.administration().start_quarantine().unwrap();
+    store.administration().drop_namespace().unwrap();
     assert!(is_planted(&text(store, Key::Namespace)));
     backend.pass(ticks(3 * TTL));
-    store.reopen_namespace().unwrap();
+    store.administration().reopen_namespace().unwrap();
     assert!(is_planted(&text(store, Key::Namespace)));
 }
 
@@ -161,7 +161,7 @@ pub fn two_versions_share_a_namespace(backend: &impl Backend) {
         }
     }
     assert_eq!(referee.intervals(), 72);
-    assert_eq!(clients[0].version().unwrap(), 1);
+    assert_eq!(clients[0].administration().version().unwrap(), 1);
 }
 
 pub fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
@@ -170,13 +170,16 @@ pub fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
     let (old, new) = (&mut old, &mut new);
     let ours = acquire_one(new, 1);
     let theirs = acquire_one(old, 2);
-    assert_eq!(old.upgrade_namespace(false).unwrap(), done(1, 1));
+    assert_eq!(
+        old.administration().upgrade_namespace(false).unwrap(),
+        done(1, 1)
+    );
     let before = text(old, Key::Namespace);
     let Upgrade::OlderHolders {
         before: 1,
         version: LATER,
         holders,
-    } = new.upgrade_namespace(false).unwrap()
+    } = new.administration().upgrade_namespace(false).unwrap()
     else {
         panic!("an older holder is overlooked");
     };
@@ -206,14 +209,20 @@ pub fn an_upgrade_waits_for_older_holders(backend: &impl Backend) {
     );
     let ends = patiently(|| old.renew(&[theirs, more], TTL)).unwrap().ends;
     assert!(ends.iter().all(Result::is_ok), "{ends:?}");
-    let outcome = new.upgrade_namespace(false).unwrap();
+    let outcome = new.administration().upgrade_namespace(false).unwrap();
     assert!(matches!(outcome, Upgrade::OlderHolders { holders, .. } if holders.len() == 2));
     let last = acquire_one(old, 5);
 
     patiently(|| old.release(&[theirs, more, last])).unwrap();
-    assert_eq!(new.upgrade_namespace(false).unwrap(), done(1, LATER));
-    assert_eq!(new.upgrade_namespace(false).unwrap(), done(LATER, LATER));
-    assert_eq!(new.version().unwrap(), LATER);
+    assert_eq!(
+        new.administration().upgrade_namespace(false).unwrap(),
+        done(1, LATER)
+    );
+    assert_eq!(
+        new.administration().upgrade_namespace(false).unwrap(),
+        done(LATER, LATER)
+    );
+    assert_eq!(new.administration().version().unwrap(), LATER);
     assert!(is_newer(acquire(old, 6, 1)));
     backend.pass(ticks(1));
     assert!(patiently(|| new.renew(&[ours], TTL)).unwrap().ends[0].is_ok());
@@ -228,7 +237,10 @@ pub fn an_older_holder_in_an_upgraded_namespace_writes_nothing(backend: &impl Ba
     let mut referee = Referee::default();
     let theirs = acquire_one(old, 1);
     referee.granted(&[theirs]);
-    assert_eq!(new.upgrade_namespace(true).unwrap(), done(1, LATER));
+    assert_eq!(
+        new.administration().upgrade_namespace(true).unwrap(),
+        done(1, LATER)
+    );
     let all = [
         Keys::One(Key::Namespace),
         Keys::Nodes(0..=7),
@@ -241,14 +253,14 @@ pub fn an_older_holder_in_an_upgraded_namespace_writes_nothing(backend: &impl Ba
         assert!(is_newer(old.release(&[theirs])));
         assert!(is_newer(acquire(old, 1, 1)));
         assert!(is_newer(acquire(old, 2, 1)));
-        assert!(is_newer(old.quarantine()));
-        assert!(is_newer(old.drop_namespace()));
-        assert!(is_newer(old.upgrade_namespace(true)));
+        assert!(is_newer(old.administration().start_quarantine()));
+        assert!(is_newer(old.administration().drop_namespace()));
+        assert!(is_newer(old.administration().upgrade_namespace(true)));
         let register = DeviceRequest::Register {
             owner: None,
             reported: Some(1),
         };
-        let registered = old.device(7, &register).unwrap_err().to_string();
+        let registered = old.devices().request(7, &register).unwrap_err().to_string();
         assert!(registered.contains("update this one"), "{registered}");
     }
     assert_eq!(read(new, &all), before);

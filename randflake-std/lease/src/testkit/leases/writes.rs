@@ -67,7 +67,7 @@ pub fn a_read_gives_what_was_asked_for(backend: &impl Backend) {
 /// Neither is anything that was decided on another state of the engine.
 pub fn nothing_is_written_or_removed_beside_its_condition(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    store.create_namespace().unwrap();
+    store.administration().create_namespace().unwrap();
     let (engine, _) = store.internals().unwrap();
     let known = fingerprint(engine);
     assert_eq!(write_all(engine, &format!("0{known}9")), Committed::Stale);

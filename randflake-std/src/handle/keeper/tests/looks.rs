@@ -110,7 +110,14 @@ fn a_look_that_fails_ends_nothing_and_is_repeated() {
     );
     keeper.renew_and_replace();
     assert_eq!(forgotten(&keeper), 2);
-    assert!(store.clone().quarantined().unwrap().is_some());
+    assert!(
+        store
+            .clone()
+            .administration()
+            .current_quarantine()
+            .unwrap()
+            .is_some()
+    );
 }
 
 #[test]

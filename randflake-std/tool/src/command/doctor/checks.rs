@@ -146,7 +146,7 @@ fn opened_store(
         CheckResult::of(SKEW, skew(&mut opened)),
         CheckResult::new("latency", latency(&mut opened)),
     ];
-    match opened.diagnose() {
+    match opened.administration().diagnose() {
         Ok(found) => findings.extend(found.into_iter().map(CheckResult::of_store)),
         Err(error) => findings.push(CheckResult::new("settings", Err(error.into()))),
     }

@@ -54,7 +54,7 @@ impl LeaseDeviceArgs {
         let Device {
             owner,
             last_counter,
-        } = store.device(self.device, &request)?;
+        } = store.devices().request(self.device, &request)?;
         let owner = if owner.is_empty() {
             "nobody".to_owned()
         } else {

@@ -64,9 +64,12 @@ impl LeaseDropArgs {
             )?;
         }
         // A lease that is granted between the question and this ends as the others do: its holder cannot renew.
-        store.drop_namespace()?;
+        store.administration().drop_namespace()?;
         // Asked of the store: the time of the mark is by its clock and not this machine's.
-        let until = store.quarantined()?.map(|quarantine| quarantine.until);
+        let until = store
+            .administration()
+            .current_quarantine()?
+            .map(|quarantine| quarantine.until);
         let until = utc(until.unwrap_or_default());
         print_line(format_args!(
             "namespace {name:?} is dropped: nothing is granted in it until somebody opens it again (`randflake lease init \

@@ -81,13 +81,16 @@ impl LeaseInitArgs {
             store.seal(self.store.layout().key_check(&secret));
         }
         if self.reopen {
-            return match store.reopen_namespace()? {
+            return match store.administration().reopen_namespace()? {
                 Some(quarantine) => print_line(quarantine),
                 None => grants(),
             };
         }
         let is_new = |store: &mut LeaseStore| {
-            let cause = store.quarantined()?.map(|quarantine| quarantine.cause);
+            let cause = store
+                .administration()
+                .current_quarantine()?
+                .map(|quarantine| quarantine.cause);
             let is_new = cause == Some(QuarantineCause::New);
             // A record of any node id shows that leases were granted, so the question would be
             // beside the point.
@@ -97,7 +100,7 @@ impl LeaseInitArgs {
             self.confirm(&store)?;
             // Created before the wait: a holder shows itself by moving the quarantine of this
             // record.
-            store.create_namespace()?;
+            store.administration().create_namespace()?;
             // A file of an assigned node id has no other users that could show themselves in it.
             if !self.no_wait && !self.store.store().is_assigned()? {
                 wait_for_holders(&mut store)?;
@@ -105,10 +108,10 @@ impl LeaseInitArgs {
         } else {
             // Without a question or a wait: `end_quarantine` refuses what is not new, and does
             // nothing where there is no quarantine.
-            store.create_namespace()?;
+            store.administration().create_namespace()?;
         }
         // One conditional write. It is refused if a holder has shown itself, or if the cause is another than `New`.
-        store.end_quarantine()?;
+        store.administration().end_quarantine()?;
         grants()
     }
 
@@ -116,7 +119,7 @@ impl LeaseInitArgs {
     fn declare_moved(&self) -> Result<(), Failure> {
         let mut store = self.store.open_existing()?;
         // A copy has no quarantine that anybody may rely on, and says so instead.
-        if store.quarantined().is_ok() {
+        if store.administration().current_quarantine().is_ok() {
             return print_line("this store is no copy of another one: nothing was declared");
         }
         if !self.yes {
@@ -131,7 +134,7 @@ impl LeaseInitArgs {
                 "not declared moved: nothing is granted here",
             )?;
         }
-        match store.declare_moved()? {
+        match store.administration().declare_moved()? {
             Some(quarantine) => print_line(quarantine),
             None => grants(),
         }
@@ -159,7 +162,7 @@ fn wait_for_holders(store: &mut LeaseStore) -> Result<(), Failure> {
     ));
     wait_for_sign(limit, || {
         // A renewal that finds the namespace new moves the quarantine, and gives it another cause.
-        let quarantine = store.quarantined()?;
+        let quarantine = store.administration().current_quarantine()?;
         Ok(quarantine.is_none_or(|quarantine| quarantine.cause != QuarantineCause::New))
     })
 }

@@ -83,7 +83,7 @@ impl Ledger {
 
     /// Whether a device is in the ledger.
     pub(super) fn knows(&mut self, device: u64) -> Result<bool, Failure> {
-        match self.store.device(device, &DeviceRequest::Look) {
+        match self.store.devices().request(device, &DeviceRequest::Look) {
             Ok(_) => Ok(true),
             Err(DeviceError::Unknown { .. }) => Ok(false),
             Err(error) => Err(error.into()),
@@ -92,7 +92,11 @@ impl Ledger {
 
     /// Puts a device into the ledger; `false` if it is there, also if another station was faster.
     pub(super) fn register(&mut self, device: u64, owner: &str) -> Result<bool, Failure> {
-        match self.store.device(device, &DeviceRequest::New { owner }) {
+        match self
+            .store
+            .devices()
+            .request(device, &DeviceRequest::New { owner })
+        {
             Ok(_) => Ok(true),
             Err(DeviceError::Known { .. }) => Ok(false),
             Err(error) => Err(error.into()),
@@ -106,7 +110,7 @@ impl Ledger {
             owner: None,
             reported: None,
         };
-        self.store.device(device, &request)?;
+        self.store.devices().request(device, &request)?;
         Ok(())
     }
 
@@ -116,7 +120,7 @@ impl Ledger {
             owner: Some(owner),
             reported: None,
         };
-        self.store.device(device, &request)?;
+        self.store.devices().request(device, &request)?;
         Ok(())
     }
 

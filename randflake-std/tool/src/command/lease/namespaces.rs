@@ -102,7 +102,7 @@ impl LeaseNamespacesArgs {
         let equal = namespaces_with_equal_ids(&namespace, namespace.key_check(), all);
         let mut store = self.store.open(&namespace)?;
         let snapshot = Snapshot::take(&mut store)?;
-        let quarantine = store.quarantined()?;
+        let quarantine = store.administration().current_quarantine()?;
         Ok(Some(NamespaceRow {
             namespace: namespace.name().to_owned(),
             layout: described(&namespace),

@@ -46,7 +46,7 @@ impl LeaseNextKeyArgs {
                 "namespace {name:?} has gone on to key number {before} already, and never goes back to {to}"
             )));
         }
-        store.next_key(to, &secret)?;
+        store.administration().next_key(to, &secret)?;
         let longest = span(store.namespace().max_ttl());
         print_line(match before {
             Some(before) if before == to => {

@@ -27,11 +27,14 @@ impl LeaseQuarantineArgs {
         if self.end {
             // Whatever the quarantine is for, unlike `lease init`: the store cannot know that its
             // clock was wrong.
-            store.override_quarantine()?;
+            store.administration().override_quarantine()?;
             return print_line("the namespace grants leases");
         }
-        let wait = span(store.quarantine()?);
-        let until = store.quarantined()?.map(|quarantine| quarantine.until);
+        let wait = span(store.administration().start_quarantine()?);
+        let until = store
+            .administration()
+            .current_quarantine()?
+            .map(|quarantine| quarantine.until);
         let until = utc(until.unwrap_or_default());
         print_line(format_args!("nothing is granted for {wait}, until {until}"))
     }

@@ -6,7 +6,7 @@ use std::io::Write;
 use randflake_common::leases::{Snapshot, device_id};
 use randflake_std::MAX_TOLERANCE_MS;
 use randflake_std::date::span;
-use randflake_std::lease::{DeviceLease, Grant, LeaseStore, Namespace, Record, RequestId};
+use randflake_std::lease::{Grant, LeaseStore, Namespace, Record, RequestId};
 
 use super::document::{self, GrantArgs, request_id};
 use crate::failure::Failure;
@@ -77,7 +77,7 @@ impl LeaseReleaseArgs {
         let nodes = self.read_nodes(store.namespace())?;
         if let (Some(device), Some(horizon)) = (self.device, self.horizon) {
             // Up to its horizon the device may have issued any id, whether it is running or not.
-            let lease = DeviceLease::find(&mut store, device)?;
+            let lease = store.devices().find(device)?;
             let node = lease.grant().node_id;
             lease.release(&mut store, Duration::from_secs(horizon.into()))?;
             return print_ends(&mut store, &[node]);

@@ -43,13 +43,13 @@ impl LeaseStatusArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
         let snapshot = Snapshot::take(&mut store)?;
-        let quarantine = store.quarantined()?;
+        let quarantine = store.administration().current_quarantine()?;
         let soonest = snapshot.live().map(|record| snapshot.end(record)).min();
         let status = LeaseOccupancy {
             namespace: store.namespace().name().to_owned(),
             store: self.store.shown_url()?,
             layout: described(store.namespace()),
-            version: store.version()?,
+            version: store.administration().version()?,
             live: snapshot.live().count(),
             total: store.namespace().node_ids(),
             soonest_end_unix_ms: soonest.map(whole_ms),

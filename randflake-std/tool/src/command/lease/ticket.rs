@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use randflake_common::leases::device_id;
 use randflake_std::Secret;
-use randflake_std::lease::{DeviceLease, DeviceLeaseError, DeviceRequest};
+use randflake_std::lease::{DeviceLeaseError, DeviceRequest};
 use randflake_std::randflake_core::Ticket;
 
 use crate::failure::Failure;
@@ -80,16 +80,16 @@ impl LeaseTicketArgs {
         };
         let device = self
             .wait
-            .until(wait::sleep, || store.device(self.device, &next))?;
+            .until(wait::sleep, || store.devices().request(self.device, &next))?;
         let counter = device.last_counter;
         let longest = store.namespace().max_ttl();
         let ttl = self.ttl_s.map_or(longest, Duration::from_secs);
         let lease = self.wait.until(wait::sleep, || {
             if !self.renew {
-                return Ok(DeviceLease::acquire(&mut store, self.device, ttl)?);
+                return Ok(store.devices().acquire(self.device, ttl)?);
             }
             // Found anew in each attempt: the one before may have renewed it and lost the answer.
-            let mut lease = DeviceLease::find(&mut store, self.device)?;
+            let mut lease = store.devices().find(self.device)?;
             lease.renew(&mut store, ttl)?;
             Ok::<_, DeviceLeaseError>(lease)
         })?;

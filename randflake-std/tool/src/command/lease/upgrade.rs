@@ -31,7 +31,7 @@ pub(crate) struct LeaseUpgradeArgs {
 impl LeaseUpgradeArgs {
     pub(crate) fn run(&self) -> Result<(), Failure> {
         let mut store = self.store.open_stored()?;
-        let upgrade = store.upgrade_namespace(self.force)?;
+        let upgrade = store.administration().upgrade_namespace(self.force)?;
         let name = store.namespace().name();
         print_line(outcome(name, &upgrade).map_err(Failure::failed)?)
     }

@@ -37,11 +37,11 @@ impl SegmentInitArgs {
         let named = self.terms.named()?;
         let mut store = self.store.open_counter()?;
         if let Some(terms) = named {
-            store.set_counter_terms(terms);
+            store.counter().set_terms(terms);
         }
         // A counter that is there, or was found to have gone back, is judged at once: no holder can
         // add to that.
-        let is_there = store.counter()?.next.is_some();
+        let is_there = store.counter().status()?.next.is_some();
         let within = compared_within(&store);
         if !is_there && !self.no_wait {
             say(&format!(
@@ -49,7 +49,7 @@ impl SegmentInitArgs {
                  themselves; those that are cut off from the store do not",
                 span(within)
             ));
-            wait_for_sign(within, || Ok(store.counter()?.next.is_some()))?;
+            wait_for_sign(within, || Ok(store.counter().status()?.next.is_some()))?;
         }
         if let CounterStatus {
             next: Some(next),
@@ -57,7 +57,7 @@ impl SegmentInitArgs {
             is_unused: false,
             lost: false,
             ..
-        } = store.counter()?
+        } = store.counter().status()?
             && named.is_none_or(|named| named == terms)
         {
             say(
@@ -70,7 +70,7 @@ impl SegmentInitArgs {
             ));
         }
         // Which refuses a counter that somebody has shown to be an old one.
-        store.create_counter()?;
+        store.counter().create()?;
         if !is_there {
             say(&format!(
                 "made the counter {:?} in {}. If it has issued numbers before, they repeat from now on: stop what takes \
@@ -80,7 +80,7 @@ impl SegmentInitArgs {
                 self.store.counter_arguments()?,
             ));
         }
-        let terms = store.counter()?.terms.unwrap_or_default();
+        let terms = store.counter().status()?.terms.unwrap_or_default();
         if terms == CounterTerms::default() {
             return print_line("the counter begins at 1");
         }

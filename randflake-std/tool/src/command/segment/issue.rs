@@ -77,7 +77,7 @@ impl SegmentIssueArgs {
         // A run that is ended leaves a gap of at most one segment, so there is nothing to release at a signal.
         let mut store = self.wait.until(pause, open)?;
         if let Some(terms) = named {
-            store.set_counter_terms(terms);
+            store.counter().set_terms(terms);
         }
         let mut out = stdout();
         let mut progress = Progress::new(self.issue.count);
@@ -91,8 +91,8 @@ impl SegmentIssueArgs {
             let count = (self.issue.count - done).min(LONGEST);
             // After a lost answer another segment is reserved: a gap does no harm, and a number
             // twice would.
-            let segment = self.wait.until(pause, || store.reserve(count))?;
-            let terms = store.counter_terms().unwrap_or_default();
+            let segment = self.wait.until(pause, || store.counter().reserve(count))?;
+            let terms = store.counter().terms().unwrap_or_default();
             let mut numbers = segment.numbers();
             loop {
                 // At each block and not at each segment, which a slow reader may take minutes to

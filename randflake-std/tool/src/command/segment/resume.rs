@@ -34,16 +34,21 @@ impl SegmentResumeArgs {
         let named = self.terms.named()?;
         let mut store = self.store.open_counter()?;
         if let Some(terms) = named {
-            store.set_counter_terms(terms);
+            store.counter().set_terms(terms);
         }
-        let terms = store.counter()?.terms.or(named).unwrap_or_default();
+        let terms = store
+            .counter()
+            .status()?
+            .terms
+            .or(named)
+            .unwrap_or_default();
         let number = terms.number(&self.number).ok_or_else(|| {
             Failure::usage(format!(
                 "{:?} is no number of this counter, which counts {terms}",
                 self.number
             ))
         })?;
-        let next = store.resume_counter(number)?;
+        let next = store.counter().resume(number)?;
         print_line(format_args!("the counter goes on at {}", terms.text(next)))
     }
 }

@@ -43,7 +43,7 @@ impl SegmentStatusArgs {
         let counter = if self.store.has_no_store()? {
             None
         } else {
-            Some(self.store.open_counter()?.counter()?)
+            Some(self.store.open_counter()?.counter().status()?)
         };
         let status = CounterPosition {
             namespace: self.store.counter_namespace()?.name().to_owned(),

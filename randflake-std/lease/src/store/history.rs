@@ -1,18 +1,94 @@
-//! The history of a node id, read and pruned in parts.
+//! Facet of a store: earlier leases of its node ids, read and pruned in parts.
 
+use core::ops::RangeInclusive;
 use std::collections::BTreeMap;
 
-use super::{Ask, Records};
+use super::records::Records;
+use super::{Ask, LeaseStore};
 use crate::rules::history::{hash, is_over, key, place};
 use crate::rules::{HistoryLink, Key, Keys, NodeRecord, Removal, StoreTime};
-use crate::vocabulary::{EngineError, Gap, HISTORY_KEPT, MAX_SKEW, NodeHistory, UnknownCause};
+use crate::vocabulary::{
+    EngineError, Explained, Gap, HISTORY_KEPT, History, MAX_SKEW, NodeHistory, StoreError,
+    UnknownCause,
+};
 
 /// Leases that are read, or removed, together.
 const READ_AT_ONCE: u64 = 256;
 /// Leases of a node id between two looks for those that were kept long enough.
 const PRUNED_EVERY: u64 = 64;
 
+impl LeaseStore {
+    /// Earlier leases of the namespace's node ids.
+    pub fn history(&mut self) -> HistoryReader<'_> {
+        HistoryReader { store: self }
+    }
+}
+
+/// Reader of a namespace's earlier leases, as [`LeaseStore::history`] returns it.
+#[derive(Debug)]
+pub struct HistoryReader<'a> {
+    store: &'a mut LeaseStore,
+}
+
+impl HistoryReader<'_> {
+    /// Returns the leases of some node ids, also earlier ones: who held which, and when. A lease is kept for 400 days after
+    /// its end, and at most the last 65,536 of a node id. [`StaticStore`](crate::StaticStore) keeps only the last one.
+    ///
+    /// An acquire of a node id that was leased before writes the earlier lease to the history, in the same transaction;
+    /// renewals and releases do not touch it. Each lease has the hash of the one before it, so [`History`] reports a lease
+    /// that was changed or removed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Unavailable`], and [`StoreError::Terms`] when the namespace has another layout or secret.
+    pub fn read(&mut self, node_ids: RangeInclusive<u32>) -> Result<History, StoreError> {
+        let state = self.store.namespace_state()?;
+        let histories = self.store.records.histories(node_ids, state.now)?;
+        let mut history = state.history();
+        for (node_id, leases) in histories {
+            history.add(node_id, leases);
+        }
+        Ok(history)
+    }
+
+    /// Returns who held a node id at a tick of the layout. Reads a few records however long the history is: of 65,536
+    /// leases some twenty, one after the other.
+    ///
+    /// Of the hashes it checks that of the lease it finds; [`read`](Self::read) checks all. `Nobody` is said only
+    /// where the leases before and after the tick are there, or where none was before. Where one is missing or changed, it
+    /// reads all of them.
+    ///
+    /// # Errors
+    ///
+    /// As for [`read`](Self::read).
+    pub fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
+        let state = self.store.namespace_state()?;
+        let leases = self
+            .store
+            .records
+            .history_of(node_id, Some(tick), state.now)?;
+        Ok(state.history().explained(&leases, tick))
+    }
+}
+
 impl Records {
+    /// The leases of some node ids that are kept.
+    fn histories(
+        &mut self,
+        node_ids: RangeInclusive<u32>,
+        now: StoreTime,
+    ) -> Result<Vec<(u32, NodeHistory)>, EngineError> {
+        // Whether the latest lease is gone is asked for one node id: of all that would be a read for each.
+        let first = *node_ids.start();
+        if first == *node_ids.end() {
+            return Ok(vec![(first, self.history_of(first, None, now)?)]);
+        }
+        self.list(node_ids, usize::MAX)?
+            .iter()
+            .map(|latest| Ok((latest.node_id, self.chain(latest, now)?)))
+            .collect()
+    }
+
     /// The leases of a node id that are kept; with a tick, at least those that tell who had the node id then.
     pub(super) fn history_of(
         &mut self,
