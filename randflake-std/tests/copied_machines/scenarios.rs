@@ -43,7 +43,7 @@ impl Saved {
     fn with(ttl: Duration, clock: Clock) -> Self {
         let server = RedisServer::start();
         let mut store = open(&server.url(), &namespace(ttl)).unwrap();
-        store.end_quarantine().unwrap();
+        store.administration().end_quarantine().unwrap();
         let folder = TempDir::new().unwrap();
         let image = Image::make(folder.path(), parameters(server.port, ttl, clock));
         let mut machine = Machine::boot(&image, folder.path().join("original"));
@@ -109,7 +109,7 @@ pub(crate) fn without_a_machine() {
     let server = RedisServer::start();
     let ttl = Duration::from_secs(3);
     let mut store = open(&server.url(), &namespace(ttl)).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("journal");
     let mut process = spawn(command(&server.url(), ttl, &path)).unwrap();

@@ -40,7 +40,7 @@ fn files(root: &Authority, client: Option<&Authority>) -> String {
 
 /// A lease's whole life.
 fn works(store: &mut LeaseStore) {
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let grants = store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",

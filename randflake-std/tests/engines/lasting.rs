@@ -21,7 +21,7 @@ use randflake_std::lease::{
 /// What a start makes of a URL: opening and a lease, as the tool, `serve` and a handle do.
 fn start(url: &str) -> Result<LeaseStore, StoreError> {
     let mut store = open(url, &Namespace::new("orders", Randflake).unwrap())?;
-    store.end_quarantine()?;
+    store.administration().end_quarantine()?;
     store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "holder",
@@ -259,12 +259,12 @@ fn writes_that_are_switched_off_in_postgresql_stay_off() {
     };
     turn("on");
     // The first try ends the session, and the next one learns why.
-    store.quarantine().unwrap_err();
-    let refused = store.quarantine().unwrap_err();
+    store.administration().start_quarantine().unwrap_err();
+    let refused = store.administration().start_quarantine().unwrap_err();
     assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
     assert!(refused.to_string().contains("set it off"), "{refused}");
     turn("off");
-    store.quarantine().unwrap();
+    store.administration().start_quarantine().unwrap();
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn a_schema_that_is_renamed_back_is_noticed_by_a_look() {
     let url = server.url_at(server.port());
     let namespace = Namespace::new("looks", Randflake).unwrap();
     let mut former = open(&url, &namespace).unwrap();
-    former.override_quarantine().unwrap();
+    former.administration().override_quarantine().unwrap();
     let mut admin = server.client("postgres");
     let rename = "ALTER SCHEMA randflake RENAME TO away";
     admin.batch_execute(rename).unwrap();

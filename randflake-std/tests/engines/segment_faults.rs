@@ -51,7 +51,7 @@ impl Sqlite {
             folder: TempDir::new().unwrap(),
             held: None,
         };
-        sqlite.open().create_counter().unwrap();
+        sqlite.open().counter().create().unwrap();
         sqlite
     }
 
@@ -81,7 +81,7 @@ struct Redis(RedisServer);
 impl Redis {
     fn new() -> Self {
         let redis = Self(RedisServer::start());
-        redis.open().create_counter().unwrap();
+        redis.open().counter().create().unwrap();
         redis
     }
 }
@@ -106,7 +106,7 @@ struct Postgres(PostgresServer);
 impl Postgres {
     fn new() -> Self {
         let postgres = Self(PostgresServer::start());
-        postgres.open().create_counter().unwrap();
+        postgres.open().counter().create().unwrap();
         postgres
     }
 }
@@ -135,7 +135,7 @@ impl Mysql {
             .query_drop("CREATE DATABASE ids")
             .unwrap();
         let mysql = Self(server);
-        mysql.open().create_counter().unwrap();
+        mysql.open().counter().create().unwrap();
         mysql
     }
 }
@@ -159,7 +159,7 @@ struct Etcd(EtcdCluster);
 impl Etcd {
     fn new() -> Self {
         let etcd = Self(EtcdCluster::start(1));
-        etcd.open().create_counter().unwrap();
+        etcd.open().counter().create().unwrap();
         etcd
     }
 }

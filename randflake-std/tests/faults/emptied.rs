@@ -73,7 +73,11 @@ fn is_noticed(url: &str, empty: impl FnOnce()) {
     // These know of nothing, and are granted nothing.
     running.extend((0..3).map(|_| fleet.start(TTL * (ttls - 1))));
     thread::sleep(TTL * 2);
-    let quarantine = patiently(|| lease::open(url, &namespace(NAME))?.quarantined());
+    let quarantine = patiently(|| {
+        lease::open(url, &namespace(NAME))?
+            .administration()
+            .current_quarantine()
+    });
     let quarantine = quarantine.unwrap();
     // The holders of before have missed their leases: so it is not new.
     assert_eq!(quarantine.cause, QuarantineCause::Lost);
@@ -81,9 +85,14 @@ fn is_noticed(url: &str, empty: impl FnOnce()) {
     assert!(wait >= Duration::from_secs(320), "{wait:?}");
     // Who came since then waits in the same one.
     thread::sleep(TTL / 2);
-    let later = patiently(|| lease::open(url, &namespace(NAME))?.quarantined());
+    let later = patiently(|| {
+        lease::open(url, &namespace(NAME))?
+            .administration()
+            .current_quarantine()
+    });
     assert_eq!(later, Some(quarantine));
-    let refused = lease::open(url, &namespace(NAME)).and_then(|mut store| store.end_quarantine());
+    let refused = lease::open(url, &namespace(NAME))
+        .and_then(|mut store| store.administration().end_quarantine());
     let is_refused = matches!(
         refused,
         Err(StoreError::NotNew(_) | StoreError::Unavailable(_))

@@ -75,7 +75,11 @@ fn an_older_snapshot_is_restored() {
     fs::rename(&snapshot, &data).unwrap();
     server.restart();
     // The administrator's first act.
-    let wait = patiently(|| lease::open(&url, &namespace("restore"))?.quarantine());
+    let wait = patiently(|| {
+        lease::open(&url, &namespace("restore"))?
+            .administration()
+            .start_quarantine()
+    });
     assert!(wait > Duration::from_secs(10), "{wait:?}");
     running.extend((0..4).map(|_| fleet.start(TTL * 11)));
     fleet.finish(running);

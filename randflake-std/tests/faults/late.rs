@@ -26,7 +26,11 @@ fn builder(url: &str) -> Builder<Few> {
 
 /// Ends the time without grants that a server begins with: one that is new, and one that was started again.
 fn grant_at_once(url: &str) {
-    patiently(|| lease::open(url, &namespace("late"))?.create_namespace());
+    patiently(|| {
+        lease::open(url, &namespace("late"))?
+            .administration()
+            .create_namespace()
+    });
     end_quarantine(url, "late");
 }
 

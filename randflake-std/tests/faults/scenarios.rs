@@ -79,12 +79,20 @@ pub(crate) fn has_closed(outcome: &Result<(), StoreError>) {
 
 /// Whatever it is for.
 pub(crate) fn end_quarantine(url: &str, name: &str) {
-    patiently(|| lease::open(url, &namespace(name))?.override_quarantine());
+    patiently(|| {
+        lease::open(url, &namespace(name))?
+            .administration()
+            .override_quarantine()
+    });
 }
 
 /// A namespace on a server that is new.
 pub(crate) fn declare_new(url: &str, name: &str) {
-    patiently(|| lease::open(url, &namespace(name))?.end_quarantine());
+    patiently(|| {
+        lease::open(url, &namespace(name))?
+            .administration()
+            .end_quarantine()
+    });
 }
 
 /// The same, once it grants.

@@ -72,7 +72,7 @@ fn a_silent_address_does_not_hide_the_next_one(start: Start) {
     dead.set_nonblocking(true).unwrap();
     let connections = || dead.incoming().map_while(Result::ok).count();
     let mut store = open(&server.url().replace("127.0.0.1", NAME)).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     acquire(&mut store, Token::random().unwrap(), "holder", LONG).unwrap();
     assert!(connections() > 0, "the first address is not asked");
     // The next connection begins with the address that answered.
@@ -91,7 +91,7 @@ fn an_address_that_drops_does_not_hide_the_next_one() {
     let connect = |_| TcpStream::connect_timeout(&address, QUICK).ok();
     let _queue: Vec<_> = (0..512).map_while(connect).collect();
     let mut store = open(&ServerEngine::url(&server).replace("127.0.0.1", NAME)).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     acquire(&mut store, Token::random().unwrap(), "holder", LONG).unwrap();
 }
 

@@ -74,7 +74,11 @@ pub(crate) struct Clients {
 impl Clients {
     /// One for each URL, with leases of a TTL.
     pub(crate) fn new(urls: &[String], ttl: Duration) -> Self {
-        open(&urls[0]).unwrap().end_quarantine().unwrap();
+        open(&urls[0])
+            .unwrap()
+            .administration()
+            .end_quarantine()
+            .unwrap();
         let clients = urls.iter().enumerate();
         Self {
             all: clients

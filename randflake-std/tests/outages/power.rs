@@ -212,5 +212,9 @@ fn not_synced_by_redis() {
 
 /// A server that was started again waits, though it has forgotten nothing here.
 fn end_quarantine(server: &RedisServer) {
-    open(&server.url()).unwrap().override_quarantine().unwrap();
+    open(&server.url())
+        .unwrap()
+        .administration()
+        .override_quarantine()
+        .unwrap();
 }

@@ -43,7 +43,9 @@ impl Pod {
             starts: 0,
         };
         let source = NodeIdSource::Given(NODE);
-        StaticStore::open(pod.file(), source, &namespace(NAMESPACE))?.end_quarantine()?;
+        StaticStore::open(pod.file(), source, &namespace(NAMESPACE))?
+            .administration()
+            .end_quarantine()?;
         Ok(pod)
     }
 

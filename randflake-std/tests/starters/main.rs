@@ -88,5 +88,5 @@ fn acquire_when_due(
 
 fn declare_new(url: &str) {
     let mut store = open(url, &namespace()).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
 }

@@ -103,7 +103,7 @@ fn a_namespace_that_was_deleted_waits() {
     assert_eq!(ends, [Err(Loss::Forgotten)]);
 
     let mut seen = EtcdStore::open(&cluster.url(), &eight("seen")).unwrap();
-    seen.end_quarantine().unwrap();
+    seen.administration().end_quarantine().unwrap();
     let grant = acquire_one(&mut seen, 1);
     seen.release(&[grant]).unwrap();
     for key in ["namespace", &format!("lease/{:08x}", grant.node_id)] {
@@ -150,7 +150,10 @@ fn an_older_state_is_noticed_by_a_process_that_saw_the_later() {
     assert_ne!(known.grant.node_id, forgotten.node_id);
 
     // Once it is noticed, it is over with it.
-    administrator.override_quarantine().unwrap();
+    administrator
+        .administration()
+        .override_quarantine()
+        .unwrap();
     acquire_one(&mut store, 3);
     acquire_one(&mut open_store(&cluster), 4);
 
@@ -241,7 +244,7 @@ fn no_error_shows_the_password() {
         &eight("orders"),
     )
     .unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     acquire(&mut store, 1, 1).unwrap();
     let malformed = open("etcd://root:s3cret@host/path", &eight("orders")).unwrap_err();
     assert!(matches!(malformed, StoreError::Invalid(_)), "{malformed:?}");
@@ -259,20 +262,23 @@ fn a_counter_of_an_older_state_is_refused_by_a_process_that_saw_the_later() {
     let mut cluster = EtcdCluster::start(1);
     let mut store = open_store(&cluster);
     assert!(matches!(
-        store.reserve(1),
+        store.counter().reserve(1),
         Err(CounterError::Lost { reached: 0, .. })
     ));
-    store.resume_counter(1).unwrap();
+    store.counter().resume(1).unwrap();
     let backup = Backup::of(&mut cluster);
     for _ in 0..5 {
-        store.reserve(10).unwrap();
+        store.counter().reserve(10).unwrap();
     }
     backup.restore(&mut cluster);
 
-    assert!(matches!(store.reserve(1), Err(CounterError::Lost { .. })));
+    assert!(matches!(
+        store.counter().reserve(1),
+        Err(CounterError::Lost { .. })
+    ));
     // The others hear of it.
     let mut administrator = open_store(&cluster);
     assert!(administrator.counter().status().unwrap().lost);
-    assert_eq!(administrator.resume_counter(51).unwrap(), 51);
-    assert_eq!(store.reserve(1).unwrap().first(), 51);
+    assert_eq!(administrator.counter().resume(51).unwrap(), 51);
+    assert_eq!(store.counter().reserve(1).unwrap().first(), 51);
 }

@@ -32,7 +32,7 @@ fn keys_restored_into_another_cluster_are_refused_until_they_were_declared_moved
         for refused in [
             acquire(store, 2, 1).map(drop).unwrap_err(),
             store.renew(&[grant], TTL).map(drop).unwrap_err(),
-            store.override_quarantine().unwrap_err(),
+            store.administration().override_quarantine().unwrap_err(),
         ] {
             assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
             let said = refused.to_string();
@@ -49,7 +49,7 @@ fn keys_restored_into_another_cluster_are_refused_until_they_were_declared_moved
     is_refused(&mut store);
     acquire_one(&mut holder, 3);
 
-    assert!(store.declare_moved().unwrap().is_some());
+    assert!(store.administration().declare_moved().unwrap().is_some());
     assert_quarantined(&mut store);
     assert_quarantined(&mut open());
 }

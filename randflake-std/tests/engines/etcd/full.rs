@@ -158,7 +158,7 @@ fn a_drop_removes_the_first_and_the_last_key_of_each_kind() {
     }
     let [first, end] = ["/", "0"].map(|last| format!("randflake/orders{last}"));
     assert!(count_keys(&cluster, &first, &end) >= 8);
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     // The namespace's record says that it was dropped.
     assert_eq!(count_keys(&cluster, &first, &end), 1);
 }

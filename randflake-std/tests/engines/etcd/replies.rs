@@ -123,10 +123,10 @@ fn a_write_whose_reply_is_lost_is_known_by_another_member() {
     assert!(!record.contested, "{record:?}");
 
     let mut store = open();
-    store.resume_counter(1).unwrap();
+    store.counter().resume(1).unwrap();
     way.next_reply_is_lost();
-    assert_eq!(store.reserve(10).unwrap(), segment(1, 10));
-    assert_eq!(store.reserve(10).unwrap(), segment(11, 10));
+    assert_eq!(store.counter().reserve(10).unwrap(), segment(1, 10));
+    assert_eq!(store.counter().reserve(10).unwrap(), segment(11, 10));
     assert!(way.next.lock().unwrap().is_none(), "no reply was lost");
 }
 
@@ -136,7 +136,7 @@ fn a_cluster_that_is_set_back_between_a_read_and_its_write_grants_nothing() {
     let way = Way::to(cluster.members[0].port);
     let url = format!("etcd://{}", way.url());
     let mut store = EtcdStore::open(&url, &eight("orders")).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     acquire_one(&mut store, 1);
     let backup = Backup::of(&mut cluster);
     acquire_one(

@@ -26,7 +26,7 @@ fn a_full_database_is_refused_by_name_until_it_has_space_again() {
     let cluster = EtcdCluster::start_with(1, &["--quota-backend-bytes", "4000000"]);
     let member = &cluster.members[0];
     let mut store = open(&cluster.url(), &eight("orders")).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let before = acquire_one(&mut store, 1);
 
     let value = STANDARD.encode(vec![b'x'; 200_000]);

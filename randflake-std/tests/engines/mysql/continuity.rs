@@ -81,7 +81,7 @@ fn w09_a_server_that_comes_back_behind_with_older_data_writes_nothing() {
     for refused in [
         acquire(&mut other, 1).map(drop),
         first.renew(&[grant], TTL).map(drop),
-        first.quarantine().map(drop),
+        first.administration().start_quarantine().map(drop),
     ] {
         assert!(
             matches!(
@@ -110,7 +110,7 @@ fn w10_tables_that_were_dropped_or_emptied_under_holders_begin_in_quarantine() {
         let lost = store.renew(&[grant], TTL).unwrap().ends;
         assert_eq!(lost, [Err(Loss::Forgotten)], "{verb}");
         assert_quarantined(&mut store);
-        store.override_quarantine().unwrap();
+        store.administration().override_quarantine().unwrap();
         acquire(&mut store, 1).unwrap();
     }
     // Also by hand, with the tables' row left.
@@ -119,7 +119,7 @@ fn w10_tables_that_were_dropped_or_emptied_under_holders_begin_in_quarantine() {
         server.do_all(&[&format!("{verb} randflake_record")]);
         assert_quarantined(&mut server.open());
         assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_err());
-        store.override_quarantine().unwrap();
+        store.administration().override_quarantine().unwrap();
     }
 }
 
@@ -201,16 +201,16 @@ fn w10_a_table_of_records_that_goes_back_alone_begins_in_quarantine() {
     for (way, statements) in ALONE {
         let server = Database::new();
         let (mut store, mut grant) = server.holder();
-        store.create_counter().unwrap();
+        store.counter().create().unwrap();
         for _ in 0..2 {
-            let before = store.reserve(1_000).unwrap();
+            let before = store.counter().reserve(1_000).unwrap();
             let mut client = server.client();
             client
                 .query_drop("CREATE TABLE kept AS SELECT * FROM randflake_record")
                 .unwrap();
             let dumped: Option<(String, String)> = client.query_first(DUMPED).unwrap();
             let dumped = dumped.unwrap().1;
-            let after = store.reserve(1_000).unwrap();
+            let after = store.counter().reserve(1_000).unwrap();
             assert_eq!(after.first(), before.end());
             let later = acquire(&mut store, 1).unwrap_or_else(|error| panic!("{way}: {error}"))[0];
             thread::sleep(A_SECOND);
@@ -222,7 +222,7 @@ fn w10_a_table_of_records_that_goes_back_alone_begins_in_quarantine() {
             client.query_drop("DROP TABLE kept").unwrap();
 
             let mut other = server.open();
-            let reserved = other.reserve(1_000);
+            let reserved = other.counter().reserve(1_000);
             assert!(
                 matches!(reserved, Err(CounterError::Lost { .. })),
                 "{way}: {reserved:?}"
@@ -231,8 +231,8 @@ fn w10_a_table_of_records_that_goes_back_alone_begins_in_quarantine() {
             let ends = store.renew(&[grant, later], TTL).unwrap().ends;
             assert_eq!(ends[1], Err(Loss::Forgotten), "{way}");
             grant.end = ends[0].unwrap();
-            store.override_quarantine().unwrap();
-            store.resume_counter(after.end()).unwrap();
+            store.administration().override_quarantine().unwrap();
+            store.counter().resume(after.end()).unwrap();
             acquire(&mut other, 1).unwrap();
         }
     }
@@ -244,14 +244,14 @@ fn a_server_that_was_restarted_is_the_same() {
     let settings = ["--auto-increment-increment=10", "--auto-increment-offset=3"];
     let mut server = Database::of(MariadbServer::start_with(&settings));
     let (mut store, grant) = server.holder();
-    store.create_counter().unwrap();
+    store.counter().create().unwrap();
     for _ in 0..2 {
         server.server().kill();
         server.server().restart();
         let mut store = server.open();
         acquire(&mut store, 1).unwrap();
         assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
-        store.reserve(10).unwrap();
+        store.counter().reserve(10).unwrap();
     }
 }
 
@@ -304,7 +304,7 @@ fn w11_a_live_lease_that_vanished_sets_a_quarantine() {
     assert_quarantined(&mut store);
     let mut other = server.open();
     assert_quarantined(&mut other);
-    other.override_quarantine().unwrap();
+    other.administration().override_quarantine().unwrap();
     acquire(&mut other, 1).unwrap();
 }
 

@@ -23,7 +23,7 @@ fn tables_copied_to_another_database_are_refused_until_they_were_declared_moved(
     for refused in [
         acquire(&mut copy, 1).unwrap_err(),
         copy.renew(&[grant], super::TTL).unwrap_err(),
-        copy.override_quarantine().unwrap_err(),
+        copy.administration().override_quarantine().unwrap_err(),
     ] {
         assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
         let said = refused.to_string();
@@ -37,7 +37,7 @@ fn tables_copied_to_another_database_are_refused_until_they_were_declared_moved(
     }
     acquire(&mut original, 1).unwrap();
 
-    assert!(copy.declare_moved().unwrap().is_some());
+    assert!(copy.administration().declare_moved().unwrap().is_some());
     assert_quarantined(&mut copy);
     assert_quarantined(&mut open());
     // The original is as it was.

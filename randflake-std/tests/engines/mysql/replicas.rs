@@ -37,13 +37,13 @@ fn created(mut client: Client) -> Option<String> {
 fn run_ahead(primary: &Database, replica: &MariadbServer) -> Grant {
     let (mut store, _) = primary.holder();
     if store.counter().status().unwrap().lost {
-        store.create_counter().unwrap();
+        store.counter().create().unwrap();
     }
-    store.reserve(1_000).unwrap();
+    store.counter().reserve(1_000).unwrap();
     replica.catch_up_with(&primary.server);
     replica.client(None).query_drop("STOP SLAVE").unwrap();
     let later = acquire(&mut store, 1).unwrap()[0];
-    store.reserve(1_000).unwrap();
+    store.counter().reserve(1_000).unwrap();
     later
 }
 
@@ -57,7 +57,7 @@ fn promoted(replica: MariadbServer) -> Database {
 
 fn assert_noticed(promoted: &Database, later: Grant) {
     let mut store = MysqlStore::open(&promoted.url("root"), &namespace()).unwrap();
-    let reserved = store.reserve(1_000);
+    let reserved = store.counter().reserve(1_000);
     assert!(
         matches!(reserved, Err(CounterError::Lost { .. })),
         "{reserved:?}"
@@ -99,7 +99,11 @@ fn the_same_after_a_dump_was_restored_through_the_primary() {
             break;
         }
     }
-    primary.open().override_quarantine().unwrap();
+    primary
+        .open()
+        .administration()
+        .override_quarantine()
+        .unwrap();
     let later = run_ahead(&primary, &replica);
     assert_noticed(&promoted(replica), later);
 }
@@ -113,7 +117,11 @@ fn the_same_after_rows_were_inserted_by_hand() {
         "DELETE FROM randflake_record",
         "INSERT INTO randflake_record SELECT * FROM kept",
     ]);
-    primary.open().override_quarantine().unwrap();
+    primary
+        .open()
+        .administration()
+        .override_quarantine()
+        .unwrap();
     let later = run_ahead(&primary, &replica);
     assert_noticed(&promoted(replica), later);
 }
@@ -124,7 +132,7 @@ fn one_of_two_servers_that_replicate_each_other_is_used() {
     let (primary, replica) = pair();
     primary.server.follow(replica.port);
     let (mut store, grant) = primary.holder();
-    store.create_counter().unwrap();
+    store.counter().create().unwrap();
     for _ in 0..3 {
         replica.catch_up_with(&primary.server);
         replica
@@ -134,6 +142,6 @@ fn one_of_two_servers_that_replicate_each_other_is_used() {
         primary.server.catch_up_with(&replica);
         acquire(&mut store, 1).unwrap();
         assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
-        store.reserve(10).unwrap();
+        store.counter().reserve(10).unwrap();
     }
 }

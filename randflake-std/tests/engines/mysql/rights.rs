@@ -26,12 +26,12 @@ fn uses(server: &Database, user: &str) -> Result<(), StoreError> {
         store.release(&grants)?;
     }
     assert!(!store.list()?.is_empty());
-    store.diagnose()?;
+    store.administration().diagnose()?;
     if store.counter().status().map_err(as_store_error)?.lost {
-        store.create_counter().map_err(as_store_error)?;
+        store.counter().create().map_err(as_store_error)?;
     }
-    store.reserve(10).map_err(as_store_error)?;
-    store.quarantine()?;
+    store.counter().reserve(10).map_err(as_store_error)?;
+    store.administration().start_quarantine()?;
     Ok(())
 }
 
@@ -118,7 +118,11 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
 
     for right in ["SELECT", "UPDATE", "INSERT"] {
         // Nothing is left of the one before: neither the quarantine nor the counter.
-        server.open().override_quarantine().unwrap();
+        server
+            .open()
+            .administration()
+            .override_quarantine()
+            .unwrap();
         server.do_all(&["DELETE FROM randflake_record WHERE kind = 1"]);
         client
             .query_drop(format!("REVOKE {right} ON ids.* FROM ids_app"))

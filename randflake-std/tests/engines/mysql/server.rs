@@ -179,8 +179,11 @@ fn chained_transactions_lose_nothing() {
         let server = Database::of(MariadbServer::start());
         server.do_all(&[&format!("SET GLOBAL completion_type = {completion_type}")]);
         let (mut store, mut grant) = server.holder();
-        store.create_counter().unwrap();
-        let reserved = [store.reserve(10).unwrap(), store.reserve(10).unwrap()];
+        store.counter().create().unwrap();
+        let reserved = [
+            store.counter().reserve(10).unwrap(),
+            store.counter().reserve(10).unwrap(),
+        ];
         thread::sleep(Duration::from_secs(2));
         let renewed = store.renew(&[grant], TTL).unwrap().ends[0].unwrap();
         assert!(renewed > grant.end);
@@ -193,7 +196,7 @@ fn chained_transactions_lose_nothing() {
             .iter()
             .find(|record| record.grant.node_id == grant.node_id);
         assert_eq!(known.unwrap().grant.end, grant.end, "{completion_type}");
-        let next = other.reserve(10).unwrap();
+        let next = other.counter().reserve(10).unwrap();
         assert_eq!(next.first(), reserved[1].end(), "{completion_type}");
     }
 }

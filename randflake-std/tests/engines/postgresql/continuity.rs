@@ -58,12 +58,12 @@ fn w10_a_schema_dropped_under_open_connections_begins_in_quarantine() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
-    holder.create_counter().unwrap();
-    assert_eq!(holder.reserve(10).unwrap().first(), 1);
+    holder.counter().create().unwrap();
+    assert_eq!(holder.counter().reserve(10).unwrap().first(), 1);
     execute(&server, "DROP SCHEMA randflake CASCADE");
     let mut next = open(&server);
     is_quarantined(&mut next);
-    let lost = next.reserve(1);
+    let lost = next.counter().reserve(1);
     assert!(matches!(lost, Err(CounterError::Lost { .. })), "{lost:?}");
     let ends = holder.renew(&grants, 300).unwrap().ends;
     assert_eq!(ends, [Err(Loss::Forgotten)]);
@@ -177,7 +177,7 @@ fn w10_durability_that_is_turned_off_is_noticed_by_the_next_operation() {
     for error in [
         error,
         acquire(&mut store, 1).unwrap_err(),
-        as_store_error(store.reserve(1).unwrap_err()),
+        as_store_error(store.counter().reserve(1).unwrap_err()),
     ] {
         assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
         assert!(error.to_string().contains("fsync=off"), "{error}");
@@ -220,7 +220,7 @@ fn truncated_leases_are_noticed_and_service_resumes() {
     is_quarantined(&mut next);
     let ends = holder.renew(&grants, 300).unwrap().ends;
     assert_eq!(ends, [Err(Loss::Forgotten)]);
-    next.override_quarantine().unwrap();
+    next.administration().override_quarantine().unwrap();
     acquire(&mut next, 1).unwrap();
 }
 
@@ -230,12 +230,12 @@ fn w14_records_that_were_deleted_under_a_holder_begin_in_quarantine() {
     let server = PostgresServer::start();
     let mut holder = open(&server);
     let grants = acquire(&mut holder, 1).unwrap();
-    holder.create_counter().unwrap();
-    assert_eq!(holder.reserve(10).unwrap().first(), 1);
-    assert_eq!(holder.reserve(10).unwrap().first(), 11);
+    holder.counter().create().unwrap();
+    assert_eq!(holder.counter().reserve(10).unwrap().first(), 1);
+    assert_eq!(holder.counter().reserve(10).unwrap().first(), 11);
     execute(&server, "DELETE FROM randflake.record");
     let mut next = open(&server);
-    let reserved = next.reserve(10);
+    let reserved = next.counter().reserve(10);
     assert!(
         matches!(reserved, Err(CounterError::Lost { .. })),
         "{reserved:?}"

@@ -35,10 +35,10 @@ fn open_copy(server: &PostgresServer, database: &str) -> LeaseStore {
 fn is_refused(store: &mut LeaseStore, of: &str, is: &str) {
     let refused = [
         acquire(store, 1).unwrap_err(),
-        store.create_namespace().unwrap_err(),
-        store.end_quarantine().unwrap_err(),
-        store.override_quarantine().unwrap_err(),
-        store.drop_namespace().unwrap_err(),
+        store.administration().create_namespace().unwrap_err(),
+        store.administration().end_quarantine().unwrap_err(),
+        store.administration().override_quarantine().unwrap_err(),
+        store.administration().drop_namespace().unwrap_err(),
     ];
     for error in refused {
         assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
@@ -48,7 +48,7 @@ fn is_refused(store: &mut LeaseStore, of: &str, is: &str) {
             assert!(said.contains(part), "{part}: {said}");
         }
     }
-    let found = store.diagnose().unwrap();
+    let found = store.administration().diagnose().unwrap();
     let copy = found.iter().find(|finding| finding.name == "copy");
     let verdict = &copy.unwrap().verdict;
     assert!(
@@ -65,13 +65,13 @@ fn is_refused(store: &mut LeaseStore, of: &str, is: &str) {
 /// As that of another server or database, of which the end says nothing.
 #[track_caller]
 fn is_moved(store: &mut LeaseStore, again: &mut LeaseStore) {
-    let waits = store.declare_moved().unwrap();
+    let waits = store.administration().declare_moved().unwrap();
     assert!(waits.is_some());
     is_quarantined(store);
     is_quarantined(again);
-    again.override_quarantine().unwrap();
+    again.administration().override_quarantine().unwrap();
     acquire(store, 1).unwrap();
-    assert_eq!(again.declare_moved().unwrap(), None);
+    assert_eq!(again.administration().declare_moved().unwrap(), None);
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn a_database_made_from_a_template_is_refused_until_it_was_declared_moved() {
     let url = server.url("ids");
     let mut original = open_at(&url, &namespace());
     let grants = acquire(&mut original, 1).unwrap();
-    original.create_counter().unwrap();
-    assert_eq!(original.reserve(10).unwrap().first(), 1);
+    original.counter().create().unwrap();
+    assert_eq!(original.counter().reserve(10).unwrap().first(), 1);
     drop(original);
     execute(&server, "CREATE DATABASE copy TEMPLATE ids");
 
@@ -92,7 +92,7 @@ fn a_database_made_from_a_template_is_refused_until_it_was_declared_moved() {
     let refused = copy.renew(&grants, 300).unwrap_err();
     assert!(refused.to_string().contains("this is a copy"), "{refused}");
     // A person has to say where each counter goes on.
-    let lost = copy.reserve(10);
+    let lost = copy.counter().reserve(10);
     assert!(matches!(lost, Err(CounterError::Lost { .. })), "{lost:?}");
     // The original goes on meanwhile.
     let mut original = open_copy(&server, "ids");

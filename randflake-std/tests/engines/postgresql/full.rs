@@ -50,7 +50,7 @@ fn a_namespace_of_many_node_ids_opens_without_making_them() {
         let forget = "DROP SCHEMA IF EXISTS randflake CASCADE";
         server.client("postgres").batch_execute(forget).unwrap();
         let mut store = PostgresStore::open(&url, &with_node_bits(bits)).unwrap();
-        store.end_quarantine().unwrap();
+        store.administration().end_quarantine().unwrap();
         let grants = acquire(&mut store, count).unwrap();
         store.release(&grants).unwrap();
         assert_eq!(store.list().unwrap().len(), count as usize);

@@ -37,13 +37,13 @@ fn uses(url: &str) -> Result<(), StoreError> {
     assert!(store.list()?.len() >= grants.len());
     let unused: Vec<_> = grants.into_iter().map(unused).collect();
     store.release(&unused)?;
-    store.diagnose()?;
+    store.administration().diagnose()?;
     if store.counter().status().map_err(as_store_error)?.lost {
-        store.create_counter().map_err(as_store_error)?;
+        store.counter().create().map_err(as_store_error)?;
     }
-    store.reserve(10).map_err(as_store_error)?;
-    store.quarantine()?;
-    store.override_quarantine()?;
+    store.counter().reserve(10).map_err(as_store_error)?;
+    store.administration().start_quarantine()?;
+    store.administration().override_quarantine()?;
     Ok(())
 }
 

@@ -21,7 +21,7 @@ pub(crate) const MAX_TTL: Duration = DEFAULT_MAX_TTL;
 /// Of a namespace that is declared new.
 pub(crate) fn open_at_once(redis: &RedisServer) -> LeaseStore {
     let mut store = open_again(redis);
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     store
 }
 
@@ -69,7 +69,7 @@ fn a_new_server_waits_until_somebody_declares_it_new() {
         panic!("{refused:?}")
     };
     assert!(retry_in > ASSUMED_MAX_TTL, "{retry_in:?}");
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     store.acquire(&request).unwrap();
     let other = RedisStore::open(&redis.url(), &brief);
     other.unwrap().acquire(&request).unwrap();
@@ -125,7 +125,7 @@ fn a_promoted_replica_waits_and_what_is_held_goes_on() {
     assert!(goes_on(&mut store, grant));
     assert!(quarantined_for(&mut store) > MAX_TTL);
     // The same process, once more: only the replication id tells.
-    store.override_quarantine().unwrap();
+    store.administration().override_quarantine().unwrap();
     acquire_one(&mut store, 2);
     replica.ask(&format!("REPLICAOF 127.0.0.1 {}", first.port));
     while !replica
@@ -238,7 +238,7 @@ fn a_diagnosis_names_what_a_crash_would_lose() {
     let careless = RedisServer::start_with(&["--appendonly", "no"]);
     let careful = RedisServer::start();
     let durability = |redis: &RedisServer| {
-        let findings = open_at_once(redis).diagnose().unwrap();
+        let findings = open_at_once(redis).administration().diagnose().unwrap();
         let finding = findings
             .into_iter()
             .find(|finding| finding.name == "appendonly");
@@ -318,7 +318,7 @@ pub(crate) fn until(is_so: impl Fn() -> bool) {
 }
 
 fn is_lost(store: &mut LeaseStore) -> bool {
-    match store.reserve(1) {
+    match store.counter().reserve(1) {
         Ok(_) => false,
         Err(CounterError::Lost { .. }) => true,
         Err(error) => panic!("{error:?}"),
@@ -331,24 +331,24 @@ fn a_counter_is_begun_by_somebody_and_waits_for_them_after_each_change_of_the_se
     let replica = RedisServer::start_with(&["--replicaof", "127.0.0.1", &redis.port.to_string()]);
     let mut store = RedisStore::open(&redis.url(), &eight("orders")).unwrap();
     assert!(is_lost(&mut store), "new, or forgotten");
-    assert_eq!(store.resume_counter(1).unwrap(), 1);
-    let reserved = store.reserve(10).unwrap();
+    assert_eq!(store.counter().resume(1).unwrap(), 1);
+    let reserved = store.counter().reserve(10).unwrap();
 
     // A restart: all is there, but nobody knows that.
     redis.server.restart();
     assert!(is_lost(&mut store));
     assert_eq!(store.counter().status().unwrap().next, Some(reserved.end()));
-    assert_eq!(store.resume_counter(1).unwrap(), reserved.end());
-    let reserved = store.reserve(10).unwrap();
+    assert_eq!(store.counter().resume(1).unwrap(), reserved.end());
+    let reserved = store.counter().reserve(10).unwrap();
 
     // A field that was deleted.
     redis.ask("HDEL randflake:{orders} counter");
     assert!(is_lost(&mut store));
     assert_eq!(
-        store.resume_counter(reserved.end()).unwrap(),
+        store.counter().resume(reserved.end()).unwrap(),
         reserved.end()
     );
-    store.reserve(1).unwrap();
+    store.counter().reserve(1).unwrap();
 
     // A replica that takes over may lack the last reservation.
     let started = Instant::now();

@@ -11,7 +11,7 @@ fn open(url: &str, database: u32, namespace: &Namespace, seal: u32) -> LeaseStor
     let mut store = RedisStore::open(&format!("{url}/{database}"), namespace).unwrap();
     store.seal(KeyCheck::Key(seal));
     // Declared new before it takes the secret.
-    _ = store.end_quarantine();
+    _ = store.administration().end_quarantine();
     store
 }
 

@@ -107,19 +107,19 @@ fn a_server_that_went_back_behind_a_proxy_is_noticed() {
     let mut redis = RedisServer::start();
     let proxy = Proxy::to(redis.port);
     let mut holder = proxy.open();
-    holder.end_quarantine().unwrap();
+    holder.administration().end_quarantine().unwrap();
     let mut other = proxy.open();
     acquire_one(&mut other, 9);
-    holder.resume_counter(1).unwrap();
+    holder.counter().resume(1).unwrap();
     let clients = proxy.clients.load(Ordering::Relaxed);
     let mut grant = None;
     forget(&mut redis, || {
         grant = Some(acquire_one(&mut holder, 1));
-        holder.reserve(10).unwrap();
+        holder.counter().reserve(10).unwrap();
     });
 
     quarantined_for(&mut other);
-    let lost = other.reserve(1);
+    let lost = other.counter().reserve(1);
     assert!(matches!(lost, Err(CounterError::Lost { .. })), "{lost:?}");
     let ends = holder.renew(&[grant.unwrap()], TTL).unwrap().ends;
     assert_eq!(ends, [Err(Loss::Forgotten)]);
@@ -132,12 +132,18 @@ fn a_renewal_without_a_look_is_not_made_on_another_server() {
     let mut redis = RedisServer::start();
     let proxy = Proxy::to(redis.port);
     let mut holder = proxy.open();
-    holder.end_quarantine().unwrap();
+    holder.administration().end_quarantine().unwrap();
     let grant = acquire_one(&mut holder, 1);
     forget(&mut redis, || {});
     // It is still there, so it goes on; but the namespace was looked at first.
     holder.renew(&[grant], TTL).unwrap().ends[0].unwrap();
-    assert!(holder.quarantined().unwrap().is_some());
+    assert!(
+        holder
+            .administration()
+            .current_quarantine()
+            .unwrap()
+            .is_some()
+    );
     quarantined_for(&mut holder);
 }
 

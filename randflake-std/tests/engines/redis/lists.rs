@@ -45,7 +45,7 @@ fn listed(store: &mut LeaseStore, mut first: u32, page: usize) -> Vec<u32> {
 fn a_page_costs_what_it_shows() {
     let redis = RedisServer::start();
     let mut store = store(&redis);
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     for batch in 1..=LEASED / 500 {
         acquire(&mut store, batch.into(), 500).unwrap();
     }
@@ -74,7 +74,7 @@ fn a_page_costs_what_it_shows() {
 fn a_list_is_whole_although_the_order_was_deleted() {
     let redis = RedisServer::start();
     let mut store = store(&redis);
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     acquire(&mut store, 1, 50).unwrap();
     let all = listed(&mut store, 0, 20);
     assert_eq!(redis.ask("DEL randflake:{orders}:nodes"), ":1\r\n");
@@ -92,16 +92,16 @@ fn a_list_is_whole_although_the_order_was_deleted() {
 fn node_ids_whose_records_are_gone_are_passed_over() {
     let redis = RedisServer::start();
     let mut before = store(&redis);
-    before.end_quarantine().unwrap();
+    before.administration().end_quarantine().unwrap();
     acquire(&mut before, 1, 3_000).unwrap();
     assert_eq!(redis.ask("DEL randflake:{orders}"), ":1\r\n");
     let mut after = store(&redis);
-    after.end_quarantine().unwrap();
+    after.administration().end_quarantine().unwrap();
     let granted = acquire(&mut after, 2, 20).unwrap().grants;
     let mut expected: Vec<_> = granted.iter().map(|grant| grant.node_id).collect();
     expected.sort_unstable();
     assert_eq!(listed(&mut after, 0, 7), expected);
-    after.drop_namespace().unwrap();
+    after.administration().drop_namespace().unwrap();
     assert_eq!(after.list().unwrap(), []);
     assert_eq!(redis.ask("ZCARD randflake:{orders}:nodes"), ":1\r\n");
 }

@@ -56,7 +56,10 @@ fn a_namespace_that_its_holder_misses_after_a_flush_is_not_new() {
     assert_eq!(redis.ask("FLUSHALL"), "+OK\r\n");
     let ends = holder.renew(&[grant], TTL).unwrap().ends;
     assert_eq!(ends, [Err(Loss::Forgotten)]);
-    let quarantine = open_again(&redis).quarantined().unwrap();
+    let quarantine = open_again(&redis)
+        .administration()
+        .current_quarantine()
+        .unwrap();
     assert_eq!(quarantine.unwrap().cause, QuarantineCause::Lost);
 }
 
@@ -79,13 +82,13 @@ fn w14_a_key_that_is_put_back_is_noticed() {
 fn w14_a_counter_that_is_put_back_is_noticed() {
     let redis = RedisServer::start();
     let mut store = open_again(&redis);
-    store.resume_counter(1).unwrap();
+    store.counter().resume(1).unwrap();
     let old = dump(&redis);
-    let reserved = store.reserve(10).unwrap();
+    let reserved = store.counter().reserve(10).unwrap();
     restore(&redis, &old);
     // Who has seen more says so in the store.
     for (mut store, known) in [(open_again(&redis), 1), (store, reserved.end())] {
-        let lost = store.reserve(1);
+        let lost = store.counter().reserve(1);
         assert!(
             matches!(lost, Err(CounterError::Lost { reached, .. }) if reached == known),
             "{lost:?}"
@@ -93,10 +96,10 @@ fn w14_a_counter_that_is_put_back_is_noticed() {
     }
     let mut store = open_again(&redis);
     assert_eq!(
-        store.resume_counter(reserved.end()).unwrap(),
+        store.counter().resume(reserved.end()).unwrap(),
         reserved.end()
     );
-    assert_eq!(store.reserve(1).unwrap().first(), reserved.end());
+    assert_eq!(store.counter().reserve(1).unwrap().first(), reserved.end());
 }
 
 #[test]
@@ -116,7 +119,7 @@ fn w14_a_namespace_that_was_deleted_is_noticed_by_who_never_saw_it() {
         assert!(quarantined_for(&mut holder) > MAX_TTL, "{deletion}");
 
         // A second time, once somebody has ended that.
-        other.override_quarantine().unwrap();
+        other.administration().override_quarantine().unwrap();
         acquire_one(&mut other, 2);
         assert_eq!(redis.ask(deletion), ":1\r\n");
         assert!(
@@ -167,8 +170,8 @@ mod clocks {
         let before = redis.ask("HGET randflake:{orders} namespace");
         for refused in [
             acquire(&mut other, 2, 1).unwrap_err(),
-            other.quarantine().unwrap_err(),
-            other.end_quarantine().unwrap_err(),
+            other.administration().start_quarantine().unwrap_err(),
+            other.administration().end_quarantine().unwrap_err(),
         ] {
             assert!(
                 matches!(refused, StoreError::ClockSkew { .. }),

@@ -124,13 +124,13 @@ fn a_reservation_whose_reply_is_lost_is_nobodys() {
     let way = Way::to(redis.port);
     let url = format!("redis://127.0.0.1:{}", way.port);
     let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
-    store.resume_counter(1).unwrap();
+    store.counter().resume(1).unwrap();
     way.lose_next();
-    let refused = store.reserve(10).unwrap_err();
+    let refused = store.counter().reserve(10).unwrap_err();
     assert!(way.has_lost());
     assert!(
         matches!(refused, CounterError::Unavailable(_)),
         "{refused:?}"
     );
-    assert_eq!(store.reserve(10).unwrap().first(), 11);
+    assert_eq!(store.counter().reserve(10).unwrap().first(), 11);
 }

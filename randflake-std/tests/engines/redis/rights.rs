@@ -59,7 +59,7 @@ fn names(error: &StoreError, right: &str) {
 fn the_documented_rights_are_enough() {
     let (_redis, url) = server();
     let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let grants = acquire(&mut store, 1, 2).unwrap().grants;
     assert!(matches!(
         acquire(&mut store, 2, 8),
@@ -69,11 +69,11 @@ fn the_documented_rights_are_enough() {
     store.release(&grants).unwrap();
     store.list().unwrap();
     store.now().unwrap();
-    store.diagnose().unwrap();
-    store.resume_counter(5).unwrap();
-    store.reserve(5).unwrap();
+    store.administration().diagnose().unwrap();
+    store.counter().resume(5).unwrap();
+    store.counter().reserve(5).unwrap();
     store.counter().status().unwrap();
-    store.quarantine().unwrap();
+    store.administration().start_quarantine().unwrap();
 }
 
 #[test]
@@ -86,12 +86,12 @@ fn of_one_namespace_it_takes_two_patterns_of_keys() {
     allow("~randflake:{orders}*");
     let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
     store.seal(KeyCheck::Key(7));
-    store.end_quarantine().unwrap_err();
+    store.administration().end_quarantine().unwrap_err();
     let said = acquire(&mut store, 1, 1).unwrap_err().to_string();
     assert!(said.contains("~randflake:key:*"), "{said}");
     assert_eq!(redis.ask("KEYS *"), "*0\r\n");
     allow("~randflake:{orders}* ~randflake:key:*");
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     acquire(&mut store, 2, 1).unwrap();
 }
 
@@ -99,12 +99,12 @@ fn of_one_namespace_it_takes_two_patterns_of_keys() {
 fn a_drop_without_the_right_to_it_changes_nothing() {
     let (redis, url) = server();
     let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let grants = acquire(&mut store, 1, 2).unwrap().grants;
-    names(&store.drop_namespace().unwrap_err(), "del");
+    names(&store.administration().drop_namespace().unwrap_err(), "del");
     assert!(store.renew(&grants, TTL).unwrap().ends[0].is_ok());
     assert_eq!(redis.ask("ACL SETUSER ids +del"), "+OK\r\n");
-    store.drop_namespace().unwrap();
+    store.administration().drop_namespace().unwrap();
     assert_eq!(store.list().unwrap(), []);
 }
 
@@ -132,10 +132,10 @@ fn a_right_that_is_taken_away_loses_nothing() {
     let (redis, url) = server();
     let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
     let mut other = RedisStore::open(&redis.url(), &eight("orders")).unwrap();
-    other.end_quarantine().unwrap();
+    other.administration().end_quarantine().unwrap();
     let grants = acquire(&mut other, 1, 2).unwrap().grants;
     let mine = acquire(&mut store, 2, 2).unwrap().grants;
-    store.resume_counter(1).unwrap();
+    store.counter().resume(1).unwrap();
     for right in rights() {
         forbid(&redis, right);
         if right == "zrangebyscore" {
@@ -151,9 +151,9 @@ fn a_right_that_is_taken_away_loses_nothing() {
                 acquire(&mut store, 3, 1).err(),
                 store.renew(&mine, TTL).err(),
                 store.release(&mine).err(),
-                store.quarantine().err(),
-                store.reserve(1).err().map(as_store_error),
-                store.resume_counter(1).err().map(as_store_error),
+                store.administration().start_quarantine().err(),
+                store.counter().reserve(1).err().map(as_store_error),
+                store.counter().resume(1).err().map(as_store_error),
             ] {
                 names(&refused.unwrap(), right);
             }
@@ -171,7 +171,7 @@ fn a_right_that_is_taken_away_loses_nothing() {
     }
     // Nothing was taken for lost.
     acquire(&mut store, 4, 1).unwrap();
-    assert_eq!(store.reserve(1).unwrap().first(), 1);
+    assert_eq!(store.counter().reserve(1).unwrap().first(), 1);
 }
 
 /// As leases fail in the same way.

@@ -64,6 +64,6 @@ pub(crate) fn an_outage_is_survived_for_the_time_asked_for(mut engine: impl Engi
     );
     // Another process finds the counter beyond all of them.
     let mut store = engine.open();
-    let reserved = store.reserve(1).unwrap();
+    let reserved = store.counter().reserve(1).unwrap();
     assert!(Some(&reserved.first()) > issued.last());
 }

@@ -76,7 +76,7 @@ impl Fleet {
         let store = engine.url();
         // The first access decides on the longest TTL.
         let mut first = lease::open(&store, &namespace()).unwrap();
-        first.end_quarantine().unwrap();
+        first.administration().end_quarantine().unwrap();
         drop(first);
         let ports: Vec<_> = (0..REPLICAS).map(|_| (free_port(), free_port())).collect();
         let servers = ports

@@ -27,7 +27,7 @@ fn init(url: &str, options: &[&str]) -> Answer {
 fn holder(url: &str) -> Handle {
     let namespace = Namespace::new("default", Randflake).unwrap();
     let mut store = open(url, &namespace.with_max_ttl(TTL)).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let builder = Handle::builder(&Secret::from_hex(KEY).unwrap(), store);
     builder.ttl(TTL).build().unwrap()
 }

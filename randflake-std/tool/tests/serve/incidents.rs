@@ -23,7 +23,7 @@ const TTL: &str = "4s";
 fn start(redis: &RedisServer) -> Server {
     let namespace = Namespace::new("default", Randflake).unwrap();
     let mut store = RedisStore::open(&redis.url(), &namespace).unwrap();
-    store.end_quarantine().unwrap();
+    store.administration().end_quarantine().unwrap();
     let home = Home::new();
     home.write("key", "dffd6021bb2bd5b0af676290809ec3a5\n");
     set_permissions(home.path("key"), Permissions::from_mode(0o600)).unwrap();

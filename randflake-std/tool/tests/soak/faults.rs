@@ -146,11 +146,11 @@ fn end_lost(fleet: &mut Fleet, stage: &dyn Stage) {
     for namespace in stage.namespaces(ttl) {
         patiently(|| {
             let mut store = lease::open(&stage.url(0), &namespace)?;
-            let quarantine = store.quarantined()?;
+            let quarantine = store.administration().current_quarantine()?;
             let own = ttl + MAX_SKEW * 3;
             let is_longer = |quarantine: Quarantine| quarantine.until > quarantine.since + own;
             if quarantine.is_some_and(is_longer) {
-                store.override_quarantine()?;
+                store.administration().override_quarantine()?;
             }
             Ok(())
         });
@@ -189,12 +189,16 @@ impl Operator {
         let url = stage.url(0);
         if stage.server().is_some() {
             for namespace in stage.namespaces(ttl) {
-                patiently(|| lease::open(&url, &namespace)?.end_quarantine());
+                patiently(|| {
+                    lease::open(&url, &namespace)?
+                        .administration()
+                        .end_quarantine()
+                });
             }
         }
         if stage.has_counters() {
             let mut counter = segment::open(&url, &namespace(ttl)).unwrap();
-            counter.create_counter().unwrap();
+            counter.counter().create().unwrap();
         }
     }
 
@@ -209,11 +213,11 @@ impl Operator {
             let reserved = segment::open(&url, &namespace(ttl))
                 .map_err(|error| error.to_string())
                 .and_then(|mut counter| {
-                    match counter.reserve(1) {
+                    match counter.counter().reserve(1) {
                         Err(CounterError::Lost { .. } | CounterError::Rewound { .. }) => {
                             self.lost += 1;
                             let number = self.lost * FAR;
-                            counter.resume_counter(number).map(|_| ())
+                            counter.counter().resume(number).map(|_| ())
                         }
                         answer => answer.map(|_| ()),
                     }
@@ -232,7 +236,12 @@ pub(crate) fn store_answer(stage: &dyn Stage, ttl: Duration) -> String {
     let namespaces = stage.namespaces(ttl).into_iter();
     let answers = namespaces.map(|namespace| {
         let store = lease::open(&stage.url(0), &namespace);
-        let leases = store.and_then(|mut store| Ok((store.quarantined()?, store.list()?.len())));
+        let leases = store.and_then(|mut store| {
+            Ok((
+                store.administration().current_quarantine()?,
+                store.list()?.len(),
+            ))
+        });
         match leases {
             Ok((None, leases)) => format!("{leases} records"),
             Ok((Some(quarantine), _)) => format!("quarantined: {quarantine:?}"),

@@ -127,7 +127,7 @@ fn two_containers_of_one_image_are_quarantined() {
     let built = container("builder", base.to_str().unwrap(), "layer");
     let mut builder = open(&built.join("leases.db")).unwrap();
     acquire(&mut builder).unwrap();
-    let told = builder.diagnose().unwrap();
+    let told = builder.administration().diagnose().unwrap();
     let volume = told
         .iter()
         .find(|finding| finding.name == "volume")

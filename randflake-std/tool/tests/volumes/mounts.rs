@@ -68,7 +68,11 @@ fn an_assigned_node_ids_file_mounted_alone_is_refused() {
     let [host, container] = [(); 2].map(|()| TempDir::new().unwrap());
     let [outside, inside] = [&host, &container].map(|folder| folder.path().join("node"));
     let open = |path: &Path| StaticStore::open(path, NodeIdSource::Given(7), &namespace("orders"));
-    open(&outside).unwrap().end_quarantine().unwrap();
+    open(&outside)
+        .unwrap()
+        .administration()
+        .end_quarantine()
+        .unwrap();
     mount_alone(&outside, &inside);
     assert!(unusable(open(&inside)).contains("node is mounted alone"));
 }

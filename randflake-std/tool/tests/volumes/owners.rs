@@ -291,7 +291,7 @@ fn an_assigned_node_ids_file_of_another_user_is_refused() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("node");
     let open = || StaticStore::open(&path, NodeIdSource::Given(7), &namespace("orders"));
-    open().unwrap().end_quarantine().unwrap();
+    open().unwrap().administration().end_quarantine().unwrap();
     for file in [&path, folder.path()] {
         let mut opened = open().unwrap();
         give_away(file);
