@@ -13,9 +13,7 @@ pub mod tagged;
 mod url;
 
 pub use randflake_lease::{ExactSystemClock, Losses, Secret, SecretError, SystemClock};
-pub use randflake_lease::{backoff, date, private_file};
-#[doc(hidden)] // For the tests of this project.
-pub use randflake_lease::{rules, store};
+pub use randflake_lease::{backoff, date, private_file, unstable};
 
 pub use generation::Generation;
 pub use handle::{

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use randflake_lease::EngineError;
-use randflake_lease::rules::{Committed, Removal, Write};
-use randflake_lease::store::{Ask, Engine, LeaseStore, Look, Profile, Reading};
+use randflake_lease::unstable::engine::{Ask, Engine, LeaseStore, Look, Profile, Reading};
+use randflake_lease::unstable::rules::{Committed, Removal, Write};
 
 /// What the test says of an engine, and how often it was looked at.
 #[derive(Debug, Default)]

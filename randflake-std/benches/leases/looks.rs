@@ -5,7 +5,7 @@ use std::fs;
 use std::time::Instant;
 
 use harness::server::{Server, working_in};
-use randflake_std::store::Look;
+use randflake_std::unstable::engine::Look;
 
 use super::engine::{Engine, Kind, TTL};
 use super::figures::Figures;

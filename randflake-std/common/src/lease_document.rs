@@ -8,7 +8,7 @@ use randflake_std::lease::{
     Acquired, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, PresentedGrant, RequestId,
     Token,
 };
-use randflake_std::rules::newer;
+use randflake_std::unstable::rules::newer;
 use randflake_std::{DEFAULT_TTL, MAX_TOLERANCE_MS};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};

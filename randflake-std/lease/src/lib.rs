@@ -8,11 +8,9 @@ mod clock;
 pub mod date;
 mod fork_guard;
 pub mod private_file;
-#[doc(hidden)] // For the model and the tests of this project.
-pub mod rules;
+mod rules;
 mod secret;
-#[doc(hidden)] // For the tests of this project.
-pub mod store;
+mod store;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 mod vocabulary;
@@ -40,8 +38,14 @@ pub mod unstable {
         pub use crate::store::{LeaseStore, NAMES_LISTED};
     }
 
-    /// URLs of engines.
+    /// The rules of leases and counters: pure functions over records.
+    pub mod rules {
+        pub use crate::rules::*;
+    }
+
+    /// URLs of engines, and how commands in messages quote them.
     pub mod url {
+        pub use crate::store::quoted;
         pub use crate::store::url::*;
     }
 

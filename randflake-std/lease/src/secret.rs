@@ -247,7 +247,6 @@ impl Secret {
     }
 
     /// Makes in a box what holds the cipher under this secret, and leaves no copy of it.
-    #[doc(hidden)] // For `randflake-std`.
     pub fn boxed<T>(&self, make: impl FnOnce(Sparx64) -> T) -> Box<T> {
         wiped_after(|| Box::new(make(self.cipher())))
     }

@@ -4,8 +4,8 @@ use core::time::Duration;
 
 use randflake_lease::backoff::{LONGEST_PAUSE_PER_TTL, Retry, doubled, with_jitter};
 use randflake_lease::date::utc;
-use randflake_lease::store::{LeaseStore, Look};
 use randflake_lease::unstable::clock::{self, MonotonicTime, wall_exact};
+use randflake_lease::unstable::engine::{LeaseStore, Look};
 use randflake_lease::{AcquireRequest, Acquired, Grant, Loss, NodeIds, Renewed, StoreError, Token};
 
 use crate::observability::{events, metrics};
@@ -264,8 +264,9 @@ mod tests {
     use randflake_core::{Layout, ManualClock, Mastodon};
     use randflake_lease::ExactSystemClock;
     use randflake_lease::MemoryStore;
-    use randflake_lease::rules::{Committed, Removal, Write};
-    use randflake_lease::store::{Ask, Engine, Profile, Reading, deferred};
+    use randflake_lease::deferred;
+    use randflake_lease::unstable::engine::{Ask, Engine, Profile, Reading};
+    use randflake_lease::unstable::rules::{Committed, Removal, Write};
     use randflake_lease::{EngineError, Namespace};
     #[cfg(all(feature = "tracing", not(miri)))]
     use tracing_subscriber::layer::SubscriberExt;

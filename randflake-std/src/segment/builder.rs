@@ -12,7 +12,7 @@ use randflake_core::{Permutation, Plain, Sparx64};
 use randflake_lease::LeaseStore;
 use randflake_lease::Secret;
 use randflake_lease::backoff::{Backoff, Retry};
-use randflake_lease::rules::counter::Reserved;
+use randflake_lease::unstable::rules::counter::Reserved;
 use randflake_lease::{CounterError, CounterTerms};
 
 use super::keeper::SegmentKeeper;

@@ -9,8 +9,8 @@ use randflake_core::internal::{PutError, SegmentLength};
 use randflake_lease::backoff::{
     LONGEST_PAUSE_PER_TTL, RENEWALS_PER_TTL, doubled, random_part, with_jitter,
 };
-use randflake_lease::rules::counter::CounterRefusal;
-use randflake_lease::store::{LeaseStore, Look};
+use randflake_lease::unstable::engine::{LeaseStore, Look};
+use randflake_lease::unstable::rules::counter::CounterRefusal;
 use randflake_lease::{CounterError, CounterErrorKind, EngineError};
 
 use super::period_end::Sent;

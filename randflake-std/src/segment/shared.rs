@@ -9,8 +9,8 @@ use std::time::Instant;
 use randflake_core::internal::{PutError, SegmentBuffer};
 use randflake_core::segment::Segment;
 use randflake_core::{Id, Permutation};
-use randflake_lease::rules::counter::Reserved;
 use randflake_lease::unstable::ForkGuard;
+use randflake_lease::unstable::rules::counter::Reserved;
 use randflake_lease::{CounterError, CounterErrorKind, CounterTerms, DatedNumbers};
 
 use super::period_end::{PeriodEnd, Sent};

@@ -18,7 +18,6 @@ impl StoreUrl {
     ///
     /// [`StoreError::Unusable`] where the connection would be plain and leave the machine; [`StoreError::Unavailable`] if a
     /// name has no address.
-    #[doc(hidden)] // For the tool.
     pub fn confined(self) -> Result<Self, StoreError> {
         self.confined_by(|host| {
             // The same ones that a client would try.

@@ -24,7 +24,7 @@ use base64::engine::general_purpose::STANDARD;
 use harness::etcd::EtcdCluster;
 use randflake_core::ManualClock;
 use randflake_std::lease::{EtcdStore, LeaseStore, MAX_SKEW, Namespace, StoreError};
-use randflake_std::rules::{CounterRecord, NamespaceRecord, VERSION};
+use randflake_std::unstable::rules::{CounterRecord, NamespaceRecord, VERSION};
 
 use crate::found;
 use crate::length;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use randflake_core::ManualClock;
 use randflake_std::lease::{Grant, LeaseStore, MemoryStore, Namespace, StoreError, Verdict};
-use randflake_std::store::{Ask, Reading};
+use randflake_std::unstable::engine::{Ask, Reading};
 
 use crate::watched::{Watcher, watched};
 use randflake_lease::testkit::counters::Counters;

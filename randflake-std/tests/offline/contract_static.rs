@@ -27,8 +27,8 @@ use randflake_std::lease::{
     AcquireRequest, Explanation, Grant, LeaseStore, Namespace, NodeIdSource, NodeIds, StaticStore,
     StoreError, Upgrade, Verdict,
 };
-use randflake_std::rules::Key;
 use randflake_std::segment::CounterErrorKind;
+use randflake_std::unstable::rules::Key;
 use tempfile::TempDir;
 
 use crate::found;

@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_std::lease::{MemoryStore, Namespace};
-use randflake_std::rules::{Committed, Key, Keys, Write};
-use randflake_std::store::{Ask, Profile, Reading};
+use randflake_std::unstable::engine::{Ask, Profile, Reading};
+use randflake_std::unstable::rules::{Committed, Key, Keys, Write};
 use randflake_std::{Builder, ExactSystemClock, Plain, Randflake};
 
 use crate::watched::{Watcher, watched};

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_std::lease::{KeyCheck, QuarantineCause, Token};
-use randflake_std::rules::{
+use randflake_std::unstable::rules::{
     CounterRecord, DeviceRecord, HistoryLink, NamespaceRecord, NodeRecord, SecretClaim,
 };
 use randflake_std::{KeyNumber, Layout, Randflake};

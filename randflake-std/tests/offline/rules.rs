@@ -11,7 +11,7 @@ use randflake_std::lease::{
     ASSUMED_MAX_TTL, AcquireRequest, Grant, MAX_TTL_LIMIT, MemoryStore, Namespace, NodeIds,
     QuarantineCause, StoreError, Token,
 };
-use randflake_std::rules::{
+use randflake_std::unstable::rules::{
     self, Acquire, Caller, Continuity, Form, Loss, NamespaceRecord, Node, NodeRecord, Observed,
     QuarantineReason, VERSION, Versions, View,
 };

@@ -11,8 +11,8 @@ use randflake_std::lease::{
     AcquireRequest, Acquired, EngineError, Grant, KeyCheck, LeaseStore, MemoryStore, Namespace,
     NodeIds, PresentedGrant, PresentedRenewal, RequestId, StoreError, Token,
 };
-use randflake_std::rules::{Committed, Continuity, Key, Keys, Removal, Write};
-use randflake_std::store::{Ask, Engine, Profile, Reading};
+use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
+use randflake_std::unstable::rules::{Committed, Continuity, Key, Keys, Removal, Write};
 
 const TTL: u64 = 60;
 const NODE_ID: u32 = 7;

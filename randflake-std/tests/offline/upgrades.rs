@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use randflake_std::lease::{LeaseStore, MemoryStore, Namespace, Upgrade};
-use randflake_std::rules::{Key, Keys};
-use randflake_std::store::Ask;
+use randflake_std::unstable::engine::Ask;
+use randflake_std::unstable::rules::{Key, Keys};
 use randflake_std::{Builder, Health, Plain, Snowflake};
 
 const LATER: u8 = 2;

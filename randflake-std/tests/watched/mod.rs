@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use randflake_std::lease::{EngineError, Finding, LeaseStore, StoreError};
-use randflake_std::rules::{Committed, Removal, Write};
-use randflake_std::store::{Ask, Engine, Look, Profile, Reading};
+use randflake_std::unstable::engine::{Ask, Engine, Look, Profile, Reading};
+use randflake_std::unstable::rules::{Committed, Removal, Write};
 
 /// What a test looks at.
 pub(crate) trait Watcher: Debug + Send + 'static {

@@ -9,7 +9,7 @@ use std::path::{self, Path, PathBuf};
 use randflake_std::lease::{self, LeaseStore, Namespace, NamespaceList, StoreError, StoreUrl};
 use randflake_std::randflake_core::LayoutSpec;
 use randflake_std::segment::{self, CounterError, CounterPlace};
-use randflake_std::store::quoted;
+use randflake_std::unstable::url::quoted;
 use randflake_std::{Randflake, private_file};
 
 use crate::failure::{Failure, say};

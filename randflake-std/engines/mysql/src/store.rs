@@ -168,7 +168,6 @@ impl MysqlStore {
     ///
     /// [`StoreError::Invalid`] for the URL, [`StoreError::Unusable`] and [`StoreError::Unavailable`] for the server, and what
     /// the work fails with.
-    #[doc(hidden)] // For the tool.
     pub fn with_client<T>(
         location: &Location,
         work: impl AsyncFnOnce(&mut Conn) -> Result<T, mysql_async::Error>,

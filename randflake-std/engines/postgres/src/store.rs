@@ -139,7 +139,6 @@ impl PostgresStore {
     /// # Errors
     ///
     /// As for [`open`](PostgresStore::open).
-    #[doc(hidden)]
     pub fn simulated(url: &str, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         let location = ENGINE.location(url)?;
         let database = Database::<Postgres>::at(&location, namespace)?;
@@ -154,7 +153,6 @@ impl PostgresStore {
     ///
     /// [`StoreError::Invalid`] for the URL, [`StoreError::Unusable`] and [`StoreError::Unavailable`] for the server, and what
     /// the work fails with.
-    #[doc(hidden)] // For the tool.
     pub fn with_client<T>(
         location: &Location,
         work: impl AsyncFnOnce(&mut Client) -> Result<T, tokio_postgres::Error>,

@@ -54,6 +54,7 @@ pub struct Attempts<'a> {
 /// An address to connect to.
 #[derive(Debug)]
 pub struct Attempt {
+    /// Host of the address, as the URL names it.
     pub host: Host,
     /// `None` for the folder of a Unix socket.
     pub address: Option<SocketAddr>,
@@ -66,6 +67,7 @@ pub struct Attempt {
 type NoAddress = (Host, io::Error);
 
 impl Addresses {
+    /// The addresses of some hosts, looked up when they are needed.
     #[must_use]
     pub fn of(hosts: &[Host]) -> Self {
         Self::looked_up_by(hosts, |host| {

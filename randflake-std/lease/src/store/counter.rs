@@ -57,7 +57,6 @@ impl Counter<'_> {
     }
 
     /// Reserves `count` numbers, or all that the period has left, with how long the period lasts.
-    #[doc(hidden)] // For `randflake-std`.
     pub fn reserve_up_to(&mut self, count: u64) -> Result<Reserved, CounterError> {
         match self.update(|view, caller| reserve(view, caller, count)) {
             Err(CounterError::Full {
@@ -73,7 +72,6 @@ impl Counter<'_> {
     /// # Errors
     ///
     /// [`CounterError::Lost`], [`CounterError::Rewound`], and the engine's errors.
-    #[doc(hidden)] // For `randflake-std`.
     pub fn check(&mut self) -> Result<(), CounterError> {
         self.update(check)
     }
@@ -136,7 +134,6 @@ impl Counter<'_> {
     }
 
     /// A refusal of the rules as an error that names this counter.
-    #[doc(hidden)] // For `randflake-std`.
     #[must_use]
     pub fn error(&self, refusal: CounterRefusal) -> CounterError {
         match refusal {

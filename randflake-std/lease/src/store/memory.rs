@@ -133,7 +133,6 @@ impl MemoryStore {
     }
 
     /// [`LeaseStore::compared_with`] for this client.
-    #[doc(hidden)] // For tests and simulations.
     #[must_use]
     pub fn compared_with(self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
         let store = self.store.compared_with(machine);
@@ -141,7 +140,6 @@ impl MemoryStore {
     }
 
     /// [`LeaseStore::simulated_on`] for this client.
-    #[doc(hidden)] // For tests and simulations.
     #[must_use]
     pub fn simulated_on<C>(self, machine: Arc<C>, monotonic: Arc<C>) -> Self
     where

@@ -1,27 +1,27 @@
 //! The lease store: one client of a namespace, which reads records, asks the rules, and writes what
 //! they decide.
 
-pub mod addresses;
+pub(crate) mod addresses;
 mod administration;
 mod assigned;
-pub mod catalog;
+pub(crate) mod catalog;
 mod clock_estimate;
 mod counter;
 mod deferred;
 mod devices;
-pub mod encryption;
-pub mod engine;
+pub(crate) mod encryption;
+pub(crate) mod engine;
 mod history;
 mod leases;
 mod listing;
-pub mod locked;
+pub(crate) mod locked;
 mod memory;
 mod operation;
-pub mod peer;
+pub(crate) mod peer;
 mod records;
-pub mod reply_limit;
+pub(crate) mod reply_limit;
 mod shell;
-pub mod url;
+pub(crate) mod url;
 mod view;
 pub mod volume;
 mod write;
@@ -42,14 +42,13 @@ pub use self::counter::Counter;
 pub use self::deferred::deferred;
 pub use self::devices::{DeviceLease, DeviceLeaseError, Devices};
 use self::engine::LOOK_AT_FILES_EVERY;
-pub use self::engine::{Ask, Engine, Look, Profile, Reading};
+pub(crate) use self::engine::{Ask, Engine, Look, Profile, Reading};
 pub use self::history::HistoryReader;
 use self::leases::Pending;
 pub use self::memory::MemoryStore;
 use self::operation::{ClockCheck, Failure};
 use self::records::Records;
 pub use self::shell::quoted;
-pub use self::url::mistake_in_ipv6;
 use crate::clock::ExactSystemClock;
 use crate::rules::counter::SeenCounter;
 use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
@@ -92,7 +91,6 @@ pub struct LeaseStore {
 
 impl LeaseStore {
     /// The leases of a namespace in an engine; the first acquire creates the namespace. Nothing is asked yet.
-    #[doc(hidden)] // For tests and simulations.
     pub fn over(engine: impl Engine + 'static, namespace: Namespace) -> Self {
         Self {
             records: Records::new(Box::new(engine), &namespace),
@@ -110,7 +108,6 @@ impl LeaseStore {
 
     /// The leases of a namespace, unless an acquire would be [refused](LeaseStore::check). A server's clock is
     /// [compared](LeaseStore::compared_with) with the operating system's.
-    #[doc(hidden)] // For tests and simulations.
     pub fn opened(engine: impl Engine + 'static, namespace: Namespace) -> Result<Self, StoreError> {
         let has_own_clock = engine.profile().has_own_clock;
         let mut store = Self::over(engine, namespace);
@@ -149,7 +146,6 @@ impl LeaseStore {
     }
 
     /// The same store with its engine inside of another, which watches or disturbs it.
-    #[doc(hidden)] // For tests and simulations.
     #[must_use]
     pub fn wrapped<E: Engine + 'static>(self, wrap: impl FnOnce(Box<dyn Engine>) -> E) -> Self {
         let records = self.records.wrapped(wrap);
@@ -207,7 +203,6 @@ impl LeaseStore {
 
     /// Where the leases of the secret are, if that is this machine or this process alone; `None` also of plain ids. Known
     /// once the store was opened.
-    #[doc(hidden)] // For `randflake-std`.
     pub fn local_place_of_secret(&self) -> Option<&str> {
         let Profile {
             place,
@@ -224,7 +219,6 @@ impl LeaseStore {
 
     /// Sets the arguments by which commands in messages name this store and namespace. By itself it knows the URL without
     /// user, password and options.
-    #[doc(hidden)] // For the tool.
     #[must_use]
     pub fn named_by(mut self, arguments: impl Into<String>) -> Self {
         self.arguments = Some(arguments.into());
@@ -268,7 +262,6 @@ impl LeaseStore {
     /// Compares the store's clock with this machine's, as is right where the store has a clock of its own: an acquire
     /// is refused as [`StoreError::ClockSkew`] where they differ by more than [`MAX_SKEW`], and so is
     /// a renewal over a leap of the store's clock.
-    #[doc(hidden)] // For tests and simulations.
     #[must_use]
     pub fn compared_with(mut self, machine: Arc<impl Clock + Send + Sync + 'static>) -> Self {
         self.machine = Machine::compared(machine);
@@ -277,7 +270,6 @@ impl LeaseStore {
 
     /// [`compared_with`](LeaseStore::compared_with) in a simulation: the second clock stands for this machine's monotonic
     /// one.
-    #[doc(hidden)] // For tests and simulations.
     #[must_use]
     pub fn simulated_on<C>(mut self, machine: Arc<C>, monotonic: Arc<C>) -> Self
     where
@@ -292,7 +284,6 @@ impl LeaseStore {
     /// # Errors
     ///
     /// [`StoreError::Unusable`] when the engine has the namespace with other terms; and those of the engine.
-    #[doc(hidden)] // For tests and simulations.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
         // A quarantine begins when it is noticed. To make a record is for who knows its terms.
@@ -325,7 +316,6 @@ impl LeaseStore {
 
     /// What tests of fleets of two versions look behind: the engine, and the version that this client knows. `None` from a
     /// store that has not been opened yet.
-    #[doc(hidden)]
     pub fn internals(&mut self) -> Option<(&mut dyn Engine, &mut u8)> {
         self.records.internals()
     }

@@ -26,14 +26,20 @@ const SSL_REQUEST: &[u8] = b"\x00\x00\x00\x08\x04\xd2\x16\x2f";
 const HELLO: &[u8] = b"\x16\x03\x01\x00\x2d\x01\x00\x00\x29\x03\x03\
     randflake-asks-who-answers-there\x00\x00\x02\xc0\x2f\x01\x00";
 
-/// What kind of server answers.
+/// Kind of a server, by its answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
+    /// A web server.
     Http,
+    /// MySQL or MariaDB.
     Mysql,
+    /// PostgreSQL.
     Postgres,
+    /// Redis or Valkey.
     Redis,
+    /// An SSH server.
     Ssh,
+    /// A server of any kind that answers TLS.
     Tls,
 }
 

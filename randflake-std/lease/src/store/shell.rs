@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 /// Quotes a text for a shell, unless it has only characters that no shell takes for its own.
-#[doc(hidden)] // For the tool.
 #[must_use]
 pub fn quoted(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);

@@ -193,7 +193,6 @@ impl Namespace {
     }
 
     /// Terms that all holders agree on.
-    #[doc(hidden)] // For the rules of leases.
     #[must_use]
     pub fn terms(&self) -> &Terms {
         &self.terms

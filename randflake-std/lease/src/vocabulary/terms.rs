@@ -80,7 +80,6 @@ impl KeyCheck {
     }
 
     /// That of tagged UUIDs, if ids are encrypted to 64 bits: a UUID has no place for others.
-    #[doc(hidden)] // For `randflake-std`.
     #[must_use]
     pub const fn under(self, number: KeyNumber) -> Self {
         match self {

@@ -5,7 +5,7 @@
 //! # What is run
 //!
 //! Each operation reads the store, hands what it holds to `rules::acquire`, `renew` or `release`, and sends the
-//! [`Change`](randflake_lease::rules::Change) that they return, which the store applies if what was read is still so.
+//! [`Change`](randflake_lease::unstable::rules::Change) that they return, which the store applies if what was read is still so.
 //! What is issued comes from core's `Sequencer`. So there is no second version of a rule here: the store only compares
 //! and writes. What is written anew is the memory of `LeaseStore` (its tries, what it has seen, the estimate of the
 //! clock), in a few bytes, so that millions of states fit.
@@ -47,7 +47,7 @@
 //!
 //! Not checked: more than two processes, two node ids and one loss; several node ids in one request beside losses and
 //! copies, which the proof has; a store that forgets while clocks of machines differ; the store's failure to do what
-//! [`Engine`](randflake_lease::store::Engine) asks of it. The proof has what servers do for their clients
+//! [`Engine`](randflake_lease::unstable::engine::Engine) asks of it. The proof has what servers do for their clients
 //! (`grants.py`), and a store that shows a write before it is kept (`shown.py`). Hints and the history are no part of a state: no
 //! rule looks at the history, and an engine may offer any candidate, so hints offer nothing else.
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::AnyLayout;
 use randflake_core::{Field, LayoutFields, LayoutSpec};
-use randflake_lease::rules::{
+use randflake_lease::unstable::rules::{
     Continuity, Form, HistoryLink, KeyCheck, NamespaceRecord, Node, NodeRecord, QuarantineReason,
     Terms, VERSION, Versions, View,
 };

@@ -1,6 +1,6 @@
 //! What each operation answers and writes, as numbers.
 
-use randflake_lease::rules::{
+use randflake_lease::unstable::rules::{
     self, Acquire, Caller, Change, Decision, NamespaceRecord, NodeRecord,
 };
 use randflake_lease::{AcquireRequest, Loss, NodeIds, QuarantineCause, StoreError};

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_lease::rules::ClockWindow;
+use randflake_lease::unstable::rules::ClockWindow;
 
 use crate::inputs::number;
 

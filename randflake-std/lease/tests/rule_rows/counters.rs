@@ -2,10 +2,10 @@
 
 use core::time::Duration;
 
-use randflake_lease::rules::counter::{
+use randflake_lease::unstable::rules::counter::{
     CounterCaller, CounterDecision, CounterRefusal, SeenCounter, check, create, reserve, resume,
 };
-use randflake_lease::rules::{CounterRecord, CounterView, Form};
+use randflake_lease::unstable::rules::{CounterRecord, CounterView, Form};
 use randflake_lease::{CounterTerms, DatedNumbers, Period};
 
 use crate::inputs::number;

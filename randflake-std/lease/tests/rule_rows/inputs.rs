@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
-use randflake_lease::rules::{
+use randflake_lease::unstable::rules::{
     ClockWindow, Continuity, Form, HeldLease, HistoryLink, NamespaceRecord, Node, NodeRecord,
     Observed, QuarantineReason, Terms, Versions, View,
 };

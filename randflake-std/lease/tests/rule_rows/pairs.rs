@@ -1,6 +1,6 @@
 //! Requests for two node ids.
 
-use randflake_lease::rules::{self, Acquire, Caller, Change, NodeRecord};
+use randflake_lease::unstable::rules::{self, Acquire, Caller, Change, NodeRecord};
 use randflake_lease::{AcquireRequest, Loss, NodeIds, StoreError};
 
 use crate::answers::{COLUMNS, namespace, node, outcome, refusal};

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use randflake_std::date::utc;
-use randflake_std::rules::newer;
+use randflake_std::unstable::rules::newer;
 
 use super::quota::{PerQuota, QuotaKind};
 use super::secret::is_token;

@@ -7,7 +7,7 @@ use std::io::ErrorKind;
 use std::net::{TcpListener, ToSocketAddrs};
 
 use listenfd::ListenFd;
-use randflake_std::store::mistake_in_ipv6;
+use randflake_std::unstable::url::mistake_in_ipv6;
 
 use randflake_common::failure::Failure;
 

@@ -11,8 +11,8 @@ use randflake_std::lease::{
     ASSUMED_MAX_TTL, AcquireRequest, DEFAULT_MAX_TTL, Grant, LeaseStore, MAX_SKEW, NodeIds,
     RedisStore, StoreError, open,
 };
-use randflake_std::rules::KeyCheck;
 use randflake_std::segment::CounterError;
+use randflake_std::unstable::rules::KeyCheck;
 
 use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight, ticks, token};
 

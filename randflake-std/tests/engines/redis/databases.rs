@@ -2,7 +2,7 @@
 
 use harness::redis::RedisServer;
 use randflake_std::lease::{LeaseStore, Namespace, RedisStore, StoreError};
-use randflake_std::rules::KeyCheck;
+use randflake_std::unstable::rules::KeyCheck;
 
 use super::rights::documented;
 use randflake_lease::testkit::leases::{acquire, eight};

@@ -2,8 +2,8 @@
 
 use harness::redis::RedisServer;
 use randflake_std::lease::{RedisStore, StoreError, open};
-use randflake_std::rules::KeyCheck;
 use randflake_std::segment::CounterError;
+use randflake_std::unstable::rules::KeyCheck;
 
 use randflake_lease::testkit::leases::{TTL, acquire, eight};
 

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Instant;
 
 use randflake_std::lease::{EngineError, EngineErrorKind, LeaseStore};
-use randflake_std::rules::{Before, Committed, Entry, Key, Keys, Write};
-use randflake_std::store::{Ask, Engine};
+use randflake_std::unstable::engine::{Ask, Engine};
+use randflake_std::unstable::rules::{Before, Committed, Entry, Key, Keys, Write};
 
 use super::checker::{
     Event, Figures, NOTHING, Operation, Outcome, Place, Version, check, without_undone,

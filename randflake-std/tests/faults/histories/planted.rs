@@ -7,8 +7,8 @@ use std::time::Instant;
 use harness::redis::RedisServer;
 use libtest_mimic::Trial;
 use randflake_std::lease::{EngineError, LeaseStore, MemoryStore, open};
-use randflake_std::rules::{Before, Committed, Removal, Write};
-use randflake_std::store::{Ask, Engine, Profile, Reading};
+use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
+use randflake_std::unstable::rules::{Before, Committed, Removal, Write};
 
 use super::clients::{Clients, Round};
 use super::{CLIENTS, NAMESPACE};

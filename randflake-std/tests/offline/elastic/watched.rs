@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use randflake_core::Sparx64;
 use randflake_std::lease::{LeaseStore, Token};
-use randflake_std::rules::{Committed, Key, Keys, NodeRecord, VERSION, Write};
-use randflake_std::store::{Ask, Reading};
+use randflake_std::unstable::engine::{Ask, Reading};
+use randflake_std::unstable::rules::{Committed, Key, Keys, NodeRecord, VERSION, Write};
 use randflake_std::{Handle, Id};
 
 use crate::elastic::{Few, NODE_IDS, Store};

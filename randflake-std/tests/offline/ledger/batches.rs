@@ -6,8 +6,8 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::{Committed, Key, Loss, Write};
-use randflake_std::store::Profile;
+use randflake_std::unstable::engine::Profile;
+use randflake_std::unstable::rules::{Committed, Key, Loss, Write};
 
 use super::engine::Map;
 use crate::watched::{Watcher, watched};

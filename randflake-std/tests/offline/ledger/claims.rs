@@ -6,7 +6,7 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::{Key, KeyCheck};
+use randflake_std::unstable::rules::{Key, KeyCheck};
 
 use super::engine::Map;
 

@@ -6,7 +6,7 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token, deferred,
 };
-use randflake_std::rules::{Key, KeyCheck, Loss};
+use randflake_std::unstable::rules::{Key, KeyCheck, Loss};
 
 use super::engine::Map;
 

@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_std::lease::{
     AcquireRequest, DeviceError, DeviceRequest, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::{Key, Loss};
+use randflake_std::unstable::rules::{Key, Loss};
 use randflake_std::{Layout, Randflake, Snowflake};
 
 use super::engine::Map;

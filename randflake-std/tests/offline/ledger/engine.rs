@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use randflake_std::lease::{EngineError, Finding, LeaseStore, Namespace};
-use randflake_std::rules::{Committed, Continuity, Key, Keys, Removal, Write};
-use randflake_std::store::{Ask, Engine, Profile, Reading};
+use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
+use randflake_std::unstable::rules::{Committed, Continuity, Key, Keys, Removal, Write};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map(Arc<Mutex<State>>);
@@ -139,7 +139,8 @@ impl Engine for Map {
         if !is_so || !write.is_in_window(state.now) || write.fingerprint != state.fingerprint {
             return Ok(Committed::Stale);
         }
-        let after = |entry: &randflake_std::rules::Entry| Some((entry.key, entry.after.clone()?));
+        let after =
+            |entry: &randflake_std::unstable::rules::Entry| Some((entry.key, entry.after.clone()?));
         state.texts.extend(write.entries.iter().filter_map(after));
         state.latest_end_unix_ms = write.latest_end_unix_ms;
         Ok(Committed::Done { now: state.now })

@@ -1,7 +1,7 @@
 //! What an operation asks for where nearly all, or all, is leased.
 
 use randflake_std::lease::{Grant, NodeIds, StoreError};
-use randflake_std::rules::Key;
+use randflake_std::unstable::rules::Key;
 
 use super::world::{PLACES, World, acquire};
 

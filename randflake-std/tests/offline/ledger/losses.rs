@@ -6,7 +6,7 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, PresentedGrant, QuarantineCause,
     StoreError, Token,
 };
-use randflake_std::rules::{Key, Loss};
+use randflake_std::unstable::rules::{Key, Loss};
 use randflake_std::{Layout, Randflake, Snowflake};
 
 use super::engine::Map;

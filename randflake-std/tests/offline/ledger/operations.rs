@@ -9,7 +9,7 @@ use randflake_std::lease::{
     AcquireRequest, DeviceRequest, Grant, LastWrite, LeaseStore, MemoryStore, Namespace, NodeIds,
     PresentedGrant, RequestId, StoreError, Token, deferred,
 };
-use randflake_std::store::Profile;
+use randflake_std::unstable::engine::Profile;
 
 use super::engine::Map;
 use crate::watched::{Watcher, watched};

@@ -1,7 +1,7 @@
 //! The history: a change of it shows, and it does not grow for ever.
 
 use randflake_std::lease::{Explanation, History, MAX_SKEW, NodeIds, PastLease, UnknownCause};
-use randflake_std::rules::{Key, NodeRecord, VERSION};
+use randflake_std::unstable::rules::{Key, NodeRecord, VERSION};
 
 use super::world::{TTL, World, acquire};
 

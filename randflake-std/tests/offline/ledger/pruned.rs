@@ -1,7 +1,7 @@
 //! Which earlier leases are removed, and which stay.
 
 use randflake_std::lease::{Explanation, NodeIds, UnknownCause};
-use randflake_std::rules::{Key, NodeRecord, VERSION};
+use randflake_std::unstable::rules::{Key, NodeRecord, VERSION};
 
 use super::world::{TTL, World, acquire};
 

@@ -6,7 +6,7 @@ use randflake_core::{LayoutFields, LayoutSpec};
 use randflake_std::lease::{
     AcquireRequest, Grant, MAX_SKEW, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::Key;
+use randflake_std::unstable::rules::Key;
 
 use super::engine::Map;
 

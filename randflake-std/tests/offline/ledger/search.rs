@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use randflake_std::lease::NodeIds;
-use randflake_std::rules::Key;
+use randflake_std::unstable::rules::Key;
 
 use super::world::{PLACES, World, acquire};
 

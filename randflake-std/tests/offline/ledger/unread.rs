@@ -8,8 +8,8 @@ use randflake_std::Randflake;
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::{Key, Loss};
-use randflake_std::store::Profile;
+use randflake_std::unstable::engine::Profile;
+use randflake_std::unstable::rules::{Key, Loss};
 
 use super::engine::Map;
 use crate::watched::{Watcher, watched};

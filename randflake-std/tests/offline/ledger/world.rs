@@ -5,7 +5,7 @@ use randflake_core::{LayoutFields, LayoutSpec};
 use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
-use randflake_std::rules::{Form, HistoryLink, Key, NodeRecord, VERSION};
+use randflake_std::unstable::rules::{Form, HistoryLink, Key, NodeRecord, VERSION};
 
 use super::engine::Map;
 

@@ -3,7 +3,7 @@
 use randflake_std::lease::{
     AcquireRequest, Grant, NodeIds, QuarantineCause, StoreError, Token, Upgrade,
 };
-use randflake_std::rules::{Key, NamespaceRecord, NodeRecord, VERSION};
+use randflake_std::unstable::rules::{Key, NamespaceRecord, NodeRecord, VERSION};
 
 use super::world::{PLACES, TTL, World, acquire};
 

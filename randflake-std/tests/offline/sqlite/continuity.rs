@@ -12,7 +12,7 @@ use randflake_std::lease::{
     AcquireRequest, LeaseStore, Loss, MAX_SKEW, Namespace, NodeIds, QuarantineCause, SqliteStore,
     StoreError, Token,
 };
-use randflake_std::store::Look;
+use randflake_std::unstable::engine::Look;
 use rusqlite::Connection;
 use tempfile::TempDir;
 

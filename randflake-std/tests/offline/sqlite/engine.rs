@@ -4,8 +4,8 @@ use core::time::Duration;
 use std::fs;
 
 use randflake_std::lease::{find, namespaces};
-use randflake_std::rules::{Before, Committed, Entry, Key, Keys, Write};
-use randflake_std::store::{Ask, Engine};
+use randflake_std::unstable::engine::{Ask, Engine};
+use randflake_std::unstable::rules::{Before, Committed, Entry, Key, Keys, Write};
 use rusqlite::Connection;
 
 use super::{Place, acquire, unusable};

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use randflake_std::lease::{LeaseStore, SqliteStore};
 use randflake_std::segment::{CounterErrorKind, Segments};
-use randflake_std::store::Look;
+use randflake_std::unstable::engine::Look;
 use randflake_std::{Builder, Health, Plain, Randflake};
 use rusqlite::Connection;
 

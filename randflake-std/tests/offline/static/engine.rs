@@ -1,7 +1,7 @@
 //! What the engine of one node id does for the rules.
 
-use randflake_std::rules::{Before, Committed, Entry, Key, Keys, Removal, Write};
-use randflake_std::store::{Ask, Engine};
+use randflake_std::unstable::engine::{Ask, Engine};
+use randflake_std::unstable::rules::{Before, Committed, Entry, Key, Keys, Removal, Write};
 
 use super::{NODE, Place};
 #[cfg(all(target_os = "linux", target_pointer_width = "64", feature = "sqlite"))]

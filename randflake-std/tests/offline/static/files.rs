@@ -8,7 +8,7 @@ use randflake_std::lease::{
     LeaseStore, Loss, Namespace, NodeIdSource, QuarantineCause, StaticStore, StoreErrorKind,
     Verdict,
 };
-use randflake_std::store::Look;
+use randflake_std::unstable::engine::Look;
 use randflake_std::{Builder, Plain};
 
 use super::{NODE, Place, WAIT, begins_in, unusable};

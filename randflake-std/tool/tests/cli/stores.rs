@@ -6,7 +6,7 @@ use std::path::Path;
 
 use randflake_std::Randflake;
 use randflake_std::lease::{AcquireRequest, Namespace, NodeIds, SqliteStore, Token};
-use randflake_std::rules::{NodeRecord, VERSION};
+use randflake_std::unstable::rules::{NodeRecord, VERSION};
 use serde_json::Value;
 
 use crate::user::{User, objects, tells_of_a_quarantine};

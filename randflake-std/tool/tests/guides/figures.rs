@@ -8,7 +8,7 @@ use std::process::Command;
 
 use randflake_std::lease::NodeIds;
 use randflake_std::randflake_core::LAYOUTS;
-use randflake_std::rules::youth;
+use randflake_std::unstable::rules::youth;
 use randflake_std::{Id, Layout, Mastodon, Randflake, date};
 use regex::Regex;
 use tempfile::TempDir;

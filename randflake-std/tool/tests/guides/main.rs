@@ -14,7 +14,9 @@ use randflake_std::lease::{
     Namespace, NodeIdSource, Quarantine, QuarantineCause, StaticStore, StoreError,
 };
 use randflake_std::private_file::{FileRefusal, RefusalReason};
-use randflake_std::rules::{Continuity, Form, NamespaceRecord, QuarantineReason, Versions, View};
+use randflake_std::unstable::rules::{
+    Continuity, Form, NamespaceRecord, QuarantineReason, Versions, View,
+};
 use randflake_std::{KeyNumber, Randflake, SecretError};
 
 fn root() -> PathBuf {

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_std::lease::Token;
 use randflake_std::randflake_core::Codec;
-use randflake_std::rules::{Form, HistoryLink, Key, NodeRecord, VERSION};
+use randflake_std::unstable::rules::{Form, HistoryLink, Key, NodeRecord, VERSION};
 use randflake_std::{Parts, Randflake, Secret};
 use rusqlite::{Connection, params};
 

@@ -5,8 +5,8 @@ use core::time::Duration;
 use std::collections::{BTreeMap, BTreeSet};
 
 use randflake_std::lease::EngineError;
-use randflake_std::rules::{Before, Committed, Key, Removal, Write};
-use randflake_std::store::{Ask, Engine, Profile, Reading};
+use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
+use randflake_std::unstable::rules::{Before, Committed, Key, Removal, Write};
 
 use crate::faults::Operator;
 use crate::fleet::{Fleet, Plan};

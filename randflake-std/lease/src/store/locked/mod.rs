@@ -18,10 +18,12 @@ use crate::fork_guard::ForkGuard;
 use crate::private_file::{self, FileRefusal, RefusalReason};
 use crate::vocabulary::{EngineError, EngineErrorKind};
 
-/// What a file is, by its first bytes and for people.
+/// Kind of a file under a lock.
 #[derive(Debug)]
 pub struct FileKind {
+    /// First bytes of each such file.
     pub magic: [u8; 16],
+    /// Name in messages.
     pub name: &'static str,
 }
 

@@ -23,26 +23,36 @@ const SHOWN_PATH: &AsciiSet = &SHOWN.remove(b'/');
 #[derive(Clone)]
 pub struct Location {
     engine: &'static Registration,
+    /// Scheme of the URL, which says what else it may have.
     pub scheme: &'static Scheme,
+    /// File, hosts or socket.
     pub address: Address,
+    /// User name.
     pub user: Option<String>,
+    /// Password; wiped when dropped.
     pub password: Option<Zeroizing<String>>,
+    /// Name of the database, or its number.
     pub database: Option<String>,
     options: Vec<(&'static str, String)>,
 }
 
+/// What a URL names behind its scheme.
 #[derive(Clone, Debug)]
 pub enum Address {
+    /// Path of a file.
     File(String),
     /// One or more hosts.
     Hosts(Vec<Host>),
+    /// Path of a Unix socket.
     Socket(String),
 }
 
 /// A host's name or address, the latter without brackets; or, for PostgreSQL, the directory of its socket.
 #[derive(Clone, Debug)]
 pub struct Host {
+    /// Name or address.
     pub name: String,
+    /// TCP port.
     pub port: u16,
 }
 

@@ -1,15 +1,17 @@
-//! What the URL of an engine may have.
+//! Schemes of URLs, and what is allowed behind them.
 
 use crate::vocabulary::StoreError;
 
 /// A scheme, and what is allowed behind it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Scheme {
+    /// Scheme, before the colon.
     pub name: &'static str,
     /// Whether connections are encrypted without `sslmode`.
     pub is_encrypted: bool,
     /// How to get an encrypted connection.
     pub encrypts_by: &'static str,
+    /// What the URL names.
     pub place: AddressKind,
     /// Every other option is refused: clients have some that switch verification off.
     pub options: &'static [&'static str],
@@ -17,17 +19,26 @@ pub struct Scheme {
     pub form: &'static str,
 }
 
-/// What a URL names behind its scheme.
+/// Kind of the [`Address`](super::Address) behind a scheme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressKind {
     /// A file. Its path is taken as it is written, and `//` before it makes no difference.
     File,
     /// A host, with the port that it has unless the URL names one.
-    Host { port: u16 },
+    Host {
+        /// Port of a host without one.
+        port: u16,
+    },
     /// One or more hosts.
-    Hosts { port: u16 },
+    Hosts {
+        /// Port of a host without one.
+        port: u16,
+    },
     /// The same, each of which may be the directory of a Unix socket, `%2F...`.
-    HostsOrSockets { port: u16 },
+    HostsOrSockets {
+        /// Port of a host without one.
+        port: u16,
+    },
     /// The path of a Unix socket.
     Socket,
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use randflake_lease::rules::{CounterRecord, Form};
+use randflake_lease::unstable::rules::{CounterRecord, Form};
 use randflake_lease::{CounterTerms, DatedNumbers, Period};
 
 use crate::records::small;

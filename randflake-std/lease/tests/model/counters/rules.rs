@@ -4,10 +4,10 @@ use core::time::Duration;
 
 use randflake_core::segment::Segment;
 use randflake_lease::CounterTerms;
-use randflake_lease::rules::counter::{
+use randflake_lease::unstable::rules::counter::{
     CounterCaller, CounterDecision, CounterRefusal, Reserved, SeenCounter,
 };
-use randflake_lease::rules::{CounterRecord, CounterView};
+use randflake_lease::unstable::rules::{CounterRecord, CounterView};
 
 use super::records::{Counts, Record, begin_of};
 

@@ -4,7 +4,7 @@ mod answer;
 
 use core::time::Duration;
 
-use randflake_lease::rules::{
+use randflake_lease::unstable::rules::{
     self, Acquire, Caller, ClockWindow, Decision, Form, HeldLease, HistoryLink, Loss,
     NamespaceRecord, NodeChange, NodeRecord, Observed, QuarantineReason, VERSION, Versions, View,
 };

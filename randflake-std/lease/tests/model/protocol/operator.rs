@@ -1,7 +1,7 @@
 //! An operator, who knows nothing from before: drops the namespace, opens it again, or declares it new. What was decided may
 //! be long on its way.
 
-use randflake_lease::rules::{self, Caller, ClockWindow, Observed, VERSION, View};
+use randflake_lease::unstable::rules::{self, Caller, ClockWindow, Observed, VERSION, View};
 
 use super::{Action, World};
 use crate::records::{Change, Name, NameVersion, terms, time};
