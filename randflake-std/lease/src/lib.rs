@@ -13,7 +13,7 @@ mod secret;
 mod store;
 #[cfg(feature = "testkit")]
 pub mod testkit;
-mod vocabulary;
+mod types;
 mod wiped_stack;
 
 /// What engines are made of: their contract, and helpers for files, servers and URLs.
@@ -21,7 +21,7 @@ mod wiped_stack;
 /// It changes without notice until 1.0.
 pub mod unstable {
     pub use crate::fork_guard::ForkGuard;
-    pub use crate::vocabulary::holder;
+    pub use crate::types::holder;
 
     /// Clocks of this machine, as leases are measured by them.
     pub mod clock {
@@ -86,8 +86,8 @@ pub use store::{
     Administration, Catalog, Counter, DeviceLease, DeviceLeaseError, Devices, HistoryReader,
     LeaseStore, MemoryStore, NODE_ID_VARIABLE, NodeIdSource, StaticStore, deferred,
 };
-pub use vocabulary::holder::holder_of_process;
-pub use vocabulary::{
+pub use types::holder::holder_of_process;
+pub use types::{
     ASSUMED_MAX_TTL, AcquireRequest, Acquired, CounterError, CounterErrorKind, CounterPlace,
     CounterStatus, CounterTerms, CounterTermsError, DEFAULT_MAX_TTL, DatedNumbers, Device,
     DeviceError, DeviceRequest, EngineError, EngineErrorKind, Explained, Explanation, Finding, Gap,

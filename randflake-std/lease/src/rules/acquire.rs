@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::{
     Caller, Decision, Form, HistoryLink, NamespaceState, NodeChange, NodeRecord, StoreTime, View,
 };
-use crate::vocabulary::{AcquireRequest, NodeIds, QuarantineCause, StoreError};
+use crate::types::{AcquireRequest, NodeIds, QuarantineCause, StoreError};
 
 /// How much further ahead than any lease can end one may end before a start is told so instead of waiting for it: clocks
 /// that are set while a machine starts jump by less.
@@ -186,12 +186,12 @@ fn claim(
 }
 
 fn check(acquisition: &Acquire<'_>, state: &NamespaceState) -> Result<(), StoreError> {
-    if !crate::vocabulary::holder::is_allowed(acquisition.request.holder) {
+    if !crate::types::holder::is_allowed(acquisition.request.holder) {
         return Err(StoreError::Invalid(format!(
             "a holder's name of {} bytes or with control characters: at most {} bytes without them are \
              allowed",
             acquisition.request.holder.len(),
-            crate::vocabulary::holder::MAX_LEN
+            crate::types::holder::MAX_LEN
         )));
     }
     // Everything below is the caller's mistake: no retry helps, so each refusal says what is allowed.

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::Observed;
-use crate::vocabulary::{MAX_SKEW, StoreError, Terms};
+use crate::types::{MAX_SKEW, StoreError, Terms};
 
 /// The client of an operation: its terms, what it has observed, and its fresh random numbers.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{NamespaceRecord, NodeRecord, View};
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 /// A conditional write: all of it or nothing, durably, and only if everything that it was decided from is
 /// unchanged.

@@ -2,7 +2,7 @@
 
 use super::renew::{HeldLease, renew};
 use super::{Caller, View};
-use crate::vocabulary::Loss;
+use crate::types::Loss;
 
 /// What a holder learns of its leases by a look, which writes nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

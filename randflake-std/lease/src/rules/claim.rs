@@ -7,8 +7,8 @@
 use super::base36::{self, Base36};
 use super::text::{Fields, Line};
 use super::{Change, Form, NamespaceRecord};
-use crate::vocabulary::KeyCheck;
-use crate::vocabulary::{EngineError, Namespace, StoreError};
+use crate::types::KeyCheck;
+use crate::types::{EngineError, Namespace, StoreError};
 
 /// Claim of a secret, stored by its check value: the namespace that took it first.
 ///

@@ -2,8 +2,8 @@
 
 use super::Form;
 use super::text::{self, Fields, Line};
-use crate::vocabulary::device::{MAX_COUNTER, MAX_COUNTER_STEP, MAX_OWNER};
-use crate::vocabulary::{Device, DeviceError, DeviceRequest, StoreError};
+use crate::types::device::{MAX_COUNTER, MAX_COUNTER_STEP, MAX_OWNER};
+use crate::types::{Device, DeviceError, DeviceRequest, StoreError};
 
 /// Stored record of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use sha2::{Digest, Sha256};
 
 use super::{Before, Entry, Key, NodeChange, NodeRecord, StoreTime};
-use crate::vocabulary::{HISTORY_KEPT, PastLease, Record};
+use crate::types::{HISTORY_KEPT, PastLease, Record};
 
 /// Number of places in the history of a node id: then the latest lease overwrites the oldest.
 pub(crate) const KEPT: u64 = 1 << u16::BITS;

@@ -16,7 +16,7 @@ pub enum Key {
     Hint(u32),
     /// Earlier lease of a node id, by its place in the history: see [`HistoryLink`](super::HistoryLink).
     History(u32, u16),
-    /// A device that gets its leases by tickets: see [`Device`](crate::vocabulary::Device).
+    /// A device that gets its leases by tickets: see [`Device`](crate::types::Device).
     Device(u64),
     /// Namespace that took the secret of a check value first: see [`SecretClaim`](super::SecretClaim). It is kept beside
     /// all namespaces, so it is read and written by itself: in a Redis Cluster another node has it than the namespace.

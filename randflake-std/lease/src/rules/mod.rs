@@ -1,7 +1,7 @@
 //! The rules of leases, once: pure functions over what a store holds.
 //!
 //! A store keeps texts under [`Key`]s, and writes them *if what was read has not changed*. All else is here: how texts
-//! become records and free node ids are found, what a namespace means ([`Terms`](crate::vocabulary::Terms)), who gets a
+//! become records and free node ids are found, what a namespace means ([`Terms`](crate::types::Terms)), who gets a
 //! node id (`acquire`), how long it lasts (`renew`), how it ends (`release`), and when nothing is granted ([`NamespaceState`]).
 //! None of it uses a clock, a random source or an engine's type, so the model checker runs exactly this.
 //!
@@ -61,4 +61,4 @@ pub use upgrade::{announce, raise, withdraw};
 pub use view::{Continuity, Node, View, Wanted};
 pub use young::youth;
 
-pub use crate::vocabulary::{KeyCheck, Loss, Terms};
+pub use crate::types::{KeyCheck, Loss, Terms};

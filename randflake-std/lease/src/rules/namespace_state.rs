@@ -6,9 +6,7 @@ use super::{
     Caller, Change, Form, NamespaceRecord, Observed, QuarantineReason, StoreTime, Versions, View,
 };
 use crate::date::span;
-use crate::vocabulary::{
-    History, KeyCheck, MAX_SKEW, Quarantine, QuarantineCause, StoreError, Terms,
-};
+use crate::types::{History, KeyCheck, MAX_SKEW, Quarantine, QuarantineCause, StoreError, Terms};
 
 /// State of a namespace at one moment, with the change that follows from it.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@
 
 use super::quarantine::{decide, existing};
 use super::{Caller, Decision, View};
-use crate::vocabulary::{KeyCheck, StoreError, Terms};
+use crate::types::{KeyCheck, StoreError, Terms};
 
 /// Lets the namespace go on to the key that follows on its own. Does nothing if it has that key already, so that the
 /// command may be repeated.

@@ -4,8 +4,8 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::{HeldLease, NamespaceRecord, Node, NodeChange, NodeRecord};
-use crate::vocabulary::Grant;
-use crate::vocabulary::holder::DEVICE;
+use crate::types::Grant;
+use crate::types::holder::DEVICE;
 
 /// What a process has observed of a namespace, and written there.
 #[derive(Clone, Debug, Default)]

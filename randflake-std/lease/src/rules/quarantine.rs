@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{Caller, Change, Decision, NamespaceRecord, NamespaceState, View};
-use crate::vocabulary::{Quarantine, QuarantineCause, StoreError};
+use crate::types::{Quarantine, QuarantineCause, StoreError};
 
 /// Creates the record of the namespace if it is missing. Returns the quarantine that it is in.
 #[must_use]

@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use super::{Form, HistoryLink};
-use crate::vocabulary::Terms;
-use crate::vocabulary::{Grant, LastWrite, PresentedGrant, QuarantineCause, StoreError, Token};
+use crate::types::Terms;
+use crate::types::{Grant, LastWrite, PresentedGrant, QuarantineCause, StoreError, Token};
 
 /// Stored record of a namespace.
 #[derive(Clone, Debug)]

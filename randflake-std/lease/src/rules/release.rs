@@ -2,7 +2,7 @@
 
 use super::renew::mark;
 use super::{Caller, Change, Decision, HeldLease, NodeChange, NodeRecord, View};
-use crate::vocabulary::Loss;
+use crate::types::Loss;
 
 /// Ends each lease at the end of its grant, which the holder has set to the first tick that it did not use: never
 /// later than it was, nor before its start. What is not held any more stays as it is. No clock plays a part.

@@ -7,7 +7,7 @@ use super::{
     Caller, Change, Decision, NamespaceRecord, NamespaceState, NodeChange, NodeRecord, StoreTime,
     View,
 };
-use crate::vocabulary::{Grant, Loss, MAX_SKEW, QuarantineCause, StoreError};
+use crate::types::{Grant, Loss, MAX_SKEW, QuarantineCause, StoreError};
 
 /// A lease as its holder knows it.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_core::{Clock, LayoutSpec};
 
 use crate::date::utc;
-use crate::vocabulary::{EngineError, StoreError};
+use crate::types::{EngineError, StoreError};
 
 /// A reading of the store clock, as time and as tick.
 #[derive(Clone, Copy, Debug)]

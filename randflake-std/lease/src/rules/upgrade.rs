@@ -6,7 +6,7 @@
 
 use super::quarantine::{decide, existing};
 use super::{Caller, Decision, NamespaceRecord, NamespaceState, NodeRecord, Versions, View};
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 /// Lets no process acquire that does not know the caller's version. Returns how often the namespace's record was written
 /// by then.

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{NamespaceRecord, NodeRecord, Observed};
-use crate::vocabulary::{ASSUMED_MAX_TTL, StoreError};
+use crate::types::{ASSUMED_MAX_TTL, StoreError};
 
 /// Node ids to read for an operation.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,7 +10,7 @@ use core::time::Duration;
 use randflake_core::LayoutSpec;
 
 use super::{NamespaceState, View};
-use crate::vocabulary::{MAX_SKEW, NodeIds, Quarantine, QuarantineCause, StoreError};
+use crate::types::{MAX_SKEW, NodeIds, Quarantine, QuarantineCause, StoreError};
 
 /// Within this time all holders have looked at their files, each second, from threads that may be late.
 const LOOKED_WITHIN: Duration = Duration::from_secs(3);

@@ -11,7 +11,7 @@ use crate::rules::{
     end_quarantine, next_key, outlast, override_quarantine, quarantine, raise, reopen, withdraw,
 };
 use crate::secret::Secret;
-use crate::vocabulary::{Finding, KeyCheck, Quarantine, Record, StoreError, Upgrade};
+use crate::types::{Finding, KeyCheck, Quarantine, Record, StoreError, Upgrade};
 
 /// How often an upgrade begins anew because the namespace's record was changed meanwhile.
 const UPGRADE_TRIES: usize = 10;

@@ -6,7 +6,7 @@ use randflake_core::{Field, LayoutFields, LayoutSpec};
 
 use super::{Engine, LeaseStore};
 use crate::rules::{NamespaceRecord, VERSION};
-use crate::vocabulary::{Namespace, NamespaceList, StoreError, Terms};
+use crate::types::{Namespace, NamespaceList, StoreError, Terms};
 
 /// How many namespaces an engine lists at most: others may write to a store, and a list must end.
 pub const NAMES_LISTED: usize = 10_000;

@@ -11,7 +11,7 @@ use crate::rules::counter::{
     next_number, reserve, resume,
 };
 use crate::rules::{Before, CounterRecord, CounterView, Entry, Key, Keys};
-use crate::vocabulary::{CounterError, CounterPlace, CounterStatus, CounterTerms, EngineError};
+use crate::types::{CounterError, CounterPlace, CounterStatus, CounterTerms, EngineError};
 
 const KEYS: [Keys; 1] = [Keys::One(Key::Counter)];
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::{Ask, Engine, LeaseStore, Profile, Reading};
 use crate::rules::{Committed, Removal, Write};
-use crate::vocabulary::{EngineError, Namespace, StoreError};
+use crate::types::{EngineError, Namespace, StoreError};
 
 /// A store that is opened when it is first used, and after a failure by the next use.
 ///

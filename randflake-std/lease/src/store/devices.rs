@@ -13,8 +13,8 @@ use crate::backoff::Retry;
 use crate::rules::device::decide;
 use crate::rules::{Before, DeviceRecord, Entry, Form, Key, Keys};
 use crate::secret::Secret;
-use crate::vocabulary::holder::DEVICE;
-use crate::vocabulary::{
+use crate::types::holder::DEVICE;
+use crate::types::{
     AcquireRequest, Device, DeviceError, DeviceRequest, EngineError, Grant, KeyCheck, NodeIds,
     Record, StoreError, Token,
 };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::LeaseStore;
 use crate::rules::{Committed, Continuity, Key, Keys, Removal, Write, history};
-use crate::vocabulary::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
+use crate::types::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 
 /// Where the records of one namespace are kept: texts of one line under [`Key`]s. It decides nothing, and reads none of
 /// them. Each is kept under the name that [`Key::scope`] returns: the namespace's, or for a claim the empty one.

@@ -7,7 +7,7 @@ use super::records::Records;
 use super::{Ask, LeaseStore};
 use crate::rules::history::{hash, is_over, key, place};
 use crate::rules::{HistoryLink, Key, Keys, NodeRecord, Removal, StoreTime};
-use crate::vocabulary::{
+use crate::types::{
     EngineError, Explained, Gap, HISTORY_KEPT, History, MAX_SKEW, NodeHistory, StoreError,
     UnknownCause,
 };

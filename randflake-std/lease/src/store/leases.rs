@@ -10,7 +10,7 @@ use crate::rules::{
     Acquire, Change, Committed, Decision, HeldLease, LeaseCheck, Node, NodeRecord, View, Wanted,
     acquire, check, release, renew,
 };
-use crate::vocabulary::{
+use crate::types::{
     AcquireRequest, Acquired, Grant, LastWrite, Loss, NodeIds, PresentedGrant, PresentedRenewal,
     Record, Renewed, RequestId, StoreError, Token,
 };

@@ -5,7 +5,7 @@ use core::ops::RangeInclusive;
 use super::Ask;
 use super::records::Records;
 use crate::rules::{Key, Keys, NodeRecord};
-use crate::vocabulary::EngineError;
+use crate::types::EngineError;
 
 /// Records of one reply: some 600 kB, far below the limits of replies that servers have.
 const LISTED_AT_ONCE: usize = 4_096;

@@ -12,7 +12,7 @@ use crate::rules::{
     Committed, Continuity, CounterRecord, Form, Key, Keys, Removal, Write, read_clock,
 };
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
-use crate::vocabulary::{CounterTerms, EngineError, Finding, Namespace, StoreError};
+use crate::types::{CounterTerms, EngineError, Finding, Namespace, StoreError};
 
 /// A store of leases and counters in memory, for tests and simulations.
 ///

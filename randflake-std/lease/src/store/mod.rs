@@ -53,8 +53,8 @@ use crate::clock::ExactSystemClock;
 use crate::rules::counter::SeenCounter;
 use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
 #[cfg(doc)]
-use crate::vocabulary::MAX_SKEW;
-use crate::vocabulary::{CounterTerms, KeyCheck, Namespace, StoreError};
+use crate::types::MAX_SKEW;
+use crate::types::{CounterTerms, KeyCheck, Namespace, StoreError};
 
 /// A store of leases: one client of one namespace, with its leases and its counter.
 ///

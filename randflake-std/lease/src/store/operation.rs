@@ -6,7 +6,7 @@ use super::LeaseStore;
 use super::clock_estimate::{ClockEstimate, Exchange, Moment};
 use crate::clock::{MonotonicTime, wall_exact};
 use crate::rules::{Caller, Change, Committed, Decision, NamespaceRecord, View, Wanted};
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 /// How often an operation begins anew because others were faster.
 const TRIES: usize = 100;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{Engine, Profile};
 use crate::rules::search::Search;
 use crate::rules::{NamespaceRecord, Node, NodeRecord, VERSION};
-use crate::vocabulary::{EngineError, Namespace};
+use crate::types::{EngineError, Namespace};
 
 /// The records of one namespace in an engine.
 pub(super) struct Records {

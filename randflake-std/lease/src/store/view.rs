@@ -4,7 +4,7 @@ use super::records::Records;
 use super::{Ask, Reading};
 use crate::rules::search::Search;
 use crate::rules::{Key, Keys, View, Wanted, Write};
-use crate::vocabulary::EngineError;
+use crate::types::EngineError;
 
 impl Records {
     /// Reads what is wanted.

@@ -11,7 +11,7 @@ use crate::rules::{
     Before, Change, Committed, Entry, Key, Keys, NamespaceRecord, NodeChange, NodeRecord, Removal,
     SecretClaim, Write,
 };
-use crate::vocabulary::{EngineError, StoreError};
+use crate::types::{EngineError, StoreError};
 
 /// How often a claim is tried anew because it was neither there nor written: a claim is never removed, so a third time
 /// would show a store that changes under its clients.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::rules::{Before, Committed, Removal, Write};
 use crate::store::{Ask, Engine, LeaseStore, Look, Profile, Reading};
-use crate::vocabulary::{EngineError, Finding, StoreError};
+use crate::types::{EngineError, Finding, StoreError};
 
 /// A promise of the contract that an engine breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use crate::store::MemoryStore;
     use crate::testkit::leases::{self, BEGIN_UNIX_MS, Backend, eight};
-    use crate::vocabulary::Namespace;
+    use crate::types::Namespace;
 
     struct Planted {
         clock: Arc<ManualClock>,

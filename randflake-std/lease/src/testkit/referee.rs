@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::vocabulary::{Grant, Token};
+use crate::types::{Grant, Token};
 
 #[derive(Debug, Default)]
 pub struct Referee {

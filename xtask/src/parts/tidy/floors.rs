@@ -24,7 +24,7 @@ const CRATES: [(&str, Floors); 4] = [
                 "wiped_stack",
                 "secret",
             ],
-            &["vocabulary"],
+            &["types"],
             &["rules"],
             &["store"],
             // Tests for engines, and their macros, which stand in the root.
@@ -120,8 +120,8 @@ mod tests {
     #[test]
     fn arrows_point_down() {
         for text in [
-            "use crate::rules::Key;\nuse crate::{vocabulary::Grant, clock};",
-            "#[cfg(doc)]\nuse crate::store::open;\nuse crate::store::Ask;\nuse super::super::vocabulary::Grant;",
+            "use crate::rules::Key;\nuse crate::{types::Grant, clock};",
+            "#[cfg(doc)]\nuse crate::store::open;\nuse crate::store::Ask;\nuse super::super::types::Grant;",
             "pub(in crate::store) fn a() { crate::backoff::with_jitter(b) }",
             "/// See [`open`](crate::tagged::open).\npub(crate) struct A;",
         ] {
@@ -140,9 +140,9 @@ mod tests {
         assert_eq!(found, ["src/rules/renew.rs:2: rules uses store"]);
         let found = of_lease("src/rules/renew.rs", "use super::super::store::A;");
         assert_eq!(found, ["src/rules/renew.rs:1: rules uses store"]);
-        let found = of_lease("src/date.rs", "fn a() { b(crate::vocabulary::Token::c()) }");
-        assert_eq!(found, ["src/date.rs:1: date uses vocabulary"]);
-        let text = "use crate::{\n    vocabulary::{A, B},\n    store::C,\n};";
+        let found = of_lease("src/date.rs", "fn a() { b(crate::types::Token::c()) }");
+        assert_eq!(found, ["src/date.rs:1: date uses types"]);
+        let text = "use crate::{\n    types::{A, B},\n    store::C,\n};";
         let found = of_lease("src/rules/mod.rs", text);
         assert_eq!(found, ["src/rules/mod.rs:3: rules uses store"]);
     }

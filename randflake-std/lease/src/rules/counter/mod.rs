@@ -9,7 +9,7 @@ pub(crate) use self::window::{ahead_for, next_number};
 use self::window::{aligned, reserved, resumable};
 use super::Form;
 use super::text::{self, Fields, Line};
-use crate::vocabulary::{CounterTerms, DatedNumbers};
+use crate::types::{CounterTerms, DatedNumbers};
 
 /// Stored record of a counter.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use randflake_core::segment::{MAX_NUMBER, ReserveError, Segment};
 
 use super::{CounterRecord, CounterRefusal};
 use crate::date::{span, utc};
-use crate::vocabulary::{CounterTerms, DatedNumbers, MAX_SKEW};
+use crate::types::{CounterTerms, DatedNumbers, MAX_SKEW};
 
 /// Numbers that a counter may reserve next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

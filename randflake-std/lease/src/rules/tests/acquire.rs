@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rules::{Acquire, Change, Decision, acquire};
-use crate::vocabulary::{AcquireRequest, NodeIds, StoreError};
+use crate::types::{AcquireRequest, NodeIds, StoreError};
 
 const ALL: (u32, u32) = (0, u32::MAX);
 const LAST: u32 = (1 << 17) - 1;

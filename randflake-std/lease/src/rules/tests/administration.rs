@@ -5,7 +5,7 @@ use crate::rules::{
     Change, Decision, KeyCheck, create, drop_namespace, end_quarantine, outlast,
     override_quarantine, quarantine, reopen,
 };
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 fn dropped() -> World {
     let mut world = World::new(&[]);

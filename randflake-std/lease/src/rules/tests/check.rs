@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rules::{LeaseCheck, check};
-use crate::vocabulary::Loss;
+use crate::types::Loss;
 
 const TTL: u64 = 60;
 

@@ -4,7 +4,7 @@ use randflake_core::{LayoutFields, ManualClock, Snowflake};
 
 use super::*;
 use crate::rules::{StoreTime, read_clock};
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 const fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)

@@ -5,7 +5,7 @@ use crate::rules::{
     Acquire, acquire, create, declare_moved, drop_namespace, end_quarantine, override_quarantine,
     quarantine, raise, renew, reopen,
 };
-use crate::vocabulary::{AcquireRequest, NodeIds, StoreError};
+use crate::types::{AcquireRequest, NodeIds, StoreError};
 
 const ORIGINAL: &str = "the cluster 1";
 const COPY: &str = "the cluster 2";

@@ -8,7 +8,7 @@ use crate::rules::counter::{
     resume,
 };
 use crate::rules::{CounterRecord, CounterView};
-use crate::vocabulary::{CounterTerms, DatedNumbers, MAX_SKEW, Period};
+use crate::types::{CounterTerms, DatedNumbers, MAX_SKEW, Period};
 
 const FINGERPRINT: &str = "run:42";
 const SEEN: u64 = 8;

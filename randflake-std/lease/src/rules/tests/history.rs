@@ -5,7 +5,7 @@ use randflake_core::{LayoutFields, Snowflake};
 use super::*;
 use crate::rules::history::{entry, hash, is_over, key, place};
 use crate::rules::{Before, Key, NodeChange, StoreTime};
-use crate::vocabulary::PastLease;
+use crate::types::PastLease;
 
 /// Of `00000005` and `text`, as `sha256sum` says.
 #[test]

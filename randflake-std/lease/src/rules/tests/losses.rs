@@ -1,7 +1,7 @@
 //! What a holder makes of the record of its lease.
 
 use super::*;
-use crate::vocabulary::Loss;
+use crate::types::Loss;
 
 /// The holder's last write has serial 5 and nonce 50; the outcome of a later one with nonce 60 is not known.
 fn tried(record: &NodeRecord) -> HeldLease {

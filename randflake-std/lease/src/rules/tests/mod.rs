@@ -28,7 +28,7 @@ use super::{
     Caller, ClockWindow, Continuity, Form, HeldLease, HistoryLink, NamespaceRecord, Node,
     NodeRecord, Observed, QuarantineReason, Versions, View,
 };
-use crate::vocabulary::{Namespace, QuarantineCause, Terms, Token};
+use crate::types::{Namespace, QuarantineCause, Terms, Token};
 
 /// Ticks are seconds.
 const SPEC: LayoutSpec = Randflake::SPEC;

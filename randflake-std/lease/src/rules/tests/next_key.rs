@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rules::{Acquire, Decision, KeyCheck, NamespaceState, acquire, create, next_key, renew};
-use crate::vocabulary::{AcquireRequest, Loss, NodeIds, StoreError};
+use crate::types::{AcquireRequest, Loss, NodeIds, StoreError};
 use randflake_core::KeyNumber;
 
 fn number(number: u8) -> KeyNumber {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rules::{Decision, release};
-use crate::vocabulary::Loss;
+use crate::types::Loss;
 
 fn record() -> NodeRecord {
     lease(5, NOW - 30, NOW + 30)

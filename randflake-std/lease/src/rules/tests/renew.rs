@@ -4,7 +4,7 @@ use core::slice;
 
 use super::*;
 use crate::rules::{Decision, renew};
-use crate::vocabulary::{Grant, Loss, StoreError};
+use crate::types::{Grant, Loss, StoreError};
 
 const TTL: u64 = 60;
 

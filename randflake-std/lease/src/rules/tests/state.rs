@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rules::{KeyCheck, NamespaceState};
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 fn state(world: &World) -> NamespaceState {
     NamespaceState::of_a_holder(&world.view, &world.caller()).unwrap()

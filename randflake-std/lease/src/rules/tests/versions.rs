@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::rules::{Decision, announce, raise, withdraw};
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 /// A namespace with these versions, and a process that knows one.
 fn world(written: u8, holder: u8, knows: u8) -> World {

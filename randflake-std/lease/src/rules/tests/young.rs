@@ -4,7 +4,7 @@ use randflake_core::{Instagram, Layout, Mastodon, Snowflake, Sonyflake};
 
 use super::*;
 use crate::rules::{Acquire, acquire, youth};
-use crate::vocabulary::{AcquireRequest, NodeIds, StoreError};
+use crate::types::{AcquireRequest, NodeIds, StoreError};
 
 const ANY: NodeIds<'_> = NodeIds::Any(1);
 const CHOSEN: NodeIds<'_> = NodeIds::These(&[7]);

@@ -8,7 +8,7 @@ use super::super::base36::{self, Base36};
 use super::super::{NamespaceRecord, QuarantineReason, Versions};
 use super::fields::digits;
 use super::{Fields, Line, read};
-use crate::vocabulary::{KeyCheck, QuarantineCause, Terms};
+use crate::types::{KeyCheck, QuarantineCause, Terms};
 
 impl NamespaceRecord {
     /// Encodes the record as text.

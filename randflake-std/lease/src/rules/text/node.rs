@@ -3,7 +3,7 @@
 use super::super::base36::{self, Base36};
 use super::super::{HistoryLink, NodeRecord};
 use super::{Fields, Line, read};
-use crate::vocabulary::Token;
+use crate::types::Token;
 
 /// States of a lease: held; held, and a copy of the holder has tried to renew; released; and both.
 const HELD: char = 'h';

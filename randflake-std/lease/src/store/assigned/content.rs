@@ -82,10 +82,10 @@ mod tests {
         Form, HistoryLink, NamespaceRecord, NodeRecord, QuarantineReason, VERSION, Versions,
     };
     use crate::store::locked;
-    use crate::vocabulary::Namespace;
-    use crate::vocabulary::QuarantineCause;
-    use crate::vocabulary::Token;
-    use crate::vocabulary::holder::MAX_LEN;
+    use crate::types::Namespace;
+    use crate::types::QuarantineCause;
+    use crate::types::Token;
+    use crate::types::holder::MAX_LEN;
     use randflake_core::Randflake;
 
     #[test]

@@ -25,7 +25,7 @@ use crate::rules::{Committed, Continuity, Key, Keys, Removal, VERSION, Write, re
 use crate::store::locked::{self, FileKind, LockedFile};
 use crate::store::volume;
 use crate::store::{Ask, Engine, LOOK_AT_FILES_EVERY, LeaseStore, Look, Profile, Reading};
-use crate::vocabulary::{EngineError, Finding, Namespace, StoreError};
+use crate::types::{EngineError, Finding, Namespace, StoreError};
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
                         meanwhile repeats ids; mount a persistent volume";

@@ -3,8 +3,8 @@
 use core::str::FromStr;
 use std::env;
 
-use crate::vocabulary::holder::host_name;
-use crate::vocabulary::{Namespace, StoreError};
+use crate::types::holder::host_name;
+use crate::types::{Namespace, StoreError};
 
 /// The variable that [`NodeIdSource::Variable`] reads: `RANDFLAKE_NODE_ID`.
 pub const NODE_ID_VARIABLE: &str = "RANDFLAKE_NODE_ID";

@@ -6,7 +6,7 @@ use super::{NodeIdSource, StaticFile, StaticStore};
 use crate::clock::SteadyClock;
 
 use crate::store::url::{Location, Registration, Scheme};
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 const FORM: &str = "static:PATH?node=N";
 

@@ -12,7 +12,7 @@ use rustls::sign::CertifiedKey;
 use rustls::{ClientConfig, RootCertStore};
 
 use super::Files;
-use crate::vocabulary::EngineError;
+use crate::types::EngineError;
 
 /// Certificates and key by which the client shows who it is, if the server asks.
 pub(super) type TlsIdentity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);

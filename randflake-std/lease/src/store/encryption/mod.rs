@@ -17,7 +17,7 @@ pub use self::disabled::refusal;
 #[cfg(feature = "tls")]
 pub use self::refusal::refusal;
 use super::url::Location;
-use crate::vocabulary::{EngineError, StoreError};
+use crate::types::{EngineError, StoreError};
 
 /// Options that name files: the trusted authorities, the client's certificate, and its key.
 const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];

@@ -16,7 +16,7 @@ pub(in crate::store) use self::version::MOST;
 use self::version::{LEN, Version};
 use crate::fork_guard::ForkGuard;
 use crate::private_file::{self, FileRefusal, RefusalReason};
-use crate::vocabulary::{EngineError, EngineErrorKind};
+use crate::types::{EngineError, EngineErrorKind};
 
 /// Kind of a file under a lock.
 #[derive(Debug)]

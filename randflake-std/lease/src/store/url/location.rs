@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::text::number;
 use super::{AddressKind, MAX_TTL_OPTION, Registration, Scheme, mistake_in_ipv6};
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 /// Characters that are percent-encoded where a URL is shown.
 const SHOWN: &AsciiSet = &NON_ALPHANUMERIC

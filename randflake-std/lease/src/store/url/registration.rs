@@ -3,7 +3,7 @@
 use super::text::refused;
 use super::{Location, Scheme};
 use crate::store::{Engine, LeaseStore};
-use crate::vocabulary::{Namespace, StoreError};
+use crate::types::{Namespace, StoreError};
 
 /// An engine that URLs lead to.
 #[derive(Debug)]

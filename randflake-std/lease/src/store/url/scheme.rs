@@ -1,6 +1,6 @@
 //! Schemes of URLs, and what is allowed behind them.
 
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 /// A scheme, and what is allowed behind it.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use core::str::FromStr;
 use percent_encoding::percent_decode_str;
 
 use super::Scheme;
-use crate::vocabulary::StoreError;
+use crate::types::StoreError;
 
 /// What is wrong with a URL, and which form it must have.
 #[must_use]

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::vocabulary::Finding;
+use crate::types::Finding;
 
 #[cfg(target_os = "linux")]
 mod linux;

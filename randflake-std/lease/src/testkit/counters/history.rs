@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::store::LeaseStore;
-use crate::vocabulary::{CounterError, CounterTerms};
+use crate::types::{CounterError, CounterTerms};
 use fastrand::Rng;
 use randflake_core::segment::Segment;
 

@@ -12,8 +12,8 @@ mod terms;
 use core::fmt::Debug;
 
 use crate::store::LeaseStore;
-use crate::vocabulary::CounterError;
-use crate::vocabulary::Namespace;
+use crate::types::CounterError;
+use crate::types::Namespace;
 use randflake_core::segment::Segment;
 
 use crate::testkit::leases::Backend;

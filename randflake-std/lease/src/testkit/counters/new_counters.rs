@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use crate::store::LeaseStore;
-use crate::vocabulary::CounterError;
+use crate::types::CounterError;
 
 /// The counters that a test has declared new, as long as its store has lost none.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::vocabulary::{CounterError, CounterStatus, CounterTerms};
+use crate::types::{CounterError, CounterStatus, CounterTerms};
 use randflake_core::segment::MAX_NUMBER;
 use randflake_core::segment::Segment;
 

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use crate::store::LeaseStore;
-use crate::vocabulary::{CounterError, CounterTerms, DatedNumbers, Period};
+use crate::types::{CounterError, CounterTerms, DatedNumbers, Period};
 
 use super::{Counters, namespace};
 

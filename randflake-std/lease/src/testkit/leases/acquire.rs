@@ -5,10 +5,8 @@ use std::collections::BTreeSet;
 use std::thread;
 
 use crate::store::LeaseStore;
-use crate::vocabulary::KeyCheck;
-use crate::vocabulary::{
-    AcquireRequest, DEFAULT_MAX_TTL, Grant, Namespace, NodeIds, StoreError, Token,
-};
+use crate::types::KeyCheck;
+use crate::types::{AcquireRequest, DEFAULT_MAX_TTL, Grant, Namespace, NodeIds, StoreError, Token};
 use randflake_core::{KeyNumber, Layout, LayoutSpec, Randflake, Snowflake};
 
 use super::{

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::rules::{KeyCheck, Loss};
 use crate::store::LeaseStore;
-use crate::vocabulary::{Namespace, QuarantineCause, StoreError};
+use crate::types::{Namespace, QuarantineCause, StoreError};
 use randflake_core::{Layout, Randflake};
 
 use super::{Backend, Eight, TTL, acquire, acquire_one, eight};

@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::rules::KeyCheck;
 use crate::store::LeaseStore;
-use crate::vocabulary::{Namespace, StoreError};
+use crate::types::{Namespace, StoreError};
 
 use super::{Backend, acquire, acquire_one, eight, patiently};
 

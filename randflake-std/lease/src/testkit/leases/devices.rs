@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use crate::secret::Secret;
 use crate::store::{DeviceLease, DeviceLeaseError, LeaseStore};
-use crate::vocabulary::{Device, DeviceError, DeviceRequest, Grant, MAX_COUNTER_STEP};
+use crate::types::{Device, DeviceError, DeviceRequest, Grant, MAX_COUNTER_STEP};
 use randflake_core::{Layout, Lease, TicketError, TicketReader};
 
 use super::{Backend, Eight, TTL, acquire_one, eight, record_of, tick_at, ticks};

@@ -1,7 +1,7 @@
 //! What a store says of itself.
 
 use crate::store::LeaseStore;
-use crate::vocabulary::{Finding, Verdict};
+use crate::types::{Finding, Verdict};
 
 use super::{Backend, acquire_one, eight};
 

@@ -2,7 +2,7 @@
 
 use crate::secret::Secret;
 use crate::store::LeaseStore;
-use crate::vocabulary::{Grant, KeyCheck, Namespace, StoreError};
+use crate::types::{Grant, KeyCheck, Namespace, StoreError};
 use randflake_core::{KeyNumber, Randflake53};
 
 use super::{Backend, TTL, acquire, acquire_one, patiently};

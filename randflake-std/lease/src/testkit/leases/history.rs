@@ -4,7 +4,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use crate::store::LeaseStore;
-use crate::vocabulary::{AcquireRequest, Grant, Namespace, NodeIds, StoreError, Token};
+use crate::types::{AcquireRequest, Grant, Namespace, NodeIds, StoreError, Token};
 use fastrand::Rng;
 
 use super::{Backend, eight, patiently, ticks, token};

@@ -1,7 +1,7 @@
 //! Renewing and releasing what was granted.
 
-use crate::vocabulary::Grant;
-use crate::vocabulary::Loss;
+use crate::types::Grant;
+use crate::types::Loss;
 
 use super::{
     Backend, TTL, acquire, acquire_one, eight, record_of, renew_after_a_leap, tick_at, ticks,

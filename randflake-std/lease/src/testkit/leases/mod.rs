@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use crate::store::LeaseStore;
-use crate::vocabulary::{
+use crate::types::{
     AcquireRequest, Acquired, Grant, Namespace, NodeIds, Record, Renewed, StoreError, Token,
 };
 use randflake_core::{Field, LayoutFields, LayoutSpec};

@@ -1,7 +1,7 @@
 //! Who held which node id, also before its latest lease.
 
 use crate::store::LeaseStore;
-use crate::vocabulary::{AcquireRequest, Explanation, Grant, History, NodeIds, PastLease};
+use crate::types::{AcquireRequest, Explanation, Grant, History, NodeIds, PastLease};
 
 use super::{Backend, TTL, eight, patiently, ticks, token};
 

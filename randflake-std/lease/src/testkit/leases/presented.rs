@@ -1,7 +1,7 @@
 //! Grants whose holder is elsewhere: what it presents tells it from a copy, through any server.
 
 use crate::store::LeaseStore;
-use crate::vocabulary::{Grant, Loss, PresentedGrant, PresentedRenewal, RequestId, StoreError};
+use crate::types::{Grant, Loss, PresentedGrant, PresentedRenewal, RequestId, StoreError};
 
 use super::{Backend, TTL, acquire, eight, patiently, record_of, ticks};
 

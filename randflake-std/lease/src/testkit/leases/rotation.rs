@@ -5,7 +5,7 @@ use std::thread;
 
 use crate::secret::Secret;
 use crate::store::LeaseStore;
-use crate::vocabulary::{DeviceError, DeviceRequest, Grant, KeyCheck, StoreError};
+use crate::types::{DeviceError, DeviceRequest, Grant, KeyCheck, StoreError};
 use randflake_core::KeyNumber;
 
 use super::{Backend, TTL, acquire, acquire_one, eight, patiently, record_of, ticks};

@@ -3,8 +3,8 @@
 use core::time::Duration;
 
 use crate::store::LeaseStore;
-use crate::vocabulary::Loss;
-use crate::vocabulary::{Grant, MAX_SKEW, Namespace, QuarantineCause, StoreError};
+use crate::types::Loss;
+use crate::types::{Grant, MAX_SKEW, Namespace, QuarantineCause, StoreError};
 use randflake_core::{Layout, Randflake};
 
 use super::{

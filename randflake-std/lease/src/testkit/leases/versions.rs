@@ -3,7 +3,7 @@
 use crate::rules::{Before, Entry, Key, Keys, Write};
 use crate::store::Ask;
 use crate::store::LeaseStore;
-use crate::vocabulary::{
+use crate::types::{
     AcquireRequest, DeviceRequest, Grant, Namespace, NodeIds, Record, StoreError, Upgrade,
 };
 use randflake_core::Randflake;
