@@ -45,7 +45,7 @@ pub enum Retry {
 /// // About 100 ms, then 200 ms, and so on up to 2 s.
 /// assert!(backoff.pause(Retry::from(&error)).is_some_and(|pause| pause < Duration::from_secs(1)));
 /// // What needs a change of settings is not tried again.
-/// assert_eq!(backoff.pause(Retry::from(&StoreError::unusable("wrong password"))), None);
+/// assert_eq!(backoff.pause(Retry::from(&StoreError::failed_precondition("wrong password"))), None);
 /// ```
 #[derive(Debug)]
 pub struct Backoff {

@@ -285,7 +285,7 @@ mod tests {
     struct Refusing;
 
     fn refused<T>() -> Result<T, EngineError> {
-        Err(EngineError::unusable("it is a replica"))
+        Err(EngineError::failed_precondition("it is a replica"))
     }
 
     impl Engine for Refusing {

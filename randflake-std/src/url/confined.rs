@@ -16,7 +16,7 @@ impl StoreUrl {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] where the connection would be plain and leave the machine; [`StoreError::Unavailable`] if a
+    /// [`StoreError::FailedPrecondition`] where the connection would be plain and leave the machine; [`StoreError::Unavailable`] if a
     /// name has no address.
     pub fn confined(self) -> Result<Self, StoreError> {
         self.confined_by(|host| {
@@ -72,7 +72,7 @@ fn loopback(
             Ok(_) => String::new(),
             Err(_) => format!(" ({remote})"),
         };
-        return Err(StoreError::unusable(format!(
+        return Err(StoreError::failed_precondition(format!(
             "the connection to {}{of_name} is not encrypted, so others on the network could read what is sent: encrypt it ({})",
             host.name, location.scheme.encrypts_by
         )));

@@ -100,7 +100,7 @@ impl KnownEngine {
     pub(super) fn registration(&self) -> Result<&'static Registration, StoreError> {
         self.registration.ok_or_else(|| {
             let Self { name, feature, .. } = self;
-            StoreError::unusable(format!(
+            StoreError::failed_precondition(format!(
                 "this build has no {name} store: build it with the cargo feature `{feature}`"
             ))
         })

@@ -82,7 +82,7 @@ use randflake_lease::{Namespace, StoreError};
 /// # Errors
 ///
 /// - [`StoreError::Invalid`]: the URL has another form or other options;
-/// - [`StoreError::Unusable`]: this build lacks the store's feature, a certificate file cannot be used, or the server's
+/// - [`StoreError::FailedPrecondition`]: this build lacks the store's feature, a certificate file cannot be used, or the server's
 ///   certificate is not trusted or is for another host;
 /// - those of the store.
 ///

@@ -70,7 +70,10 @@ fn fails(url: &str, why: &str) -> StoreError {
 #[track_caller]
 fn refused(url: &str, why: &str) {
     let error = fails(url, why);
-    assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+    assert!(
+        matches!(error, StoreError::FailedPrecondition(_)),
+        "{error:?}"
+    );
 }
 
 /// What no engine takes; the URL is that of a host and the parameters that name files.

@@ -46,7 +46,7 @@ fn are_told(addresses: &[(&str, u16)], table: &str) {
         let url = addresses.iter().fold(url.to_owned(), at);
         let begun = Instant::now();
         let told = start(&url);
-        let is_lasting = matches!(told, Err(StoreError::Unusable(_)));
+        let is_lasting = matches!(told, Err(StoreError::FailedPrecondition(_)));
         let is_outage = matches!(told, Err(StoreError::Unavailable(_)));
         let said = told.map_or_else(|error| error.to_string(), |_| "nothing".to_owned());
         eprintln!("{mistake} | {is_lasting} | {said}");
@@ -261,7 +261,10 @@ fn writes_that_are_switched_off_in_postgresql_stay_off() {
     // The first try ends the session, and the next one learns why.
     store.administration().start_quarantine().unwrap_err();
     let refused = store.administration().start_quarantine().unwrap_err();
-    assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+    assert!(
+        matches!(refused, StoreError::FailedPrecondition(_)),
+        "{refused:?}"
+    );
     assert!(refused.to_string().contains("set it off"), "{refused}");
     turn("off");
     store.administration().start_quarantine().unwrap();

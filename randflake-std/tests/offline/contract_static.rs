@@ -130,9 +130,9 @@ randflake_lease::lease_contract! { Place::new();
 }
 
 /// The sentence of a refusal that trying again cannot help.
-fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+fn failed_precondition<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {
-        Err(StoreError::Unusable(error)) => error.to_string(),
+        Err(StoreError::FailedPrecondition(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }
@@ -162,7 +162,7 @@ fn a_second_process_on_the_file_is_refused() {
     let (mut first, mut second) = (place.store(), place.store());
     let grant = acquire_one(&mut first, 1);
     for _ in 0..2 {
-        let sentence = unusable(acquire(&mut second, 2, 1));
+        let sentence = failed_precondition(acquire(&mut second, 2, 1));
         assert!(
             sentence.contains(
                 "another process holds this node id: if that is one which is still shutting down"
@@ -170,8 +170,8 @@ fn a_second_process_on_the_file_is_refused() {
             "{sentence}"
         );
     }
-    unusable(second.renew(&[grant], TTL));
-    unusable(second.administration().start_quarantine());
+    failed_precondition(second.renew(&[grant], TTL));
+    failed_precondition(second.administration().start_quarantine());
     // It may look.
     assert_eq!(second.list().unwrap(), first.list().unwrap());
     second.administration().diagnose().unwrap();
@@ -209,7 +209,7 @@ fn it_keeps_one_node_id_and_no_counter() {
         store.counter().resume(1).unwrap_err(),
         store.counter().status().unwrap_err(),
     ] {
-        assert_eq!(refused.kind(), CounterErrorKind::Unusable);
+        assert_eq!(refused.kind(), CounterErrorKind::FailedPrecondition);
         assert!(refused.to_string().contains("no counter"), "{refused}");
     }
     assert_eq!(store.list().unwrap(), records);
@@ -327,6 +327,6 @@ fn a_file_of_a_later_version_is_refused_and_one_before_it_is_not() {
         upgraded
     );
     drop(new);
-    let refused = unusable(place.try_store(NODE, &eight("orders")));
+    let refused = failed_precondition(place.try_store(NODE, &eight("orders")));
     assert!(refused.contains("update this one"), "{refused}");
 }

@@ -128,7 +128,9 @@ impl Engine for Client {
     }
 
     fn remove(&mut self, _: &Removal<'_>) -> Result<(), EngineError> {
-        Err(EngineError::unusable("nothing is removed in these tests"))
+        Err(EngineError::failed_precondition(
+            "nothing is removed in these tests",
+        ))
     }
 }
 

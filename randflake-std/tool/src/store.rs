@@ -205,7 +205,7 @@ impl StoreArgs {
     /// Why others on the network can read what is sent to the store; `None` if they cannot.
     pub(crate) fn exposure(&self) -> Result<Option<String>, Failure> {
         match self.url()?.parse::<StoreUrl>()?.confined() {
-            Err(StoreError::Unusable(why)) => Ok(Some(why.to_string())),
+            Err(StoreError::FailedPrecondition(why)) => Ok(Some(why.to_string())),
             // If a name leads nowhere, opening the store says so.
             _ => Ok(None),
         }
@@ -235,7 +235,7 @@ impl StoreArgs {
             let made = path.filter(|path| !Path::new(path).exists());
             // A server that runs makes no store in the place of the one that its clients have leases from.
             if let Some(path) = made.filter(|_| has_opened.load(Ordering::Relaxed)) {
-                return Err(StoreError::unusable(format!(
+                return Err(StoreError::failed_precondition(format!(
                     "{path}: the lease store that this process uses is gone: put it back (is its volume mounted?), or restart \
                      this process if a new store is meant"
                 )));

@@ -158,7 +158,7 @@ impl EtcdClient {
                 Ok(answer) => return Ok(answer),
                 // All members decide this alike.
                 Err(MemberRefusal::All(error)) => return Err(error),
-                Err(MemberRefusal::Login) => return Err(unusable("user and password")),
+                Err(MemberRefusal::Login) => return Err(failed_precondition("user and password")),
                 Err(MemberRefusal::Member(error)) => last = Some(error),
             }
             self.at = (self.at + 1) % self.members.len();
@@ -196,7 +196,7 @@ impl EtcdClient {
                     };
                     EngineError::unavailable(format!("the etcd member {at}: {why}"))
                 },
-                |why| EngineError::unusable(format!("the etcd member {at}: {why}")),
+                |why| EngineError::failed_precondition(format!("the etcd member {at}: {why}")),
             );
             MemberRefusal::Member(refused.because(error))
         };
@@ -247,7 +247,7 @@ impl EtcdClient {
         }
         // Go's words to a client that should encrypt.
         let is_plain = text.contains("HTTP request to an HTTPS server");
-        EngineError::unusable(if is_plain {
+        EngineError::failed_precondition(if is_plain {
             format!("the etcd member {at} takes encrypted connections only: write etcds://")
         } else {
             format!(
@@ -278,7 +278,9 @@ impl EtcdClient {
     fn log_in(&mut self) -> Result<(), MemberRefusal> {
         // So that `ask` finds no user, and sends no token.
         let Some(mut user) = self.user.take() else {
-            return Err(MemberRefusal::All(unusable("requests without a user")));
+            return Err(MemberRefusal::All(failed_precondition(
+                "requests without a user",
+            )));
         };
         // Without a user: the request for a token has none yet.
         let login = json!({"name": user.name, "password": user.password.as_str()});
@@ -319,17 +321,17 @@ fn refusal(answer: &Value) -> MemberRefusal {
         UNAUTHENTICATED => MemberRefusal::Login,
         // A code of its own would be better; etcd has none for it.
         _ if message == OLD_TOKEN => MemberRefusal::Login,
-        _ if message == FULL => MemberRefusal::Member(unusable(
+        _ if message == FULL => MemberRefusal::Member(failed_precondition(
             "its database is full: compact and defragment it, or raise --quota-backend-bytes, then run \
              `etcdctl alarm disarm`",
         )),
-        _ if LASTING.contains(&code) => MemberRefusal::All(unusable(message)),
+        _ if LASTING.contains(&code) => MemberRefusal::All(failed_precondition(message)),
         _ => MemberRefusal::Member(EngineError::unavailable(message)),
     }
 }
 
-fn unusable(what: &str) -> EngineError {
-    EngineError::unusable(format!("the etcd cluster refuses: {what}"))
+fn failed_precondition(what: &str) -> EngineError {
+    EngineError::failed_precondition(format!("the etcd cluster refuses: {what}"))
 }
 
 pub(crate) fn not_understood() -> EngineError {

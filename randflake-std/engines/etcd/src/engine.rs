@@ -112,7 +112,7 @@ impl Etcd {
 
     fn key_of(&self, key: &str) -> Result<Key, EngineError> {
         self.prefix.parse(key).ok_or_else(|| {
-            EngineError::unusable(format!(
+            EngineError::failed_precondition(format!(
                 "{}: the key {key:?} is another program's",
                 self.place()
             ))
@@ -218,7 +218,7 @@ impl Engine for Etcd {
             looked += 1;
             // Each name costs a round trip: somebody could fill the prefix.
             if looked > 2 * NAMES_LISTED {
-                return Err(EngineError::unusable(format!(
+                return Err(EngineError::failed_precondition(format!(
                     "{}: over {NAMES_LISTED} keys below randflake/ are another program's: delete them",
                     self.place()
                 )));

@@ -25,7 +25,7 @@ use randflake_lease::{Namespace, StoreError};
 /// A request times out after a twelfth of the TTL, at most 5 s, for each member; the one that answered last is asked first.
 /// Name the members one by one: of a name with several addresses, the first that takes a connection is asked, and no other
 /// where it does not answer. Enable compaction (`--auto-compaction-retention`), or the
-/// renewals fill the cluster's space. When it is full, every operation fails as [`StoreError::Unusable`] until there is
+/// renewals fill the cluster's space. When it is full, every operation fails as [`StoreError::FailedPrecondition`] until there is
 /// space again and the alarm `NOSPACE` is disarmed; leases granted before are kept.
 ///
 /// If a user's token has expired, or is older than the last change of users and roles, the store logs in again within the
@@ -54,7 +54,7 @@ use randflake_lease::{Namespace, StoreError};
 /// A quarantine ([`StoreError::Quarantined`]) lasts the longest TTL and 20 s; if the namespace's record is missing, at least
 /// 320 s, because its longest TTL is unknown.
 ///
-/// Another cluster than the records say may be a copy whose original is in use. It is refused as [`StoreError::Unusable`] until
+/// Another cluster than the records say may be a copy whose original is in use. It is refused as [`StoreError::FailedPrecondition`] until
 /// a person declares that the original is gone ([`declare_moved`](randflake_lease::Administration::declare_moved), `randflake lease init --moved`);
 /// then it is in quarantine, and live leases can be renewed.
 ///
@@ -95,7 +95,7 @@ impl EtcdStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when a member's certificate is not
+    /// [`StoreError::Invalid`] for another URL. [`StoreError::FailedPrecondition`] when a member's certificate is not
     /// trusted, or the cluster refuses the user, or has the namespace with other terms or of a newer version, or another server
     /// answers there.
     /// [`StoreError::Unavailable`] when no member answers.

@@ -44,8 +44,9 @@ fn client(files: &Files) -> Result<Option<ureq::tls::ClientCert>, EngineError> {
         .iter()
         .map(|certificate| Certificate::from_der(certificate).to_owned())
         .collect();
-    let key = PrivateKey::from_pem(&key)
-        .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?;
+    let key = PrivateKey::from_pem(&key).map_err(|error| {
+        EngineError::failed_precondition(format!("sslcert and sslkey: {error}"))
+    })?;
     Ok(Some(ClientCert::new_with_certs(&certificates, key)))
 }
 

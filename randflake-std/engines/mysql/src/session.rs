@@ -330,7 +330,7 @@ fn texts(answers: impl IntoIterator<Item = StatementAnswer>) -> Result<TextsByKe
     let texts = rows.map(|row| {
         let record = from_row_opt::<(u8, u64, String)>(row);
         // Somebody else may have written bytes that are no text.
-        let damaged = |_| EngineError::unusable("the lease store was damaged");
+        let damaged = |_| EngineError::failed_precondition("the lease store was damaged");
         let (kind, number, text) = record.map_err(damaged)?;
         Ok((key(kind, number)?, text))
     });

@@ -68,7 +68,7 @@ use randflake_sql::{Database, DatabaseFailure, Driver, once};
 /// The mark is set by an insert that is rolled back: `InnoDB` keeps the number that it took, and no replica repeats it.
 /// The first operation that finds server or table changed sets another one.
 ///
-/// Tables in a database of another name than their records say are a copy. It is refused as [`StoreError::Unusable`], because
+/// Tables in a database of another name than their records say are a copy. It is refused as [`StoreError::FailedPrecondition`], because
 /// its original may be in use, until a person declares that it is gone ([`declare_moved`](randflake_lease::Administration::declare_moved), `randflake
 /// lease init --moved`). Then it is quarantined.
 ///
@@ -123,7 +123,7 @@ impl MysqlStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
-    /// [`StoreError::Unusable`] when
+    /// [`StoreError::FailedPrecondition`] when
     ///
     /// - the server's certificate is not trusted, the server refuses user, password or database, it is too old or of another kind,
     ///   or takes no writes by a setting,
@@ -166,7 +166,7 @@ impl MysqlStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for the URL, [`StoreError::Unusable`] and [`StoreError::Unavailable`] for the server, and what
+    /// [`StoreError::Invalid`] for the URL, [`StoreError::FailedPrecondition`] and [`StoreError::Unavailable`] for the server, and what
     /// the work fails with.
     pub fn with_client<T>(
         location: &Location,

@@ -55,7 +55,7 @@ where
     let driver = tokio::spawn(async move { _ = connection.await });
     let why = match writes(&client).await {
         Ok(Writes::Allowed) => return Ok((client, driver)),
-        Ok(Writes::SwitchedOff) => EngineError::unusable(
+        Ok(Writes::SwitchedOff) => EngineError::failed_precondition(
             "default_transaction_read_only is on for this role, this database or the server, so it takes no writes: if it \
              is the primary, set it off (ALTER ROLE, ALTER DATABASE or ALTER SYSTEM ... SET default_transaction_read_only \
              = off)",

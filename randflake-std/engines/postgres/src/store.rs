@@ -62,7 +62,7 @@ use randflake_sql::{Database, Driver, once};
 /// longest TTL and 20 s ([`StoreError::Quarantined`]). So it is safe to promote an asynchronous standby.
 ///
 /// A database of another system identifier or number than its records say is a copy: made from a template, or a dump restored
-/// elsewhere. It is refused as [`StoreError::Unusable`], because its original may be in use, until a person declares that it is
+/// elsewhere. It is refused as [`StoreError::FailedPrecondition`], because its original may be in use, until a person declares that it is
 /// gone ([`declare_moved`](randflake_lease::Administration::declare_moved), `randflake lease init --moved`). Then it is quarantined.
 ///
 /// A holder also compares the numbers of the table and its file between renewals, each twentieth of the TTL and at most once
@@ -112,7 +112,7 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the URL cannot be understood, or lacks a host or what else the server needs.
-    /// [`StoreError::Unusable`] when
+    /// [`StoreError::FailedPrecondition`] when
     ///
     /// - the server's certificate is not trusted, the server refuses user, password or database, it is too old or of another kind,
     ///   or takes no writes by a setting,
@@ -151,7 +151,7 @@ impl PostgresStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for the URL, [`StoreError::Unusable`] and [`StoreError::Unavailable`] for the server, and what
+    /// [`StoreError::Invalid`] for the URL, [`StoreError::FailedPrecondition`] and [`StoreError::Unavailable`] for the server, and what
     /// the work fails with.
     pub fn with_client<T>(
         location: &Location,

@@ -107,7 +107,7 @@ impl Connection {
                 "{}: node {address} of its cluster has no address",
                 self.place()
             );
-            return Err(EngineError::unusable(why));
+            return Err(EngineError::failed_precondition(why));
         };
         // The rest stays as the URL says: encryption, verification, user and password.
         name.clone_into(host);
@@ -253,7 +253,7 @@ impl Connection {
         let place = self.place();
         // First: the client wraps it in an error of I/O, which would look as if it could pass.
         if let Some(why) = tls::refusal(&error) {
-            return EngineError::unusable(format!("{place}: {why}")).because(error);
+            return EngineError::failed_precondition(format!("{place}: {why}")).because(error);
         }
         // Not followed: after a failover or a move of the key, an operator is to look first.
         if let Some((other, _)) = error.redirect_node()
@@ -262,16 +262,17 @@ impl Connection {
             let sentence = format!(
                 "{place} is of a cluster, in which {other} has this namespace: name that one in the URL"
             );
-            return EngineError::unusable(sentence).because(error);
+            return EngineError::failed_precondition(sentence).because(error);
         }
         if let Some(refused) = rights::refused(&error) {
             return refused.because(error);
         }
         if let Some(why) = rights::mistake(&error, self.database()) {
-            return EngineError::unusable(format!("{place}: {why}")).because(error);
+            return EngineError::failed_precondition(format!("{place}: {why}")).because(error);
         }
         if is_lasting(&error) {
-            return EngineError::unusable(format!("{place} refuses: {error}")).because(error);
+            return EngineError::failed_precondition(format!("{place} refuses: {error}"))
+                .because(error);
         }
         self.outage(error).at(&place)
     }
@@ -283,7 +284,7 @@ impl Connection {
         // Nothing listens where a connection is refused.
         let mistake = mistake.filter(|_| !error.is_connection_refusal());
         if let Some(why) = mistake.and_then(ExpectedPeer::mistake) {
-            return EngineError::unusable(why).because(error);
+            return EngineError::failed_precondition(why).because(error);
         }
         let is_ended = error.is_connection_dropped() && !error.is_connection_refusal();
         let sentence = if error.is_timeout() {

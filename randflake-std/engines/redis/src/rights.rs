@@ -94,7 +94,7 @@ pub(crate) fn mistake(error: &RedisError, database: u32) -> Option<String> {
 pub(crate) fn refused(error: &RedisError) -> Option<EngineError> {
     let message = error.to_string();
     if message.contains("permissions to access") {
-        return Some(EngineError::unusable(
+        return Some(EngineError::failed_precondition(
             "the Redis user has no right to a key of the store: those of a namespace and of its secret are \
              ~randflake:{NAME}* and ~randflake:key:*",
         ));
@@ -102,7 +102,7 @@ pub(crate) fn refused(error: &RedisError) -> Option<EngineError> {
     // "... no permissions to run the 'script|load' command"
     let (_, command) = message.split_once("no permissions to run the '")?;
     let (command, _) = command.split_once('\'')?;
-    Some(EngineError::unusable(format!(
+    Some(EngineError::failed_precondition(format!(
         "the Redis user lacks the right +{command}: give it by ACL SETUSER NAME +{command}; the documentation of RedisStore \
          lists all rights, and what needs each"
     )))

@@ -41,12 +41,12 @@ use randflake_lease::{Namespace, StoreError};
 /// begins there; a server or proxy that admits users to some databases only must admit them to 0. `+config|get` lets `randflake doctor` read
 /// `appendfsync`. `randflake lease namespaces` needs `+scan`, and `randflake lease drop` needs `+del`.
 /// Without `+hdel`, earlier leases are kept for longer than 400 days: up to 65,536 of each node id. If another right is missing, or the
-/// server has renamed or disabled one of these commands, the store fails as [`StoreError::Unusable`] and names it, before anything
+/// server has renamed or disabled one of these commands, the store fails as [`StoreError::FailedPrecondition`] and names it, before anything
 /// is written. So it does for a database that the server does not have, and for a Sentinel.
 ///
 /// **Redis Cluster.** A namespace is stored on one node, and the URL must name that node. Redirections are not followed: if
 /// another node has the key, there was a failover or a move, and an operator should look first. A wrong node is refused as
-/// [`StoreError::Unusable`], with the address of the right one. Only the claim of a secret is asked of the node that has
+/// [`StoreError::FailedPrecondition`], with the address of the right one. Only the claim of a secret is asked of the node that has
 /// it, because it is one for the whole cluster; a cluster has database 0 alone, as many managed services do. A replica that takes over is noticed as in the table below.
 ///
 /// # What it notices
@@ -117,7 +117,7 @@ impl RedisStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Invalid`] for another URL. [`StoreError::Unusable`] when the server's certificate is
+    /// [`StoreError::Invalid`] for another URL. [`StoreError::FailedPrecondition`] when the server's certificate is
     /// not trusted, or the server refuses the user, is the wrong node of a cluster, a Sentinel or another kind of server, lacks a
     /// command or the database, evicts keys, or has the namespace with other terms or of a newer version.
     /// [`StoreError::Unavailable`] when it does not answer.

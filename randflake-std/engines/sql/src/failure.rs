@@ -45,9 +45,9 @@ impl DatabaseFailure {
         message: String,
     ) -> Self {
         // Wherever the client has put it, a certificate that is not trusted cannot pass by itself.
-        let refusal = tls::refusal(&error).map(EngineError::unusable);
+        let refusal = tls::refusal(&error).map(EngineError::failed_precondition);
         let failure = refusal.unwrap_or_else(|| match sort {
-            Sort::Lasting => EngineError::unusable(message),
+            Sort::Lasting => EngineError::failed_precondition(message),
             Sort::Passing | Sort::Overtaken => EngineError::unavailable(message),
         });
         Self {
@@ -62,7 +62,7 @@ impl DatabaseFailure {
         // What no retry mends is not tried again on another connection. This one is dropped all the
         // same: only a new one is checked from the beginning.
         let origin = match error.kind() {
-            EngineErrorKind::Unusable => Origin::Server,
+            EngineErrorKind::FailedPrecondition => Origin::Server,
             _ => Origin::Connection,
         };
         Self {
@@ -77,7 +77,8 @@ impl DatabaseFailure {
     /// that is down must not make a wrong password look like an outage.
     #[must_use]
     pub fn of_all(mut failures: Vec<(String, Self)>) -> Self {
-        let lasts = |(_, failure): &(_, Self)| failure.error.kind() == EngineErrorKind::Unusable;
+        let lasts =
+            |(_, failure): &(_, Self)| failure.error.kind() == EngineErrorKind::FailedPrecondition;
         let sentences: Vec<_> = failures
             .iter()
             .map(|(address, failure)| format!("{address}: {}", failure.error))
@@ -91,7 +92,9 @@ impl DatabaseFailure {
             return failure;
         }
         let error = match failure.error.kind() {
-            EngineErrorKind::Unusable => EngineError::unusable(sentences.join("; ")),
+            EngineErrorKind::FailedPrecondition => {
+                EngineError::failed_precondition(sentences.join("; "))
+            }
             _ => EngineError::unavailable(sentences.join("; ")),
         };
         Self {
@@ -127,11 +130,13 @@ impl DatabaseFailure {
     /// The same as a mistake that lasts, if it may pass otherwise and the mistake explains it.
     #[must_use]
     pub fn or_mistake(self, mistake: impl FnOnce() -> Option<String>) -> Self {
-        if self.error.kind() == EngineErrorKind::Unusable {
+        if self.error.kind() == EngineErrorKind::FailedPrecondition {
             return self;
         }
         match mistake() {
-            Some(why) => Self::of_the_connection(EngineError::unusable(why).because(self.error)),
+            Some(why) => {
+                Self::of_the_connection(EngineError::failed_precondition(why).because(self.error))
+            }
             None => self,
         }
     }
@@ -146,7 +151,7 @@ impl DatabaseFailure {
 /// Other sessions of the server answer than the one that was set up.
 #[must_use]
 pub fn pooled() -> EngineError {
-    EngineError::unusable(
+    EngineError::failed_precondition(
         "a connection pooler in transaction mode gives each statement another session, but the store needs one of \
          its own: let it pool sessions (PgBouncer: pool_mode=session), or connect to the server itself",
     )

@@ -24,7 +24,9 @@ pub(crate) fn check_version(version: u64) -> Result<(), EngineError> {
         return Ok(());
     }
     let newer = newer(version, TABLES);
-    Err(EngineError::unusable(format!("the lease store: {newer}")))
+    Err(EngineError::failed_precondition(format!(
+        "the lease store: {newer}"
+    )))
 }
 
 /// Counts the texts that may be there under some keys.
@@ -40,7 +42,9 @@ pub(crate) fn count(keys: &[Keys]) -> usize {
 pub fn key(kind: impl TryInto<u8>, number: impl TryInto<u64>) -> Result<Key, EngineError> {
     let numbers = kind.try_into().ok().zip(number.try_into().ok());
     let key = numbers.and_then(|(kind, number)| Key::of_numbers(kind, number));
-    key.ok_or_else(|| EngineError::unusable("the lease store was damaged: a key is out of range"))
+    key.ok_or_else(|| {
+        EngineError::failed_precondition("the lease store was damaged: a key is out of range")
+    })
 }
 
 /// A write that puts one text in the place of another: the most frequent one.

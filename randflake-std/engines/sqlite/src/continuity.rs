@@ -184,7 +184,7 @@ impl Stored {
                  one, or remove it before this one is used in its place",
                 self.path
             );
-            return Err(EngineError::unusable(why));
+            return Err(EngineError::failed_precondition(why));
         }
         let is_broken = self.identity != *identity
             || ahead.is_some()

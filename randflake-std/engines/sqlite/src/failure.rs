@@ -11,7 +11,7 @@ pub(crate) struct Failure(EngineError);
 impl From<rusqlite::Error> for Failure {
     fn from(error: rusqlite::Error) -> Self {
         Self(if is_lasting(&error) {
-            EngineError::unusable(error.to_string()).because(error)
+            EngineError::failed_precondition(error.to_string()).because(error)
         } else {
             EngineError::unavailable(error)
         })

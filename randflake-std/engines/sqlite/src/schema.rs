@@ -48,12 +48,12 @@ pub(crate) fn are_there(connection: &Connection) -> Result<bool, Failure> {
         (APPLICATION_ID, VERSION) => Ok(true),
         // A new file. A creation that was not committed leaves one like it.
         (APPLICATION_ID | 0, 0) if has_no_tables(connection)? => Ok(false),
-        (APPLICATION_ID, VERSION..) => Err(EngineError::unusable(newer(
+        (APPLICATION_ID, VERSION..) => Err(EngineError::failed_precondition(newer(
             i64::from(version).unsigned_abs(),
             i64::from(VERSION).unsigned_abs(),
         ))
         .into()),
-        _ => Err(EngineError::unusable("this is another program's database").into()),
+        _ => Err(EngineError::failed_precondition("this is another program's database").into()),
     }
 }
 

@@ -220,7 +220,7 @@ fn set_durable(connection: &Connection) -> Result<(), Failure> {
     connection.pragma_update(None, "synchronous", SYNCHRONOUS)?;
     if !is_durable(connection)? {
         let why = "SQLite cannot keep a rollback journal here";
-        return Err(EngineError::unusable(why).into());
+        return Err(EngineError::failed_precondition(why).into());
     }
     Ok(begin_transaction(connection)?)
 }

@@ -39,7 +39,7 @@ const VANISHES: &str = "the leases vanish with it, and each container of an imag
 /// unmounted while the store is open.
 ///
 /// Opening makes a store that is not there. A store that was opened does not: if its files are gone, every operation is
-/// refused as [`StoreError::Unusable`] until they are back, or somebody else has made new ones.
+/// refused as [`StoreError::FailedPrecondition`] until they are back, or somebody else has made new ones.
 ///
 /// A process that is stopped (`SIGSTOP`, a debugger, a frozen container) in the middle of an operation keeps the lock, and
 /// all others wait for it: each operation for a sixth of the TTL, at least 2 s and at most 10 s, then it fails as
@@ -171,7 +171,7 @@ impl SqliteStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when the file is another program's, a newer version's, a copy of a
+    /// [`StoreError::FailedPrecondition`] when the file is another program's, a newer version's, a copy of a
     /// store that is still there, damaged, or may not be written, when it or its directory belongs to
     /// another user, is missing, or others may write to it, when the file is mounted alone, and when it has the
     /// namespace with other terms. [`StoreError::Unavailable`] when the disk fails, or another process does not

@@ -28,7 +28,7 @@ impl FileStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unavailable`] if the file cannot be read or written; [`StoreError::Unusable`] if it is no such store, or has
+    /// [`StoreError::Unavailable`] if the file cannot be read or written; [`StoreError::FailedPrecondition`] if it is no such store, or has
     /// the namespace with other terms.
     pub fn open(path: impl AsRef<Path>, namespace: &Namespace) -> Result<LeaseStore, StoreError> {
         Self::open_with_clock(path, namespace, Arc::new(ExactSystemClock))
@@ -93,7 +93,7 @@ impl FileEngine {
         match fs::read_to_string(&self.path) {
             Ok(text) => match Content::parse(&text) {
                 Some(content) => Ok(Some(content)),
-                None => Err(EngineError::unusable("the file is no lease store").at(&self.place())),
+                None => Err(EngineError::failed_precondition("the file is no lease store").at(&self.place())),
             },
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.failed(error)),

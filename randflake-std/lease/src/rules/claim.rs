@@ -84,7 +84,7 @@ impl SecretClaim {
     /// What is wrong with a claim that cannot be read.
     pub(crate) fn refused(place: &str, check: u32, why: &str) -> StoreError {
         let what = format!("{place}: the claim of the secret of check value {check:08x}: {why}");
-        EngineError::unusable(what).into()
+        EngineError::failed_precondition(what).into()
     }
 }
 

@@ -51,7 +51,7 @@ impl NamespaceState {
     fn under(view: &View, caller: &Caller<'_>, terms: &Terms) -> Result<Self, StoreError> {
         // An engine that loses what it has answered would grant the same node id again.
         if let Some(fault) = &view.continuity.fault {
-            return Err(StoreError::unusable(fault.clone()));
+            return Err(StoreError::failed_precondition(fault.clone()));
         }
         // The clock is checked first: a quarantine set by a wrong clock would end too early.
         if let Some(expected) = caller.clock {

@@ -45,7 +45,7 @@ impl StoreTime {
     pub(super) fn end_after(&self, ttl: u64) -> Result<u64, StoreError> {
         // Else the end, which is cut below, would be at or before the start.
         if self.tick > self.spec.max_tick() {
-            return Err(StoreError::unusable(format!(
+            return Err(StoreError::failed_precondition(format!(
                 "the layout's last time is {}, and the lease store's clock shows {}: take another layout or epoch",
                 utc(Duration::from_millis(
                     self.spec.unix_ms(self.spec.max_tick())

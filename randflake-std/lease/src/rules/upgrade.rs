@@ -71,7 +71,7 @@ impl NamespaceState {
         if holder <= knows {
             return Ok(());
         }
-        Err(StoreError::unusable(format!(
+        Err(StoreError::failed_precondition(format!(
             "the namespace is being upgraded to version {holder}, and this randflake knows {knows}: update this one; if the \
              upgrade was interrupted, run `randflake lease upgrade` again"
         )))

@@ -109,10 +109,10 @@ impl View {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`], which names both stores and the command.
+    /// [`StoreError::FailedPrecondition`], which names both stores and the command.
     pub fn check_copied(&self) -> Result<(), StoreError> {
         match &self.namespace {
-            Some(record) if self.is_copied() => Err(StoreError::unusable(format!(
+            Some(record) if self.is_copied() => Err(StoreError::failed_precondition(format!(
                 "this is a copy of a lease store: its records are those of {}, and this is {}. Both would grant the same \
                  node ids, so nothing is granted here: use the original, or, once that is gone for good, run `randflake \
                  lease init --moved` here",

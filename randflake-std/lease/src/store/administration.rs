@@ -121,7 +121,7 @@ impl Administration<'_> {
     /// restored elsewhere. Returns the quarantine in which it waits until every lease has expired that the original may
     /// have granted since. Does nothing where the store is no copy.
     ///
-    /// Until then a copy refuses every operation as [`StoreError::Unusable`]. Whoever calls this while the original is in
+    /// Until then a copy refuses every operation as [`StoreError::FailedPrecondition`]. Whoever calls this while the original is in
     /// use lets ids repeat: both grant the same node ids.
     ///
     /// # Errors
@@ -160,14 +160,14 @@ impl Administration<'_> {
     pub fn diagnose(&mut self) -> Result<Vec<Finding>, StoreError> {
         let mut findings = self.store.ready()?.engine().diagnose()?;
         let view = self.store.namespace_view()?;
-        if let Err(StoreError::Unusable(why)) = view.check_copied() {
+        if let Err(StoreError::FailedPrecondition(why)) = view.check_copied() {
             findings.push(Finding::wrong("copy", "of another store", why.to_string()));
             return Ok(findings);
         }
         findings.push(match self.store.state_of(&view) {
             Ok(state) => Finding::quarantine(state.quarantined(), state.quarantine_left()),
             // A setting by which nothing may be granted. The findings before say which, and what to do.
-            Err(StoreError::Unusable(why)) => {
+            Err(StoreError::FailedPrecondition(why)) => {
                 Finding::wrong("quarantine", "not known", why.to_string())
             }
             Err(error) => return Err(error),

@@ -56,7 +56,7 @@ pub fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespace>, St
     };
     let refused = |why: &dyn Display| {
         let place = engine.profile().place;
-        StoreError::unusable(format!("{place}: the namespace {name:?}: {why}"))
+        StoreError::failed_precondition(format!("{place}: the namespace {name:?}: {why}"))
     };
     let record = NamespaceRecord::from_text(&text, VERSION).map_err(|why| refused(&why))?;
     if record.reason.is_dropped {
@@ -95,7 +95,7 @@ impl Catalog<'_> {
     ///
     /// # Errors
     ///
-    /// Those of the engine, and [`StoreError::Unusable`] when its record cannot be read.
+    /// Those of the engine, and [`StoreError::FailedPrecondition`] when its record cannot be read.
     pub fn find(&mut self, name: &str) -> Result<Option<Namespace>, StoreError> {
         find(self.store.ready()?.engine(), name)
     }

@@ -112,7 +112,7 @@ impl MemoryStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when the store has that namespace with other terms.
+    /// [`StoreError::FailedPrecondition`] when the store has that namespace with other terms.
     pub fn open(&self, namespace: Namespace) -> Result<Self, StoreError> {
         let memory = Memory {
             namespace: namespace.name().to_owned(),

@@ -283,7 +283,7 @@ impl LeaseStore {
     ///
     /// # Errors
     ///
-    /// [`StoreError::Unusable`] when the engine has the namespace with other terms; and those of the engine.
+    /// [`StoreError::FailedPrecondition`] when the engine has the namespace with other terms; and those of the engine.
     pub fn check(&mut self) -> Result<(), StoreError> {
         let is_there = |view: &View| view.namespace.is_some() && !view.is_dropped();
         // A quarantine begins when it is noticed. To make a record is for who knows its terms.

@@ -99,7 +99,7 @@ impl Records {
 
     pub(super) fn refused(&self, what: &str, why: &str) -> EngineError {
         let place = &self.profile.place;
-        EngineError::unusable(format!("{place}: {what}: {why}"))
+        EngineError::failed_precondition(format!("{place}: {what}: {why}"))
     }
 }
 

@@ -89,7 +89,7 @@ impl Records {
             let fingerprint = reading.continuity.fingerprint.clone();
             let decided = match &reading.continuity.fault {
                 // As for leases: a reservation that is answered and then lost would be made again.
-                Some(fault) => Err(EngineError::unusable(fault.clone()).into()),
+                Some(fault) => Err(EngineError::failed_precondition(fault.clone()).into()),
                 None => rule(self, reading),
             };
             let (entries, answer) = decided.inspect_err(|_| self.engine().abandon())?;

@@ -64,7 +64,7 @@ pub enum CounterError {
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
     /// The engine cannot be used until something is changed. Nothing was reserved.
-    Unusable(EngineError),
+    FailedPrecondition(EngineError),
     /// The engine failed or did not answer. Whether numbers were reserved is unknown.
     Unavailable(EngineError),
 }
@@ -78,7 +78,7 @@ error_kinds! {
         Full,
         Ahead,
         Invalid,
-        Unusable,
+        FailedPrecondition,
         Unavailable,
     }
 }
@@ -86,7 +86,7 @@ error_kinds! {
 impl From<EngineError> for CounterError {
     fn from(error: EngineError) -> Self {
         match error.kind() {
-            EngineErrorKind::Unusable => Self::Unusable(error),
+            EngineErrorKind::FailedPrecondition => Self::FailedPrecondition(error),
             EngineErrorKind::Unavailable => Self::Unavailable(error),
         }
     }
@@ -96,7 +96,7 @@ impl From<EngineError> for CounterError {
 impl From<StoreError> for CounterError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::Unusable(error) => Self::Unusable(error),
+            StoreError::FailedPrecondition(error) => Self::FailedPrecondition(error),
             StoreError::Unavailable(error) => Self::Unavailable(error),
             // Opening a deferred store can also fail by what concerns leases, such as other terms.
             refusal => Self::Invalid(refusal.to_string()),
@@ -146,7 +146,7 @@ impl Display for CounterError {
                 message, counter, ..
             } => write!(f, "{counter}: {message}"),
             Self::Invalid(sentence) => f.write_str(sentence),
-            Self::Unusable(error) => Display::fmt(error, f),
+            Self::FailedPrecondition(error) => Display::fmt(error, f),
             Self::Unavailable(error) => write!(f, "the store is unavailable: {error}"),
         }
     }
@@ -156,7 +156,7 @@ impl Error for CounterError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             // Its sentence is this error's own.
-            Self::Unusable(error) | Self::Unavailable(error) => error.source(),
+            Self::FailedPrecondition(error) | Self::Unavailable(error) => error.source(),
             Self::Lost { .. }
             | Self::Rewound { .. }
             | Self::OtherTerms { .. }
@@ -179,7 +179,7 @@ impl From<&CounterError> for Retry {
             | CounterError::Rewound { .. }
             | CounterError::OtherTerms { .. }
             | CounterError::Invalid(_)
-            | CounterError::Unusable(_) => Self::Never,
+            | CounterError::FailedPrecondition(_) => Self::Never,
         }
     }
 }

@@ -22,7 +22,7 @@ pub enum EngineErrorKind {
     /// The engine failed or did not answer; the operation may have been done. A retry may succeed.
     Unavailable,
     /// The engine cannot be used until something is changed. Nothing was done.
-    Unusable,
+    FailedPrecondition,
 }
 
 impl EngineError {
@@ -37,9 +37,9 @@ impl EngineError {
     }
 
     /// Makes an error that lasts; the sentence says what to change.
-    pub fn unusable(sentence: impl Into<String>) -> Self {
+    pub fn failed_precondition(sentence: impl Into<String>) -> Self {
         Self {
-            kind: EngineErrorKind::Unusable,
+            kind: EngineErrorKind::FailedPrecondition,
             sentence: sentence.into(),
             source: None,
         }
@@ -61,7 +61,7 @@ impl EngineError {
 
     /// Makes an error that lasts, about a file.
     pub fn of_file(path: &Path, why: impl Display) -> Self {
-        Self::unusable(format!("{}: {why}", path.display()))
+        Self::failed_precondition(format!("{}: {why}", path.display()))
     }
 
     /// Returns the kind of the error: whether it may pass.
@@ -78,7 +78,7 @@ impl From<FileRefusal> for EngineError {
         let sentence = refusal.to_string();
         // Other reasons, such as a wrong owner or mode, last until a person acts.
         let RefusalReason::Io(error) = refusal.reason else {
-            return Self::unusable(sentence);
+            return Self::failed_precondition(sentence);
         };
         // What a retry cannot change is for a person: rights, names, the kind of file.
         let made = match error.kind() {
@@ -89,7 +89,7 @@ impl From<FileRefusal> for EngineError {
             | Kind::IsADirectory
             | Kind::InvalidFilename
             | Kind::InvalidInput
-            | Kind::Unsupported => Self::unusable(sentence),
+            | Kind::Unsupported => Self::failed_precondition(sentence),
             // Others may pass, as a full disk does.
             _ => Self::unavailable(sentence),
         };
@@ -145,10 +145,11 @@ mod tests {
     #[test]
     fn debug_shows_message_of_source_and_not_its_fields() {
         let password = "hunter2";
-        let error = EngineError::unusable("ids_app is refused").because(Refused { password });
+        let error =
+            EngineError::failed_precondition("ids_app is refused").because(Refused { password });
         assert_eq!(
             format!("{error:?}"),
-            r#"EngineError { kind: Unusable, sentence: "ids_app is refused", source: Some("wrong password") }"#
+            r#"EngineError { kind: FailedPrecondition, sentence: "ids_app is refused", source: Some("wrong password") }"#
         );
     }
 }

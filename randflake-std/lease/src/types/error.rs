@@ -76,7 +76,7 @@ pub enum StoreError {
     /// The request is out of range; the message says what is allowed.
     Invalid(String),
     /// The engine cannot be used until something is changed; the message says what. Nothing was done.
-    Unusable(EngineError),
+    FailedPrecondition(EngineError),
     /// The engine failed or did not answer. Whether the operation was done is unknown.
     Unavailable(EngineError),
 }
@@ -94,7 +94,7 @@ error_kinds! {
         NotNew,
         SecretTaken,
         Invalid,
-        Unusable,
+        FailedPrecondition,
         Unavailable,
     }
 }
@@ -106,8 +106,8 @@ impl StoreError {
     }
 
     /// A failure of the engine that lasts: the sentence says what to change.
-    pub fn unusable(sentence: impl Into<String>) -> Self {
-        Self::Unusable(EngineError::unusable(sentence))
+    pub fn failed_precondition(sentence: impl Into<String>) -> Self {
+        Self::FailedPrecondition(EngineError::failed_precondition(sentence))
     }
 }
 
@@ -115,7 +115,7 @@ impl From<EngineError> for StoreError {
     fn from(error: EngineError) -> Self {
         match error.kind() {
             EngineErrorKind::Unavailable => Self::Unavailable(error),
-            EngineErrorKind::Unusable => Self::Unusable(error),
+            EngineErrorKind::FailedPrecondition => Self::FailedPrecondition(error),
         }
     }
 }
@@ -214,7 +214,7 @@ impl Display for StoreError {
                 )
             }
             Self::Invalid(sentence) => f.write_str(sentence),
-            Self::Unusable(error) => Display::fmt(error, f),
+            Self::FailedPrecondition(error) => Display::fmt(error, f),
             Self::Unavailable(error) => write!(f, "the lease store is unavailable: {error}"),
         }
     }
@@ -224,7 +224,7 @@ impl Error for StoreError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             // Its sentence is this error's own.
-            Self::Unusable(error) | Self::Unavailable(error) => error.source(),
+            Self::FailedPrecondition(error) | Self::Unavailable(error) => error.source(),
             _ => None,
         }
     }
@@ -253,7 +253,7 @@ impl From<&StoreError> for Retry {
             | StoreError::NotNew(_)
             | StoreError::SecretTaken { .. }
             | StoreError::Invalid(_)
-            | StoreError::Unusable(_) => Self::Never,
+            | StoreError::FailedPrecondition(_) => Self::Never,
         }
     }
 }

@@ -165,7 +165,7 @@ pub(crate) fn refusal(error: &StoreError) -> i64 {
         StoreError::ClockSkew { .. } => 1,
         StoreError::Terms { .. } => 2,
         StoreError::Dropped { .. } => 3,
-        StoreError::Unusable(_) => 4,
+        StoreError::FailedPrecondition(_) => 4,
         StoreError::Invalid(_) => 5,
         StoreError::Quarantined { .. } => 6,
         StoreError::Exhausted { .. } => 7,

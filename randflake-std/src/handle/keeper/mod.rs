@@ -401,7 +401,7 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> LeaseKeeper<L, P> {
         let layout = self.shared.codec.layout();
         let issuers = Issuer::of_all(layout, &acquired, sent, generation).map_err(|error| {
             self.client.release_unused(&acquired.grants);
-            StoreError::unusable(format!("the store's grant: {error}"))
+            StoreError::failed_precondition(format!("the store's grant: {error}"))
         })?;
         Ok(acquired.grants.into_iter().zip(issuers).collect())
     }

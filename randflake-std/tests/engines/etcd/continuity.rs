@@ -237,7 +237,10 @@ fn no_error_shows_the_password() {
     let wrong = open(&url("root:s3cret@"), &eight("orders")).unwrap_err();
     let nobody = open(&url(""), &eight("orders")).unwrap_err();
     for refused in [&wrong, &nobody] {
-        assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+        assert!(
+            matches!(refused, StoreError::FailedPrecondition(_)),
+            "{refused:?}"
+        );
     }
     let mut store = open(
         &url("root:the-right-one%3A%40%2F%3F%23%2541@"),

@@ -34,7 +34,10 @@ fn keys_restored_into_another_cluster_are_refused_until_they_were_declared_moved
             store.renew(&[grant], TTL).map(drop).unwrap_err(),
             store.administration().override_quarantine().unwrap_err(),
         ] {
-            assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+            assert!(
+                matches!(refused, StoreError::FailedPrecondition(_)),
+                "{refused:?}"
+            );
             let said = refused.to_string();
             for part in [
                 "those of the etcd cluster ",

@@ -57,7 +57,10 @@ fn a_full_database_is_refused_by_name_until_it_has_space_again() {
         acquire(&mut open(&cluster.url(), &eight("new")).unwrap(), 1, 1).unwrap_err(),
     ];
     for refusal in refusals {
-        assert!(matches!(refusal, StoreError::Unusable(_)), "{refusal:?}");
+        assert!(
+            matches!(refusal, StoreError::FailedPrecondition(_)),
+            "{refusal:?}"
+        );
         let why = refusal.to_string();
         assert!(
             why.contains("its database is full") && why.contains("alarm disarm"),

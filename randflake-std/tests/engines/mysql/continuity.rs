@@ -14,7 +14,7 @@ use randflake_std::lease::Loss;
 use randflake_std::lease::StoreError;
 use randflake_std::segment::CounterError;
 
-use super::{Database, TTL, acquire, assert_quarantined, assert_unusable};
+use super::{Database, TTL, acquire, assert_failed_precondition, assert_quarantined};
 
 const TABLES: [&str; 2] = ["store", "record"];
 
@@ -263,8 +263,8 @@ fn w10_a_setting_that_loses_leases_is_refused_in_open_sessions() {
     for (setting, value) in [("innodb_flush_log_at_trx_commit", 2), ("sync_binlog", 0)] {
         let named = format!("{setting}={value}");
         server.do_all(&[&format!("SET GLOBAL {setting} = {value}")]);
-        assert_unusable(store.renew(&[grant], TTL), &named);
-        assert_unusable(acquire(&mut store, 1), &named);
+        assert_failed_precondition(store.renew(&[grant], TTL), &named);
+        assert_failed_precondition(acquire(&mut store, 1), &named);
         server.do_all(&[&format!("SET GLOBAL {setting} = 1")]);
         assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
     }

@@ -25,7 +25,10 @@ fn tables_copied_to_another_database_are_refused_until_they_were_declared_moved(
         copy.renew(&[grant], super::TTL).unwrap_err(),
         copy.administration().override_quarantine().unwrap_err(),
     ] {
-        assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+        assert!(
+            matches!(refused, StoreError::FailedPrecondition(_)),
+            "{refused:?}"
+        );
         let said = refused.to_string();
         for part in [
             &*format!("the database {},", database.name),

@@ -113,8 +113,11 @@ fn assert_quarantined(store: &mut LeaseStore) {
     assert!(retry_in > Duration::from_secs(TTL), "{retry_in:?}");
 }
 
-fn assert_unusable<T: Debug>(outcome: Result<T, StoreError>, named: &str) {
+fn assert_failed_precondition<T: Debug>(outcome: Result<T, StoreError>, named: &str) {
     let error = outcome.unwrap_err();
-    assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+    assert!(
+        matches!(error, StoreError::FailedPrecondition(_)),
+        "{error:?}"
+    );
     assert!(error.to_string().contains(named), "{error}");
 }

@@ -8,7 +8,7 @@ use std::thread;
 
 use randflake_std::lease::MysqlStore;
 
-use super::{Database, TTL, acquire, assert_unusable, namespace};
+use super::{Database, TTL, acquire, assert_failed_precondition, namespace};
 
 /// A proxy for two connections, which are exchanged once the flag is set.
 fn proxy(server: u16) -> (u16, Arc<AtomicBool>) {
@@ -67,6 +67,6 @@ fn w10_a_pooler_in_transaction_mode_is_refused_by_name() {
     let grants = acquire(&mut store, 1).unwrap();
     store.renew(&grants, TTL).unwrap();
     is_exchanged.store(true, Ordering::SeqCst);
-    assert_unusable(store.renew(&grants, TTL), "pooler in transaction mode");
+    assert_failed_precondition(store.renew(&grants, TTL), "pooler in transaction mode");
     drop(other);
 }

@@ -4,7 +4,7 @@ use harness::mariadb::MariadbServer;
 use randflake_std::lease::StoreError;
 use randflake_std::segment::CounterError;
 
-use super::{Database, TTL, acquire, assert_unusable};
+use super::{Database, TTL, acquire, assert_failed_precondition};
 
 const GUIDE: &str = include_str!("../../../../docs/databases.md");
 
@@ -58,7 +58,7 @@ fn root_runs_nothing_that_another_user_has_made() {
     ] {
         mallory.query_drop(statement).unwrap();
     }
-    assert_unusable(
+    assert_failed_precondition(
         server.open_as("root"),
         "\"randflake_store\" is no table of InnoDB",
     );
@@ -84,12 +84,12 @@ fn tables_that_were_changed_are_refused() {
         ),
     ] {
         server.do_all(&[change]);
-        assert_unusable(server.open_as("root"), found);
+        assert_failed_precondition(server.open_as("root"), found);
         server.do_all(&[back]);
         server.open();
     }
     server.do_all(&["UPDATE randflake_store SET version = 2"]);
-    assert_unusable(
+    assert_failed_precondition(
         server.open_as("root"),
         "a newer randflake made it (version 2",
     );
@@ -100,7 +100,7 @@ fn tables_that_were_changed_are_refused() {
     let acquired = server
         .open_as("root")
         .and_then(|mut store| acquire(&mut store, 1));
-    assert_unusable(acquired, "Unknown column 'marked'");
+    assert_failed_precondition(acquired, "Unknown column 'marked'");
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
     }
     let server = Database::of(server);
     let app = "ids_app:change-me-too";
-    assert_unusable(server.open_as(app), "CREATE command denied");
+    assert_failed_precondition(server.open_as(app), "CREATE command denied");
     server.open_as("ids_owner:change-me").unwrap();
     uses(&server, app).unwrap();
 
@@ -127,7 +127,7 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
         client
             .query_drop(format!("REVOKE {right} ON ids.* FROM ids_app"))
             .unwrap();
-        assert_unusable(uses(&server, app), &format!("{right} command denied"));
+        assert_failed_precondition(uses(&server, app), &format!("{right} command denied"));
         client
             .query_drop(format!("GRANT {right} ON ids.* TO ids_app"))
             .unwrap();
@@ -137,7 +137,7 @@ fn the_guides_users_can_do_what_is_needed_and_a_missing_right_is_named() {
 /// As leases fail in the same way.
 fn as_store_error(error: CounterError) -> StoreError {
     match error {
-        CounterError::Unusable(error) | CounterError::Unavailable(error) => error.into(),
+        CounterError::FailedPrecondition(error) | CounterError::Unavailable(error) => error.into(),
         error => panic!("{error:?}"),
     }
 }

@@ -8,7 +8,7 @@ use harness::mariadb::MariadbServer;
 use randflake_std::lease::{Grant, LeaseStore, MysqlStore, Namespace, StoreError};
 use randflake_std::{Layout, LayoutSpec, Randflake};
 
-use super::{Database, TTL, acquire, acquire_for, assert_unusable, namespace};
+use super::{Database, TTL, acquire, acquire_for, assert_failed_precondition, namespace};
 
 /// The shortest of some: a busy machine makes any of them long.
 fn shortest(mut operation: impl FnMut()) -> Duration {
@@ -229,7 +229,7 @@ fn servers_that_do_not_fit_are_refused_without_passwords() {
     ] {
         server.do_all(&[&format!("SET GLOBAL {setting} = {value}")]);
         if !named.is_empty() {
-            assert_unusable::<()>(Err(refused(&url)), named);
+            assert_failed_precondition::<()>(Err(refused(&url)), named);
         }
     }
     let port = server.server.port;
@@ -254,7 +254,7 @@ fn a_server_that_never_syncs_is_refused() {
         let setting = format!("--innodb-flush-method={method}");
         let server = Database::of(MariadbServer::start_with(&[&setting]));
         let named = format!("innodb_flush_method={method}: set it to fsync or O_DIRECT");
-        assert_unusable(MysqlStore::open(&server.url("root"), &namespace()), &named);
+        assert_failed_precondition(MysqlStore::open(&server.url("root"), &namespace()), &named);
     }
 }
 

@@ -179,7 +179,10 @@ fn w10_durability_that_is_turned_off_is_noticed_by_the_next_operation() {
         acquire(&mut store, 1).unwrap_err(),
         as_store_error(store.counter().reserve(1).unwrap_err()),
     ] {
-        assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+        assert!(
+            matches!(error, StoreError::FailedPrecondition(_)),
+            "{error:?}"
+        );
         assert!(error.to_string().contains("fsync=off"), "{error}");
     }
 }

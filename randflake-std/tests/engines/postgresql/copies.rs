@@ -41,7 +41,10 @@ fn is_refused(store: &mut LeaseStore, of: &str, is: &str) {
         store.administration().drop_namespace().unwrap_err(),
     ];
     for error in refused {
-        assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+        assert!(
+            matches!(error, StoreError::FailedPrecondition(_)),
+            "{error:?}"
+        );
         let said = error.to_string();
         let parts = [of, is, "this is a copy", "randflake lease init --moved"];
         for part in parts {

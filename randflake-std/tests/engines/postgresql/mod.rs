@@ -198,7 +198,7 @@ fn a_write_that_waits_for_another_finds_what_that_has_written() {
 /// A counter's failure as that of leases, which fail in the same way.
 fn as_store_error(error: CounterError) -> StoreError {
     match error {
-        CounterError::Unusable(error) | CounterError::Unavailable(error) => error.into(),
+        CounterError::FailedPrecondition(error) | CounterError::Unavailable(error) => error.into(),
         error => panic!("{error:?}"),
     }
 }

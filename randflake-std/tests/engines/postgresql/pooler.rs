@@ -85,7 +85,10 @@ fn is_refused_by_name(tracks_statements: bool) {
         Err(error) => error,
         Ok(mut store) => (0..3).find_map(|_| store.now().err()).unwrap(),
     };
-    assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+    assert!(
+        matches!(error, StoreError::FailedPrecondition(_)),
+        "{error:?}"
+    );
     let told = error.to_string();
     assert!(told.contains("pooler in transaction mode"), "{told}");
     assert!(told.contains("pool_mode=session"), "{told}");

@@ -24,7 +24,10 @@ fn open(url: &str) -> Result<LeaseStore, StoreError> {
 
 fn refused(url: &str) -> String {
     let error = open(url).unwrap_err();
-    assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+    assert!(
+        matches!(error, StoreError::FailedPrecondition(_)),
+        "{error:?}"
+    );
     error.to_string()
 }
 
@@ -190,7 +193,10 @@ fn the_guides_role_can_do_what_is_needed_and_a_missing_right_is_named() {
         let revoke = format!("REVOKE {right} FROM ids_app");
         client.batch_execute(&revoke).unwrap();
         let error = uses(&app).unwrap_err();
-        assert!(matches!(error, StoreError::Unusable(_)), "{error:?}");
+        assert!(
+            matches!(error, StoreError::FailedPrecondition(_)),
+            "{error:?}"
+        );
         let denied = format!("permission denied for {named}");
         assert!(error.to_string().contains(&denied), "{right}: {error}");
         client

@@ -142,7 +142,7 @@ fn a_promoted_replica_waits_and_what_is_held_goes_on() {
 fn a_server_that_evicts_leases_is_refused() {
     let redis = RedisServer::start_with(&["--maxmemory-policy", "allkeys-lru"]);
     let refused = RedisStore::open(&redis.url(), &eight("orders")).unwrap_err();
-    let StoreError::Unusable(error) = refused else {
+    let StoreError::FailedPrecondition(error) = refused else {
         panic!("{refused:?}")
     };
     assert!(error.to_string().contains("allkeys-lru"), "{error}");
@@ -162,7 +162,7 @@ fn another_programs_keys_are_left_alone() {
     redis.ask("SET randflake:{orders} mine");
     let refused = RedisStore::open(&redis.url(), &eight("orders"));
     assert!(
-        matches!(refused, Err(StoreError::Unusable(_))),
+        matches!(refused, Err(StoreError::FailedPrecondition(_))),
         "{refused:?}"
     );
     assert!(redis.ask("GET randflake:{orders}").contains("mine"));
@@ -188,9 +188,15 @@ fn no_error_shows_the_password() {
     let redis = RedisServer::start_with(&["--requirepass", "the-right-one"]);
     let url = |password| format!("redis://:{password}@127.0.0.1:{}/0", redis.port);
     let refused = open(&url("s3cret"), &eight("orders")).unwrap_err();
-    assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+    assert!(
+        matches!(refused, StoreError::FailedPrecondition(_)),
+        "{refused:?}"
+    );
     let none = open(&redis.url(), &eight("orders")).unwrap_err();
-    assert!(matches!(none, StoreError::Unusable(_)), "{none:?}");
+    assert!(
+        matches!(none, StoreError::FailedPrecondition(_)),
+        "{none:?}"
+    );
     let store = open(&url("the-right-one"), &eight("orders")).unwrap();
     let nobody = open("redis://:s3cret@127.0.0.1:1", &eight("orders")).unwrap_err();
     assert!(matches!(nobody, StoreError::Unavailable(_)), "{nobody:?}");
@@ -268,7 +274,7 @@ fn a_cluster_keeps_a_namespace_on_one_node_and_the_others_lead_there() {
     // Until it has heard of the first one.
     until(|| other.ask("GET randflake:{orders}").starts_with("-MOVED"));
     let refused = RedisStore::open(&other.url(), &eight("orders")).unwrap_err();
-    let StoreError::Unusable(error) = refused else {
+    let StoreError::FailedPrecondition(error) = refused else {
         panic!("{refused:?}")
     };
     let place = format!("127.0.0.1:{} has this namespace", redis.port);

@@ -45,7 +45,7 @@ fn forbid(redis: &RedisServer, right: &str) {
 #[track_caller]
 fn names(error: &StoreError, right: &str) {
     assert!(
-        matches!(error, StoreError::Unusable(_)),
+        matches!(error, StoreError::FailedPrecondition(_)),
         "{right}: {error:?}"
     );
     let said = error.to_string();
@@ -119,7 +119,10 @@ fn each_right_that_is_missing_is_named_and_nothing_is_written() {
     }
     redis.ask("ACL SETUSER ids resetkeys ~other:*");
     let refused = open(&url, &eight("orders")).unwrap_err();
-    assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+    assert!(
+        matches!(refused, StoreError::FailedPrecondition(_)),
+        "{refused:?}"
+    );
     allow(&redis);
     let elsewhere = url + "/1";
     names(&open(&elsewhere, &eight("orders")).unwrap_err(), "select");
@@ -177,7 +180,7 @@ fn a_right_that_is_taken_away_loses_nothing() {
 /// As leases fail in the same way.
 fn as_store_error(error: CounterError) -> StoreError {
     match error {
-        CounterError::Unusable(error) | CounterError::Unavailable(error) => error.into(),
+        CounterError::FailedPrecondition(error) | CounterError::Unavailable(error) => error.into(),
         error => panic!("{error:?}"),
     }
 }

@@ -16,7 +16,7 @@ fn a_setting_that_loses_leases_hides_no_finding() {
     map.state().fault = Some("it runs with fsync=off".to_owned());
     let refused = store.administration().create_namespace();
     assert!(
-        matches!(refused, Err(StoreError::Unusable(_))),
+        matches!(refused, Err(StoreError::FailedPrecondition(_))),
         "{refused:?}"
     );
     let findings = store.administration().diagnose().unwrap();

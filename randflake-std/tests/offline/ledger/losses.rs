@@ -153,7 +153,7 @@ fn what_cannot_be_read_is_an_outage() {
         map.state().texts.insert(Key::Namespace, damaged.to_owned());
         let refused = store.renew(&[grant], TTL);
         assert!(
-            matches!(refused, Err(StoreError::Unusable(_))),
+            matches!(refused, Err(StoreError::FailedPrecondition(_))),
             "{refused:?}"
         );
         assert_eq!(map.state().texts[&Key::Namespace], damaged);

@@ -17,7 +17,9 @@ use rusqlite::Connection;
 use tempfile::TempDir;
 
 use super::looks::is_lost;
-use super::{Place, TTL, acquire, grants_soon, namespace, processes, quarantined, unusable};
+use super::{
+    Place, TTL, acquire, failed_precondition, grants_soon, namespace, processes, quarantined,
+};
 
 /// Puts a file's earlier content back, into the same file.
 fn restore_in_place(path: &Path, backup: &[u8]) {
@@ -79,11 +81,11 @@ fn a_deleted_database_is_noticed_by_who_has_it_open() {
     let grant = acquire(&mut store).unwrap();
     fs::remove_file(place.database()).unwrap();
     is_lost(&mut store, "the lease store that this process uses is gone");
-    let said = unusable(store.renew(&[grant], TTL));
+    let said = failed_precondition(store.renew(&[grant], TTL));
     assert!(said.contains("makes no new one"), "{said}");
     // Not even the lock file.
     fs::remove_file(place.lock()).unwrap();
-    assert_eq!(unusable(acquire(&mut store)), said);
+    assert_eq!(failed_precondition(acquire(&mut store)), said);
     assert_eq!(place.files(), ["leases.db-journal"]);
 
     // Who opens it makes it.
@@ -102,7 +104,7 @@ fn a_store_that_is_put_back_is_used_again() {
     let grant = acquire(&mut store).unwrap();
     fs::rename(place.database(), place.path("away")).unwrap();
     is_lost(&mut store, "is gone");
-    unusable(store.renew(&[grant], TTL));
+    failed_precondition(store.renew(&[grant], TTL));
     fs::rename(place.path("away"), place.database()).unwrap();
     assert_eq!(store.look().unwrap(), Look::Same);
     assert!(store.renew(&[grant], TTL).unwrap().ends[0].is_ok());
@@ -366,7 +368,7 @@ fn an_unharmed_store_is_never_quarantined() {
     acquire(&mut place.try_open(&renamed).unwrap()).unwrap();
     let copy = place.path("copy.db");
     fs::copy(&renamed, &copy).unwrap();
-    let sentence = unusable(place.try_open(&copy));
+    let sentence = failed_precondition(place.try_open(&copy));
     assert!(sentence.contains("renamed.db"), "{sentence}");
 }
 
@@ -378,7 +380,7 @@ fn a_copy_is_refused_while_the_original_is_there() {
     let copy = place.path("copy.db");
     fs::copy(place.database(), &copy).unwrap();
     for _ in 0..2 {
-        let sentence = unusable(place.try_open(&copy));
+        let sentence = failed_precondition(place.try_open(&copy));
         let path = place.database().canonicalize().unwrap();
         assert!(sentence.contains(path.to_str().unwrap()), "{sentence}");
         assert!(sentence.contains("copy.db"), "{sentence}");

@@ -5,12 +5,12 @@ use std::fs;
 use randflake_std::lease::{Finding, StoreError, Verdict};
 use rusqlite::Connection;
 
-use super::{Place, TTL, acquire, unusable};
+use super::{Place, TTL, acquire, failed_precondition};
 
 /// A damaged file may be read wrongly, but never makes us panic or name no path.
 fn survives(place: &Place, damage: &str) {
     let complain = |error: StoreError| match error {
-        StoreError::Unusable(_) | StoreError::Unavailable(_) => {
+        StoreError::FailedPrecondition(_) | StoreError::Unavailable(_) => {
             let told = error.to_string();
             // What is compared never is what was read: as if another had written in between.
             let is_of_others = told.contains("other clients of the store were faster");
@@ -96,7 +96,7 @@ fn values_that_make_no_sense_are_an_error() {
         let listed = place
             .try_open(&place.database())
             .and_then(|mut store| store.list());
-        let sentence = unusable(listed);
+        let sentence = failed_precondition(listed);
         assert!(sentence.contains("leases.db: "), "{rest}: {sentence}");
     }
 }
@@ -111,7 +111,7 @@ fn a_damaged_record_holds_up_nobody() {
     let damage = "UPDATE record SET value = '11:' WHERE kind = 2";
     connection.execute_batch(damage).unwrap();
     drop(connection);
-    let sentence = unusable(store.renew(&[grant], TTL));
+    let sentence = failed_precondition(store.renew(&[grant], TTL));
     let damaged = format!("node id {} of \"orders\": it is damaged", grant.node_id);
     assert!(sentence.contains(&damaged), "{sentence}");
     place.open().counter().status().unwrap();

@@ -8,7 +8,7 @@ use randflake_std::unstable::engine::{Ask, Engine};
 use randflake_std::unstable::rules::{Before, Committed, Entry, Key, Keys, Write};
 use rusqlite::Connection;
 
-use super::{Place, acquire, unusable};
+use super::{Place, acquire, failed_precondition};
 
 /// Writes in the transaction of a read, in a window around its time; `None` is none.
 fn write(engine: &mut dyn Engine, shift: Option<i64>, is_read: bool) -> Committed {
@@ -76,10 +76,10 @@ fn a_refusal_names_the_file_once() {
     bytes[100..].fill(0x55);
     fs::write(&path, bytes).unwrap();
     fs::remove_file(place.lock()).unwrap();
-    let damaged = unusable(place.try_open(&path));
+    let damaged = failed_precondition(place.try_open(&path));
     fs::write(&path, "").unwrap();
     fs::hard_link(&path, place.path("second")).unwrap();
-    let linked = unusable(place.try_open(&path));
+    let linked = failed_precondition(place.try_open(&path));
     for sentence in [damaged, linked] {
         assert_eq!(sentence.matches("leases.db").count(), 1, "{sentence}");
     }
@@ -119,7 +119,7 @@ fn a_database_of_no_version_is_another_program_s() {
     let connection = Connection::open(place.database()).unwrap();
     connection.pragma_update(None, "user_version", -1).unwrap();
     drop(connection);
-    let sentence = unusable(place.try_open(&place.database()));
+    let sentence = failed_precondition(place.try_open(&place.database()));
     assert!(
         sentence.contains("another program's database"),
         "{sentence}"

@@ -9,14 +9,14 @@ use std::thread;
 use randflake_std::lease::namespaces;
 use rusqlite::Connection;
 
-use super::{Place, TTL, acquire, grants_soon, unusable};
+use super::{Place, TTL, acquire, failed_precondition, grants_soon};
 
 #[test]
 fn another_kind_of_file_is_refused_and_left_alone() {
     let place = Place::empty();
     let text = "dear diary, ".repeat(1_000);
     fs::write(place.database(), &text).unwrap();
-    let sentence = unusable(place.try_open(&place.database()));
+    let sentence = failed_precondition(place.try_open(&place.database()));
     assert!(
         sentence.contains("leases.db: this is not an SQLite database"),
         "{sentence}"
@@ -37,7 +37,7 @@ fn another_program_s_database_is_refused_and_left_alone() {
         connection.execute_batch(setup).unwrap();
         drop(connection);
         let before = fs::read(place.database()).unwrap();
-        let sentence = unusable(place.try_open(&place.database()));
+        let sentence = failed_precondition(place.try_open(&place.database()));
         assert!(
             sentence.contains("another program's database"),
             "{sentence}"
@@ -53,7 +53,7 @@ fn a_newer_version_s_store_is_refused() {
     let connection = Connection::open(place.database()).unwrap();
     connection.pragma_update(None, "user_version", 99).unwrap();
     drop(connection);
-    let sentence = unusable(place.try_open(&place.database()));
+    let sentence = failed_precondition(place.try_open(&place.database()));
     assert!(
         sentence.contains("newer") && sentence.contains("update"),
         "{sentence}"
@@ -115,13 +115,13 @@ fn a_write_ahead_log_that_somebody_has_set_is_ended() {
 fn a_path_that_is_no_file_is_refused() {
     let place = Place::empty();
     fs::create_dir(place.database()).unwrap();
-    unusable(place.try_open(&place.database()));
+    failed_precondition(place.try_open(&place.database()));
     assert!(!place.lock().exists());
     for path in ["", "/", "."] {
-        unusable(place.try_open(Path::new(path)));
+        failed_precondition(place.try_open(Path::new(path)));
     }
     fs::write(place.path("file"), "").unwrap();
-    let sentence = unusable(place.try_open(&place.path("file/below.db")));
+    let sentence = failed_precondition(place.try_open(&place.path("file/below.db")));
     assert!(!sentence.contains("volume"), "{sentence}");
 }
 
@@ -129,7 +129,7 @@ fn a_path_that_is_no_file_is_refused() {
 fn a_file_with_the_lock_file_s_name_is_left_alone() {
     let place = Place::empty();
     fs::write(place.lock(), "mine").unwrap();
-    let sentence = unusable(place.try_open(&place.database()));
+    let sentence = failed_precondition(place.try_open(&place.database()));
     assert!(sentence.contains("leases.db.lock: "), "{sentence}");
     assert_eq!(fs::read_to_string(place.lock()).unwrap(), "mine");
 }
@@ -140,7 +140,7 @@ mod unix {
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::path::Path;
 
-    use super::super::{Place, acquire, grants_soon, unusable};
+    use super::super::{Place, acquire, failed_precondition, grants_soon};
 
     fn mode(path: &Path) -> u32 {
         path.metadata().unwrap().permissions().mode() & 0o777
@@ -160,7 +160,7 @@ mod unix {
         let place = Place::empty();
         for path in ["new/leases.db", "new/folder/leases.db"] {
             let path = place.path(path);
-            let sentence = unusable(place.try_open(&path));
+            let sentence = failed_precondition(place.try_open(&path));
             let folder = path.parent().unwrap().display().to_string();
             assert!(
                 sentence.starts_with(&folder) && sentence.contains("the directory is missing"),
@@ -175,7 +175,7 @@ mod unix {
     fn a_path_below_a_file_is_told_as_that() {
         let place = Place::empty();
         fs::write(place.path("notes"), "no directory").unwrap();
-        let sentence = unusable(place.try_open(&place.path("notes/leases.db")));
+        let sentence = failed_precondition(place.try_open(&place.path("notes/leases.db")));
         assert!(sentence.contains("Not a directory"), "{sentence}");
         assert!(!sentence.contains("is missing"), "{sentence}");
     }
@@ -200,7 +200,7 @@ mod unix {
         assert_eq!(place.files(), files);
 
         fs::remove_file(place.database()).unwrap();
-        let sentence = unusable(place.try_open(&link));
+        let sentence = failed_precondition(place.try_open(&link));
         assert!(
             sentence.contains("link.db: this link leads nowhere"),
             "{sentence}"
@@ -216,7 +216,7 @@ mod unix {
                 let victim = place.path("victim");
                 fs::write(&victim, "").unwrap();
                 symlink(place.path(target), place.path(name)).unwrap();
-                let sentence = unusable(place.try_open(&place.database()));
+                let sentence = failed_precondition(place.try_open(&place.database()));
                 assert!(
                     sentence.contains(&format!("{name} is a symbolic link")),
                     "{sentence}"
@@ -234,7 +234,7 @@ mod unix {
         acquire(&mut store).unwrap();
         fs::rename(place.database(), place.path("moved.db")).unwrap();
         symlink(place.path("moved.db"), place.database()).unwrap();
-        let sentence = unusable(acquire(&mut store));
+        let sentence = failed_precondition(acquire(&mut store));
         assert!(
             sentence.contains("leases.db is a symbolic link"),
             "{sentence}"
@@ -256,7 +256,7 @@ mod unix {
             match place.try_open(&place.database()) {
                 Ok(_) => assert!(!is_refused, "{mode:o}"),
                 Err(error) => {
-                    let sentence = unusable::<()>(Err(error));
+                    let sentence = failed_precondition::<()>(Err(error));
                     assert!(
                         is_refused && sentence.contains("has mode 0777"),
                         "{sentence}"
@@ -272,7 +272,7 @@ mod unix {
         drop(place.open());
         fs::hard_link(place.database(), place.path("second.db")).unwrap();
         for path in ["leases.db", "second.db"] {
-            let sentence = unusable(place.try_open(&place.path(path)));
+            let sentence = failed_precondition(place.try_open(&place.path(path)));
             assert!(sentence.contains("2 names"), "{sentence}");
         }
         fs::remove_file(place.path("second.db")).unwrap();

@@ -14,7 +14,9 @@ use randflake_std::unstable::engine::Look;
 use randflake_std::{Builder, Health, Plain, Randflake};
 use rusqlite::Connection;
 
-use super::{Place, TTL, acquire, grants_soon, namespace, processes, quarantined, unusable};
+use super::{
+    Place, TTL, acquire, failed_precondition, grants_soon, namespace, processes, quarantined,
+};
 
 const PATIENCE: Duration = Duration::from_secs(15);
 
@@ -104,7 +106,7 @@ fn no_look_and_no_opening_ends_a_transaction_of_this_process() {
     // Without a lock file an opening looks whether the file is another program's; the link ends it before it waits.
     fs::remove_file(place.lock()).unwrap();
     std::os::unix::fs::symlink("nothing", place.path("leases.db-wal")).unwrap();
-    assert!(unusable(place.try_open(&place.database())).contains("-wal"));
+    assert!(failed_precondition(place.try_open(&place.database())).contains("-wal"));
     let mut other = processes::spawn("reader", &place, "");
     assert!(!other.wait().unwrap().success(), "it could read");
 }

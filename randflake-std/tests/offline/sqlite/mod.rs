@@ -155,9 +155,9 @@ fn refused(store: &mut LeaseStore) -> (Duration, QuarantineCause) {
 }
 
 /// The sentence of a refusal that trying again cannot help.
-fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+fn failed_precondition<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {
-        Err(StoreError::Unusable(error)) => error.to_string(),
+        Err(StoreError::FailedPrecondition(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }

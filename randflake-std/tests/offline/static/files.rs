@@ -11,7 +11,7 @@ use randflake_std::lease::{
 use randflake_std::unstable::engine::Look;
 use randflake_std::{Builder, Plain};
 
-use super::{NODE, Place, WAIT, begins_in, unusable};
+use super::{NODE, Place, WAIT, begins_in, failed_precondition};
 use randflake_lease::testkit::leases::{Backend, TTL, acquire, acquire_one, eight, ticks};
 
 #[test]
@@ -38,7 +38,7 @@ fn the_file_of_something_else_is_refused() {
         assert!(
             matches!(
                 refused.kind(),
-                StoreErrorKind::Unusable | StoreErrorKind::Terms
+                StoreErrorKind::FailedPrecondition | StoreErrorKind::Terms
             ),
             "{refused:?}"
         );
@@ -52,7 +52,7 @@ fn the_file_of_something_else_is_refused() {
 
     for text in ["dear diary", &"dear diary, ".repeat(100)] {
         fs::write(place.path(), text).unwrap();
-        let sentence = unusable(place.try_store(NODE, &eight("orders")));
+        let sentence = failed_precondition(place.try_store(NODE, &eight("orders")));
         assert!(sentence.contains("is not the file of an assigned node id"));
     }
     // A sector that is damaged, zeros that are more than two, and something behind them.
@@ -63,7 +63,7 @@ fn the_file_of_something_else_is_refused() {
     let longer = [&whole[..512], &[0; 513][..]].concat();
     for bytes in [damaged, vec![0; 2 * 512 + 1], longer] {
         fs::write(place.path(), bytes).unwrap();
-        let sentence = unusable(place.try_store(NODE, &eight("orders")));
+        let sentence = failed_precondition(place.try_store(NODE, &eight("orders")));
         assert!(sentence.contains("it is damaged"), "{sentence}");
     }
     // What a kill or a cut of the power leaves of the first write.
@@ -78,7 +78,7 @@ fn a_missing_directory_is_refused() {
     let place = Place::new();
     let path = place.folder.path().join("volume/node");
     let opened = StaticStore::open(&path, NodeIdSource::Given(NODE), &eight("orders"));
-    let sentence = unusable(opened);
+    let sentence = failed_precondition(opened);
     assert!(sentence.contains("is its volume mounted?"), "{sentence}");
     assert!(!path.parent().unwrap().exists());
 }
@@ -130,13 +130,13 @@ fn a_link_is_refused() {
     for target in ["victim", "nothing"] {
         fs::write(&victim, "").unwrap();
         std::os::unix::fs::symlink(target, place.path()).unwrap();
-        let sentence = unusable(place.try_store(NODE, &eight("orders")));
+        let sentence = failed_precondition(place.try_store(NODE, &eight("orders")));
         assert!(sentence.contains("node is a symbolic link"), "{sentence}");
         fs::remove_file(place.path()).unwrap();
         // Also when it is put there only then.
         let mut store = place.store();
         std::os::unix::fs::symlink(target, place.path()).unwrap();
-        unusable(acquire(&mut store, 1, 1));
+        failed_precondition(acquire(&mut store, 1, 1));
         assert_eq!(fs::read(&victim).unwrap(), b"");
         assert!(!place.folder.path().join("nothing").exists());
         fs::remove_file(place.path()).unwrap();
@@ -148,7 +148,7 @@ fn a_link_is_refused() {
 fn a_second_name_is_refused() {
     let place = Place::declared();
     fs::hard_link(place.path(), place.folder.path().join("second")).unwrap();
-    let sentence = unusable(place.try_store(NODE, &eight("orders")));
+    let sentence = failed_precondition(place.try_store(NODE, &eight("orders")));
     assert!(sentence.contains("node has 2 names"), "{sentence}");
 }
 
@@ -213,9 +213,9 @@ fn a_file_that_was_deleted_under_its_holder_is_not_renewed() {
     assert_eq!(store.look().unwrap(), Look::Same);
     place.lose_memory();
     is_lost(&mut store, "deleted or replaced");
-    let sentence = unusable(store.renew(&[grant], TTL));
+    let sentence = failed_precondition(store.renew(&[grant], TTL));
     assert!(sentence.contains("deleted or replaced"), "{sentence}");
-    let sentence = unusable(store.renew(&[grant], TTL));
+    let sentence = failed_precondition(store.renew(&[grant], TTL));
     assert!(sentence.contains("makes no new one"), "{sentence}");
     assert!(!place.path().exists());
     // Who begins makes a file, and waits as for any.
@@ -259,7 +259,7 @@ fn another_pods_file_is_refused_and_stays_as_it_was() {
     let place = Place::declared();
     let grant = acquire_one(&mut place.store(), 1);
     let before = fs::read(place.path()).unwrap();
-    let sentence = unusable(place.try_store(NODE - 1, &eight("orders")));
+    let sentence = failed_precondition(place.try_store(NODE - 1, &eight("orders")));
     assert!(sentence.contains("do not delete the file"), "{sentence}");
     assert_eq!(fs::read(place.path()).unwrap(), before);
     assert_eq!(place.store().list().unwrap()[0].grant, grant);

@@ -4,7 +4,7 @@
 
 use core::mem;
 
-use super::{NODE, Place, unusable};
+use super::{NODE, Place, failed_precondition};
 use randflake_lease::testkit::leases::{TTL, acquire, acquire_one, eight};
 
 /// Leaves by `_exit`, after what it runs.
@@ -46,7 +46,7 @@ fn a_child_is_refused_and_its_parent_s_lock_stays() {
         true
     };
     assert_eq!(status(fork(in_child)), 0);
-    let sentence = unusable(acquire(&mut place.store(), 2, 1));
+    let sentence = failed_precondition(acquire(&mut place.store(), 2, 1));
     assert!(sentence.contains("another process holds"), "{sentence}");
 }
 

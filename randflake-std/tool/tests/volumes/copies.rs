@@ -10,7 +10,7 @@ use harness::disk::{Disk, succeeds, unmount_when_free};
 use randflake_std::lease::Loss;
 use randflake_std::lease::{LeaseStore, MAX_SKEW, SqliteStore, StoreError};
 
-use crate::{TTL, acquire, namespace, unusable};
+use crate::{TTL, acquire, failed_precondition, namespace};
 
 fn open(path: &Path) -> Result<LeaseStore, StoreError> {
     SqliteStore::open(path, &namespace("orders"))
@@ -49,7 +49,7 @@ fn a_copy_on_another_volume_is_refused_while_the_original_is_there() {
     copy(&here.path().join("store"), &there.path());
     assert_eq!(inode(&original), inode(&copied));
     for _ in 0..2 {
-        let said = unusable(open(&copied));
+        let said = failed_precondition(open(&copied));
         assert!(said.contains(original.to_str().unwrap()), "{said}");
         acquire(&mut store).unwrap();
     }

@@ -55,9 +55,9 @@ fn acquire_for(store: &mut LeaseStore, ttl: u64) -> Result<Grant, StoreError> {
 }
 
 /// The sentence of a refusal that trying again cannot help.
-fn unusable<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
+fn failed_precondition<T: core::fmt::Debug>(outcome: Result<T, StoreError>) -> String {
     match outcome {
-        Err(StoreError::Unusable(error)) => error.to_string(),
+        Err(StoreError::FailedPrecondition(error)) => error.to_string(),
         other => panic!("{other:?}"),
     }
 }

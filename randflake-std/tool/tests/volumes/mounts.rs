@@ -9,7 +9,7 @@ use harness::disk::{enter_private_mounts, succeeds};
 use randflake_std::lease::{NodeIdSource, SqliteStore, StaticStore};
 use tempfile::TempDir;
 
-use crate::{acquire, namespace, unusable};
+use crate::{acquire, failed_precondition, namespace};
 
 fn mount_alone(from: &Path, to: &Path) {
     File::create(to).unwrap();
@@ -24,7 +24,7 @@ fn a_database_mounted_alone_is_refused() {
     let open = |path: &Path| SqliteStore::open(path, &namespace("orders"));
     acquire(&mut open(&outside).unwrap()).unwrap();
     mount_alone(&outside, &inside);
-    let said = unusable(open(&inside));
+    let said = failed_precondition(open(&inside));
     let sentence = "is mounted alone, and what belongs beside it is on another file system: mount its directory";
     assert!(
         said.contains("leases.db") && said.ends_with(sentence),
@@ -39,7 +39,7 @@ fn a_database_mounted_alone_is_refused() {
         &host.path().join("leases.db.lock"),
         &inside.join("leases.db.lock"),
     );
-    let said = unusable(open(&inside.join("leases.db")));
+    let said = failed_precondition(open(&inside.join("leases.db")));
     assert!(said.contains("leases.db.lock is mounted alone"), "{said}");
 }
 
@@ -74,5 +74,5 @@ fn an_assigned_node_ids_file_mounted_alone_is_refused() {
         .end_quarantine()
         .unwrap();
     mount_alone(&outside, &inside);
-    assert!(unusable(open(&inside)).contains("node is mounted alone"));
+    assert!(failed_precondition(open(&inside)).contains("node is mounted alone"));
 }

@@ -12,7 +12,7 @@ use randflake_std::private_file::{FileRefusal, RefusalReason};
 use randflake_std::{Secret, SecretError};
 use tempfile::TempDir;
 
-use crate::{acquire, namespace, unusable};
+use crate::{acquire, failed_precondition, namespace};
 
 const NOBODY: u32 = 65_534;
 const SECRET: &str = "dffd6021bb2bd5b0af676290809ec3a5";
@@ -230,7 +230,7 @@ fn a_store_of_another_user_is_refused() {
     for name in ["leases.db", "leases.db.lock", "leases.db-journal", ""] {
         let file = folder.path().join(name);
         give_away(&file);
-        let said = unusable(open());
+        let said = failed_precondition(open());
         let begin = format!("{} belongs to uid 65534", file.display());
         let is_named = said.starts_with(begin.replace("/ belongs", " belongs").as_str());
         assert!(is_named, "{said}");
@@ -240,12 +240,13 @@ fn a_store_of_another_user_is_refused() {
     let journal = folder.path().join("leases.db-wal");
     fs::write(&journal, "").unwrap();
     give_away(&journal);
-    assert!(unusable(open()).contains("leases.db-wal belongs to uid 65534"));
+    assert!(failed_precondition(open()).contains("leases.db-wal belongs to uid 65534"));
     fs::remove_file(journal).unwrap();
     for mode in [0o666, 0o602] {
         set_mode(&path, mode);
         assert!(
-            unusable(open()).contains(&format!("has mode 0{mode:o}, so that others may write"))
+            failed_precondition(open())
+                .contains(&format!("has mode 0{mode:o}, so that others may write"))
         );
     }
     set_mode(&path, 0o600);
@@ -264,7 +265,7 @@ fn a_file_that_a_group_may_write_to_is_used_on_a_volume_of_that_group_alone() {
     for file in &files {
         set_mode(file, 0o660);
         // This process is in the group, as everybody in it is.
-        let said = unusable(open());
+        let said = failed_precondition(open());
         let refusal = format!("{} has mode 0660, so that others may write", file.display());
         assert!(said.starts_with(&refusal), "{said}");
         set_mode(file, 0o600);
@@ -277,13 +278,13 @@ fn a_file_that_a_group_may_write_to_is_used_on_a_volume_of_that_group_alone() {
     // Another group's volume, and one that is not root's.
     chown(folder.path(), None, Some(NOBODY)).unwrap();
     set_mode(folder.path(), 0o2750);
-    unusable(open());
+    failed_precondition(open());
     for file in [&path, folder.path()] {
         chown(file, None, Some(0)).unwrap();
     }
     set_mode(folder.path(), 0o2770);
     set_mode(&path, 0o662);
-    unusable(open());
+    failed_precondition(open());
 }
 
 #[test]
@@ -295,14 +296,14 @@ fn an_assigned_node_ids_file_of_another_user_is_refused() {
     for file in [&path, folder.path()] {
         let mut opened = open().unwrap();
         give_away(file);
-        let said = unusable(open());
+        let said = failed_precondition(open());
         assert!(
             said.starts_with(&format!("{} belongs to uid 65534", file.display())),
             "{said}"
         );
         // Also by who has opened it before.
         if file == path {
-            unusable(acquire(&mut opened));
+            failed_precondition(acquire(&mut opened));
         }
         chown(file, Some(0), Some(0)).unwrap();
     }

@@ -73,7 +73,7 @@ async fn all<S: DatabaseSession>(
         // A collation of another order, or rows that somebody else writes.
         if next <= place {
             let why = "the lease store was damaged: the list of its namespaces does not end";
-            return Err(EngineError::unusable(why).into());
+            return Err(EngineError::failed_precondition(why).into());
         }
         place = next;
         names.insert(name, text);

@@ -321,7 +321,7 @@ async fn set_up<S: DatabaseSession>(
 /// Whether there are tables, which can be used.
 async fn is_made<S: DatabaseSession>(session: &mut S) -> Result<bool, DatabaseFailure> {
     if let Some(sentence) = session.distrust().await? {
-        return Err(EngineError::unusable(sentence).into());
+        return Err(EngineError::failed_precondition(sentence).into());
     }
     match session.ask(S::VERSION, &[]).await {
         // The table that has the version is not there.

@@ -334,7 +334,10 @@ fn nothing_is_granted_or_claimed_in_a_quarantine_or_to_older_programs() {
             "{refused:?}"
         );
         let refused = granted(decide(&upgraded, NodeIds::Any(1), tried, ALL)).unwrap_err();
-        assert!(matches!(refused, StoreError::Unusable(_)), "{refused:?}");
+        assert!(
+            matches!(refused, StoreError::FailedPrecondition(_)),
+            "{refused:?}"
+        );
     }
     let opened = world().quarantined(QuarantineCause::Lost, NOW);
     assert_eq!(node_ids(&opened, NodeIds::Any(1), ALL), [6]);

@@ -135,7 +135,10 @@ fn a_drop_leaves_a_mark_until_all_leases_have_ended() {
     let mut faulty = World::new(&[]);
     faulty.view.continuity.fault = Some("it forgets".to_owned());
     let refused = refused(drop_namespace(&faulty.view, &faulty.caller()));
-    assert!(matches!(refused, StoreError::Unusable(_)), "{refused}");
+    assert!(
+        matches!(refused, StoreError::FailedPrecondition(_)),
+        "{refused}"
+    );
 }
 
 #[test]

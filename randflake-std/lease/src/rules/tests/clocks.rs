@@ -93,7 +93,10 @@ fn a_lease_ends_after_its_ttl_or_with_the_layout() {
         assert_eq!(at(tick, spec).extended(60), end);
     }
     let over = StoreTime::at(ms(spec.unix_ms(255)) + seconds(1), spec).unwrap();
-    assert!(matches!(over.end_after(60), Err(StoreError::Unusable(_))));
+    assert!(matches!(
+        over.end_after(60),
+        Err(StoreError::FailedPrecondition(_))
+    ));
     assert_eq!(over.extended(60), 256);
 }
 

@@ -20,7 +20,7 @@ fn copy(mut world: World) -> World {
 #[track_caller]
 fn is_refused<T>(answer: Result<T, StoreError>, change: &crate::rules::Change) {
     assert!(change.is_empty(), "{change:?}");
-    let Err(StoreError::Unusable(why)) = answer else {
+    let Err(StoreError::FailedPrecondition(why)) = answer else {
         panic!("it is not refused")
     };
     let why = why.to_string();

@@ -348,7 +348,7 @@ fn after_an_upgrade_is_announced_no_lease_gets_an_older_holder() {
         let Decision { change, answer } = decide(&world, &leases);
         match answer {
             Ok(_) => assert!(!is_refused, "{leases:?}"),
-            Err(StoreError::Unusable(_)) => assert!(is_refused && change.is_empty()),
+            Err(StoreError::FailedPrecondition(_)) => assert!(is_refused && change.is_empty()),
             Err(other) => panic!("{other}"),
         }
     }

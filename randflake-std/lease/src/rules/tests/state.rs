@@ -44,7 +44,10 @@ fn nothing_is_concluded_from_a_faulty_engine_or_a_wrong_clock_or_for_other_terms
     let refusal = |world: &World| NamespaceState::of(&world.view, &world.caller()).unwrap_err();
     let mut faulty = World::missing();
     faulty.view.continuity.fault = Some("it forgets".to_owned());
-    assert!(matches!(refusal(&faulty), StoreError::Unusable(_)));
+    assert!(matches!(
+        refusal(&faulty),
+        StoreError::FailedPrecondition(_)
+    ));
     let mut skewed = World::missing();
     skewed.clock = Some(ClockWindow {
         least: unix(NOW + 1),

@@ -128,7 +128,7 @@ impl StaticStore {
     /// # Errors
     ///
     /// [`StoreError::Invalid`] when the source names no node id, or one that the layout does not have;
-    /// [`StoreError::Unusable`] when the directory is missing or the file is another one's.
+    /// [`StoreError::FailedPrecondition`] when the directory is missing or the file is another one's.
     pub fn open(
         path: impl AsRef<Path>,
         source: NodeIdSource,
@@ -198,7 +198,7 @@ impl StaticFile {
         // The lock is the parent's, and holds for its children too.
         if self.fork_guard.is_in_child() {
             let why = "a forked child must not use its parent's store";
-            return Err(EngineError::unusable(why));
+            return Err(EngineError::failed_precondition(why));
         }
         let kept = self.file.take();
         if kept.is_none() && self.has_begun && private_file::look(&self.path)?.is_none() {

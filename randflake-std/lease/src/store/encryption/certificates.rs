@@ -30,7 +30,7 @@ impl Files {
         let found = rustls_native_certs::load_native_certs().certs;
         // Else every server would be refused, with an error that blames the server.
         if found.is_empty() {
-            return Err(EngineError::unusable(
+            return Err(EngineError::failed_precondition(
                 "no trusted certificates were found on this machine: install them, or name a file of them \
                  with sslrootcert=FILE",
             ));
@@ -49,9 +49,13 @@ impl Files {
             .map_err(EngineError::unavailable)?
             .with_root_certificates(roots);
         match self.identity()? {
-            Some((certificates, key)) => config
-                .with_client_auth_cert(certificates, key)
-                .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}"))),
+            Some((certificates, key)) => {
+                config
+                    .with_client_auth_cert(certificates, key)
+                    .map_err(|error| {
+                        EngineError::failed_precondition(format!("sslcert and sslkey: {error}"))
+                    })
+            }
             None => Ok(config.with_no_client_auth()),
         }
     }
@@ -66,12 +70,13 @@ impl Files {
             return Ok(None);
         };
         let read = PrivateKeyDer::from_pem_file(key);
-        let read = read.map_err(|error| unusable(key, "a private key", error))?;
+        let read = read.map_err(|error| failed_precondition(key, "a private key", error))?;
         let certificates = certificates(certificate)?;
         // Before a client does, one of which panics where the two do not fit.
         let provider = ring::default_provider();
-        CertifiedKey::from_der(certificates.clone(), read.clone_key(), &provider)
-            .map_err(|error| EngineError::unusable(format!("sslcert and sslkey: {error}")))?;
+        CertifiedKey::from_der(certificates.clone(), read.clone_key(), &provider).map_err(
+            |error| EngineError::failed_precondition(format!("sslcert and sslkey: {error}")),
+        )?;
         Ok(Some((certificates, read)))
     }
 
@@ -101,7 +106,7 @@ pub fn choose_provider() {
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, EngineError> {
-    let problem = |error: &dyn Display| unusable(path, "certificates", error);
+    let problem = |error: &dyn Display| failed_precondition(path, "certificates", error);
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let read = read.map_err(|error| problem(&error))?;
     // A file of another format has no certificate, which is no error of the reader.
@@ -115,8 +120,8 @@ fn content(path: &Path) -> Result<Vec<u8>, EngineError> {
     std::fs::read(path).map_err(EngineError::unavailable)
 }
 
-fn unusable(path: &Path, what: &str, why: impl Display) -> EngineError {
-    EngineError::unusable(format!(
+fn failed_precondition(path: &Path, what: &str, why: impl Display) -> EngineError {
+    EngineError::failed_precondition(format!(
         "the file {} cannot be used for {what} (PEM): {why}",
         path.display()
     ))

@@ -25,7 +25,7 @@ const FILES: [&str; 3] = ["sslrootcert", "sslcert", "sslkey"];
 /// Error of an engine that was built without encryption, where the URL asks for it. Here also if another engine can encrypt.
 #[must_use]
 pub fn without_tls() -> EngineError {
-    EngineError::unusable(
+    EngineError::failed_precondition(
         "this build cannot encrypt connections: build it with the cargo feature `tls`",
     )
 }

@@ -65,7 +65,7 @@ pub fn a_clock_outside_the_layout_is_refused(backend: &impl Backend) {
     step_to(backend, &mut store, spec.unix_ms(spec.max_tick() + 1));
     let refused = acquire(&mut store, 2, 1);
     assert!(
-        matches!(refused, Err(StoreError::Unusable(_))),
+        matches!(refused, Err(StoreError::FailedPrecondition(_))),
         "{refused:?}"
     );
     assert_eq!(

@@ -74,7 +74,9 @@ fn chosen(store: &mut LeaseStore, number: u128, node_id: u32) -> Grant {
 
 fn is_newer<T>(outcome: Result<T, StoreError>) -> bool {
     match outcome {
-        Err(error @ StoreError::Unusable(_)) => error.to_string().contains("update this one"),
+        Err(error @ StoreError::FailedPrecondition(_)) => {
+            error.to_string().contains("update this one")
+        }
         _ => false,
     }
 }

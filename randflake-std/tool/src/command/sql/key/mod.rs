@@ -125,7 +125,7 @@ impl SqlKeyArgs {
             return Ok(url);
         }
         url.confined().map_err(|error| match error {
-            StoreError::Unusable(why) => Failure::usage(format!(
+            StoreError::FailedPrecondition(why) => Failure::usage(format!(
                 "--database: {why}, or say with --trusted-network that nobody else can read that network"
             )),
             other => unconnected(other),
