@@ -1,6 +1,6 @@
 //! The rule of a look at leases between renewals.
 
-use super::renew::{HeldLease, renew};
+use super::renew::{CurrentLease, renew};
 use super::{Caller, View};
 use crate::types::Loss;
 
@@ -16,7 +16,7 @@ pub struct LeaseCheck {
 
 /// Checks leases as a renewal does, which is not made.
 #[must_use]
-pub fn check(view: &View, leases: &[HeldLease], ttl: u64, caller: &Caller<'_>) -> LeaseCheck {
+pub fn check(view: &View, leases: &[CurrentLease], ttl: u64, caller: &Caller<'_>) -> LeaseCheck {
     let decision = renew(view, leases, ttl, caller);
     let is_quarantine = decision.change.namespace_after.is_some();
     match decision.answer {

@@ -53,12 +53,12 @@ pub use quarantine::{
 };
 pub use record::{NamespaceRecord, NodeRecord, QuarantineReason, Versions};
 pub use release::release;
-pub use renew::{HeldLease, renew};
+pub use renew::{CurrentLease, renew};
 pub use store_time::StoreTime;
 pub use store_time::read as read_clock;
 pub use text::{Form, VERSION, newer};
 pub use upgrade::{announce, raise, withdraw};
-pub use view::{Continuity, Node, View, Wanted};
+pub use view::{Continuity, Demand, Node, View};
 pub use young::youth;
 
 pub use crate::types::{KeyCheck, Loss, Terms};

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use super::{HeldLease, NamespaceRecord, Node, NodeChange, NodeRecord};
+use super::{CurrentLease, NamespaceRecord, Node, NodeChange, NodeRecord};
 use crate::types::Grant;
 use crate::types::holder::DEVICE;
 
@@ -139,13 +139,13 @@ impl Observed {
     }
 
     /// A lease as this process knows it.
-    pub(crate) fn held(&self, grant: &Grant) -> HeldLease {
+    pub(crate) fn current_lease(&self, grant: &Grant) -> CurrentLease {
         let written = self.written.get(&grant.node_id);
         // A device's lease may be renewed by any server, in turns.
         let written = written.filter(|written| {
             written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
         });
-        HeldLease {
+        CurrentLease {
             grant: *grant,
             written: written.map(|written| (written.record.serial, written.record.nonce)),
             tried: written.map_or_else(Vec::new, |written| written.tried.clone()),

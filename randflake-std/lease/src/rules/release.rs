@@ -1,7 +1,7 @@
 //! The rule of ending leases early.
 
 use super::renew::mark;
-use super::{Caller, Change, Decision, HeldLease, NodeChange, NodeRecord, View};
+use super::{Caller, Change, CurrentLease, Decision, NodeChange, NodeRecord, View};
 use crate::types::Loss;
 
 /// Ends each lease at the end of its grant, which the holder has set to the first tick that it did not use: never
@@ -9,7 +9,7 @@ use crate::types::Loss;
 #[must_use]
 pub fn release(
     view: &View,
-    leases: &[HeldLease],
+    leases: &[CurrentLease],
     caller: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     let mut nodes = Vec::with_capacity(leases.len());

@@ -11,7 +11,7 @@ use crate::types::{Grant, Loss, MAX_SKEW, QuarantineCause, StoreError};
 
 /// A lease as its holder knows it.
 #[derive(Clone, Debug)]
-pub struct HeldLease {
+pub struct CurrentLease {
     /// Node id, interval and tokens of the lease.
     pub grant: Grant,
     /// Serial and nonce of the last write by this holder; `None` if it has not written it, as a server that
@@ -24,7 +24,7 @@ pub struct HeldLease {
     pub next: Option<u64>,
 }
 
-impl HeldLease {
+impl CurrentLease {
     /// Whether this holder made the record's last write.
     pub(super) fn wrote(&self, record: &NodeRecord) -> bool {
         // A server that continues for another holder has not written the lease: any last write of this grant counts
@@ -69,7 +69,7 @@ impl HeldLease {
 #[must_use]
 pub fn renew(
     view: &View,
-    leases: &[HeldLease],
+    leases: &[CurrentLease],
     ttl: u64,
     caller: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
@@ -135,7 +135,7 @@ pub fn renew(
 /// not renew.
 fn check_request(
     view: &View,
-    leases: &[HeldLease],
+    leases: &[CurrentLease],
     ttl: u64,
     state: &NamespaceState,
     caller: &Caller<'_>,
@@ -157,7 +157,7 @@ fn check_request(
 }
 
 /// The change that renews a lease until `end`.
-fn renewal(record: &NodeRecord, lease: &HeldLease, end: u64, caller: &Caller<'_>) -> NodeChange {
+fn renewal(record: &NodeRecord, lease: &CurrentLease, end: u64, caller: &Caller<'_>) -> NodeChange {
     // The repetition of a request that was written gets the same answer. The record stays, and is
     // confirmed: an engine may show a write whose log is not on the disk yet.
     if lease.repeats(record) {
@@ -180,7 +180,7 @@ fn renewal(record: &NodeRecord, lease: &HeldLease, end: u64, caller: &Caller<'_>
 /// All leases are lost for the same reason; nothing is written.
 fn all_lost(
     view: &View,
-    leases: &[HeldLease],
+    leases: &[CurrentLease],
     loss: Loss,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     Decision {
@@ -191,7 +191,7 @@ fn all_lost(
 
 /// Refuses a lease whose start is not that of its record, as in a document that was edited: ticks
 /// before the start were another holder's.
-fn check_start(view: &View, lease: &HeldLease) -> Result<(), StoreError> {
+fn check_start(view: &View, lease: &CurrentLease) -> Result<(), StoreError> {
     let grant = &lease.grant;
     match view.record(grant.node_id) {
         Some(record) if record.is_of(grant) && record.start != grant.start => {
@@ -213,7 +213,7 @@ fn check_start(view: &View, lease: &HeldLease) -> Result<(), StoreError> {
 fn superseded(
     view: &View,
     another: &NamespaceRecord,
-    leases: &[HeldLease],
+    leases: &[CurrentLease],
     caller: &Caller<'_>,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     // `Change::none`: the terms of the other namespace may be others than the caller's, so no state is made of it.
@@ -236,7 +236,7 @@ fn superseded(
 /// The reason why each lease is lost, if that can be said without a clock for all; else the refusal.
 fn lost(
     view: &View,
-    leases: &[HeldLease],
+    leases: &[CurrentLease],
     refusal: StoreError,
 ) -> Decision<Vec<Result<NodeRecord, Loss>>> {
     // All or nothing: an answer for some leases would let the caller take the refusal for the others.
@@ -271,7 +271,7 @@ pub(super) fn mark(loss: Loss, record: Option<&NodeRecord>) -> Option<NodeChange
 /// The record to renew, or why the lease is lost. `is_missed`: the lease's namespace is gone.
 fn renewable<'v>(
     view: &'v View,
-    lease: &HeldLease,
+    lease: &CurrentLease,
     state: &NamespaceState,
     is_missed: bool,
 ) -> Result<&'v NodeRecord, (Loss, Option<&'v NodeRecord>)> {

@@ -7,7 +7,7 @@ use crate::types::{ASSUMED_MAX_TTL, StoreError};
 
 /// Node ids to read for an operation.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Wanted<'a> {
+pub struct Demand<'a> {
     /// Node ids to read.
     pub nodes: &'a [u32],
     /// Number of free node ids to find besides. An engine may use any index or hint: a wrong one costs another try,
@@ -19,7 +19,7 @@ pub struct Wanted<'a> {
     pub seen: Option<&'a Observed>,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> Demand<'a> {
     /// These node ids, and no free ones.
     pub(crate) fn nodes(nodes: &'a [u32]) -> Self {
         Self {
@@ -42,7 +42,7 @@ pub struct View {
     pub nodes: Vec<Node>,
     /// The least longest TTL that a namespace which is missing is taken to have had.
     pub assumed_max_ttl: Duration,
-    /// The first tick at which as many may be free as were wanted, where the engine knows; else none.
+    /// The first tick at which as many may be free as were demand, where the engine knows; else none.
     pub free_from: Option<u64>,
 }
 

@@ -7,7 +7,7 @@ use randflake_core::KeyNumber;
 use super::LeaseStore;
 use super::operation::ClockCheck;
 use crate::rules::{
-    Caller, Decision, View, Wanted, announce, create, declare_moved, drop_namespace,
+    Caller, Decision, Demand, View, announce, create, declare_moved, drop_namespace,
     end_quarantine, next_key, outlast, override_quarantine, quarantine, raise, reopen, withdraw,
 };
 use crate::secret::Secret;
@@ -273,7 +273,7 @@ impl LeaseStore {
         &mut self,
         rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
     ) -> Result<T, StoreError> {
-        match self.run(&Wanted::default(), ClockCheck::ThisMachine, rule) {
+        match self.run(&Demand::default(), ClockCheck::ThisMachine, rule) {
             Ok(completed) => Ok(completed.answer),
             Err(failure) => Err(failure.error),
         }

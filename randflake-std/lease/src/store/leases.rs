@@ -7,7 +7,7 @@ use super::LeaseStore;
 use super::clock_estimate::Exchange;
 use super::operation::{ClockCheck, Completed, Failure, fresh};
 use crate::rules::{
-    Acquire, Change, Committed, Decision, HeldLease, LeaseCheck, Node, NodeRecord, View, Wanted,
+    Acquire, Change, Committed, CurrentLease, Decision, Demand, LeaseCheck, Node, NodeRecord, View,
     acquire, check, release, renew,
 };
 use crate::types::{
@@ -83,14 +83,14 @@ impl LeaseStore {
         };
         // What an earlier try may have written is read by its number: it is not free any more.
         let nodes = [&pending.nodes, chosen].concat();
-        let wanted = Wanted {
+        let demand = Demand {
             nodes: &nodes,
             free: usize::try_from(free).unwrap_or(usize::MAX),
             within: Some(within),
             // Filled in by `run` for each try.
             seen: None,
         };
-        let outcome = self.run(&wanted, ClockCheck::ThisMachine, |view, caller| {
+        let outcome = self.run(&demand, ClockCheck::ThisMachine, |view, caller| {
             acquire(view, &acquisition, caller)
         });
         match outcome {
@@ -113,7 +113,10 @@ impl LeaseStore {
     /// made again.
     pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
         self.limit_for(ttl)?;
-        let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
+        let leases: Vec<_> = grants
+            .iter()
+            .map(|it| self.seen.current_lease(it))
+            .collect();
         let Completed { answer, now } = self.renew_all(&leases, ttl)?;
         let ends = answer.into_iter().map(|it| it.map(|record| record.end));
         Ok(Renewed {
@@ -132,7 +135,10 @@ impl LeaseStore {
         let max_batch = self.ready()?.profile.max_batch;
         // The first chunk that fails ends it: those before are released, and may be again.
         for grants in grants.chunks(max_batch) {
-            let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
+            let leases: Vec<_> = grants
+                .iter()
+                .map(|it| self.seen.current_lease(it))
+                .collect();
             let released = self.release_some(&leases)?;
             // With the end cut: else this process could not lease the node id again before the old
             // end, because the store would seem to have forgotten a lease.
@@ -200,9 +206,12 @@ impl LeaseStore {
         // A look that waits for its server must not delay a renewal.
         self.limit_for(ttl / CHECK_TTL_DIVISOR)?;
         let nodes: Vec<_> = grants.iter().map(|grant| grant.node_id).collect();
-        let view = self.records.read(&Wanted::nodes(&nodes))?;
+        let view = self.records.read(&Demand::nodes(&nodes))?;
         self.records.engine().abandon();
-        let leases: Vec<_> = grants.iter().map(|it| self.seen.held(it)).collect();
+        let leases: Vec<_> = grants
+            .iter()
+            .map(|it| self.seen.current_lease(it))
+            .collect();
         // Nothing is written, so it takes no numbers.
         Ok(check(&view, &leases, ttl, &self.caller(None, (0, 0))))
     }
@@ -279,7 +288,7 @@ impl LeaseStore {
     /// Renews leases, as many at once as the engine can.
     fn renew_all(
         &mut self,
-        leases: &[HeldLease],
+        leases: &[CurrentLease],
         ttl: u64,
     ) -> Result<Completed<Renewals>, StoreError> {
         // Before the first chunk, which may find another namespace and remember its origin.
@@ -306,7 +315,7 @@ impl LeaseStore {
 
     fn renew_some(
         &mut self,
-        leases: &[HeldLease],
+        leases: &[CurrentLease],
         ttl: u64,
     ) -> Result<Completed<Renewals>, StoreError> {
         let completed = self
@@ -322,7 +331,7 @@ impl LeaseStore {
 
     fn try_renew(
         &mut self,
-        leases: &[HeldLease],
+        leases: &[CurrentLease],
         ttl: u64,
     ) -> Result<Completed<Renewals>, Failure> {
         if self.records.profile.blind_renewal
@@ -332,7 +341,7 @@ impl LeaseStore {
         }
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         self.run(
-            &Wanted::nodes(&nodes),
+            &Demand::nodes(&nodes),
             ClockCheck::LastAnswer,
             |view, caller| renew(view, leases, ttl, caller),
         )
@@ -340,7 +349,7 @@ impl LeaseStore {
 
     /// Renews leases by the same rule, on what this process wrote last and the estimate of the store's clock. The engine
     /// writes only if all of that is still so.
-    fn renew_blind(&mut self, leases: &[HeldLease], ttl: u64) -> Result<BlindRenewal, Failure> {
+    fn renew_blind(&mut self, leases: &[CurrentLease], ttl: u64) -> Result<BlindRenewal, Failure> {
         // Before all else: unless it stepped, the store's clock is no earlier at the write than the
         // estimate for now.
         let sent = self.machine.now();
@@ -394,10 +403,10 @@ impl LeaseStore {
         }
     }
 
-    fn release_some(&mut self, leases: &[HeldLease]) -> Result<Renewals, StoreError> {
+    fn release_some(&mut self, leases: &[CurrentLease]) -> Result<Renewals, StoreError> {
         let nodes: Vec<_> = leases.iter().map(|lease| lease.grant.node_id).collect();
         let released = self.run(
-            &Wanted::nodes(&nodes),
+            &Demand::nodes(&nodes),
             ClockCheck::LastAnswer,
             |view, caller| release(view, leases, caller),
         );
@@ -421,7 +430,7 @@ impl LeaseStore {
 fn all_presented(
     grants: &[PresentedGrant],
     request: &RequestId,
-) -> Result<Vec<HeldLease>, StoreError> {
+) -> Result<Vec<CurrentLease>, StoreError> {
     let mut known = BTreeSet::new();
     let mut node_ids = grants.iter().map(|presented| presented.grant.node_id);
     if let Some(node_id) = node_ids.find(|node_id| !known.insert(*node_id)) {
@@ -432,7 +441,7 @@ fn all_presented(
     let presented = |grant: &PresentedGrant| {
         let LastWrite { serial, nonce } = grant.last_write;
         let next = request.nonce_after(grant)?;
-        Ok(HeldLease {
+        Ok(CurrentLease {
             grant: grant.grant,
             written: Some((serial, nonce)),
             // The write of a first try whose reply was lost has this nonce.

@@ -51,7 +51,7 @@ use self::records::Records;
 pub use self::shell::quoted;
 use crate::clock::ExactSystemClock;
 use crate::rules::counter::SeenCounter;
-use crate::rules::{Caller, Change, ClockWindow, Decision, NamespaceState, Observed, View, Wanted};
+use crate::rules::{Caller, Change, ClockWindow, Decision, Demand, NamespaceState, Observed, View};
 #[cfg(doc)]
 use crate::types::MAX_SKEW;
 use crate::types::{CounterTerms, KeyCheck, Namespace, StoreError};
@@ -254,7 +254,7 @@ impl LeaseStore {
     /// [`StoreError::Unavailable`].
     pub fn now(&mut self) -> Result<Duration, StoreError> {
         let records = self.ready()?;
-        let view = records.read(&Wanted::default())?;
+        let view = records.read(&Demand::default())?;
         records.engine().abandon();
         Ok(view.now)
     }
@@ -304,7 +304,7 @@ impl LeaseStore {
                 },
                 Err(refusal) => Decision::refused(refusal),
             };
-        match self.run(&Wanted::default(), ClockCheck::ThisMachine, note_quarantine) {
+        match self.run(&Demand::default(), ClockCheck::ThisMachine, note_quarantine) {
             // A store may be opened with a wrong clock: an acquire refuses it when it comes.
             Err(Failure {
                 error: StoreError::ClockSkew { .. },
@@ -328,7 +328,7 @@ impl LeaseStore {
 
     fn namespace_view(&mut self) -> Result<View, StoreError> {
         let records = self.ready()?;
-        let view = records.read(&Wanted::default())?;
+        let view = records.read(&Demand::default())?;
         // Nothing follows from it, so an engine that locks must not wait for a write.
         records.engine().abandon();
         Ok(view)

@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::LeaseStore;
 use super::clock_estimate::{ClockEstimate, Exchange, Moment};
 use crate::clock::{MonotonicTime, wall_exact};
-use crate::rules::{Caller, Change, Committed, Decision, NamespaceRecord, View, Wanted};
+use crate::rules::{Caller, Change, Committed, Decision, Demand, NamespaceRecord, View};
 use crate::types::StoreError;
 
 /// How often an operation begins anew because others were faster.
@@ -49,14 +49,14 @@ impl LeaseStore {
     /// Reads, decides and writes, until no other client was faster.
     pub(super) fn run<T>(
         &mut self,
-        wanted: &Wanted<'_>,
+        demand: &Demand<'_>,
         clock_check: ClockCheck,
         rule: impl Fn(&View, &Caller<'_>) -> Decision<T>,
     ) -> Result<Completed<T>, Failure> {
         self.ready()?;
         for _ in 0..TRIES {
             let fresh = fresh().map_err(StoreError::unavailable)?;
-            let (view, exchange) = self.read(wanted)?;
+            let (view, exchange) = self.read(demand)?;
             let last = (self.estimate.as_ref()).filter(|_| clock_check == ClockCheck::LastAnswer);
             let (window, compared) = ClockEstimate::window(last, view.now, &exchange);
             let Decision { change, answer } = rule(&view, &self.caller(window, fresh));
@@ -88,11 +88,11 @@ impl LeaseStore {
         Err(StoreError::unavailable("other clients of the store were faster each time").into())
     }
 
-    fn read(&mut self, wanted: &Wanted<'_>) -> Result<(View, Exchange), StoreError> {
+    fn read(&mut self, demand: &Demand<'_>) -> Result<(View, Exchange), StoreError> {
         let sent = self.machine.now();
-        let view = self.records.read(&Wanted {
+        let view = self.records.read(&Demand {
             seen: Some(&self.seen),
-            ..*wanted
+            ..*demand
         })?;
         let received = self.machine.now();
         Ok((view, Exchange { sent, received }))

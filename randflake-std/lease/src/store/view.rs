@@ -3,27 +3,27 @@
 use super::records::Records;
 use super::{Ask, Reading};
 use crate::rules::search::Search;
-use crate::rules::{Key, Keys, View, Wanted, Write};
+use crate::rules::{Demand, Key, Keys, View, Write};
 use crate::types::EngineError;
 
 impl Records {
-    /// Reads what is wanted.
-    pub(super) fn read(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
-        let view = self.view(wanted);
+    /// Reads what is demand.
+    pub(super) fn read(&mut self, demand: &Demand<'_>) -> Result<View, EngineError> {
+        let view = self.view(demand);
         view.inspect_err(|_| self.engine().abandon())
     }
 
-    fn view(&mut self, wanted: &Wanted<'_>) -> Result<View, EngineError> {
+    fn view(&mut self, demand: &Demand<'_>) -> Result<View, EngineError> {
         // An earlier search must not leave its hints with what follows from this read.
         self.search = None;
-        let mut node_ids = wanted.nodes.to_vec();
+        let mut node_ids = demand.nodes.to_vec();
         // Chosen node ids may be among those that an earlier try may have been granted.
         node_ids.sort_unstable();
         node_ids.dedup();
         let mut keys = vec![Keys::One(Key::Namespace)];
         keys.extend(node_ids.iter().map(|it| Keys::One(Key::Node(*it))));
-        let search = if wanted.free > 0 {
-            Some(self.begin_search(wanted, &node_ids)?)
+        let search = if demand.free > 0 {
+            Some(self.begin_search(demand, &node_ids)?)
         } else {
             None
         };
@@ -42,7 +42,7 @@ impl Records {
             // The rule sees only the node ids that were asked for, which may never have been leased.
             continuity.is_absence_certain = !self.has_leases()?;
         }
-        let mut nodes = Vec::with_capacity(node_ids.len() + wanted.free);
+        let mut nodes = Vec::with_capacity(node_ids.len() + demand.free);
         for node_id in node_ids {
             let text = texts.get(&Key::Node(node_id));
             nodes.push(self.node(node_id, text.map(String::as_str))?);
@@ -51,7 +51,7 @@ impl Records {
         if let Some(mut search) = search {
             // 0 before the epoch: the rule refuses such a clock.
             let tick = self.namespace.spec().tick_at(now).unwrap_or(0);
-            search.take_first(&texts, tick, &self.doubted, wanted.seen);
+            search.take_first(&texts, tick, &self.doubted, demand.seen);
             self.finish_search(&mut search)?;
             for (node_id, text) in search.chosen() {
                 nodes.push(self.node(node_id, text)?);
@@ -71,7 +71,7 @@ impl Records {
 
     fn begin_search(
         &mut self,
-        wanted: &Wanted<'_>,
+        demand: &Demand<'_>,
         node_ids: &[u32],
     ) -> Result<Search, EngineError> {
         let random = if self.profile.is_shared {
@@ -83,11 +83,11 @@ impl Records {
             [state.continuity.search_from, 0]
         };
         let max_node_id = self.namespace.spec().max_node_id();
-        let within = wanted.within.unwrap_or((0, max_node_id));
+        let within = demand.within.unwrap_or((0, max_node_id));
         Ok(Search::new(
             max_node_id,
             within,
-            wanted.free,
+            demand.free,
             node_ids,
             random,
         ))

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_lease::unstable::rules::{
-    ClockWindow, Continuity, Form, HeldLease, HistoryLink, NamespaceRecord, Node, NodeRecord,
+    ClockWindow, Continuity, CurrentLease, Form, HistoryLink, NamespaceRecord, Node, NodeRecord,
     Observed, QuarantineReason, Terms, Versions, View,
 };
 use randflake_lease::{Grant, Token};
@@ -343,8 +343,8 @@ impl Inputs {
         seen
     }
 
-    pub(crate) fn lease(&self, node_id: u32) -> HeldLease {
-        HeldLease {
+    pub(crate) fn lease(&self, node_id: u32) -> CurrentLease {
+        CurrentLease {
             grant: Grant {
                 node_id,
                 // Another start is refused before anything else is decided.

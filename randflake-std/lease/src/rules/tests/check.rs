@@ -10,7 +10,7 @@ fn record() -> NodeRecord {
     lease(5, NOW - 30, NOW + 30)
 }
 
-fn checked(world: &World, leases: &[HeldLease]) -> LeaseCheck {
+fn checked(world: &World, leases: &[CurrentLease]) -> LeaseCheck {
     check(&world.view, leases, TTL, &world.caller())
 }
 

@@ -4,8 +4,8 @@ use super::*;
 use crate::types::Loss;
 
 /// The holder's last write has serial 5 and nonce 50; the outcome of a later one with nonce 60 is not known.
-fn tried(record: &NodeRecord) -> HeldLease {
-    HeldLease {
+fn tried(record: &NodeRecord) -> CurrentLease {
+    CurrentLease {
         tried: vec![60],
         ..held(record)
     }
@@ -41,7 +41,7 @@ fn a_write_is_the_holder_s_by_serial_and_nonce_or_by_a_later_try() {
         let loss = lease.loss(&World::new([&record]).view);
         assert_eq!(loss, is_copy.then_some(Loss::Contested), "{at}");
         // Who continues for another takes every write for its own.
-        let another = HeldLease {
+        let another = CurrentLease {
             written: None,
             ..lease.clone()
         };
@@ -58,7 +58,7 @@ fn a_request_is_repeated_if_its_nonce_is_that_of_the_holder_s_last_write() {
         (None, 60, false),
         (Some(61), 61, false),
     ] {
-        let lease = HeldLease {
+        let lease = CurrentLease {
             next,
             ..tried(&written(5, 50))
         };

@@ -25,7 +25,7 @@ use core::time::Duration;
 use randflake_core::{Layout, LayoutSpec, Randflake};
 
 use super::{
-    Caller, ClockWindow, Continuity, Form, HeldLease, HistoryLink, NamespaceRecord, Node,
+    Caller, ClockWindow, Continuity, CurrentLease, Form, HistoryLink, NamespaceRecord, Node,
     NodeRecord, Observed, QuarantineReason, Versions, View,
 };
 use crate::types::{Namespace, QuarantineCause, Terms, Token};
@@ -191,8 +191,8 @@ fn lease(node_id: u32, start: u64, end: u64) -> NodeRecord {
 }
 
 /// As the holder that has written it knows it.
-fn held(record: &NodeRecord) -> HeldLease {
-    HeldLease {
+fn held(record: &NodeRecord) -> CurrentLease {
+    CurrentLease {
         grant: record.grant(),
         written: Some((record.serial, record.nonce)),
         tried: Vec::new(),

@@ -75,7 +75,7 @@ fn a_lease_is_known_by_the_last_write_and_those_tried_since() {
     let grant = record.grant();
     let mut seen = Observed::default();
     let known = |seen: &Observed, grant| {
-        let held = seen.held(&grant);
+        let held = seen.current_lease(&grant);
         assert_eq!((held.grant, held.next), (grant, None));
         let node = seen
             .node_of(&grant)
@@ -112,7 +112,7 @@ fn the_lease_of_a_device_is_not_known_by_its_last_write() {
     };
     let mut seen = Observed::default();
     seen.note(&record);
-    assert_eq!(seen.held(&record.grant()).written, None);
+    assert_eq!(seen.current_lease(&record.grant()).written, None);
 }
 
 /// As a renewal without a read expects it.

@@ -11,7 +11,7 @@ fn record() -> NodeRecord {
 /// The outcome of a release of one lease, and what is written.
 fn outcome(
     there: Option<&NodeRecord>,
-    lease: HeldLease,
+    lease: CurrentLease,
 ) -> (Result<NodeRecord, Loss>, Option<NodeRecord>) {
     let world = World::new(there);
     let Decision { change, answer } = release(&world.view, &[lease], &world.caller());
@@ -58,9 +58,9 @@ fn a_repeated_release_is_answered_and_not_written_again() {
         held: false,
         ..record()
     };
-    let named = |next| HeldLease {
+    let named = |next| CurrentLease {
         next: Some(next),
-        ..held(&record())
+        ..current_lease(&record())
     };
     assert_eq!(
         outcome(Some(&released), named(50)),
@@ -88,9 +88,9 @@ fn a_lease_that_a_copy_has_renewed_is_not_released() {
         contested: true,
         ..by_copy.clone()
     };
-    let named = HeldLease {
+    let named = CurrentLease {
         next: Some(60),
-        ..held(&record())
+        ..current_lease(&record())
     };
     let contested = Err(Loss::Contested);
     assert_eq!(

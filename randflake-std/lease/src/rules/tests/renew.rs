@@ -10,12 +10,12 @@ const TTL: u64 = 60;
 
 type Outcomes = Vec<Result<NodeRecord, Loss>>;
 
-fn decide(world: &World, leases: &[HeldLease]) -> Decision<Outcomes> {
+fn decide(world: &World, leases: &[CurrentLease]) -> Decision<Outcomes> {
     renew(&world.view, leases, TTL, &world.caller())
 }
 
 /// Of one lease, where nothing is written of the namespace.
-fn outcome(world: &World, lease: HeldLease) -> Result<NodeRecord, Loss> {
+fn outcome(world: &World, lease: CurrentLease) -> Result<NodeRecord, Loss> {
     let Decision { change, answer } = decide(world, &[lease]);
     assert!(change.namespace_after.is_none(), "{change:?}");
     answer.unwrap().remove(0)
@@ -62,9 +62,9 @@ fn a_lease_is_renewed_from_now_and_never_shortened() {
 #[test]
 fn a_repeated_request_is_answered_and_its_record_confirmed() {
     let world = World::new(&[record()]);
-    let named = |next| HeldLease {
+    let named = |next| CurrentLease {
         next: Some(next),
-        ..held(&record())
+        ..current_lease(&record())
     };
     let Decision { change, answer } = decide(&world, &[named(50)]);
     assert_eq!(answer.unwrap(), [Ok(record())]);
@@ -124,9 +124,9 @@ fn a_lease_that_the_store_does_not_have_is_forgotten_until_its_end() {
         nonce: 40,
         ..record()
     };
-    let by_proxy = HeldLease {
+    let by_proxy = CurrentLease {
         written: None,
-        ..held(&record())
+        ..current_lease(&record())
     };
     for (there, lease) in [
         (None, held(&record())),
@@ -240,9 +240,9 @@ fn leases_of_a_namespace_that_is_gone_are_lost() {
         };
         let mut world = World::new(&[later]).has_seen(namespace(), NOW - 10);
         world.view.namespace = None;
-        let lease = HeldLease {
+        let lease = CurrentLease {
             tried: vec![60],
-            ..held(&known)
+            ..current_lease(&known)
         };
         let Decision { change, answer } = decide(&world, &[lease]);
         assert!(change.nodes.is_empty());
@@ -272,7 +272,7 @@ fn by_a_wrong_clock_only_losses_are_told() {
         held: false,
         ..lease(6, NOW - 30, NOW + 30)
     };
-    let decide_late = |records: &[NodeRecord], leases: &[HeldLease]| {
+    let decide_late = |records: &[NodeRecord], leases: &[CurrentLease]| {
         let mut world = World::new(records);
         world.clock = Some(window);
         decide(&world, leases)
@@ -327,12 +327,12 @@ fn after_an_upgrade_is_announced_no_lease_gets_an_older_holder() {
         knows: 2,
         ..lease(6, NOW - 30, NOW + 30)
     };
-    let former = HeldLease {
+    let former = CurrentLease {
         grant: Grant {
             fencing_token: 1,
             ..newer.grant()
         },
-        ..held(&newer)
+        ..current_lease(&newer)
     };
     let [older, newer_lease] = [held(&record()), held(&newer)];
     for (announced, leases, is_refused) in [

@@ -5,7 +5,7 @@ mod answer;
 use core::time::Duration;
 
 use randflake_lease::unstable::rules::{
-    self, Acquire, Caller, ClockWindow, Decision, Form, HeldLease, HistoryLink, Loss,
+    self, Acquire, Caller, ClockWindow, CurrentLease, Decision, Form, HistoryLink, Loss,
     NamespaceRecord, NodeChange, NodeRecord, Observed, QuarantineReason, VERSION, Versions, View,
 };
 use randflake_lease::{AcquireRequest, Grant, NodeIds, QuarantineCause, StoreError};
@@ -314,9 +314,9 @@ impl Process {
 }
 
 /// As the rules are told of it.
-fn known(held: Held, rules: Rules) -> HeldLease {
+fn known(held: Held, rules: Rules) -> CurrentLease {
     let grant = held.grant;
-    HeldLease {
+    CurrentLease {
         grant: Grant {
             node_id: grant.node_id.into(),
             start: grant.start.into(),
