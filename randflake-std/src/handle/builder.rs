@@ -334,9 +334,11 @@ impl<L: AnyLayout, P: Permutation + Send + Sync + 'static> Builder<L, P> {
         let holder =
             randflake_lease::unstable::holder::unique(&holder).map_err(StoreError::unavailable)?;
         // Before the first request, which claims the key for the namespace or is refused because another one has it.
-        let seal = KeyCheck::of(self.codec.permutation());
-        self.store
-            .seal(self.key_number.map_or(seal, |number| seal.under(number)));
+        let key_check = KeyCheck::of(self.codec.permutation());
+        self.store.set_key_check(
+            self.key_number
+                .map_or(key_check, |number| key_check.under(number)),
+        );
         let mut client = StoreClient::new(self.store, holder, self.ttl);
         let wanted = match &self.chosen {
             Some(chosen) => NodeIds::These(chosen),

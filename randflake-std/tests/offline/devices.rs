@@ -82,7 +82,7 @@ fn a_process_is_not_named_like_a_device() {
 #[test]
 fn devices_issue_no_tagged_uuids() {
     let mut store = MemoryStore::with_system_clock(Namespace::new("meters", Randflake).unwrap());
-    store.seal(KeyCheck::Tagged {
+    store.set_key_check(KeyCheck::Tagged {
         number: KeyNumber::MIN,
         check: 7,
     });

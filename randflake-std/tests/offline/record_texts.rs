@@ -88,7 +88,7 @@ fn namespaces() {
     assert_eq!((record.versions.written, record.versions.holder), (1, 1));
     assert_eq!(record.terms.spec.fields(), Randflake::SPEC.fields());
     assert_eq!(
-        (record.terms.seal, record.terms.max_ttl()),
+        (record.terms.key_check, record.terms.max_ttl()),
         (Some(KeyCheck::Key(0x0a0b_0c0d)), Duration::from_secs(60))
     );
     assert_eq!(
@@ -99,15 +99,15 @@ fn namespaces() {
 
     let numbers = text.replace("0a0b0c0d", "53-0a0b0c0d");
     let record = NamespaceRecord::from_text(&numbers, FIRST).unwrap();
-    assert_eq!(record.terms.seal, Some(KeyCheck::Key53(0x0a0b_0c0d)));
+    assert_eq!(record.terms.key_check, Some(KeyCheck::Key53(0x0a0b_0c0d)));
     assert_eq!(record.to_text(), numbers);
     let tagged = text.replace("0a0b0c0d", "tag-17-0a0b0c0d");
     let record = NamespaceRecord::from_text(&tagged, FIRST).unwrap();
-    let seal = KeyCheck::Tagged {
+    let key_check = KeyCheck::Tagged {
         number: KeyNumber::new(17).unwrap(),
         check: 0x0a0b_0c0d,
     };
-    assert_eq!(record.terms.seal, Some(seal));
+    assert_eq!(record.terms.key_check, Some(key_check));
     assert_eq!(record.to_text(), tagged);
     for unknown in [
         "60-0a0b0c0d",

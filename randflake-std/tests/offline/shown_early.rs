@@ -253,7 +253,7 @@ fn a_secret_whose_claim_was_shown_is_not_given_twice() {
     let server = Server::default();
     let named = |name: &str| {
         let mut store = server.open(&Namespace::new(name, Randflake).unwrap());
-        store.seal(KeyCheck::Key(42));
+        store.set_key_check(KeyCheck::Key(42));
         store
     };
     server.stall();

@@ -98,14 +98,14 @@ impl Change {
         let before = before.filter(|record| !record.reason.is_dropped);
         let after = self.namespace_after.as_ref();
         let after = after.filter(|record| !record.reason.is_dropped);
-        let taken = seal(after)?;
+        let taken = key_check(after)?;
         // Plain ids have no secret. One that the record names already was claimed before it.
-        taken.value().filter(|_| seal(before) != Some(taken))
+        taken.value().filter(|_| key_check(before) != Some(taken))
     }
 }
 
-fn seal(record: Option<&NamespaceRecord>) -> Option<KeyCheck> {
-    record?.terms.seal
+fn key_check(record: Option<&NamespaceRecord>) -> Option<KeyCheck> {
+    record?.terms.key_check
 }
 
 #[cfg(test)]

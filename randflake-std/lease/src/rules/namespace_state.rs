@@ -178,8 +178,8 @@ impl NamespaceState {
             return Err(stored.refused(asked));
         }
         // A client without the key, such as a server for devices, may have made the namespace.
-        if stored.seal.is_none() && asked.seal.is_some() {
-            stored.seal = asked.seal;
+        if stored.key_check.is_none() && asked.key_check.is_some() {
+            stored.key_check = asked.key_check;
             self.is_changed = true;
         }
         Ok(())
@@ -255,7 +255,7 @@ impl NamespaceState {
 
     /// Sets the key under which tagged UUIDs are issued from now on.
     pub(super) fn set_key(&mut self, next: KeyCheck) {
-        self.record.terms.seal = Some(next);
+        self.record.terms.key_check = Some(next);
         self.is_changed = true;
     }
 

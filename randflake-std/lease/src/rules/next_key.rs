@@ -26,23 +26,23 @@ pub fn next_key(view: &View, next: KeyCheck, caller: &Caller<'_>) -> Decision<()
 
 /// Whether a key is the next one; `false` if it is the one that is stored.
 fn follows(terms: &Terms, next: KeyCheck) -> Result<bool, StoreError> {
-    let Some(seal) = terms.seal else {
+    let Some(key_check) = terms.key_check else {
         let why = "no key is known of the namespace: whoever leases first with one says under which number it begins";
         return Err(StoreError::Invalid(why.to_owned()));
     };
     let asked = Terms {
-        seal: Some(next),
+        key_check: Some(next),
         ..*terms
     };
-    match seal.number().zip(next.number()) {
-        Some(_) if seal == next => Ok(false),
+    match key_check.number().zip(next.number()) {
+        Some(_) if key_check == next => Ok(false),
         // Two secrets of one number: readers would refuse what was made under one of them. Or it has other ids.
         Some((stored, number)) if stored == number => Err(terms.refused(&asked)),
         None => Err(terms.refused(&asked)),
         Some((stored, asked)) if stored.next() != Some(asked) => {
             Err(StoreError::KeyNumber { stored, asked })
         }
-        Some((stored, number)) if seal.value() == next.value() => {
+        Some((stored, number)) if key_check.value() == next.value() => {
             Err(StoreError::Invalid(format!(
                 "the secret of key number {number} is that of {stored}: a next key needs another one, from `randflake keygen`"
             )))

@@ -119,7 +119,7 @@ pub fn any(name: &str) -> Result<Namespace, StoreError> {
     });
     let terms = Terms {
         spec: spec.map_err(|error| StoreError::Invalid(error.to_string()))?,
-        seal: None,
+        key_check: None,
         max_ttl_ms: None,
     };
     Namespace::stored(name, terms).map_err(|error| StoreError::Invalid(error.to_string()))

@@ -153,8 +153,8 @@ impl Devices<'_> {
 }
 
 /// Refuses devices in a namespace of tagged UUIDs, which they do not issue.
-fn check_form(seal: Option<KeyCheck>) -> Result<(), StoreError> {
-    if seal.and_then(KeyCheck::number).is_none() {
+fn check_form(key_check: Option<KeyCheck>) -> Result<(), StoreError> {
+    if key_check.and_then(KeyCheck::number).is_none() {
         return Ok(());
     }
     Err(StoreError::Invalid(
@@ -183,7 +183,7 @@ impl Records {
         let stored = self.namespace_of(&namespace)?;
         stored.check_dropped()?;
         if *request != DeviceRequest::Look {
-            check_form(stored.terms.seal)?;
+            check_form(stored.terms.key_check)?;
         }
         let record = reading.texts.get(&Key::Device(device_id)).map(|text| {
             DeviceRecord::from_text(text, self.knows)

@@ -157,8 +157,8 @@ impl LeaseStore {
         // Only a deferred store opens another, which takes its place for good.
         if let Some(mut opened) = self.records.engine().open_deferred()? {
             // Said before it was open: the handle names its key as soon as it is built.
-            if let Some(seal) = self.namespace.terms().seal {
-                opened.seal(seal);
+            if let Some(key_check) = self.namespace.terms().key_check {
+                opened.set_key_check(key_check);
             }
             if self.seen.is_proxy() {
                 opened.act_as_proxy();
@@ -178,8 +178,8 @@ impl LeaseStore {
     }
 
     /// Sets whether ids are plain, or under which key. An acquire is refused if the namespace has others.
-    pub fn seal(&mut self, seal: KeyCheck) {
-        self.namespace.set_seal(seal);
+    pub fn set_key_check(&mut self, key_check: KeyCheck) {
+        self.namespace.set_key_check(key_check);
     }
 
     /// From now on it acts for holders elsewhere, of whose leases it knows what they tell: as a server does. It remembers
@@ -210,8 +210,8 @@ impl LeaseStore {
             has_own_clock,
             ..
         } = &self.records.profile;
-        let seal = self.namespace.terms().seal;
-        let has_secret = seal.and_then(KeyCheck::value).is_some();
+        let key_check = self.namespace.terms().key_check;
+        let has_secret = key_check.and_then(KeyCheck::value).is_some();
         // What has no clock of its own is a file or in memory. With one node id it was assigned, and others have others.
         let is_local = !has_own_clock && first < last;
         (is_local && has_secret).then_some(&**place)

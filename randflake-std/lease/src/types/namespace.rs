@@ -64,7 +64,7 @@ impl Namespace {
     pub fn new(name: &str, layout: impl AnyLayout) -> Result<Self, NamespaceError> {
         let terms = Terms {
             spec: layout.spec(),
-            seal: None,
+            key_check: None,
             max_ttl_ms: None,
         };
         Self::checked(name.to_owned(), terms)
@@ -175,15 +175,15 @@ impl Namespace {
     }
 
     /// Whether ids are plain or under which key.
-    pub(crate) fn set_seal(&mut self, seal: KeyCheck) {
-        self.terms.seal = Some(seal);
+    pub(crate) fn set_key_check(&mut self, key_check: KeyCheck) {
+        self.terms.key_check = Some(key_check);
     }
 
     /// Form of the ids, and the check value of their key. `None` if this client does not know: a namespace that is
     /// read from a store has it, and one that a handle leases in.
     #[must_use]
     pub fn key_check(&self) -> Option<KeyCheck> {
-        self.terms.seal
+        self.terms.key_check
     }
 
     /// A time span in ticks, rounded up.

@@ -19,7 +19,7 @@ pub struct Terms {
     pub spec: LayoutSpec,
     /// Form of the ids and the check value of their key; `None` from a client without the key, such as a server that
     /// leases for devices.
-    pub seal: Option<KeyCheck>,
+    pub key_check: Option<KeyCheck>,
     /// Longest TTL of any lease in milliseconds, or `None` if the client names none. To lease that means
     /// [`DEFAULT_MAX_TTL`]; a client that leases nothing takes the stored one.
     pub max_ttl_ms: Option<u64>,
@@ -163,7 +163,7 @@ impl Terms {
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
         self.spec.fields() == other.spec.fields()
-            && (agree(self.seal, other.seal) || self.is_rotated(other))
+            && (agree(self.key_check, other.key_check) || self.is_rotated(other))
             && agree(self.max_ttl_ms, other.max_ttl_ms)
     }
 }
@@ -171,7 +171,7 @@ impl Terms {
 impl Terms {
     /// Whether both have tagged UUIDs, under keys of two numbers.
     fn is_rotated(&self, other: &Self) -> bool {
-        let number = |terms: &Self| terms.seal.and_then(KeyCheck::number);
+        let number = |terms: &Self| terms.key_check.and_then(KeyCheck::number);
         number(self)
             .zip(number(other))
             .is_some_and(|(ours, theirs)| ours != theirs)
@@ -179,10 +179,10 @@ impl Terms {
 
     /// Refuses a holder that does not issue under the key number of these terms, the stored ones.
     pub(crate) fn check_key_number(&self, asked: &Self) -> Result<(), StoreError> {
-        let Some(stored) = self.seal.and_then(KeyCheck::number) else {
+        let Some(stored) = self.key_check.and_then(KeyCheck::number) else {
             return Ok(());
         };
-        match asked.seal.and_then(KeyCheck::number) {
+        match asked.key_check.and_then(KeyCheck::number) {
             Some(asked) if asked == stored => Ok(()),
             Some(asked) => Err(StoreError::KeyNumber { stored, asked }),
             // Other forms were refused before. Who has no key could not say under which number it issues.
@@ -236,7 +236,7 @@ impl Terms {
                 utc(epoch),
                 fields.epoch_unix_ms
             )),
-            self.seal.map(|seal| match seal {
+            self.key_check.map(|key_check| match key_check {
                 KeyCheck::Plain => "plain ids".to_owned(),
                 KeyCheck::Key(_) => "ids of 64 bits".to_owned(),
                 KeyCheck::Key53(_) => "ids of 53 bits".to_owned(),
@@ -244,7 +244,7 @@ impl Terms {
                     format!("tagged UUIDs under key number {number}")
                 }
             }),
-            self.seal.map(|seal| match seal.value() {
+            self.key_check.map(|key_check| match key_check.value() {
                 None => "no secret".to_owned(),
                 Some(check) => format!("the secret of check value {check:08x}"),
             }),

@@ -48,7 +48,7 @@ pub(crate) const LONGER_TTL: u8 = 3;
 pub(crate) fn terms(place: u8) -> Terms {
     Terms {
         spec: layout_of(place).spec(),
-        seal: Some(KeyCheck::Plain),
+        key_check: Some(KeyCheck::Plain),
         max_ttl_ms: Some(u64::from(ttl_of(place)) * TICK_MS),
     }
 }

@@ -207,7 +207,7 @@ pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 13] {
         record.fingerprint.parse().unwrap_or(-1),
         record.identity.parse().unwrap(),
         signed(record.terms.max_ttl_ms.unwrap()),
-        keys::column(record.terms.seal),
+        keys::column(record.terms.key_check),
         record.versions.holder.into(),
         record.versions.written.into(),
     ]

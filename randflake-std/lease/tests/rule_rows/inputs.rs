@@ -38,7 +38,7 @@ macro_rules! columns {
 
 columns! {
     tick_ms now_ms fingerprint identity certain known_end_ms made_ms assumed_ms last node_ids is_chosen
-    has_window least most knows asked_ttl_ms seal fresh_origin fresh_nonce
+    has_window least most knows asked_ttl_ms key_check fresh_origin fresh_nonce
     namespace_there namespace_dropped namespace_tick_ms namespace_origin namespace_writes namespace_quarantine
     namespace_since namespace_cause namespace_fingerprint namespace_identity namespace_max_ttl_ms namespace_seal namespace_holder_version
     namespace_record_version announced
@@ -99,11 +99,11 @@ impl Inputs {
         let start = near(random);
         let end = start + random.i64(0..4) + spans[random.usize(..2)];
         let fencing = start + few(random);
-        let seal = keys::any(random);
+        let key_check = keys::any(random);
         let namespace_seal = if random.u8(..4) == 0 {
             keys::any(random)
         } else {
-            seal
+            key_check
         };
         let namespace_record_version = 1 + i64::from(random.u8(..20) == 0);
         let window_ms = [0, 1, 10_000][random.usize(..3)];
@@ -136,7 +136,7 @@ impl Inputs {
             } else {
                 some_ttl(random)
             },
-            seal,
+            key_check,
             fresh_origin: 90,
             fresh_nonce: 91,
             namespace_there: chance(random, 85),
@@ -220,7 +220,7 @@ impl Inputs {
         let max_ttl_ms = (self.asked_ttl_ms != 0).then(|| number(self.asked_ttl_ms));
         Terms {
             spec: Self::layout(self.tick_ms),
-            seal: keys::key(self.seal),
+            key_check: keys::key(self.key_check),
             max_ttl_ms,
         }
     }
@@ -251,7 +251,7 @@ impl Inputs {
                 },
                 terms: Terms {
                     spec: Self::layout(self.namespace_tick_ms),
-                    seal: keys::key(self.namespace_seal),
+                    key_check: keys::key(self.namespace_seal),
                     max_ttl_ms: Some(number(self.namespace_max_ttl_ms)),
                 },
                 origin: number(self.namespace_origin),
@@ -317,7 +317,7 @@ impl Inputs {
                 versions: Versions::FIRST,
                 terms: Terms {
                     spec: Self::layout(self.seen_tick_ms),
-                    seal: None,
+                    key_check: None,
                     max_ttl_ms: Some(1_000),
                 },
                 origin: number(self.seen_origin),

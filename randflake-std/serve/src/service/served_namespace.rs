@@ -397,7 +397,7 @@ impl ServedNamespace {
     fn session(&self) -> Result<LeaseStore, Refusal> {
         let mut store = (self.open)()?;
         // As the server's own leases: a namespace that was made anew with another key is refused, not filled.
-        store.seal(KeyCheck::of(self.codec.permutation()));
+        store.set_key_check(KeyCheck::of(self.codec.permutation()));
         // What clients present proves nothing about the store: a forged lease must not stop a fleet.
         store.act_as_proxy();
         Ok(store)

@@ -306,7 +306,7 @@ fn a_cluster_keeps_the_claim_of_a_secret_where_its_key_belongs() {
             .starts_with("-MOVED")
     });
     let mut store = open_at_once(&redis);
-    store.seal(KeyCheck::Key(7));
+    store.set_key_check(KeyCheck::Key(7));
     acquire_one(&mut store, 1);
     let claim = other.ask("HGET randflake:key:00000007 claim");
     assert!(claim.contains("11:orders"), "{claim}");

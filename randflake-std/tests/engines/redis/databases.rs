@@ -7,9 +7,9 @@ use randflake_std::unstable::rules::KeyCheck;
 use super::rights::documented;
 use randflake_lease::testkit::leases::{acquire, eight};
 
-fn open(url: &str, database: u32, namespace: &Namespace, seal: u32) -> LeaseStore {
+fn open(url: &str, database: u32, namespace: &Namespace, key_check: u32) -> LeaseStore {
     let mut store = RedisStore::open(&format!("{url}/{database}"), namespace).unwrap();
-    store.seal(KeyCheck::Key(seal));
+    store.set_key_check(KeyCheck::Key(key_check));
     // Declared new before it takes the secret.
     _ = store.administration().end_quarantine();
     store
@@ -39,28 +39,28 @@ fn one_secret_in_two_databases_is_refused() {
     let redis = RedisServer::start();
     let url = format!("redis://127.0.0.1:{}", redis.port);
     // Whichever is first, and also under one name: they are two namespaces.
-    for (seal, [first, second]) in [[0, 1], [1, 0], [1, 2]].into_iter().enumerate() {
-        let seal = u32::try_from(seal).unwrap();
-        let name = eight(&format!("orders-{seal}"));
-        let mut holder = open(&url, first, &name, seal);
+    for (key_check, [first, second]) in [[0, 1], [1, 0], [1, 2]].into_iter().enumerate() {
+        let key_check = u32::try_from(key_check).unwrap();
+        let name = eight(&format!("orders-{key_check}"));
+        let mut holder = open(&url, first, &name, key_check);
         acquire(&mut holder, 1, 1).unwrap();
         is_taken(
-            &mut open(&url, second, &name, seal),
+            &mut open(&url, second, &name, key_check),
             name.name(),
             Some(first),
         );
-        let other = eight(&format!("users-{seal}"));
+        let other = eight(&format!("users-{key_check}"));
         is_taken(
-            &mut open(&url, second, &other, seal),
+            &mut open(&url, second, &other, key_check),
             name.name(),
             Some(first),
         );
-        is_taken(&mut open(&url, first, &other, seal), name.name(), None);
-        acquire(&mut open(&url, first, &name, seal), 2, 1).unwrap();
+        is_taken(&mut open(&url, first, &other, key_check), name.name(), None);
+        acquire(&mut open(&url, first, &name, key_check), 2, 1).unwrap();
         // Another secret, and one that is meant.
-        acquire(&mut open(&url, second, &name, 10 + seal), 1, 1).unwrap();
+        acquire(&mut open(&url, second, &name, 10 + key_check), 1, 1).unwrap();
         let meant = other.with_shared_secret();
-        acquire(&mut open(&url, second, &meant, seal), 1, 1).unwrap();
+        acquire(&mut open(&url, second, &meant, key_check), 1, 1).unwrap();
     }
 }
 

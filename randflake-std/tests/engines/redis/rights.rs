@@ -85,7 +85,7 @@ fn of_one_namespace_it_takes_two_patterns_of_keys() {
     };
     allow("~randflake:{orders}*");
     let mut store = RedisStore::open(&url, &eight("orders")).unwrap();
-    store.seal(KeyCheck::Key(7));
+    store.set_key_check(KeyCheck::Key(7));
     store.administration().end_quarantine().unwrap_err();
     let said = acquire(&mut store, 1, 1).unwrap_err().to_string();
     assert!(said.contains("~randflake:key:*"), "{said}");

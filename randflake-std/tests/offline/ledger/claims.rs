@@ -20,7 +20,7 @@ fn map() -> Map {
 
 fn open(map: &Map, namespace: &Namespace) -> LeaseStore {
     let mut store = map.open(namespace);
-    store.seal(KeyCheck::Key(7));
+    store.set_key_check(KeyCheck::Key(7));
     store
 }
 

@@ -43,7 +43,7 @@ fn acquire(store: &mut LeaseStore) -> Result<Grant, StoreError> {
 fn a_key_that_was_named_before_is_claimed() {
     let map = map();
     let mut store = open(&map);
-    store.seal(KeyCheck::Key(7));
+    store.set_key_check(KeyCheck::Key(7));
     acquire(&mut store).unwrap();
     assert!(map.state().texts.contains_key(&Key::Claim(7)));
 }

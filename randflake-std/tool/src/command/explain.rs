@@ -58,7 +58,7 @@ impl ExplainArgs {
         let mut store = self.store.open_existing()?;
         // Under another secret ids decrypt to other fields, and the answer would name somebody who
         // has nothing to do with them.
-        store.seal(KeyCheck::of(codec.permutation()));
+        store.set_key_check(KeyCheck::of(codec.permutation()));
         // How many ids standard input has is not known before it ends, so it is taken to have many.
         let mut source = LeaseSource::new(store, self.ids.ids.is_empty());
         let mut out = stdout();

@@ -233,13 +233,13 @@ fn a_change_says_what_it_does() {
 /// By a record that is made, opened again, or learns of it.
 #[test]
 fn a_secret_is_taken_where_a_record_first_names_it() {
-    let with = |seal, base: NamespaceRecord| {
+    let with = |key_check, base: NamespaceRecord| {
         let mut record = base;
-        record.terms.seal = seal;
+        record.terms.key_check = key_check;
         Some(record)
     };
-    let record = |seal| with(seal, namespace());
-    let mark = |seal| with(seal, mark(NOW, NOW + 80));
+    let record = |key_check| with(key_check, namespace());
+    let mark = |key_check| with(key_check, mark(NOW, NOW + 80));
     let [one, two] = [1, 2].map(|check| Some(KeyCheck::Key(check)));
     for (before, after, taken) in [
         (None, None, None),

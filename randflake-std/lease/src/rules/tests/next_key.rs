@@ -19,8 +19,8 @@ fn tagged(key: u8, check: u32) -> KeyCheck {
 /// A namespace of tagged UUIDs with a lease, and somebody who comes with a key.
 fn world(stored: KeyCheck, asked: Option<KeyCheck>) -> World {
     let mut world = World::new(&[lease(5, NOW - 30, NOW + 30)]).with_unleased(&[6]);
-    world.namespace().terms.seal = Some(stored);
-    world.terms.seal = asked;
+    world.namespace().terms.key_check = Some(stored);
+    world.terms.key_check = asked;
     world
 }
 
@@ -66,7 +66,7 @@ fn the_next_key_is_the_only_thing_that_changes() {
         let expected = NamespaceRecord {
             writes: before.writes + 1,
             terms: Terms {
-                seal: Some(second),
+                key_check: Some(second),
                 ..before.terms
             },
             ..before
@@ -172,9 +172,9 @@ fn a_lost_lease_is_told_also_under_another_number() {
 #[test]
 fn who_comes_with_its_number_makes_a_lost_namespace_again() {
     let mut world = World::missing();
-    world.terms.seal = Some(tagged(7, 8));
+    world.terms.key_check = Some(tagged(7, 8));
     let Decision { change, answer } = create(&world.view, &world.caller());
     assert!(answer.unwrap().is_some(), "it waits");
     let made = change.namespace_after.unwrap();
-    assert_eq!(made.terms.seal, Some(tagged(7, 8)));
+    assert_eq!(made.terms.key_check, Some(tagged(7, 8)));
 }

@@ -78,15 +78,15 @@ fn a_key_check_becomes_known_once() {
         (one, None, None),
     ] {
         let mut world = World::new(&[]);
-        (world.namespace().terms.seal, world.terms.seal) = (stored, asked);
-        let after = after.map(|seal| (seal, 4));
-        let written = written(&world).map(|record| (record.terms.seal, record.writes));
+        (world.namespace().terms.key_check, world.terms.key_check) = (stored, asked);
+        let after = after.map(|key_check| (key_check, 4));
+        let written = written(&world).map(|record| (record.terms.key_check, record.writes));
         assert_eq!(written, after, "{stored:?}, {asked:?}");
-        let kept = state(&world).record.terms.seal;
+        let kept = state(&world).record.terms.key_check;
         assert_eq!(kept, stored.or(asked));
     }
     let mut world = World::new(&[]);
-    (world.namespace().terms.seal, world.terms.seal) = (one, two);
+    (world.namespace().terms.key_check, world.terms.key_check) = (one, two);
     let refused = NamespaceState::of(&world.view, &world.caller()).unwrap_err();
     assert!(matches!(refused, StoreError::Terms { .. }));
 }

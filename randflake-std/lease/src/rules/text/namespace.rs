@@ -104,14 +104,14 @@ const BITS_53: &str = "53-";
 const TAGGED: &str = "tag-";
 
 impl Terms {
-    /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, seal.
+    /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, key_check.
     #[must_use]
     pub fn to_text(&self) -> String {
         let fields = self.spec.fields();
         let places = fields
             .bit_fields()
             .map(|field| format!("{}@{}", field.bits, field.shift));
-        let seal = match self.seal {
+        let key_check = match self.key_check {
             None => "unknown".to_owned(),
             Some(KeyCheck::Plain) => "plain".to_owned(),
             Some(KeyCheck::Key(check)) => format!("{check:08x}"),
@@ -120,7 +120,7 @@ impl Terms {
         };
         // Commas, because a word ends at a colon.
         format!(
-            "{},{},{},{},{seal}",
+            "{},{},{},{},{key_check}",
             places.join(","),
             fields.epoch_unix_ms,
             fields.tick_ms,
@@ -143,7 +143,7 @@ impl Terms {
         let terms = Self {
             spec: LayoutSpec::new(fields).ok()?,
             max_ttl_ms: Some(number(part()?)?),
-            seal: match part()? {
+            key_check: match part()? {
                 "unknown" => None,
                 "plain" => Some(KeyCheck::Plain),
                 key => Some(key_check(key)?),
@@ -193,7 +193,7 @@ mod tests {
             number: KeyNumber::MAX,
             check: 1,
         };
-        for (spec, seal, tail) in [
+        for (spec, key_check, tail) in [
             (Randflake::SPEC, Some(KeyCheck::Key(1)), ""),
             (Sonyflake::SPEC, Some(KeyCheck::Plain), ":later"),
             (Sonyflake::SPEC, None, ":1:"),
@@ -207,7 +207,7 @@ mod tests {
                 },
                 terms: Terms {
                     spec,
-                    seal,
+                    key_check,
                     max_ttl_ms: Some(300_000),
                 },
                 origin: u64::MAX,
@@ -216,7 +216,7 @@ mod tests {
                 reason: QuarantineReason {
                     since: 2,
                     cause: QuarantineCause::Dropped,
-                    is_dropped: seal.is_none(),
+                    is_dropped: key_check.is_none(),
                 },
                 fingerprint: "run:42".to_owned(),
                 identity: tail.to_owned(),

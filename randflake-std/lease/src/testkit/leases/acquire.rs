@@ -193,7 +193,7 @@ pub fn namespaces_do_not_meet(backend: &impl Backend) {
 /// What is asked for in other terms is refused, whatever it is called, and nothing is changed.
 pub fn a_namespace_keeps_its_terms(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    store.seal(KeyCheck::Key(7));
+    store.set_key_check(KeyCheck::Key(7));
     let grant = acquire_one(&mut store, 1);
     let refused = |error: StoreError, what: &str| {
         assert!(matches!(error, StoreError::Terms { .. }), "{error:?}");
@@ -213,16 +213,16 @@ pub fn a_namespace_keeps_its_terms(backend: &impl Backend) {
         number: KeyNumber::MIN,
         check: 7,
     };
-    for seal in [
+    for key_check in [
         KeyCheck::Key(8),
         KeyCheck::Key53(7),
         KeyCheck::Plain,
         tagged,
     ] {
         let mut other = backend.open(&eight("orders")).unwrap();
-        other.seal(seal);
+        other.set_key_check(key_check);
         let error = acquire(&mut other, 2, 1).unwrap_err();
-        let (stored, asked) = match seal {
+        let (stored, asked) = match key_check {
             KeyCheck::Plain => (
                 "ids of 64 bits, the secret of check value 00000007",
                 "plain ids, no secret",
@@ -240,7 +240,7 @@ pub fn a_namespace_keeps_its_terms(backend: &impl Backend) {
         );
     }
     let mut other = backend.open(&eight("orders")).unwrap();
-    other.seal(KeyCheck::Key(7));
+    other.set_key_check(KeyCheck::Key(7));
     acquire_one(&mut other, 2);
     assert_eq!(store.renew(&[grant], TTL).unwrap().ends, [Ok(grant.end)]);
     assert_eq!(store.list().unwrap().len(), 2);

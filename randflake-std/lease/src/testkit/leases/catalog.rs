@@ -16,7 +16,7 @@ pub fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
     }
     let shortest = eight("orders").with_max_ttl(Duration::from_secs(100));
     let mut store = backend.open(&shortest).unwrap();
-    store.seal(KeyCheck::Plain);
+    store.set_key_check(KeyCheck::Plain);
     // A store that cannot tell whether it was lost waits until somebody says so.
     store.administration().end_quarantine().unwrap();
     acquire_one(&mut store, 1);
@@ -56,7 +56,7 @@ pub fn several_namespaces_are_told_apart(backend: &impl Backend) {
 
 pub fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
-    store.seal(KeyCheck::Key(1));
+    store.set_key_check(KeyCheck::Key(1));
     let not_dropped = store.administration().reopen_namespace();
     let is_refused = matches!(not_dropped, Err(StoreError::Invalid(_)));
     assert!(is_refused, "{not_dropped:?}");
@@ -78,7 +78,7 @@ pub fn a_dropped_namespace_is_opened_again_by_a_person_alone(backend: &impl Back
     let namespace = namespace.with_max_ttl(Duration::from_secs(70));
     let mut store = backend.open(&namespace).unwrap();
     assert_eq!(store.list().unwrap(), []);
-    store.seal(KeyCheck::Key(2));
+    store.set_key_check(KeyCheck::Key(2));
     is_refused_as_dropped(&mut store, grant.end);
     assert_eq!(backend.names(), Vec::<String>::new());
 

@@ -9,9 +9,9 @@ use crate::types::{Namespace, StoreError};
 
 use super::{Backend, acquire, acquire_one, eight, patiently};
 
-fn open(backend: &impl Backend, namespace: &Namespace, seal: KeyCheck) -> LeaseStore {
+fn open(backend: &impl Backend, namespace: &Namespace, key_check: KeyCheck) -> LeaseStore {
     let mut store = patiently(|| backend.open(namespace)).unwrap();
-    store.seal(seal);
+    store.set_key_check(key_check);
     store
 }
 

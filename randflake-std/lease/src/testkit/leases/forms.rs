@@ -7,10 +7,10 @@ use randflake_core::{KeyNumber, Randflake53};
 
 use super::{Backend, TTL, acquire, acquire_one, patiently};
 
-fn open(backend: &impl Backend, name: &str, seal: KeyCheck) -> LeaseStore {
+fn open(backend: &impl Backend, name: &str, key_check: KeyCheck) -> LeaseStore {
     let namespace = Namespace::new(name, Randflake53).unwrap();
     let mut store = patiently(|| backend.open(&namespace)).unwrap();
-    store.seal(seal);
+    store.set_key_check(key_check);
     store
 }
 

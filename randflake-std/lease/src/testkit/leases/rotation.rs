@@ -26,7 +26,7 @@ fn key(key: u8) -> KeyCheck {
 /// A client that issues under a number.
 fn open(backend: &impl Backend, name: &str, number: u8) -> LeaseStore {
     let mut store = patiently(|| backend.open(&eight(name))).unwrap();
-    store.seal(key(number));
+    store.set_key_check(key(number));
     store
 }
 
@@ -117,7 +117,7 @@ pub fn only_the_key_of_tagged_uuids_changes(backend: &impl Backend) {
     is_refused(next_key(&mut person, 1), 2, 1);
     // The first secret stays this namespace's.
     let mut thief = backend.open(&eight("more")).unwrap();
-    thief.seal(KeyCheck::of(&secret(1).cipher()));
+    thief.set_key_check(KeyCheck::of(&secret(1).cipher()));
     let taken = patiently(|| acquire(&mut thief, 1, 1)).unwrap_err();
     assert!(
         matches!(&taken, StoreError::SecretTaken { namespace, .. } if namespace == "orders"),
@@ -128,7 +128,7 @@ pub fn only_the_key_of_tagged_uuids_changes(backend: &impl Backend) {
     let mut plain = backend.open(&eight("plain")).unwrap();
     let early = next_key(&mut plain, 1).unwrap_err();
     assert!(matches!(early, StoreError::Invalid(_)), "{early:?}");
-    plain.seal(KeyCheck::Plain);
+    plain.set_key_check(KeyCheck::Plain);
     acquire_one(&mut plain, 1);
     let refused = next_key(&mut plain, 3).unwrap_err();
     assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");

@@ -260,10 +260,10 @@ fn try_lease(
     let stored = args.store().find(store.namespace().name())?;
     let stored = stored.and_then(|stored| stored.key_check());
     if let Some(number) = stored.and_then(KeyCheck::number) {
-        store.seal(tagged_key_check(number, keys, store.namespace().name())?);
+        store.set_key_check(tagged_key_check(number, keys, store.namespace().name())?);
     } else if let Ok(codec) = args.layout().codec(secret) {
         // Without a secret the lease is tried all the same: `secret` is a finding of its own.
-        store.seal(KeyCheck::of(codec.permutation()));
+        store.set_key_check(KeyCheck::of(codec.permutation()));
     }
     let request = AcquireRequest {
         token: Token::random().map_err(Failure::failed)?,

@@ -82,7 +82,7 @@ impl LeaseAcquireArgs {
         let mut store = self.store.open_within(&self.wait)?;
         // So that a namespace of another secret refuses; one without a check value takes this one.
         if let Some(key_check) = layout.known_key_check(&self.secret)? {
-            store.seal(key_check);
+            store.set_key_check(key_check);
         }
         let namespace = store.namespace();
         // A layout may have ticks that are longer than the default.

@@ -78,7 +78,7 @@ impl LeaseInitArgs {
         if let Some(path) = &self.key_file
             && let Some(secret) = SecretSource::Given(path.clone()).read()?
         {
-            store.seal(self.store.layout().key_check(&secret));
+            store.set_key_check(self.store.layout().key_check(&secret));
         }
         if self.reopen {
             return match store.administration().reopen_namespace()? {

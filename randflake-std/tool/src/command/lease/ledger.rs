@@ -52,7 +52,7 @@ impl Ledger {
     fn of(mut store: LeaseStore, key: Option<KeyCheck>) -> Self {
         // A station with another key file is refused by the store, as a server would be.
         if let Some(key) = key {
-            store.seal(key);
+            store.set_key_check(key);
         }
         Self { store }
     }
