@@ -139,7 +139,7 @@ fn restore_unused(cluster: &EtcdCluster, name: &str) {
     let record = CounterRecord::from_text(&stored, VERSION).unwrap();
     let record = CounterRecord {
         next: record.terms.first(),
-        origin: 0,
+        counter_nonce: 0,
         vouched: "another:0".to_owned(),
         nonce: 0,
         ..record

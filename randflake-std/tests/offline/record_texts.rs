@@ -92,7 +92,7 @@ fn namespaces() {
         (Some(KeyCheck::Key(0x0a0b_0c0d)), Duration::from_secs(60))
     );
     assert_eq!(
-        (record.origin, record.writes, &*record.fingerprint),
+        (record.namespace_nonce, record.writes, &*record.fingerprint),
         (1 << 63, 40, "run:42")
     );
     assert_eq!(record.identity, "cluster 1");
@@ -138,7 +138,7 @@ fn counters_devices_and_claims() {
     assert_eq!(
         (
             counter.next,
-            counter.origin,
+            counter.counter_nonce,
             counter.nonce,
             &*counter.vouched,
             &*counter.to_text()

@@ -51,11 +51,11 @@ fn acquire(view: &View, nodes: NodeIds<'_>) -> Result<Vec<u32>, StoreError> {
 }
 
 /// A namespace's record whose quarantine began at a tick, and is over.
-fn record(origin: u64, since: u64) -> NamespaceRecord {
+fn record(namespace_nonce: u64, since: u64) -> NamespaceRecord {
     NamespaceRecord {
         versions: Versions::FIRST,
         terms: *Namespace::new("orders", Randflake).unwrap().terms(),
-        origin,
+        namespace_nonce,
         writes: 1,
         quarantine: 0,
         reason: QuarantineReason {

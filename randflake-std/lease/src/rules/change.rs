@@ -9,7 +9,7 @@ use crate::types::StoreError;
 /// unchanged.
 #[derive(Clone, Debug)]
 pub struct Change {
-    /// Record of the namespace as it was read: it must still have this `origin` and `writes`.
+    /// Record of the namespace as it was read: it must still have this `namespace_nonce` and `writes`.
     pub namespace_before: Option<NamespaceRecord>,
     /// New record of the namespace; `None` leaves it.
     pub namespace_after: Option<NamespaceRecord>,

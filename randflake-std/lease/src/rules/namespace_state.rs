@@ -72,7 +72,7 @@ impl NamespaceState {
                     versions: dropped.map_or(Versions::FIRST, |dropped| dropped.versions),
                     form: dropped.map_or_else(Form::default, |dropped| dropped.form.clone()),
                     terms: terms.of_a_holder(),
-                    origin: caller.fresh.0,
+                    namespace_nonce: caller.fresh.0,
                     writes: 0,
                     quarantine: 0,
                     reason: QuarantineReason::default(),

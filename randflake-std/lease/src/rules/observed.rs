@@ -37,7 +37,7 @@ impl Observed {
             (Some(_), None) => true,
             (Some(seen), Some(record)) => {
                 // `writes` only grows: fewer of them is a restored backup or a stale replica.
-                record.origin != seen.origin || record.writes < seen.writes
+                record.namespace_nonce != seen.namespace_nonce || record.writes < seen.writes
             }
         }
     }
@@ -48,24 +48,25 @@ impl Observed {
     }
 
     /// Origin of the record as last seen, which differs in a record made anew.
-    pub(crate) fn origin(&self) -> Option<u64> {
-        self.namespace().map(|seen| seen.origin)
+    pub(crate) fn namespace_nonce(&self) -> Option<u64> {
+        self.namespace().map(|seen| seen.namespace_nonce)
     }
 
     /// Whether the observed namespace is gone or replaced by another one.
     #[must_use]
     pub fn misses(&self, record: Option<&NamespaceRecord>) -> bool {
-        let there = record.map(|record| record.origin);
-        self.origin().is_some_and(|seen| there != Some(seen))
+        let there = record.map(|record| record.namespace_nonce);
+        self.namespace_nonce()
+            .is_some_and(|seen| there != Some(seen))
     }
 
-    /// The record that this process has seen where one of another origin is now, and the store's clock then.
+    /// The record that this process has seen where one of another namespace_nonce is now, and the store's clock then.
     pub(super) fn former_of(
         &self,
         record: &NamespaceRecord,
     ) -> Option<&(NamespaceRecord, Duration)> {
         let seen = self.namespace.as_ref();
-        seen.filter(|(seen, _)| seen.origin != record.origin)
+        seen.filter(|(seen, _)| seen.namespace_nonce != record.namespace_nonce)
     }
 
     /// Whether somebody else has recreated the record or moved its quarantine. A newly learnt key check does not

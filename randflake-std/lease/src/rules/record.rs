@@ -14,7 +14,7 @@ pub struct NamespaceRecord {
     /// Terms that all holders share.
     pub terms: Terms,
     /// Random number made with the record: a recreated record has another.
-    pub origin: u64,
+    pub namespace_nonce: u64,
     /// Number of writes of the record.
     pub writes: u64,
     /// Nothing is granted before this tick.

@@ -291,14 +291,14 @@ impl LeaseStore {
         leases: &[CurrentLease],
         ttl: u64,
     ) -> Result<Completed<Renewals>, StoreError> {
-        // Before the first chunk, which may find another namespace and remember its origin.
-        let origin = self.seen.origin();
+        // Before the first chunk, which may find another namespace and remember its namespace_nonce.
+        let namespace_nonce = self.seen.namespace_nonce();
         let max_batch = self.records.profile.max_batch;
         // Also of none: the namespace is looked at, and the time returned.
         let (first, rest) = leases.split_at(leases.len().min(max_batch));
         let mut renewed = self.renew_some(first, ttl)?;
         for leases in rest.chunks(max_batch) {
-            if origin.is_some() && self.seen.origin() != origin {
+            if namespace_nonce.is_some() && self.seen.namespace_nonce() != namespace_nonce {
                 // The namespace is gone or another one, and all of its leases with it.
                 let lost = leases.iter().map(|_| Err(Loss::Forgotten));
                 renewed.answer.extend(lost);

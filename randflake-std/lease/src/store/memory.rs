@@ -197,7 +197,7 @@ impl Memory {
         let begun = CounterRecord {
             next: 1,
             terms: CounterTerms::default(),
-            origin: 1,
+            counter_nonce: 1,
             vouched: state.breaks.to_string(),
             nonce: 0,
             form: Form::default(),

@@ -142,7 +142,7 @@ impl Lease {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Name {
     terms: u8,
-    pub(crate) origin: u8,
+    pub(crate) namespace_nonce: u8,
     pub(crate) writes: u8,
     pub(crate) quarantine: u8,
     /// Start of the quarantine; 0 in worlds where no rule looks at it.
@@ -169,7 +169,7 @@ impl Name {
             is_dropped,
             is_reopened: cause == QuarantineCause::Dropped && !is_dropped,
             terms: place_of(&record.terms),
-            origin: small(record.origin),
+            namespace_nonce: small(record.namespace_nonce),
             writes: small(record.writes),
             quarantine: small(record.quarantine),
             fingerprint: small(record.fingerprint.len() as u64),
@@ -177,7 +177,7 @@ impl Name {
     }
 
     pub(crate) fn version(self) -> NameVersion {
-        (self.origin, self.writes)
+        (self.namespace_nonce, self.writes)
     }
 
     /// If it is the mark of a drop: when it was made, and until when leases may live.
@@ -189,7 +189,7 @@ impl Name {
         NamespaceRecord {
             versions: Versions::FIRST,
             terms: terms(self.terms),
-            origin: self.origin.into(),
+            namespace_nonce: self.namespace_nonce.into(),
             writes: self.writes.into(),
             quarantine: self.quarantine.into(),
             reason: QuarantineReason {
@@ -258,9 +258,9 @@ pub(crate) struct LeaseChange {
 impl Store {
     /// The store of a world at its beginning: a namespace in which nothing was leased, or none.
     pub(crate) fn at_begin(begin: Begin, terms: u8) -> Self {
-        let made = |origin, since| Name {
+        let made = |namespace_nonce, since| Name {
             terms,
-            origin,
+            namespace_nonce,
             writes: 1,
             quarantine: 0,
             since,

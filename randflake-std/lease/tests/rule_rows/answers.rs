@@ -197,7 +197,7 @@ pub(crate) fn namespace(record: &NamespaceRecord) -> [i64; 13] {
         .unwrap();
     [
         1,
-        signed(record.origin),
+        signed(record.namespace_nonce),
         signed(record.writes),
         signed(record.quarantine),
         signed(reason.since),

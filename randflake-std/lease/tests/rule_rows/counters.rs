@@ -81,7 +81,7 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
     let [
         there,
         next,
-        origin,
+        counter_nonce,
         vouched,
         fingerprint,
         seen_next,
@@ -99,10 +99,10 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
     } else {
         CounterTerms::stepped(number(first), number(step)).unwrap()
     };
-    let record = |next, origin, vouched: i64| CounterRecord {
+    let record = |next, counter_nonce, vouched: i64| CounterRecord {
         next: number(next),
         terms,
-        origin: number(origin),
+        counter_nonce: number(counter_nonce),
         // The mark of a loss.
         vouched: if vouched == -1 {
             String::new()
@@ -113,7 +113,7 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
         form: Form::default(),
     };
     let view = CounterView {
-        record: (there == 1).then(|| record(next, origin, vouched)),
+        record: (there == 1).then(|| record(next, counter_nonce, vouched)),
         fingerprint: fingerprint.to_string(),
         now: NOON,
     };
@@ -155,7 +155,7 @@ fn values<T>(decision: &CounterDecision<T>) -> [i64; 7] {
         code,
         1,
         signed(after.next),
-        signed(after.origin),
+        signed(after.counter_nonce),
         after.vouched.parse().unwrap_or(-1),
         signed(after.terms.first()),
         signed(after.nonce),

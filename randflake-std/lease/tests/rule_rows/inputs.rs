@@ -254,7 +254,7 @@ impl Inputs {
                     key_check: keys::key(self.namespace_seal),
                     max_ttl_ms: Some(number(self.namespace_max_ttl_ms)),
                 },
-                origin: number(self.namespace_origin),
+                namespace_nonce: number(self.namespace_origin),
                 writes: number(self.namespace_writes),
                 quarantine: number(self.namespace_quarantine),
                 reason: QuarantineReason {
@@ -320,7 +320,7 @@ impl Inputs {
                     key_check: None,
                     max_ttl_ms: Some(1_000),
                 },
-                origin: number(self.seen_origin),
+                namespace_nonce: number(self.seen_origin),
                 writes: number(self.seen_writes),
                 quarantine: number(self.seen_quarantine),
                 reason: QuarantineReason {

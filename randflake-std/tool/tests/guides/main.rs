@@ -259,7 +259,7 @@ fn said_by_a_copy() -> String {
     let record = NamespaceRecord {
         versions: Versions::FIRST,
         terms: *namespace.terms(),
-        origin: 1,
+        namespace_nonce: 1,
         writes: 1,
         quarantine: 0,
         reason: QuarantineReason::default(),

@@ -20,7 +20,7 @@ pub struct CounterRecord {
     pub terms: CounterTerms,
     /// Random number of the record's first write, so that one made anew is noticed; 0 since an operator resumed the
     /// counter, and so vouched for every number below `next`.
-    pub origin: u64,
+    pub counter_nonce: u64,
     /// Fingerprint of the engine under which no reservation was lost, as an operator or the store vouches; empty if a
     /// client knows of a loss, since no engine's fingerprint is.
     pub vouched: String,
@@ -35,7 +35,9 @@ impl CounterRecord {
     /// Encodes the record as text.
     #[must_use]
     pub fn to_text(&self) -> String {
-        let line = Line::of(&self.form).number(self.next).number(self.origin);
+        let line = Line::of(&self.form)
+            .number(self.next)
+            .number(self.counter_nonce);
         let line = line.number(self.nonce).text(&self.vouched);
         let line = line.number(self.terms.first()).number(self.terms.step());
         let dates = self.terms.dates().map(DatedNumbers::words);
@@ -51,7 +53,7 @@ impl CounterRecord {
         let record = |fields: &mut Fields<'_>| {
             Some(Self {
                 next: fields.number()?,
-                origin: fields.number()?,
+                counter_nonce: fields.number()?,
                 nonce: fields.number()?,
                 vouched: fields.text()?,
                 terms: {
@@ -136,7 +138,7 @@ pub enum CounterRefusal {
 /// What a process has seen of a counter. In a store that forgets nothing this only grows.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SeenCounter {
-    origin: u64,
+    counter_nonce: u64,
     /// First number that was not reserved then; 0 if nothing was seen.
     next: u64,
     terms: CounterTerms,
@@ -148,7 +150,7 @@ impl SeenCounter {
     /// Remembers a record that may be relied on.
     pub fn note(&mut self, record: &CounterRecord) {
         *self = Self {
-            origin: record.origin,
+            counter_nonce: record.counter_nonce,
             next: record.next,
             terms: record.terms,
             is_used: self.is_used || record.next > record.terms.first(),
@@ -162,7 +164,7 @@ impl SeenCounter {
 
     /// Whether a record was made anew since, other than by an operator who knew of the numbers before.
     fn is_replaced_by(self, record: &CounterRecord) -> bool {
-        record.origin != self.origin && record.origin != 0
+        record.counter_nonce != self.counter_nonce && record.counter_nonce != 0
     }
 }
 
@@ -173,7 +175,7 @@ pub struct CounterCaller {
     pub seen: SeenCounter,
     /// How it has to count, if the client says so.
     pub terms: Option<CounterTerms>,
-    /// Two numbers that nobody else has: for the origin of a record, and for the nonce of a write.
+    /// Two numbers that nobody else has: for the counter_nonce of a record, and for the nonce of a write.
     pub fresh: (u64, u64),
 }
 
@@ -210,12 +212,12 @@ impl CounterCaller {
         }
     }
 
-    fn record(&self, view: &CounterView, next: u64, origin: u64) -> CounterRecord {
+    fn record(&self, view: &CounterView, next: u64, counter_nonce: u64) -> CounterRecord {
         let before = view.record.as_ref();
         CounterRecord {
             next,
             terms: before.map_or_else(|| self.new_terms(), |before| before.terms),
-            origin,
+            counter_nonce,
             vouched: view.fingerprint.clone(),
             nonce: self.fresh.1,
             form: before.map_or_else(Form::default, |before| before.form.clone()),
@@ -242,16 +244,16 @@ impl CounterCaller {
         let is_marked = |record: &CounterRecord| record.vouched.is_empty() && !is_behind;
         let is_marked = record.is_some_and(is_marked);
         let after = (!is_marked).then(|| {
-            let origin = match record {
+            let counter_nonce = match record {
                 // Other processes learn of it by this, also when `next` has passed what they have seen.
                 Some(_) if is_rewound => self.fresh.0,
-                Some(record) => record.origin,
-                // Gone altogether: under another origin, other processes would call it rewound.
-                None => seen.origin,
+                Some(record) => record.counter_nonce,
+                // Gone altogether: under another counter_nonce, other processes would call it rewound.
+                None => seen.counter_nonce,
             };
             CounterRecord {
                 vouched: String::new(),
-                ..self.record(view, reached, origin)
+                ..self.record(view, reached, counter_nonce)
             }
         });
         let refusal = if is_rewound {
@@ -303,7 +305,7 @@ pub fn reserve(
     };
     match reserved(before, view.now, count) {
         Ok(reserved) => CounterDecision {
-            after: Some(caller.record(view, reserved.segment.end(), before.origin)),
+            after: Some(caller.record(view, reserved.segment.end(), before.counter_nonce)),
             answer: Ok(reserved),
         },
         Err(refusal) => CounterDecision::unchanged(Err(refusal)),
@@ -317,9 +319,9 @@ pub fn create(view: &CounterView, caller: &CounterCaller) -> CounterDecision<()>
         return refused;
     }
     let terms = caller.terms.unwrap_or_default();
-    let begun = |origin| CounterRecord {
+    let begun = |counter_nonce| CounterRecord {
         terms,
-        ..caller.record(view, terms.first(), origin)
+        ..caller.record(view, terms.first(), counter_nonce)
     };
     match &view.record {
         None => CounterDecision {
@@ -385,7 +387,7 @@ mod tests {
     fn a_counter_is_read_as_it_was_written() {
         let record = CounterRecord {
             next: u64::MAX,
-            origin: 9,
+            counter_nonce: 9,
             terms: CounterTerms::default(),
             vouched: "run:42".to_owned(),
             nonce: 7,

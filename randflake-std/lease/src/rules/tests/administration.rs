@@ -27,7 +27,7 @@ fn refused<T>(Decision { change, answer }: Decision<T>) -> StoreError {
 fn a_namespace_is_created_unless_it_was_dropped() {
     let Decision { change, answer } = create(&World::missing().view, &World::missing().caller());
     assert_eq!(answer.unwrap().unwrap().until, unix(NOW + ASSUMED_SPAN));
-    assert_eq!(change.namespace_after.unwrap().origin, ORIGIN);
+    assert_eq!(change.namespace_after.unwrap().namespace_nonce, ORIGIN);
     let world = World::new(&[]);
     let Decision { change, answer } = create(&world.view, &world.caller());
     assert!(answer.unwrap().is_none() && change.is_empty());
@@ -185,7 +185,7 @@ fn a_record_waits_until_a_time_and_says_since_when() {
         let mut world = World::new(&[]).quarantined(cause, quarantine);
         let after = world.namespace().quarantined_until(unix(NOW), until);
         let after = after.map(|after| {
-            assert_eq!((after.writes, after.origin), (4, 7));
+            assert_eq!((after.writes, after.namespace_nonce), (4, 7));
             (after.reason.since, after.reason.cause, after.quarantine)
         });
         assert_eq!(after, expected, "{quarantine}, {cause:?}, {until:?}");

@@ -55,7 +55,7 @@ fn what_a_renewal_would_write_for_all_or_be_refused_is_urgent() {
 fn in_a_namespace_that_is_gone_or_another_all_are_lost() {
     let gone = World::missing().has_seen(namespace(), NOW - 1);
     let mut another = World::new(&[record()]).has_seen(namespace(), NOW - 1);
-    another.namespace().origin += 1;
+    another.namespace().namespace_nonce += 1;
     for world in [gone, another] {
         let check = checked(&world, &[held(&record())]);
         assert_eq!(check.losses, [Some(Loss::Forgotten)]);

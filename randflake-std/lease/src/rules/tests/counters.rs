@@ -15,11 +15,11 @@ const SEEN: u64 = 8;
 /// 2026-11-28T12:00:00Z
 const NOW: Duration = Duration::from_secs(1_795_867_200);
 
-fn record(next: u64, origin: u64, vouched: &str) -> CounterRecord {
+fn record(next: u64, counter_nonce: u64, vouched: &str) -> CounterRecord {
     CounterRecord {
         next,
         terms: CounterTerms::default(),
-        origin,
+        counter_nonce,
         vouched: vouched.to_owned(),
         nonce: 50,
         form: Form::default(),
@@ -27,8 +27,8 @@ fn record(next: u64, origin: u64, vouched: &str) -> CounterRecord {
 }
 
 /// As it was vouched for on this engine.
-fn kept(next: u64, origin: u64) -> CounterRecord {
-    record(next, origin, FINGERPRINT)
+fn kept(next: u64, counter_nonce: u64) -> CounterRecord {
+    record(next, counter_nonce, FINGERPRINT)
 }
 
 fn view(record: Option<CounterRecord>) -> CounterView {
@@ -40,7 +40,7 @@ fn view(record: Option<CounterRecord>) -> CounterView {
     }
 }
 
-/// A process that has seen a counter of an origin at a number; 0 is nothing.
+/// A process that has seen a counter of an counter_nonce at a number; 0 is nothing.
 fn caller(next: u64) -> CounterCaller {
     let mut seen = SeenCounter::default();
     seen.note(&record(next, SEEN, FINGERPRINT));
@@ -59,7 +59,7 @@ enum Answer<T> {
     Invalid,
 }
 
-/// The answer, and the next number, origin and voucher that are written.
+/// The answer, and the next number, counter_nonce and voucher that are written.
 fn parts<T>(decision: CounterDecision<T>) -> (Answer<T>, Option<(u64, u64, String)>) {
     let answer = match decision.answer {
         Ok(done) => Answer::Done(done),
@@ -70,7 +70,7 @@ fn parts<T>(decision: CounterDecision<T>) -> (Answer<T>, Option<(u64, u64, Strin
     };
     let after = decision.after.map(|after| {
         assert_eq!(after.nonce, NONCE);
-        (after.next, after.origin, after.vouched)
+        (after.next, after.counter_nonce, after.vouched)
     });
     (answer, after)
 }
@@ -79,9 +79,9 @@ fn parts<T>(decision: CounterDecision<T>) -> (Answer<T>, Option<(u64, u64, Strin
 fn a_process_notices_that_a_counter_went_back() {
     use Answer::{Done, Lost, Rewound};
 
-    let another = |next, origin| Some(record(next, origin, "another"));
-    let marked = |next, origin| Some(record(next, origin, ""));
-    let mark = |next, origin| Some((next, origin, String::new()));
+    let another = |next, counter_nonce| Some(record(next, counter_nonce, "another"));
+    let marked = |next, counter_nonce| Some(record(next, counter_nonce, ""));
+    let mark = |next, counter_nonce| Some((next, counter_nonce, String::new()));
     for (seen, there, answer, after) in [
         (5, Some(kept(5, SEEN)), Done(()), None),
         (5, Some(kept(6, SEEN)), Done(()), None),
@@ -124,7 +124,10 @@ fn numbers_are_reserved_from_the_next_one_on() {
             Answer::Done(Reserved { segment, .. }) => Some((segment.first(), segment.end())),
             _ => None,
         };
-        (answer, after.map(|(next, origin, _)| (next, origin)))
+        (
+            answer,
+            after.map(|(next, counter_nonce, _)| (next, counter_nonce)),
+        )
     };
     assert_eq!(
         reserved(5, Some(kept(6, SEEN)), 10),

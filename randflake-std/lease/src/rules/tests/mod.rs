@@ -146,7 +146,7 @@ fn namespace() -> NamespaceRecord {
     NamespaceRecord {
         versions: Versions::FIRST,
         terms: terms(),
-        origin: 7,
+        namespace_nonce: 7,
         writes: 3,
         quarantine: 0,
         reason: QuarantineReason {

@@ -9,8 +9,8 @@ fn seen(record: NamespaceRecord) -> Observed {
 
 #[test]
 fn a_record_is_compared_with_the_one_that_was_seen() {
-    let record = |origin, writes, quarantine| NamespaceRecord {
-        origin,
+    let record = |namespace_nonce, writes, quarantine| NamespaceRecord {
+        namespace_nonce,
         writes,
         quarantine,
         ..namespace()
@@ -32,10 +32,10 @@ fn a_record_is_compared_with_the_one_that_was_seen() {
         let nothing = Observed::default();
         assert!(!nothing.misses(now) && !nothing.contradicts(now) && !nothing.has_changed(now));
     }
-    assert_eq!(observed.origin(), Some(7));
+    assert_eq!(observed.namespace_nonce(), Some(7));
     assert!(observed.former_of(&record(7, 4, 0)).is_none());
     let (former, at) = observed.former_of(&record(8, 1, 0)).unwrap();
-    assert_eq!((former.origin, *at), (7, unix(NOW)));
+    assert_eq!((former.namespace_nonce, *at), (7, unix(NOW)));
 }
 
 #[test]

@@ -205,7 +205,7 @@ fn in_a_dropped_namespace_all_are_released_and_nothing_is_written() {
 #[test]
 fn leases_of_a_namespace_that_was_made_anew_are_forgotten_and_waited_for() {
     let former = NamespaceRecord {
-        origin: 8,
+        namespace_nonce: 8,
         ..namespace()
     };
     let world = || World::new(&[record()]).has_seen(former.clone(), NOW - 10);
@@ -217,7 +217,7 @@ fn leases_of_a_namespace_that_was_made_anew_are_forgotten_and_waited_for() {
         let Decision { change, answer } = decide(&world, &leases);
         assert_eq!(answer.unwrap(), losses(&[Loss::Forgotten; 2]));
         let after = change.namespace_after.unwrap();
-        assert_eq!((after.quarantine, after.origin), (until, 7));
+        assert_eq!((after.quarantine, after.namespace_nonce), (until, 7));
         assert!(change.nodes.is_empty());
     }
     let mut served = world();
@@ -248,7 +248,7 @@ fn leases_of_a_namespace_that_is_gone_are_lost() {
         assert!(change.nodes.is_empty());
         let after = change.namespace_after.unwrap();
         assert_eq!(
-            (after.origin, after.quarantine),
+            (after.namespace_nonce, after.quarantine),
             (ORIGIN, NOW + ASSUMED_SPAN)
         );
         answer.unwrap()

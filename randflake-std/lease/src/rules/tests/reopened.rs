@@ -15,7 +15,7 @@ fn is_closed(
     own_end: u64,
 ) -> bool {
     let former = NamespaceRecord {
-        origin: 8,
+        namespace_nonce: 8,
         ..former.clone()
     };
     let mut world = World::new(&[])
@@ -132,7 +132,7 @@ fn a_reopened_namespace_begins_after_the_mark_and_waits_as_it_says() {
             is_dropped: false,
         };
         assert_eq!((record.reason, record.quarantine), (reason, until));
-        assert_eq!((record.origin, record.writes), (ORIGIN, 1));
+        assert_eq!((record.namespace_nonce, record.writes), (ORIGIN, 1));
         assert_eq!((record.versions, &*record.form.tail), (versions, ":later"));
     }
 }
@@ -145,7 +145,7 @@ fn a_mark_on_another_engine_or_that_is_older_waits_for_all_leases() {
     let older = World::new(&[]).has_seen(namespace(), NOW - 10);
     for mut world in [other_engine, older] {
         world.view.namespace = Some(NamespaceRecord {
-            origin: 6,
+            namespace_nonce: 6,
             ..mark(NOW - 500, NOW - 420)
         });
         let record = state(&world).into_change().namespace_after.unwrap();

@@ -12,10 +12,14 @@ fn state(world: &World) -> NamespaceState {
 fn written(world: &World) -> Option<NamespaceRecord> {
     let change = state(world).into_change();
     assert!(change.nodes.is_empty() && change.window.is_none());
-    let before = change.namespace_before.map(|record| record.origin);
+    let before = change.namespace_before.map(|record| record.namespace_nonce);
     assert_eq!(
         before,
-        world.view.namespace.as_ref().map(|record| record.origin)
+        world
+            .view
+            .namespace
+            .as_ref()
+            .map(|record| record.namespace_nonce)
     );
     change.namespace_after
 }
@@ -116,7 +120,7 @@ fn a_missing_namespace_waits_unless_it_never_was() {
     ] {
         assert_eq!(closed(&world), Some(expected));
         let record = written(&world).unwrap();
-        assert_eq!((record.origin, record.writes), (ORIGIN, 1));
+        assert_eq!((record.namespace_nonce, record.writes), (ORIGIN, 1));
         assert_eq!(record.versions, Versions::FIRST);
         assert_eq!(record.terms, terms());
     }
@@ -173,12 +177,12 @@ fn a_quarantine_is_as_long_as_the_longest_lease_and_until_any_known_end() {
     assert_eq!(known_end(SPEC.unix_ms(NOW)), NOW + SPAN);
 }
 
-/// Each alone: another origin, and fewer writes than were seen.
+/// Each alone: another namespace_nonce, and fewer writes than were seen.
 #[test]
 fn a_record_that_contradicts_what_was_seen_has_forgotten_leases() {
-    let seen = |origin, writes| {
+    let seen = |namespace_nonce, writes| {
         let record = NamespaceRecord {
-            origin,
+            namespace_nonce,
             writes,
             ..namespace()
         };

@@ -19,7 +19,7 @@ impl NamespaceRecord {
         Line::of(&self.form)
             .word(format_args!("{written}{holder}"))
             .word(self.terms.to_text())
-            .number(self.origin)
+            .number(self.namespace_nonce)
             .number(self.writes)
             .word(self.reason.to_text(self.quarantine))
             .text(&self.identity)
@@ -39,13 +39,13 @@ impl NamespaceRecord {
     fn of(fields: &mut Fields<'_>) -> Option<Self> {
         let [written, holder] = digits(fields.word()?)?;
         let terms = Terms::from_text(fields.word()?)?;
-        let (origin, writes) = (fields.number()?, fields.count()?);
+        let (namespace_nonce, writes) = (fields.number()?, fields.count()?);
         let (quarantine, reason) = QuarantineReason::from_text(fields.word()?)?;
         // The rest is the tail of a later version.
         Some(Self {
             versions: Versions { written, holder },
             terms,
-            origin,
+            namespace_nonce,
             writes,
             quarantine,
             reason,
@@ -210,7 +210,7 @@ mod tests {
                     key_check,
                     max_ttl_ms: Some(300_000),
                 },
-                origin: u64::MAX,
+                namespace_nonce: u64::MAX,
                 writes: 2,
                 quarantine: 3,
                 reason: QuarantineReason {

@@ -95,7 +95,7 @@ mod tests {
         let record = NamespaceRecord {
             versions: Versions::FIRST,
             terms: *namespace.terms(),
-            origin: u64::MAX,
+            namespace_nonce: u64::MAX,
             writes: u64::MAX,
             quarantine: u64::MAX,
             reason: QuarantineReason {

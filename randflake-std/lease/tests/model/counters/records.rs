@@ -80,7 +80,7 @@ impl Counts {
 pub(crate) struct Record {
     pub(crate) next: u64,
     pub(crate) terms: Counts,
-    pub(crate) origin: u64,
+    pub(crate) counter_nonce: u64,
     /// `None` is the mark of a loss.
     pub(crate) vouched: Option<u8>,
     pub(crate) nonce: u8,
@@ -88,11 +88,11 @@ pub(crate) struct Record {
 
 impl Record {
     /// One that was declared new.
-    pub(crate) fn begun(terms: Counts, origin: u64) -> Self {
+    pub(crate) fn begun(terms: Counts, counter_nonce: u64) -> Self {
         Self {
             next: terms.terms().first(),
             terms,
-            origin,
+            counter_nonce,
             vouched: Some(0),
             nonce: 0,
         }
@@ -102,7 +102,7 @@ impl Record {
         Self {
             next: record.next,
             terms: Counts::of(record.terms),
-            origin: record.origin,
+            counter_nonce: record.counter_nonce,
             vouched: record.vouched.parse().ok(),
             nonce: small(record.nonce),
         }
@@ -112,7 +112,7 @@ impl Record {
         CounterRecord {
             next: self.next,
             terms: self.terms.terms(),
-            origin: self.origin,
+            counter_nonce: self.counter_nonce,
             vouched: self.vouched.map(fingerprint).unwrap_or_default(),
             nonce: self.nonce.into(),
             form: Form::default(),

@@ -50,7 +50,7 @@ pub(crate) enum Flaw {
     SeenNotCompared,
     /// A process compares numbers alone, so a counter that was made anew may pass by it.
     OriginNotCompared,
-    /// A counter that is made anew has the origin of the one before.
+    /// A counter that is made anew has the counter_nonce of the one before.
     OriginRepeats,
     /// A process that was refused leaves no mark for others.
     MarkNotWritten,
@@ -164,7 +164,7 @@ impl Rules {
             Flaw::OriginNotCompared => {
                 caller.seen = Seen {
                     record: seen.record.map(|seen| Record {
-                        origin: record.origin,
+                        counter_nonce: record.counter_nonce,
                         ..seen
                     }),
                     ..seen
@@ -243,7 +243,7 @@ impl Rules {
         match (self.flaw, &mut decision.after) {
             (Some(Flaw::ResumedBelow), Some(after)) => after.next = number,
             (Some(Flaw::ResumedBetweenSteps), Some(after)) => after.next = number.max(reached),
-            (Some(Flaw::ResumedAsMadeAnew), Some(after)) => after.origin = fresh,
+            (Some(Flaw::ResumedAsMadeAnew), Some(after)) => after.counter_nonce = fresh,
             (Some(Flaw::ResumedAhead), after @ None) => {
                 *after = view.record.clone().map(|record| CounterRecord {
                     next: number,

@@ -35,8 +35,8 @@ impl Process {
         };
         let was_there = mark.map_or(at, |(since, _)| since);
         name.is_none_or(|name| {
-            let (origin, writes) = name.version();
-            if origin == version.0 {
+            let (namespace_nonce, writes) = name.version();
+            if namespace_nonce == version.0 {
                 writes < version.1
             } else {
                 name.since <= was_there

@@ -184,14 +184,14 @@ impl Process {
     fn observed(&self, rules: Rules) -> Observed {
         let mut seen = Observed::default();
         if let Some(SeenName { version, at, mark }) = self.seen {
-            let (origin, writes) = version;
+            let (namespace_nonce, writes) = version;
             let (since, until) = mark.unwrap_or_default();
             let is_flawed = rules.has(Flaw::OlderFollows);
             // Only these are looked at.
             let record = NamespaceRecord {
                 versions: Versions::FIRST,
                 terms: terms(0),
-                origin: origin.into(),
+                namespace_nonce: namespace_nonce.into(),
                 writes: writes.into(),
                 quarantine: until.into(),
                 reason: QuarantineReason {
