@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use randflake_std::date::utc;
 use randflake_std::lease::{
-    Acquired, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, PresentedGrant, RequestId,
+    Acquired, ClientGrant, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, RequestId,
     Token,
 };
 use randflake_std::unstable::rules::newer;
@@ -78,17 +78,12 @@ pub struct Lost {
 impl LeaseDocument {
     /// The document of an acquire.
     pub fn of(namespace: &Namespace, holder: String, acquired: &Acquired) -> Self {
-        Self::with(namespace, holder, acquired.now, &acquired.presented())
+        Self::with(namespace, holder, acquired.now, &acquired.client_grant())
     }
 
-    fn with(
-        namespace: &Namespace,
-        holder: String,
-        now: Duration,
-        leases: &[PresentedGrant],
-    ) -> Self {
+    fn with(namespace: &Namespace, holder: String, now: Duration, leases: &[ClientGrant]) -> Self {
         let spec = namespace.spec();
-        let entry = |PresentedGrant { grant, last_write }: &PresentedGrant| GrantEntry {
+        let entry = |ClientGrant { grant, last_write }: &ClientGrant| GrantEntry {
             node: grant.node_id,
             start_unix_ms: spec.unix_ms(grant.start),
             end_unix_ms: spec.unix_ms(grant.end),
@@ -125,7 +120,7 @@ impl LeaseDocument {
         let namespace = store.namespace();
         let shortest = Duration::from_millis(namespace.spec().tick_ms());
         let ttl = namespace.ticks(ttl.unwrap_or(DEFAULT_TTL.max(shortest)));
-        let renewed = store.renew_presented(&grants, ttl, request)?;
+        let renewed = store.renew_for_client(&grants, ttl, request)?;
         // Some may be lost and others not: each lease is renewed by itself.
         let mut kept = Vec::with_capacity(grants.len());
         let mut lost = Vec::new();
@@ -179,7 +174,7 @@ impl LeaseDocument {
             // knows the last one.
             presented.grant.end = unused_from;
         }
-        let outcomes = store.release_presented(&grants, request)?;
+        let outcomes = store.release_for_client(&grants, request)?;
         // Other losses mean that the lease is not held any more, so there is nothing to release.
         let contested = grants.iter().zip(outcomes);
         let contested = contested.filter(|(_, outcome)| *outcome == Err(Loss::Contested));
@@ -197,7 +192,7 @@ impl LeaseDocument {
     }
 
     /// The leases as a store takes them, unless they are damaged.
-    pub fn grants(&self) -> Result<Vec<PresentedGrant>, Failure> {
+    pub fn grants(&self) -> Result<Vec<ClientGrant>, Failure> {
         let grants = self.leases.iter().map(GrantEntry::grant);
         grants.collect()
     }
@@ -231,7 +226,7 @@ impl Display for LeaseDocument {
 }
 
 impl Lost {
-    fn of(presented: &PresentedGrant, loss: Loss) -> Self {
+    fn of(presented: &ClientGrant, loss: Loss) -> Self {
         Self {
             node: presented.grant.node_id,
             reason: loss.name().to_owned(),
@@ -240,7 +235,7 @@ impl Lost {
 }
 
 impl GrantEntry {
-    fn grant(&self) -> Result<PresentedGrant, Failure> {
+    fn grant(&self) -> Result<ClientGrant, Failure> {
         let hex = |text: &str, digits| {
             // All digits, as they are written: `from_str_radix` would take fewer, and a sign.
             let is_hex = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -257,7 +252,7 @@ impl GrantEntry {
                 self.node
             )));
         };
-        Ok(PresentedGrant {
+        Ok(ClientGrant {
             grant: Grant {
                 node_id: self.node,
                 start: self.start_tick,

@@ -88,11 +88,11 @@ pub use store::{
 };
 pub use types::holder::holder_of_process;
 pub use types::{
-    ASSUMED_MAX_TTL, AcquireRequest, Acquired, CounterError, CounterErrorKind, CounterPlace,
-    CounterStatus, CounterTerms, CounterTermsError, DEFAULT_MAX_TTL, DatedNumbers, Device,
-    DeviceError, DeviceRequest, EngineError, EngineErrorKind, Explained, Explanation, Finding, Gap,
-    Grant, History, KeyCheck, LastWrite, Loss, Losses, MAX_COUNTER_STEP, MAX_SKEW, MAX_TTL_LIMIT,
-    Namespace, NamespaceError, NamespaceList, NodeIds, PastLease, Period, PresentedGrant,
-    PresentedRenewal, Quarantine, QuarantineCause, Record, Renewed, RequestId, StoreError,
-    StoreErrorKind, Token, UnknownCause, Upgrade, UtcOffset, Verdict,
+    ASSUMED_MAX_TTL, AcquireRequest, Acquired, ClientGrant, ClientRenewal, CounterError,
+    CounterErrorKind, CounterPlace, CounterStatus, CounterTerms, CounterTermsError,
+    DEFAULT_MAX_TTL, DatedNumbers, Device, DeviceError, DeviceRequest, EngineError,
+    EngineErrorKind, Explained, Explanation, Finding, Gap, Grant, History, KeyCheck, LastWrite,
+    Loss, Losses, MAX_COUNTER_STEP, MAX_SKEW, MAX_TTL_LIMIT, Namespace, NamespaceError,
+    NamespaceList, NodeIds, PastLease, Period, Quarantine, QuarantineCause, Record, Renewed,
+    RequestId, StoreError, StoreErrorKind, Token, UnknownCause, Upgrade, UtcOffset, Verdict,
 };

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use randflake_core::ManualClock;
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, EngineError, Grant, KeyCheck, LeaseStore, MemoryStore, Namespace,
-    NodeIds, PresentedGrant, PresentedRenewal, RequestId, StoreError, Token,
+    AcquireRequest, Acquired, ClientGrant, ClientRenewal, EngineError, Grant, KeyCheck, LeaseStore,
+    MemoryStore, Namespace, NodeIds, RequestId, StoreError, Token,
 };
 use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
 use randflake_std::unstable::rules::{Committed, Continuity, Key, Keys, Removal, Write};
@@ -149,11 +149,11 @@ fn acquire(store: &mut LeaseStore, token: u8, nodes: &[u32]) -> Result<Acquired,
 
 fn renew(
     store: &mut LeaseStore,
-    grants: &[PresentedGrant],
+    grants: &[ClientGrant],
     request: &str,
-) -> Result<PresentedRenewal, StoreError> {
+) -> Result<ClientRenewal, StoreError> {
     let request: RequestId = request.parse().unwrap();
-    store.renew_presented(grants, 2 * TTL, &request)
+    store.renew_for_client(grants, 2 * TTL, &request)
 }
 
 /// That the answer is lost is all that a client learns of a write whose log has stalled.
@@ -167,7 +167,9 @@ fn a_renewal_that_is_repeated_is_answered_once_it_is_kept() {
     let server = Server::default();
     let namespace = orders().with_max_ttl(Duration::from_secs(2 * TTL));
     let [mut first, mut second] = [(); 2].map(|()| server.open(&namespace));
-    let granted = acquire(&mut first, 1, &[NODE_ID, 8]).unwrap().presented();
+    let granted = acquire(&mut first, 1, &[NODE_ID, 8])
+        .unwrap()
+        .client_grant();
     server.stall();
     is_unknown(renew(&mut first, &granted, "renewal-1"));
     // Through another server, as a client does whose answer was lost.
@@ -186,7 +188,7 @@ fn a_repeated_answer_waits_for_the_log_of_what_it_shows() {
     let server = Server::default();
     let namespace = orders().with_max_ttl(Duration::from_secs(2 * TTL));
     let [mut first, mut second] = [(); 2].map(|()| server.open(&namespace));
-    let granted = acquire(&mut first, 1, &[NODE_ID]).unwrap().presented();
+    let granted = acquire(&mut first, 1, &[NODE_ID]).unwrap().client_grant();
     server.stall();
     is_unknown(renew(&mut first, &granted, "renewal-1"));
     // The disk is back, and the log of the renewal still on its way: only a write of this very answer brings it there.
@@ -221,12 +223,12 @@ fn an_acquire_that_is_repeated_is_kept() {
 fn a_repeated_release_that_is_lost_frees_nothing() {
     let server = Server::default();
     let [mut first, mut second] = [(); 2].map(|()| server.open(&orders()));
-    let mut granted = acquire(&mut first, 1, &[NODE_ID]).unwrap().presented();
+    let mut granted = acquire(&mut first, 1, &[NODE_ID]).unwrap().client_grant();
     granted[0].grant.end = granted[0].grant.start;
     let request: RequestId = "release-1".parse().unwrap();
     server.stall();
-    is_unknown(first.release_presented(&granted, &request));
-    let released = second.release_presented(&granted, &request).unwrap();
+    is_unknown(first.release_for_client(&granted, &request));
+    let released = second.release_for_client(&granted, &request).unwrap();
     assert_eq!(released, [Ok(())]);
     server.is_killed_and_restarted();
     // Its holder uses it no more, and everybody else waits for the end that was granted.

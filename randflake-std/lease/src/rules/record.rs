@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use super::{Form, HistoryLink};
 use crate::types::Terms;
-use crate::types::{Grant, LastWrite, PresentedGrant, QuarantineCause, StoreError, Token};
+use crate::types::{ClientGrant, Grant, LastWrite, QuarantineCause, StoreError, Token};
 
 /// Stored record of a namespace.
 #[derive(Clone, Debug)]
@@ -159,8 +159,8 @@ impl NodeRecord {
 
     /// The grant as a holder elsewhere presents it at the next renewal.
     #[must_use]
-    pub fn presented(&self) -> PresentedGrant {
-        PresentedGrant {
+    pub fn client_grant(&self) -> ClientGrant {
+        ClientGrant {
             grant: self.grant(),
             last_write: self.last_write(),
         }

@@ -11,8 +11,8 @@ use crate::rules::{
     acquire, check, release, renew,
 };
 use crate::types::{
-    AcquireRequest, Acquired, Grant, LastWrite, Loss, NodeIds, PresentedGrant, PresentedRenewal,
-    Record, Renewed, RequestId, StoreError, Token,
+    AcquireRequest, Acquired, ClientGrant, ClientRenewal, Grant, LastWrite, Loss, NodeIds, Record,
+    Renewed, RequestId, StoreError, Token,
 };
 
 /// Part of the TTL that a [check of leases](LeaseStore::check_leases) has as its time limit.
@@ -156,19 +156,19 @@ impl LeaseStore {
     /// # Errors
     ///
     /// As for `renew`; and [`StoreError::Invalid`] when the request made the last write of one of the grants.
-    pub fn renew_presented(
+    pub fn renew_for_client(
         &mut self,
-        grants: &[PresentedGrant],
+        grants: &[ClientGrant],
         ttl: u64,
         request: &RequestId,
-    ) -> Result<PresentedRenewal, StoreError> {
+    ) -> Result<ClientRenewal, StoreError> {
         self.limit_for(ttl)?;
-        let leases = all_presented(grants, request)?;
+        let leases = client_leases(grants, request)?;
         let Completed { answer, now } = self.renew_all(&leases, ttl)?;
         let outcomes = answer
             .into_iter()
-            .map(|it| it.map(|record| record.presented()));
-        Ok(PresentedRenewal {
+            .map(|it| it.map(|record| record.client_grant()));
+        Ok(ClientRenewal {
             outcomes: outcomes.collect(),
             now,
         })
@@ -180,12 +180,12 @@ impl LeaseStore {
     /// # Errors
     ///
     /// As for `release`; and [`StoreError::Invalid`] when the request made the last write of one of the grants.
-    pub fn release_presented(
+    pub fn release_for_client(
         &mut self,
-        grants: &[PresentedGrant],
+        grants: &[ClientGrant],
         request: &RequestId,
     ) -> Result<Vec<Result<(), Loss>>, StoreError> {
-        let leases = all_presented(grants, request)?;
+        let leases = client_leases(grants, request)?;
         let max_batch = self.ready()?.profile.max_batch;
         let mut outcomes = Vec::with_capacity(leases.len());
         // After an error the caller repeats the whole request: what was written is recognized.
@@ -427,8 +427,8 @@ impl LeaseStore {
 
 /// The leases of presented grants. A node id that is named twice is refused before anything is written: no engine writes a
 /// key twice at once.
-fn all_presented(
-    grants: &[PresentedGrant],
+fn client_leases(
+    grants: &[ClientGrant],
     request: &RequestId,
 ) -> Result<Vec<CurrentLease>, StoreError> {
     let mut known = BTreeSet::new();
@@ -438,7 +438,7 @@ fn all_presented(
             "the lease of node id {node_id} is named twice: once is allowed"
         )));
     }
-    let presented = |grant: &PresentedGrant| {
+    let presented = |grant: &ClientGrant| {
         let LastWrite { serial, nonce } = grant.last_write;
         let next = request.nonce_after(grant)?;
         Ok(CurrentLease {

@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
 use super::Loss;
-use super::{LastWrite, PresentedGrant, Token};
+use super::{ClientGrant, LastWrite, Token};
 
 /// Request to acquire node ids.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ impl Grant {
 pub struct Acquired {
     /// As many as were asked for, of distinct node ids and in their order.
     pub grants: Vec<Grant>,
-    /// For each grant, the write that made it: who renews it elsewhere [presents](PresentedGrant) it.
+    /// For each grant, the write that made it: who renews it elsewhere [presents](ClientGrant) it.
     pub last_writes: Vec<LastWrite>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
@@ -90,10 +90,10 @@ pub struct Acquired {
 impl Acquired {
     /// The grants as a holder elsewhere presents them at the first renewal.
     #[must_use]
-    pub fn presented(&self) -> Vec<PresentedGrant> {
+    pub fn client_grant(&self) -> Vec<ClientGrant> {
         let grants = self.grants.iter().zip(&self.last_writes);
         grants
-            .map(|(&grant, &last_write)| PresentedGrant { grant, last_write })
+            .map(|(&grant, &last_write)| ClientGrant { grant, last_write })
             .collect()
     }
 }

@@ -5,6 +5,7 @@
 #[macro_use]
 mod error_kinds;
 
+mod client_grant;
 pub(crate) mod counter;
 mod counter_terms;
 pub(crate) mod device;
@@ -17,7 +18,6 @@ pub mod holder;
 mod loss;
 mod namespace;
 mod namespace_list;
-mod presented;
 mod process;
 mod quarantine;
 mod tag_key;
@@ -27,6 +27,7 @@ mod upgrade;
 
 use core::time::Duration;
 
+pub use self::client_grant::{ClientGrant, ClientRenewal, LastWrite, RequestId};
 pub use self::counter::{CounterError, CounterErrorKind, CounterPlace, CounterStatus};
 pub use self::counter_terms::{CounterTerms, CounterTermsError, DatedNumbers, Period, UtcOffset};
 pub use self::device::{Device, DeviceError, DeviceRequest, MAX_COUNTER_STEP};
@@ -41,7 +42,6 @@ pub use self::namespace::{
     ASSUMED_MAX_TTL, DEFAULT_MAX_TTL, MAX_TTL_LIMIT, Namespace, NamespaceError,
 };
 pub use self::namespace_list::NamespaceList;
-pub use self::presented::{LastWrite, PresentedGrant, PresentedRenewal, RequestId};
 pub use self::quarantine::{Quarantine, QuarantineCause};
 pub use self::terms::{KeyCheck, Terms};
 pub use self::token::Token;

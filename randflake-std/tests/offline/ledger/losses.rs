@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_std::lease::{
-    AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, PresentedGrant, QuarantineCause,
+    AcquireRequest, ClientGrant, Grant, LeaseStore, Namespace, NodeIds, QuarantineCause,
     StoreError, Token,
 };
 use randflake_std::unstable::rules::{Key, Loss};
@@ -176,11 +176,11 @@ fn nor_is_one_whose_lease_a_server_has_renewed() {
     let acquired = open(&map).acquire(&asked).unwrap();
     let mut server = open(&map);
     server.act_as_proxy();
-    let held = PresentedGrant {
+    let held = ClientGrant {
         grant: acquired.grants[0],
         last_write: acquired.last_writes[0],
     };
-    let renewed = server.renew_presented(&[held], TTL, &"request-1".parse().unwrap());
+    let renewed = server.renew_for_client(&[held], TTL, &"request-1".parse().unwrap());
     assert!(renewed.unwrap().outcomes[0].is_ok());
     map.state().texts.clear();
     "after a restart".clone_into(&mut map.state().fingerprint);

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, DeviceRequest, Grant, LastWrite, LeaseStore, MemoryStore, Namespace, NodeIds,
-    PresentedGrant, RequestId, StoreError, Token, deferred,
+    AcquireRequest, ClientGrant, DeviceRequest, Grant, LastWrite, LeaseStore, MemoryStore,
+    Namespace, NodeIds, RequestId, StoreError, Token, deferred,
 };
 use randflake_std::unstable::engine::Profile;
 
@@ -33,13 +33,13 @@ const OPERATIONS: &[(&str, Operation)] = &[
         Ok(())
     }),
     ("release", |store, held| Ok(store.release(&[held.0])?)),
-    ("renew_presented", |store, held| {
-        let renewed = store.renew_presented(&[presented(held)], TTL, &request())?;
+    ("renew_for_client", |store, held| {
+        let renewed = store.renew_for_client(&[presented(held)], TTL, &request())?;
         assert!(renewed.outcomes[0].is_ok());
         Ok(())
     }),
-    ("release_presented", |store, held| {
-        let released = store.release_presented(&[presented(held)], &request())?;
+    ("release_for_client", |store, held| {
+        let released = store.release_for_client(&[presented(held)], &request())?;
         assert_eq!(released, [Ok(())]);
         Ok(())
     }),
@@ -133,8 +133,8 @@ fn acquire(store: &mut LeaseStore, count: u32) -> Result<Held, StoreError> {
     Ok((acquired.grants[0], acquired.last_writes[0]))
 }
 
-fn presented((grant, last_write): &Held) -> PresentedGrant {
-    PresentedGrant {
+fn presented((grant, last_write): &Held) -> ClientGrant {
+    ClientGrant {
         grant: *grant,
         last_write: *last_write,
     }

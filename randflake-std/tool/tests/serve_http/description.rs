@@ -145,7 +145,7 @@ fn what_is_refused_is_not_described_as_allowed() {
         let refused = server.post(path, &grant.to_string());
         refused.problem(400, "invalid");
     }
-    let least = "PresentedGrant/allOf/1/properties/leases/minItems";
+    let least = "ClientGrant/allOf/1/properties/leases/minItems";
     assert_eq!(schema(least), 1);
     let refused = ["", " ", "a_", "_0", "A_0", "1_0", "a__0"];
     let any_id = pattern(&description, "AnyId");

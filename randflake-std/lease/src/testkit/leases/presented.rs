@@ -1,7 +1,7 @@
 //! Grants whose holder is elsewhere: what it presents tells it from a copy, through any server.
 
 use crate::store::LeaseStore;
-use crate::types::{Grant, Loss, PresentedGrant, PresentedRenewal, RequestId, StoreError};
+use crate::types::{ClientGrant, ClientRenewal, Grant, Loss, RequestId, StoreError};
 
 use super::{Backend, TTL, acquire, eight, patiently, record_of, ticks};
 
@@ -9,22 +9,22 @@ fn request(name: &str) -> RequestId {
     name.parse().unwrap()
 }
 
-fn renew(store: &mut LeaseStore, grant: &PresentedGrant, name: &str) -> PresentedRenewal {
-    patiently(|| store.renew_presented(&[*grant], TTL, &request(name))).unwrap()
+fn renew(store: &mut LeaseStore, grant: &ClientGrant, name: &str) -> ClientRenewal {
+    patiently(|| store.renew_for_client(&[*grant], TTL, &request(name))).unwrap()
 }
 
-fn release(store: &mut LeaseStore, grant: &PresentedGrant, name: &str) -> Result<(), Loss> {
-    patiently(|| store.release_presented(&[*grant], &request(name))).unwrap()[0]
+fn release(store: &mut LeaseStore, grant: &ClientGrant, name: &str) -> Result<(), Loss> {
+    patiently(|| store.release_for_client(&[*grant], &request(name))).unwrap()[0]
 }
 
 /// Two servers of one namespace, and a grant of the first one.
-fn granted(backend: &impl Backend) -> ([LeaseStore; 2], PresentedGrant) {
+fn granted(backend: &impl Backend) -> ([LeaseStore; 2], ClientGrant) {
     let mut servers = [(); 2].map(|()| {
         let mut store = backend.open(&eight("orders")).unwrap();
         store.act_as_proxy();
         store
     });
-    let granted = acquire(&mut servers[0], 1, 1).unwrap().presented();
+    let granted = acquire(&mut servers[0], 1, 1).unwrap().client_grant();
     (servers, granted[0])
 }
 
@@ -39,7 +39,7 @@ pub fn a_copied_grant_is_contested(backend: &impl Backend) {
         let refused = renew(store, &copy, &format!("copy-{turn:04}"));
         assert_eq!(refused.outcomes, [Err(Loss::Contested)]);
     }
-    let unused = PresentedGrant {
+    let unused = ClientGrant {
         grant: Grant {
             end: copy.grant.start,
             ..copy.grant
@@ -73,7 +73,7 @@ pub fn a_repeated_request_gets_the_same_answer(backend: &impl Backend) {
     let record = record_of(&mut first, renewed.grant.node_id);
     assert_eq!(record.grant.end, renewed.grant.end);
     assert!(!record.contested);
-    let unused = PresentedGrant {
+    let unused = ClientGrant {
         grant: Grant {
             end: granted.grant.start + 15,
             ..renewed.grant
@@ -94,12 +94,12 @@ pub fn a_request_s_name_is_used_once(backend: &impl Backend) {
     let renewed = renew(&mut store, &granted, "always-the-same");
     let renewed = renewed.outcomes[0].unwrap();
     let same = request("always-the-same");
-    let refused = store.renew_presented(&[renewed], TTL, &same).unwrap_err();
+    let refused = store.renew_for_client(&[renewed], TTL, &same).unwrap_err();
     assert!(
         matches!(&refused, StoreError::Invalid(why) if why.contains("needs a new name")),
         "{refused}"
     );
-    let refused = store.release_presented(&[renewed], &same).unwrap_err();
+    let refused = store.release_for_client(&[renewed], &same).unwrap_err();
     assert!(matches!(refused, StoreError::Invalid(_)), "{refused}");
     assert!(renew(&mut store, &renewed, "another-name").outcomes[0].is_ok());
     for wrong in ["", "short", "with space", &"long".repeat(20)] {
@@ -110,7 +110,7 @@ pub fn a_request_s_name_is_used_once(backend: &impl Backend) {
 /// Its holder would issue under ticks that were granted to another one before.
 pub fn a_false_start_is_refused(backend: &impl Backend) {
     let (servers, granted) = granted(backend);
-    let false_start = PresentedGrant {
+    let false_start = ClientGrant {
         grant: Grant {
             start: granted.grant.start - 1,
             ..granted.grant
@@ -119,7 +119,7 @@ pub fn a_false_start_is_refused(backend: &impl Backend) {
     };
     for (turn, mut store) in servers.into_iter().enumerate() {
         let request = request(&format!("false-start-{turn}"));
-        let refused = patiently(|| store.renew_presented(&[false_start], TTL, &request));
+        let refused = patiently(|| store.renew_for_client(&[false_start], TTL, &request));
         let is_told = |why: &str| {
             let starts = format!("starts at tick {}", granted.grant.start);
             why.contains(&starts) && why.contains("nothing was renewed")
@@ -139,8 +139,8 @@ pub fn a_lease_that_is_named_twice_is_refused(backend: &impl Backend) {
     let twice = [granted; 2];
     let same = request("named-twice");
     for refused in [
-        store.renew_presented(&twice, TTL, &same).map(drop),
-        store.release_presented(&twice, &same).map(drop),
+        store.renew_for_client(&twice, TTL, &same).map(drop),
+        store.release_for_client(&twice, &same).map(drop),
     ] {
         let refused = refused.unwrap_err();
         assert!(

@@ -24,7 +24,7 @@ pub struct LastWrite {
 /// A grant as a holder elsewhere presents it: a client of a server, or a program that keeps it in a file between two
 /// runs of the command line tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct PresentedGrant {
+pub struct ClientGrant {
     /// The grant as its holder knows it.
     pub grant: Grant,
     /// Last write that was reported to its holder.
@@ -33,9 +33,9 @@ pub struct PresentedGrant {
 
 /// The outcome of a renewal of presented grants.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PresentedRenewal {
+pub struct ClientRenewal {
     /// For each grant, in the order given, what its holder presents next, or why it is no longer held.
-    pub outcomes: Vec<Result<PresentedGrant, Loss>>,
+    pub outcomes: Vec<Result<ClientGrant, Loss>>,
     /// The store's clock, as time since the Unix epoch.
     pub now: Duration,
 }
@@ -58,7 +58,7 @@ impl RequestId {
     ///
     /// [`StoreError::Invalid`] when the last write was this very request's: a name that is used for each renewal would let
     /// two copies of a holder pass for one.
-    pub(crate) fn nonce_after(&self, presented: &PresentedGrant) -> Result<u64, StoreError> {
+    pub(crate) fn nonce_after(&self, presented: &ClientGrant) -> Result<u64, StoreError> {
         let LastWrite { serial, nonce } = presented.last_write;
         // The hash tells which request made a write, without a memory of requests.
         if self.nonce_of(&presented.grant, serial) == nonce {
