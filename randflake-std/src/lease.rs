@@ -7,13 +7,14 @@
 //! block](randflake_lease#how-long-calls-block) and what becomes of leases under faults.
 
 pub use randflake_lease::{
-    ASSUMED_MAX_TTL, AcquireRequest, Acquired, Administration, Catalog, ClientGrant, ClientRenewal,
-    Counter, DEFAULT_MAX_TTL, Device, DeviceError, DeviceLease, DeviceLeaseError, DeviceRequest,
-    Devices, EngineError, EngineErrorKind, Explained, Explanation, Finding, Gap, Grant, History,
-    HistoryReader, KeyCheck, LastWrite, LeaseStore, Loss, MAX_COUNTER_STEP, MAX_SKEW,
+    ASSUMED_MAX_TTL, AcquireRequest, Acquisition, Administration, Catalog, ClientGrant,
+    ClientRenewal, Counter, DEFAULT_MAX_TTL, Device, DeviceError, DeviceLease, DeviceLeaseError,
+    DeviceRequest, Devices, EngineError, EngineErrorKind, Explanation, Finding, Gap, Grant,
+    History, HistoryReader, KeyCheck, LastWrite, LeaseStore, Loss, MAX_COUNTER_STEP, MAX_SKEW,
     MAX_TTL_LIMIT, MemoryStore, NODE_ID_VARIABLE, Namespace, NamespaceError, NamespaceList,
-    NodeIdSource, NodeIds, PastLease, Quarantine, QuarantineCause, Record, Renewed, RequestId,
-    StoreError, StoreErrorKind, Token, UnknownCause, Upgrade, Verdict, deferred, holder_of_process,
+    NodeIdSource, NodeIds, PastLease, Quarantine, QuarantineCause, Record, Renewal, RequestId,
+    StoreError, StoreErrorKind, TickExplanation, Token, UnknownCause, Upgrade, Verdict, deferred,
+    holder_of_process,
 };
 
 pub use crate::url::*;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use randflake_lease::EngineError;
 use randflake_lease::unstable::engine::{Ask, Engine, LeaseStore, Look, Profile, Reading};
-use randflake_lease::unstable::rules::{Committed, Removal, Write};
+use randflake_lease::unstable::rules::{Removal, Write, WriteOutcome};
 
 /// What the test says of an engine, and how often it was looked at.
 #[derive(Debug, Default)]
@@ -69,7 +69,7 @@ impl Engine for LookedAt {
         self.engine.read(ask)
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         self.engine.write(write)
     }
 

@@ -4,10 +4,10 @@ use core::time::Duration;
 use std::time::Instant;
 
 use randflake_std::lease::{
-    AcquireRequest, Acquired, Grant, LeaseStore, NodeIds, StoreError, Token,
+    AcquireRequest, Acquisition, Grant, LeaseStore, NodeIds, StoreError, Token,
 };
 
-pub(crate) fn ask(store: &mut LeaseStore, count: u32, ttl: u64) -> Result<Acquired, StoreError> {
+pub(crate) fn ask(store: &mut LeaseStore, count: u32, ttl: u64) -> Result<Acquisition, StoreError> {
     store.acquire(&AcquireRequest {
         token: Token::random().unwrap(),
         holder: "bench",

@@ -5,7 +5,7 @@ use core::time::Duration;
 
 use randflake_std::date::utc;
 use randflake_std::lease::{
-    Acquired, ClientGrant, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, RequestId,
+    Acquisition, ClientGrant, Grant, LastWrite, LeaseStore, Loss, MAX_SKEW, Namespace, RequestId,
     Token,
 };
 use randflake_std::unstable::rules::newer;
@@ -77,7 +77,7 @@ pub struct Lost {
 
 impl LeaseDocument {
     /// The document of an acquire.
-    pub fn of(namespace: &Namespace, holder: String, acquired: &Acquired) -> Self {
+    pub fn of(namespace: &Namespace, holder: String, acquired: &Acquisition) -> Self {
         Self::with(namespace, holder, acquired.now, &acquired.client_grant())
     }
 

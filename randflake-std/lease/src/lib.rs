@@ -31,7 +31,7 @@ pub mod unstable {
     /// The contract of an engine.
     pub mod engine {
         pub use crate::rules::{
-            Before, Committed, Continuity, Entry, Key, Keys, Removal, VERSION, Write, newer,
+            Before, Continuity, Entry, Key, Keys, Removal, VERSION, Write, WriteOutcome, newer,
             read_clock,
         };
         pub use crate::store::engine::{Ask, Engine, LOOK_AT_FILES_EVERY, Look, Profile, Reading};
@@ -88,11 +88,11 @@ pub use store::{
 };
 pub use types::holder::holder_of_process;
 pub use types::{
-    ASSUMED_MAX_TTL, AcquireRequest, Acquired, ClientGrant, ClientRenewal, CounterError,
+    ASSUMED_MAX_TTL, AcquireRequest, Acquisition, ClientGrant, ClientRenewal, CounterError,
     CounterErrorKind, CounterPlace, CounterStatus, CounterTerms, CounterTermsError,
     DEFAULT_MAX_TTL, DatedNumbers, Device, DeviceError, DeviceRequest, EngineError,
-    EngineErrorKind, Explained, Explanation, Finding, Gap, Grant, History, KeyCheck, LastWrite,
-    Loss, Losses, MAX_COUNTER_STEP, MAX_SKEW, MAX_TTL_LIMIT, Namespace, NamespaceError,
-    NamespaceList, NodeIds, PastLease, Period, Quarantine, QuarantineCause, Record, Renewed,
-    RequestId, StoreError, StoreErrorKind, Token, UnknownCause, Upgrade, UtcOffset, Verdict,
+    EngineErrorKind, Explanation, Finding, Gap, Grant, History, KeyCheck, LastWrite, Loss, Losses,
+    MAX_COUNTER_STEP, MAX_SKEW, MAX_TTL_LIMIT, Namespace, NamespaceError, NamespaceList, NodeIds,
+    PastLease, Period, Quarantine, QuarantineCause, Record, Renewal, RequestId, StoreError,
+    StoreErrorKind, TickExplanation, Token, UnknownCause, Upgrade, UtcOffset, Verdict,
 };

@@ -12,7 +12,7 @@ use randflake_lease::backoff::{Backoff, Retry};
 use randflake_lease::date::span;
 use randflake_lease::unstable::clock::MonotonicTime;
 use randflake_lease::unstable::holder::MAX_NAME_LEN;
-use randflake_lease::{Acquired, NodeIds, StoreError};
+use randflake_lease::{Acquisition, NodeIds, StoreError};
 
 use super::store_client::StoreClient;
 use crate::observability::events;
@@ -36,7 +36,7 @@ impl BuildWait {
         client: &mut StoreClient,
         wanted: NodeIds<'_>,
         cancellation: &Cancellation,
-    ) -> Result<(Acquired, MonotonicTime), BuildError> {
+    ) -> Result<(Acquisition, MonotonicTime), BuildError> {
         // From the first try on: what the store takes to answer counts as well.
         let mut backoff = Backoff::new(self.limit);
         let mut last_message = None;

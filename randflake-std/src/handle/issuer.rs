@@ -6,7 +6,7 @@ use core::time::Duration;
 use randflake_core::internal::{BlockBudget, Run};
 use randflake_core::{AnyLayout, Clock, ExtendError, GenerateError, Lease, LeaseError, Sequencer};
 use randflake_lease::unstable::clock::{AnchoredClock, MonotonicTime};
-use randflake_lease::{Acquired, Grant};
+use randflake_lease::{Acquisition, Grant};
 
 /// A grant in use: its sequencer, and the clock of the store that granted it.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl<L: AnyLayout> Issuer<L> {
     /// the request.
     pub(super) fn of_all(
         layout: L,
-        acquired: &Acquired,
+        acquired: &Acquisition,
         sent: MonotonicTime,
         generation: u64,
     ) -> Result<Vec<Self>, LeaseError> {
@@ -120,7 +120,7 @@ mod tests {
                 fencing_token: end,
                 token: Token::from_bytes([1; 16]),
             };
-            let acquired = Acquired {
+            let acquired = Acquisition {
                 grants: vec![grant],
                 last_writes: Vec::new(),
                 now: Duration::from_millis(spec.unix_ms(end)).saturating_sub(before_end),

@@ -391,7 +391,7 @@ mod tests {
         assert!(!keeper.shared.has_other_than(0));
         assert!(keeper.shared.has_other_than(1));
         let sent = MonotonicTime::exact();
-        let acquired = randflake_lease::Acquired {
+        let acquired = randflake_lease::Acquisition {
             grants: vec![keeper.leases[1].grant],
             last_writes: Vec::new(),
             now: Duration::from_secs(keeper.leases[1].grant.start),

@@ -6,7 +6,9 @@ use randflake_lease::backoff::{LONGEST_PAUSE_PER_TTL, Retry, doubled, with_jitte
 use randflake_lease::date::utc;
 use randflake_lease::unstable::clock::{self, MonotonicTime, wall_exact};
 use randflake_lease::unstable::engine::{LeaseStore, Look};
-use randflake_lease::{AcquireRequest, Acquired, Grant, Loss, NodeIds, Renewed, StoreError, Token};
+use randflake_lease::{
+    AcquireRequest, Acquisition, Grant, Loss, NodeIds, Renewal, StoreError, Token,
+};
 
 use crate::observability::{events, metrics};
 
@@ -145,7 +147,7 @@ impl StoreClient {
     pub(super) fn acquire(
         &mut self,
         nodes: NodeIds<'_>,
-    ) -> Result<(Acquired, MonotonicTime), StoreError> {
+    ) -> Result<(Acquisition, MonotonicTime), StoreError> {
         self.ensure_own_name()?;
         let token = match self.pending {
             Some(token) => token,
@@ -193,7 +195,7 @@ impl StoreClient {
     pub(super) fn renew(
         &mut self,
         grants: &[Grant],
-    ) -> Result<(Renewed, MonotonicTime), StoreError> {
+    ) -> Result<(Renewal, MonotonicTime), StoreError> {
         let _span = events::renew(self.store.namespace().name(), grants.len());
         let sent = MonotonicTime::exact();
         let outcome = self.store.renew(grants, self.ttl_ticks);
@@ -266,7 +268,7 @@ mod tests {
     use randflake_lease::MemoryStore;
     use randflake_lease::deferred;
     use randflake_lease::unstable::engine::{Ask, Engine, Profile, Reading};
-    use randflake_lease::unstable::rules::{Committed, Removal, Write};
+    use randflake_lease::unstable::rules::{Removal, Write, WriteOutcome};
     use randflake_lease::{EngineError, Namespace};
     #[cfg(all(feature = "tracing", not(miri)))]
     use tracing_subscriber::layer::SubscriberExt;
@@ -300,7 +302,7 @@ mod tests {
             refused()
         }
 
-        fn write(&mut self, _: &Write) -> Result<Committed, EngineError> {
+        fn write(&mut self, _: &Write) -> Result<WriteOutcome, EngineError> {
             refused()
         }
 

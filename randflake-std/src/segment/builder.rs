@@ -12,7 +12,7 @@ use randflake_core::{Permutation, Plain, Sparx64};
 use randflake_lease::LeaseStore;
 use randflake_lease::Secret;
 use randflake_lease::backoff::{Backoff, Retry};
-use randflake_lease::unstable::rules::counter::Reserved;
+use randflake_lease::unstable::rules::counter::Reservation;
 use randflake_lease::{CounterError, CounterTerms};
 
 use super::keeper::SegmentKeeper;
@@ -150,7 +150,7 @@ impl<P: Permutation + Send + Sync + 'static> SegmentsBuilder<P> {
 }
 
 /// Reserves the first segment, and returns it with when it was asked for.
-fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<(Reserved, Sent), CounterError> {
+fn reserve_first(store: &mut LeaseStore, length: u64) -> Result<(Reservation, Sent), CounterError> {
     // Only an unknown outcome is tried again. If the first try did reserve, its numbers are a gap.
     let mut backoff = Backoff::new(Duration::ZERO);
     loop {

@@ -10,7 +10,7 @@ use randflake_core::internal::{PutError, SegmentBuffer};
 use randflake_core::segment::Segment;
 use randflake_core::{Id, Permutation};
 use randflake_lease::unstable::ForkGuard;
-use randflake_lease::unstable::rules::counter::Reserved;
+use randflake_lease::unstable::rules::counter::Reservation;
 use randflake_lease::{CounterError, CounterErrorKind, CounterTerms, DatedNumbers};
 
 use super::period_end::{PeriodEnd, Sent};
@@ -63,13 +63,13 @@ impl SegmentsPhase {
 impl<P: Permutation> SharedSegments<P> {
     /// `first` was asked for at `sent`.
     pub(super) fn new(
-        first: Reserved,
+        first: Reservation,
         sent: &Sent,
         permutation: Box<P>,
         refill_at_percent: u32,
         length: u32,
     ) -> Self {
-        let Reserved {
+        let Reservation {
             segment,
             terms,
             lasts,
@@ -226,7 +226,7 @@ impl<P> SharedSegments<P> {
     }
 
     /// Whether numbers are of a later period than those before.
-    pub(super) fn is_of_later_period(&self, reserved: &Reserved) -> bool {
+    pub(super) fn is_of_later_period(&self, reserved: &Reservation) -> bool {
         let date = |dates: DatedNumbers, number| dates.date_and_count(number).0;
         let first = reserved.segment.first();
         self.terms.dates().is_some_and(|dates| {
@@ -235,8 +235,13 @@ impl<P> SharedSegments<P> {
     }
 
     /// Adds what was asked for at `sent`.
-    pub(super) fn put(&self, reserved: Reserved, sent: &Sent, length: u32) -> Result<(), PutError> {
-        let Reserved { segment, lasts, .. } = reserved;
+    pub(super) fn put(
+        &self,
+        reserved: Reservation,
+        sent: &Sent,
+        length: u32,
+    ) -> Result<(), PutError> {
+        let Reservation { segment, lasts, .. } = reserved;
         self.buffer.put(segment)?;
         self.latest.store(segment.first(), Ordering::Relaxed);
         // After it: the numbers before it are of the period that has ended until then.
@@ -337,15 +342,15 @@ mod tests {
         SharedSegments::new(reserved(1, 10), &Sent::now(), Box::new(Plain), 50, 10)
     }
 
-    fn reserved(first: u64, len: u64) -> Reserved {
-        Reserved {
+    fn reserved(first: u64, len: u64) -> Reservation {
+        Reservation {
             segment: Segment::new(first, len).unwrap(),
             terms: CounterTerms::default(),
             lasts: None,
         }
     }
 
-    fn put(shared: &SharedSegments<Plain>, reserved: Reserved, length: u32) {
+    fn put(shared: &SharedSegments<Plain>, reserved: Reservation, length: u32) {
         shared.put(reserved, &Sent::now(), length).unwrap();
     }
 
@@ -414,7 +419,7 @@ mod tests {
     #[test]
     fn nothing_of_a_period_that_has_ended_is_issued() {
         const HOUR: Duration = Duration::from_secs(3_600);
-        let day = |first, lasts| Reserved {
+        let day = |first, lasts| Reservation {
             lasts: Some(lasts),
             ..reserved(first, 10)
         };

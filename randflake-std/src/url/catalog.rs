@@ -15,7 +15,7 @@ use randflake_lease::{Namespace, NamespaceList, StoreError};
 /// As for [`open`](super::open), of which [`StoreError::Terms`] does not occur.
 pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
     // A name that is allowed and not used: the engine asks for one, a list is of all.
-    let Some(mut engine) = existing(url, "-")? else {
+    let Some(mut engine) = open_existing(url, "-")? else {
         return Ok(None);
     };
     catalog::names(&mut *engine)
@@ -28,7 +28,7 @@ pub fn namespaces(url: &str) -> Result<Option<NamespaceList>, StoreError> {
 ///
 /// As for [`namespaces`].
 pub fn stored(url: &str) -> Result<Vec<Namespace>, StoreError> {
-    let engine = existing(url, "-")?;
+    let engine = open_existing(url, "-")?;
     let all = engine.map(|mut engine| catalog::all(&mut *engine));
     Ok(all.transpose()?.flatten().unwrap_or_default())
 }
@@ -52,14 +52,14 @@ pub fn stored(url: &str) -> Result<Vec<Namespace>, StoreError> {
 /// As for [`open`](super::open), of which [`StoreError::Terms`] does not occur; [`StoreError::Invalid`] for a name that no
 /// namespace may have.
 pub fn find(url: &str, name: &str) -> Result<Option<Namespace>, StoreError> {
-    let Some(mut engine) = existing(url, name)? else {
+    let Some(mut engine) = open_existing(url, name)? else {
         return Ok(None);
     };
     catalog::find(&mut *engine, name)
 }
 
 /// The engine of a URL, unless it keeps its store in a file that is not there.
-fn existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError> {
+fn open_existing(url: &str, name: &str) -> Result<Option<Box<dyn Engine>>, StoreError> {
     let StoreUrl { location, .. } = url.parse()?;
-    (location.engine().existing)(&location, &catalog::any(name)?)
+    (location.engine().open_existing)(&location, &catalog::any(name)?)
 }

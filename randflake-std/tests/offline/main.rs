@@ -25,8 +25,8 @@ mod ledger;
 #[cfg(feature = "sqlite")]
 #[path = "../engines/length.rs"]
 mod length;
-mod look_again;
 mod numbers;
+mod recheck;
 mod record_texts;
 mod rotation;
 mod rules;

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use randflake_core::ManualClock;
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, ClientGrant, ClientRenewal, EngineError, Grant, KeyCheck, LeaseStore,
-    MemoryStore, Namespace, NodeIds, RequestId, StoreError, Token,
+    AcquireRequest, Acquisition, ClientGrant, ClientRenewal, EngineError, Grant, KeyCheck,
+    LeaseStore, MemoryStore, Namespace, NodeIds, RequestId, StoreError, Token,
 };
 use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
-use randflake_std::unstable::rules::{Committed, Continuity, Key, Keys, Removal, Write};
+use randflake_std::unstable::rules::{Continuity, Key, Keys, Removal, Write, WriteOutcome};
 
 const TTL: u64 = 60;
 const NODE_ID: u32 = 7;
@@ -90,7 +90,7 @@ impl Engine for Client {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let mut log = self.server.log();
         let place = |key: Key| (key.scope(&self.name).to_owned(), key);
         let holds = |log: &Log| {
@@ -101,7 +101,7 @@ impl Engine for Client {
             })
         };
         if !holds(&log) {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         }
         // As InnoDB: a text in the place of the same one makes no log, so nothing is waited for.
         let mut is_logged = false;
@@ -117,7 +117,7 @@ impl Engine for Client {
         if is_logged {
             log.kept = log.shown.clone();
         }
-        Ok(Committed::Done { now: NOW })
+        Ok(WriteOutcome::Written { now: NOW })
     }
 
     fn namespaces(
@@ -138,7 +138,7 @@ fn orders() -> Namespace {
     Namespace::new("orders", Randflake).unwrap()
 }
 
-fn acquire(store: &mut LeaseStore, token: u8, nodes: &[u32]) -> Result<Acquired, StoreError> {
+fn acquire(store: &mut LeaseStore, token: u8, nodes: &[u32]) -> Result<Acquisition, StoreError> {
     store.acquire(&AcquireRequest {
         token: Token::from_bytes([token; 16]),
         holder: "early",

@@ -7,7 +7,7 @@ use std::thread;
 
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_std::lease::{
-    self, AcquireRequest, Acquired, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
+    self, AcquireRequest, Acquisition, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::{Layout, Plain};
 
@@ -51,7 +51,7 @@ pub(crate) fn acquire(
     token: Token,
     holder: &str,
     ttl: Duration,
-) -> Result<Acquired, StoreError> {
+) -> Result<Acquisition, StoreError> {
     store.acquire(&AcquireRequest {
         token,
         holder,

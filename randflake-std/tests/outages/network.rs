@@ -8,7 +8,7 @@ use std::time::Instant;
 use harness::etcd::{EtcdCluster, Place};
 use harness::isolation::ip;
 use libtest_mimic::Trial;
-use randflake_std::lease::{Acquired, LeaseStore, StoreError, Token};
+use randflake_std::lease::{Acquisition, LeaseStore, StoreError, Token};
 
 use crate::clients::{Clients, SHORT, acquire, open};
 use crate::trial;
@@ -68,7 +68,7 @@ fn members_are_cut_off() {
 }
 
 /// What a store grants, unless it is unavailable: nothing else may be wrong.
-fn granted(store: &mut LeaseStore) -> Option<Acquired> {
+fn granted(store: &mut LeaseStore) -> Option<Acquisition> {
     match acquire(store, Token::random().unwrap(), "holder", SHORT) {
         Ok(acquired) => Some(acquired),
         Err(StoreError::Unavailable(_)) => None,

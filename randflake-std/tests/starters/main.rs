@@ -15,7 +15,7 @@ use std::{env, thread};
 use libtest_mimic::{Arguments, Trial};
 use randflake_std::Randflake;
 use randflake_std::lease::{
-    AcquireRequest, Acquired, LeaseStore, Namespace, QuarantineCause, StoreError, open,
+    AcquireRequest, Acquisition, LeaseStore, Namespace, QuarantineCause, StoreError, open,
 };
 
 const TRIALS: &[(&str, fn())] = &[
@@ -74,7 +74,7 @@ fn namespace() -> Namespace {
 fn acquire_when_due(
     store: &mut LeaseStore,
     request: &AcquireRequest<'_>,
-) -> Result<Acquired, StoreError> {
+) -> Result<Acquisition, StoreError> {
     loop {
         match store.acquire(request) {
             Err(StoreError::Quarantined {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use randflake_std::lease::{EngineError, Finding, LeaseStore, StoreError};
 use randflake_std::unstable::engine::{Ask, Engine, Look, Profile, Reading};
-use randflake_std::unstable::rules::{Committed, Removal, Write};
+use randflake_std::unstable::rules::{Removal, Write, WriteOutcome};
 
 /// What a test looks at.
 pub(crate) trait Watcher: Debug + Send + 'static {
@@ -31,7 +31,7 @@ pub(crate) trait Watcher: Debug + Send + 'static {
     }
 
     /// This was written, or not.
-    fn has_written(&mut self, write: &Write, committed: Committed) {
+    fn has_written(&mut self, write: &Write, committed: WriteOutcome) {
         _ = (write, committed);
     }
 
@@ -66,7 +66,7 @@ impl<W: Watcher> Engine for Watched<W> {
         Ok(reading)
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         self.watcher.writes(write);
         let committed = self.engine.write(write)?;
         self.watcher.has_written(write, committed);

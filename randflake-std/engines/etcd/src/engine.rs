@@ -14,7 +14,7 @@ use super::keys::Prefix;
 use super::transaction::{Kv, OPERATIONS, Range, Transaction, TransactionOutcome};
 use randflake_lease::unstable::engine::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use randflake_lease::unstable::engine::{
-    Before, Committed, Continuity, Entry, Key, Keys, Removal, VERSION, Write, read_clock,
+    Before, Continuity, Entry, Key, Keys, Removal, VERSION, Write, WriteOutcome, read_clock,
 };
 use randflake_lease::unstable::url::Location;
 use randflake_lease::{EngineError, Finding, Namespace, StoreError};
@@ -169,7 +169,7 @@ impl Engine for Etcd {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let mut transaction = self.transaction(&write.entries);
         let counted = Before::read(counted(&write.fingerprint));
         transaction.compare(&self.prefix.setbacks(), &counted);
@@ -190,7 +190,7 @@ impl Engine for Etcd {
             TransactionOutcome::Refused(there) => last.is_some_and(|last| there.contains(&last)),
         };
         if !is_written {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         }
         let is_put = write.entries.iter().any(|entry| entry.after.is_some());
         if !self
@@ -201,7 +201,7 @@ impl Engine for Etcd {
                 "the etcd cluster was set back or replaced since it was read",
             ));
         }
-        Ok(Committed::Done { now: self.now()? })
+        Ok(WriteOutcome::Written { now: self.now()? })
     }
 
     fn namespaces(

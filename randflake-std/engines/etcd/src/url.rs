@@ -19,7 +19,7 @@ pub static ENGINE: Registration = Registration {
     has_counters: true,
     check,
     open: |location, namespace| EtcdStore::at(location, namespace, None),
-    existing: |location, namespace| Ok(Some(Box::new(Etcd::over(location, namespace, None)?))),
+    open_existing: |location, namespace| Ok(Some(Box::new(Etcd::over(location, namespace, None)?))),
 };
 
 const ETCD: Scheme = Scheme {

@@ -21,7 +21,7 @@ pub static ENGINE: Registration = Registration {
     has_counters: true,
     check,
     open: MysqlStore::at,
-    existing: Database::<Mysql>::boxed,
+    open_existing: Database::<Mysql>::boxed,
 };
 
 /// Refuses a URL without a database: the tables would be made nowhere.

@@ -22,7 +22,7 @@ pub static ENGINE: Registration = Registration {
     has_counters: true,
     check: |location| connect_timeout(location).map(drop),
     open: PostgresStore::at,
-    existing: Database::<Postgres>::boxed,
+    open_existing: Database::<Postgres>::boxed,
 };
 
 const POSTGRES: Scheme = Scheme {

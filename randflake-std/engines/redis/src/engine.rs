@@ -14,7 +14,7 @@ use super::process::{REPLACING, RedisProcess, SECTIONS, fault};
 use super::{diagnosis, rights};
 use randflake_lease::unstable::engine::{Ask, Engine, NAMES_LISTED, Profile, Reading};
 use randflake_lease::unstable::engine::{
-    Before, Committed, Continuity, Entry, Key, Keys, Removal, Write, read_clock,
+    Before, Continuity, Entry, Key, Keys, Removal, Write, WriteOutcome, read_clock,
 };
 use randflake_lease::unstable::net::shown;
 use randflake_lease::unstable::url::Location;
@@ -254,7 +254,7 @@ impl Engine for Redis {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let known = RedisProcess::of(&write.fingerprint);
         let micros = |time: Duration| time.as_micros().to_string();
         let window = write
@@ -310,14 +310,14 @@ impl Engine for Redis {
         let there = |connection: &mut Connection| connection.run_noting(invoke);
         let (answer, is_again) = self.connection.on_node_of(first, there)?;
         match answer {
-            Some(time) => Ok(Committed::Done {
+            Some(time) => Ok(WriteOutcome::Written {
                 now: self.now(time)?,
             }),
             // The first try may have been executed without an answer, and its text may have been replaced since.
             None if is_again => Err(EngineError::unavailable(
                 "the connection broke during a write: whether it was made is not known",
             )),
-            None => Ok(Committed::Stale),
+            None => Ok(WriteOutcome::Stale),
         }
     }
 

@@ -26,7 +26,9 @@ pub static ENGINE: Registration = Registration {
     has_counters: true,
     check,
     open: |location, namespace| RedisStore::at(location, namespace, None),
-    existing: |location, namespace| Ok(Some(Box::new(Redis::over(location, namespace, None)?))),
+    open_existing: |location, namespace| {
+        Ok(Some(Box::new(Redis::over(location, namespace, None)?)))
+    },
 };
 
 const REDIS: Scheme = Scheme {

@@ -14,7 +14,7 @@ use crate::place::SqlitePath;
 use crate::seen::Seen;
 use crate::session::{PATIENCE, SqliteSession};
 use randflake_lease::ExactSystemClock;
-use randflake_lease::unstable::engine::{Committed, Removal, Write, read_clock};
+use randflake_lease::unstable::engine::{Removal, Write, WriteOutcome, read_clock};
 
 use randflake_lease::LeaseStore;
 use randflake_lease::unstable::engine::{Ask, Engine, LOOK_AT_FILES_EVERY, Look, Profile, Reading};
@@ -205,7 +205,7 @@ impl SqliteStore {
 
 impl Sqlite {
     /// The database at a path, if it is there already.
-    pub(crate) fn existing(
+    pub(crate) fn open_existing(
         path: &Path,
         namespace: &Namespace,
     ) -> Result<Option<Self>, EngineError> {
@@ -287,22 +287,22 @@ impl Engine for Sqlite {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         // Without it others may have written since the read.
         // Taken: whatever ends this call early also rolls back and gives the lock back.
         let Some(session) = self.session.take() else {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         };
         let now = read_clock(&*self.clock)?;
         if write.fingerprint != session.stored.continuity().fingerprint
             || !write.is_in_window(now)
             || !self.at(session.put(&self.namespace, &write.entries))?
         {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         }
         let committed = session.commit(write.latest_end_unix_ms, &self.place, &mut self.seen);
         self.at(committed)?;
-        Ok(Committed::Done { now })
+        Ok(WriteOutcome::Written { now })
     }
 
     fn abandon(&mut self) {

@@ -12,8 +12,8 @@ pub static ENGINE: Registration = Registration {
     has_counters: true,
     check,
     open: |location, namespace| SqliteStore::open(location.path(), namespace),
-    existing: |location, namespace| {
-        let found = Sqlite::existing(location.path(), namespace)?;
+    open_existing: |location, namespace| {
+        let found = Sqlite::open_existing(location.path(), namespace)?;
         Ok(found.map(|database| Box::new(database) as Box<dyn Engine>))
     },
 };

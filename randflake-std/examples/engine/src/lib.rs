@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use randflake_core::Clock;
 use randflake_lease::unstable::engine::{
-    Ask, Committed, Continuity, Engine, Key, Keys, Profile, Reading, Removal, Write, read_clock,
+    Ask, WriteOutcome, Continuity, Engine, Key, Keys, Profile, Reading, Removal, Write, read_clock,
 };
 use randflake_lease::{
     EngineError, ExactSystemClock, Finding, LeaseStore, Namespace, StoreError, Token,
@@ -159,18 +159,18 @@ impl Engine for FileEngine {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let _lock = self.lock()?;
         let now = read_clock(&*self.clock)?;
         let Some(mut content) = self.load()? else {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         };
         let holds = write.entries.iter().all(|entry| {
             let there = content.texts.get(&self.key(entry.key));
             entry.before.allows(there.map(String::as_str))
         });
         if !holds || !write.is_in_window(now) || write.fingerprint != content.store {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         }
         for entry in &write.entries {
             if let Some(after) = &entry.after {
@@ -178,7 +178,7 @@ impl Engine for FileEngine {
             }
         }
         self.save(&content)?;
-        Ok(Committed::Done { now })
+        Ok(WriteOutcome::Written { now })
     }
 
     fn namespaces(

@@ -106,9 +106,9 @@ impl<T> Decision<T> {
 
 /// Outcome of writing a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Committed {
+pub enum WriteOutcome {
     /// The change was written and survives a crash.
-    Done {
+    Written {
         /// Clock of the store at the write.
         now: Duration,
     },

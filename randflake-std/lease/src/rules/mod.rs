@@ -37,7 +37,7 @@ mod young;
 
 pub use acquire::{Acquire, acquire};
 pub use caller::{Caller, ClockWindow};
-pub use change::{Change, Committed, Decision, NodeChange};
+pub use change::{Change, Decision, NodeChange, WriteOutcome};
 pub use check::{LeaseCheck, check};
 pub use claim::SecretClaim;
 pub use counter::{CounterRecord, CounterView};

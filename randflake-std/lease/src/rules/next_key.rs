@@ -4,7 +4,7 @@
 //! record is what it was read as, so each is under the number before the write or under the one after it. No two ids are
 //! equal because of the number alone: intervals of ticks are disjoint over all keys.
 
-use super::quarantine::{decide, existing};
+use super::quarantine::{decide, existing_state};
 use super::{Caller, Decision, View};
 use crate::types::{KeyCheck, StoreError, Terms};
 
@@ -16,7 +16,7 @@ pub fn next_key(view: &View, next: KeyCheck, caller: &Caller<'_>) -> Decision<()
         let why = "there is no such namespace: whoever leases first makes it, under the highest key number that it has";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
-    decide(existing(view, caller), |state| {
+    decide(existing_state(view, caller), |state| {
         if follows(&state.record.terms, next)? {
             state.set_key(next);
         }

@@ -34,7 +34,7 @@ pub fn quarantine(view: &View, caller: &Caller<'_>) -> Decision<Duration> {
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
     // Whoever administers may not know the longest TTL, so the stored one counts.
-    decide(existing(view, caller), |state| {
+    decide(existing_state(view, caller), |state| {
         state.quarantine(view, caller.seen, QuarantineCause::Asked);
         Ok(state.quarantine_left())
     })
@@ -70,7 +70,7 @@ pub fn end_quarantine(view: &View, caller: &Caller<'_>, has_leases: bool) -> Dec
 /// alive.
 #[must_use]
 pub fn override_quarantine(view: &View, caller: &Caller<'_>) -> Decision<()> {
-    decide(existing(view, caller), |state| {
+    decide(existing_state(view, caller), |state| {
         state.end_quarantine();
         Ok(())
     })
@@ -156,7 +156,10 @@ pub fn outlast(view: &View, latest_end: u64) -> Decision<Option<NamespaceRecord>
 }
 
 /// State of the namespace; refused if it was dropped.
-pub(super) fn existing(view: &View, caller: &Caller<'_>) -> Result<NamespaceState, StoreError> {
+pub(super) fn existing_state(
+    view: &View,
+    caller: &Caller<'_>,
+) -> Result<NamespaceState, StoreError> {
     let state = NamespaceState::of(view, caller)?;
     state.check_dropped()?;
     Ok(state)

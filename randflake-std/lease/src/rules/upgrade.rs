@@ -4,7 +4,7 @@
 //! version in that record: from then on no process acquires that does not know it, nor renews a lease that a newer one has
 //! renewed, and of older leases there can only become fewer. Then it looks for those, and *raises* the version or *withdraws* it. Until then all renewals go on.
 
-use super::quarantine::{decide, existing};
+use super::quarantine::{decide, existing_state};
 use super::{Caller, Decision, NamespaceRecord, NamespaceState, NodeRecord, Versions, View};
 use crate::types::StoreError;
 
@@ -58,7 +58,7 @@ fn change(
             "there is no such namespace: whoever leases makes it, in a version that all can read";
         return Decision::refused(StoreError::Invalid(why.to_owned()));
     }
-    decide(existing(view, caller), |state| {
+    decide(existing_state(view, caller), |state| {
         let versions = rule(&state.record);
         Ok(state.allow(versions))
     })

@@ -7,7 +7,7 @@ use super::quoted;
 use super::records::Records;
 use super::{Ask, LeaseStore, Reading};
 use crate::rules::counter::{
-    CounterCaller, CounterDecision, CounterRefusal, Reserved, ahead_for, check, create,
+    CounterCaller, CounterDecision, CounterRefusal, Reservation, ahead_for, check, create,
     next_number, reserve, resume,
 };
 use crate::rules::{Before, CounterRecord, CounterView, Entry, Key, Keys};
@@ -57,7 +57,7 @@ impl Counter<'_> {
     }
 
     /// Reserves `count` numbers, or all that the period has left, with how long the period lasts.
-    pub fn reserve_up_to(&mut self, count: u64) -> Result<Reserved, CounterError> {
+    pub fn reserve_up_to(&mut self, count: u64) -> Result<Reservation, CounterError> {
         match self.update(|view, caller| reserve(view, caller, count)) {
             Err(CounterError::Full {
                 left: left @ 1.., ..

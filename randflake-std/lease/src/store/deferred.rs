@@ -4,12 +4,12 @@ use core::fmt::{self, Debug, Formatter};
 use std::collections::BTreeMap;
 
 use super::{Ask, Engine, LeaseStore, Profile, Reading};
-use crate::rules::{Committed, Removal, Write};
+use crate::rules::{Removal, Write, WriteOutcome};
 use crate::types::{EngineError, Namespace, StoreError};
 
 /// A store that is opened when it is first used, and after a failure by the next use.
 ///
-/// To open a store is to call it, and fails when its server does not answer. Deferred, this is part of the first acquire: so
+/// To open a store is to call it, and fails when its server does not answer. DeferredEngine, this is part of the first acquire: so
 /// `Builder::wait` waits for a server that cannot be reached yet, and `Builder::build_async`
 /// connects in the thread that it builds in.
 ///
@@ -32,7 +32,7 @@ where
     S: Into<LeaseStore>,
     F: FnMut(&Namespace) -> Result<S, StoreError> + Send + 'static,
 {
-    let engine = Deferred {
+    let engine = DeferredEngine {
         namespace: namespace.clone(),
         open: Box::new(move |namespace| open(namespace).map(Into::into)),
     };
@@ -43,12 +43,12 @@ type Open = dyn FnMut(&Namespace) -> Result<LeaseStore, StoreError> + Send;
 
 /// In the place of an engine until the first use. No operation reaches it: each begins with
 /// [`ready`](LeaseStore::ready).
-struct Deferred {
+struct DeferredEngine {
     namespace: Namespace,
     open: Box<Open>,
 }
 
-impl Engine for Deferred {
+impl Engine for DeferredEngine {
     fn profile(&self) -> Profile {
         Profile::at("a store that is not open yet")
     }
@@ -70,7 +70,7 @@ impl Engine for Deferred {
         Err(not_open())
     }
 
-    fn write(&mut self, _: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, _: &Write) -> Result<WriteOutcome, EngineError> {
         Err(not_open())
     }
 
@@ -90,8 +90,8 @@ fn not_open() -> EngineError {
     EngineError::unavailable("the store is not open yet")
 }
 
-impl Debug for Deferred {
+impl Debug for DeferredEngine {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("Deferred")
+        f.write_str("DeferredEngine")
     }
 }

@@ -5,7 +5,7 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 
 use super::LeaseStore;
-use crate::rules::{Committed, Continuity, Key, Keys, Removal, Write, history};
+use crate::rules::{Continuity, Key, Keys, Removal, Write, WriteOutcome, history};
 use crate::types::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 
 /// Where the records of one namespace are kept: texts of one line under [`Key`]s. It decides nothing, and reads none of
@@ -17,7 +17,7 @@ use crate::types::{ASSUMED_MAX_TTL, EngineError, Finding, StoreError};
 ///    the engine's clock and its [`Continuity`] of then. What it creates for itself (tables, a file) is empty.
 /// 2. **Write** writes all of a [`Write`] or nothing. It writes only if every text still is what was expected, the
 ///    clock is in its window, the engine still is what the fingerprint says, and no setting is a fault; else it
-///    returns [`Committed::Stale`]. It returns [`Committed::Done`] only when the write survives a crash.
+///    returns [`WriteOutcome::Stale`]. It returns [`WriteOutcome::Written`] only when the write survives a crash.
 ///    What a read shows may be lost in a crash until a later write is done: the rules answer nothing from a read alone
 ///    that a holder relies on.
 /// 3. Records appear when they are first written: opening costs the same with 2 and with 2^32 node ids.
@@ -51,7 +51,7 @@ pub trait Engine: Send + Debug {
     /// # Errors
     ///
     /// [`EngineError`]: if it is `Unavailable`, whether it was written is not known.
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError>;
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError>;
 
     /// What the engine says of itself, but for the quarantine.
     ///

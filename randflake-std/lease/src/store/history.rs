@@ -8,7 +8,7 @@ use super::{Ask, LeaseStore};
 use crate::rules::history::{hash, is_over, key, place};
 use crate::rules::{HistoryLink, Key, Keys, NodeRecord, Removal, StoreTime};
 use crate::types::{
-    EngineError, Explained, Gap, HISTORY_KEPT, History, MAX_SKEW, NodeHistory, StoreError,
+    EngineError, Gap, HISTORY_KEPT, History, MAX_SKEW, NodeHistory, StoreError, TickExplanation,
     UnknownCause,
 };
 
@@ -61,7 +61,7 @@ impl HistoryReader<'_> {
     /// # Errors
     ///
     /// As for [`read`](Self::read).
-    pub fn explain(&mut self, node_id: u32, tick: u64) -> Result<Explained, StoreError> {
+    pub fn explain(&mut self, node_id: u32, tick: u64) -> Result<TickExplanation, StoreError> {
         let state = self.store.namespace_state()?;
         let leases = self
             .store

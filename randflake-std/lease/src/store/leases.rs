@@ -7,12 +7,12 @@ use super::LeaseStore;
 use super::clock_estimate::Exchange;
 use super::operation::{ClockCheck, Completed, Failure, fresh};
 use crate::rules::{
-    Acquire, Change, Committed, CurrentLease, Decision, Demand, LeaseCheck, Node, NodeRecord, View,
-    acquire, check, release, renew,
+    Acquire, Change, CurrentLease, Decision, Demand, LeaseCheck, Node, NodeRecord, View,
+    WriteOutcome, acquire, check, release, renew,
 };
 use crate::types::{
-    AcquireRequest, Acquired, ClientGrant, ClientRenewal, Grant, LastWrite, Loss, NodeIds, Record,
-    Renewed, RequestId, StoreError, Token,
+    AcquireRequest, Acquisition, ClientGrant, ClientRenewal, Grant, LastWrite, Loss, NodeIds,
+    Record, Renewal, RequestId, StoreError, Token,
 };
 
 /// Part of the TTL that a [check of leases](LeaseStore::check_leases) has as its time limit.
@@ -66,7 +66,7 @@ impl LeaseStore {
     /// # Errors
     ///
     /// [`StoreError`].
-    pub fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquired, StoreError> {
+    pub fn acquire(&mut self, request: &AcquireRequest<'_>) -> Result<Acquisition, StoreError> {
         self.limit_for(request.ttl)?;
         self.check_batch(request.nodes.count())?;
         let mut pending = self.take_pending(request.token);
@@ -111,7 +111,7 @@ impl LeaseStore {
     /// [`StoreError::Invalid`] when the TTL is over the namespace's longest, [`StoreError::ClockSkew`] when the
     /// store's clock has leapt since its last answer, and [`StoreError::Unavailable`]; the same renewal may be
     /// made again.
-    pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewed, StoreError> {
+    pub fn renew(&mut self, grants: &[Grant], ttl: u64) -> Result<Renewal, StoreError> {
         self.limit_for(ttl)?;
         let leases: Vec<_> = grants
             .iter()
@@ -119,7 +119,7 @@ impl LeaseStore {
             .collect();
         let Completed { answer, now } = self.renew_all(&leases, ttl)?;
         let ends = answer.into_iter().map(|it| it.map(|record| record.end));
-        Ok(Renewed {
+        Ok(Renewal {
             ends: ends.collect(),
             now,
         })
@@ -271,14 +271,14 @@ impl LeaseStore {
     }
 
     /// Remembers granted leases, and prunes the history of their node ids.
-    fn granted(&mut self, completed: &Completed<Vec<NodeRecord>>) -> Acquired {
+    fn granted(&mut self, completed: &Completed<Vec<NodeRecord>>) -> Acquisition {
         let Completed { answer, now } = completed;
         for record in answer {
             self.seen.note(record);
             // The grant does not depend on what this removes, so it cannot fail here.
             self.records.prune(record);
         }
-        Acquired {
+        Acquisition {
             grants: answer.iter().map(NodeRecord::grant).collect(),
             last_writes: answer.iter().map(NodeRecord::last_write).collect(),
             now: *now,
@@ -385,7 +385,7 @@ impl LeaseStore {
         });
         change.window = Some((window.least, window.most.min(expires)));
         match self.records.commit(&change) {
-            Ok(Committed::Done { now }) => {
+            Ok(WriteOutcome::Written { now }) => {
                 let received = self.machine.now();
                 let exchange = Exchange { sent, received };
                 self.note_answer(change.namespace_before, now, exchange, compared);
@@ -395,7 +395,7 @@ impl LeaseStore {
                 }))
             }
             // A record, the fingerprint or the clock may differ. Only a read tells which.
-            Ok(Committed::Stale) => Ok(BlindRenewal::ReadFirst),
+            Ok(WriteOutcome::Stale) => Ok(BlindRenewal::ReadFirst),
             Err(error) => Err(Failure {
                 error: error.into(),
                 unconfirmed: Some(Box::new((fresh.1, change))),

@@ -9,7 +9,7 @@ use randflake_core::Clock;
 
 use crate::clock::ExactSystemClock;
 use crate::rules::{
-    Committed, Continuity, CounterRecord, Form, Key, Keys, Removal, Write, read_clock,
+    Continuity, CounterRecord, Form, Key, Keys, Removal, Write, WriteOutcome, read_clock,
 };
 use crate::store::{Ask, Engine, LeaseStore, Profile, Reading};
 use crate::types::{CounterTerms, EngineError, Finding, Namespace, StoreError};
@@ -249,7 +249,7 @@ impl Engine for Memory {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         // Fails on demand here too: a blind renewal has not read before.
         let mut state = self.begin()?;
         let now = read_clock(&*self.clock)?;
@@ -258,7 +258,7 @@ impl Engine for Memory {
             entry.before.allows(there.map(String::as_str))
         });
         if !is_so || !write.is_in_window(now) || write.fingerprint != state.breaks.to_string() {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         }
         for entry in &write.entries {
             if let Some(after) = &entry.after {
@@ -271,7 +271,7 @@ impl Engine for Memory {
         if take_one(&mut state.lost_replies) {
             return Err(EngineError::unavailable("it was told to lose the reply"));
         }
-        Ok(Committed::Done { now })
+        Ok(WriteOutcome::Written { now })
     }
 
     fn namespaces(

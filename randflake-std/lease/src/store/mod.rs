@@ -50,7 +50,7 @@ use self::operation::{ClockCheck, Failure};
 use self::records::Records;
 pub use self::shell::quoted;
 use crate::clock::ExactSystemClock;
-use crate::rules::counter::SeenCounter;
+use crate::rules::counter::ObservedCounter;
 use crate::rules::{Caller, Change, ClockWindow, Decision, Demand, NamespaceState, Observed, View};
 #[cfg(doc)]
 use crate::types::MAX_SKEW;
@@ -76,7 +76,7 @@ pub struct LeaseStore {
     /// What this process has seen of the namespace, and written there.
     seen: Observed,
     /// What this process has seen of the counter.
-    counter: SeenCounter,
+    counter: ObservedCounter,
     /// How the counter has to count, if that was said.
     counter_terms: Option<CounterTerms>,
     /// The acquire of unknown outcome.
@@ -97,7 +97,7 @@ impl LeaseStore {
             namespace,
             machine: Machine::default(),
             seen: Observed::default(),
-            counter: SeenCounter::default(),
+            counter: ObservedCounter::default(),
             counter_terms: None,
             pending: None,
             within: None,

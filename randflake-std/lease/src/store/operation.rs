@@ -5,7 +5,7 @@ use core::time::Duration;
 use super::LeaseStore;
 use super::clock_estimate::{ClockEstimate, Exchange, Moment};
 use crate::clock::{MonotonicTime, wall_exact};
-use crate::rules::{Caller, Change, Committed, Decision, Demand, NamespaceRecord, View};
+use crate::rules::{Caller, Change, Decision, Demand, NamespaceRecord, View, WriteOutcome};
 use crate::types::StoreError;
 
 /// How often an operation begins anew because others were faster.
@@ -122,8 +122,8 @@ impl LeaseStore {
             return Ok(Some(view.now));
         }
         match self.records.commit(change) {
-            Ok(Committed::Done { now }) => Ok(Some(now)),
-            Ok(Committed::Stale) => Ok(None),
+            Ok(WriteOutcome::Written { now }) => Ok(Some(now)),
+            Ok(WriteOutcome::Stale) => Ok(None),
             // Perhaps written: by its nonce a repetition recognizes the write as its own.
             Err(error) => Err(Failure {
                 error: error.into(),

@@ -8,8 +8,8 @@ use crate::rules::hints::confirmation;
 use crate::rules::history;
 use crate::rules::search::freed;
 use crate::rules::{
-    Before, Change, Committed, Entry, Key, Keys, NamespaceRecord, NodeChange, NodeRecord, Removal,
-    SecretClaim, Write,
+    Before, Change, Entry, Key, Keys, NamespaceRecord, NodeChange, NodeRecord, Removal,
+    SecretClaim, Write, WriteOutcome,
 };
 use crate::types::{EngineError, StoreError};
 
@@ -22,7 +22,7 @@ const TRIES: usize = 1_000;
 
 impl Records {
     /// Writes a change that was decided from the last read, or from what was written last.
-    pub(super) fn commit(&mut self, change: &Change) -> Result<Committed, EngineError> {
+    pub(super) fn commit(&mut self, change: &Change) -> Result<WriteOutcome, EngineError> {
         let before = change.namespace_before.as_ref();
         let after = change.namespace_after.as_ref();
         // In this order: databases have statements of their own for one update and what is put beside it.
@@ -69,8 +69,8 @@ impl Records {
         let committed = self.engine().write(&write)?;
         match (committed, &search) {
             // What was read is read again by the next try. A hint would mislead it again.
-            (Committed::Stale, Some(search)) => self.doubted.extend(search.hinted()),
-            (Committed::Done { .. }, Some(_)) => self.doubted.clear(),
+            (WriteOutcome::Stale, Some(search)) => self.doubted.extend(search.hinted()),
+            (WriteOutcome::Written { .. }, Some(_)) => self.doubted.clear(),
             (_, None) => {}
         }
         Ok(committed)
@@ -103,7 +103,7 @@ impl Records {
                 entries,
                 ..Write::default()
             })?;
-            if committed != Committed::Stale {
+            if committed != WriteOutcome::Stale {
                 return Ok(answer);
             }
         }
@@ -158,7 +158,7 @@ fn claim_in(
             ..Write::default()
         };
         // Stale: somebody else's claim was first, and the next read finds it.
-        if engine.write(&write)? != Committed::Stale {
+        if engine.write(&write)? != WriteOutcome::Stale {
             return Ok(claim.clone());
         }
     }

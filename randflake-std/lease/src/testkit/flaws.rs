@@ -3,7 +3,7 @@
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-use crate::rules::{Before, Committed, Removal, Write};
+use crate::rules::{Before, Removal, Write, WriteOutcome};
 use crate::store::{Ask, Engine, LeaseStore, Look, Profile, Reading};
 use crate::types::{EngineError, Finding, StoreError};
 
@@ -68,7 +68,7 @@ impl Engine for Flawed {
         Ok(reading)
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let mut write = write.clone();
         match self.flaw {
             Flaw::IgnoresConditions => {
@@ -79,7 +79,7 @@ impl Engine for Flawed {
             Flaw::WritesHalf => write.entries.truncate(1),
             Flaw::KeepsNothing => {
                 let state = self.engine.read(&Ask::with_state(&[]))?;
-                return Ok(Committed::Done { now: state.now });
+                return Ok(WriteOutcome::Written { now: state.now });
             }
             Flaw::HidesLosses => {
                 // What a write must find is what the engine says now.

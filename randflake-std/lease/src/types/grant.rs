@@ -78,7 +78,7 @@ impl Grant {
 
 /// What an acquire granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Acquired {
+pub struct Acquisition {
     /// As many as were asked for, of distinct node ids and in their order.
     pub grants: Vec<Grant>,
     /// For each grant, the write that made it: who renews it elsewhere [presents](ClientGrant) it.
@@ -87,7 +87,7 @@ pub struct Acquired {
     pub now: Duration,
 }
 
-impl Acquired {
+impl Acquisition {
     /// The grants as a holder elsewhere presents them at the first renewal.
     #[must_use]
     pub fn client_grant(&self) -> Vec<ClientGrant> {
@@ -100,7 +100,7 @@ impl Acquired {
 
 /// The outcome of a renewal.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Renewed {
+pub struct Renewal {
     /// For each grant, in the order given, its new end, or why it is no longer held.
     pub ends: Vec<Result<u64, Loss>>,
     /// The store's clock, as time since the Unix epoch.

@@ -94,7 +94,7 @@ pub enum UnknownCause {
 
 /// Answer of [`HistoryReader::explain`] about a node id at a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Explained {
+pub struct TickExplanation {
     /// Holder of the node id at that tick.
     pub explanation: Explanation,
     /// A lease of the node id that was removed or changed, if the search has met one: the one for which the holder is
@@ -260,7 +260,7 @@ impl History {
     }
 
     /// The answer about one tick, from the leases of its node id around it.
-    pub(crate) fn explained(&self, leases: &NodeHistory, tick: u64) -> Explained {
+    pub(crate) fn explained(&self, leases: &NodeHistory, tick: u64) -> TickExplanation {
         let explanation = self.explain_by(leases, tick);
         let has_decided = |gap: &&Gap| match explanation {
             Explanation::Unknown { known_from, cause } => {
@@ -269,7 +269,7 @@ impl History {
             _ => false,
         };
         let gap = leases.gaps.iter().find(has_decided);
-        Explained {
+        TickExplanation {
             gap: gap.or_else(|| leases.gaps.first()).copied(),
             explanation,
             now: self.now,

@@ -44,7 +44,7 @@ pub struct Losses {
     pub expired: u64,
     /// Released by somebody else, such as an operator.
     pub released: u64,
-    /// Renewed by a copy of this process: both have issued the same ids since the copy was made. Above 0, an
+    /// Renewal by a copy of this process: both have issued the same ids since the copy was made. Above 0, an
     /// operator must act: see [`Loss::Contested`].
     pub contested: u64,
     /// Forgotten by the store before they expired. Above 0, an operator must act: see [`Loss::Forgotten`].

@@ -34,8 +34,8 @@ pub use self::device::{Device, DeviceError, DeviceRequest, MAX_COUNTER_STEP};
 pub use self::engine_error::{EngineError, EngineErrorKind};
 pub use self::error::{StoreError, StoreErrorKind};
 pub use self::finding::{Finding, Verdict};
-pub use self::grant::{AcquireRequest, Acquired, Grant, NodeIds, Record, Renewed};
-pub use self::history::{Explained, Explanation, Gap, History, PastLease, UnknownCause};
+pub use self::grant::{AcquireRequest, Acquisition, Grant, NodeIds, Record, Renewal};
+pub use self::history::{Explanation, Gap, History, PastLease, TickExplanation, UnknownCause};
 pub(crate) use self::history::{HISTORY_KEPT, NodeHistory};
 pub use self::loss::{Loss, Losses};
 pub use self::namespace::{

@@ -122,7 +122,7 @@ impl Holding {
 
 /// Record of the namespace as a process has seen it last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SeenName {
+pub(crate) struct ObservedName {
     pub(crate) version: NameVersion,
     /// The store's clock then; 0 in worlds where no rule looks at it.
     pub(crate) at: u8,
@@ -143,7 +143,7 @@ pub(crate) struct Process {
     pub(crate) flight: Option<Flight>,
     /// Given up by the process, or by one that has crashed, and on its way all the same.
     pub(crate) late: Option<Change>,
-    pub(crate) seen: Option<SeenName>,
+    pub(crate) seen: Option<ObservedName>,
     pub(crate) seen_ends: [u8; 2],
     /// The store's clock minus the time, as last answered.
     pub(crate) offset: Option<i8>,

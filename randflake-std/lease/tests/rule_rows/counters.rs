@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use randflake_lease::unstable::rules::counter::{
-    CounterCaller, CounterDecision, CounterRefusal, SeenCounter, check, create, reserve, resume,
+    CounterCaller, CounterDecision, CounterRefusal, ObservedCounter, check, create, reserve, resume,
 };
 use randflake_lease::unstable::rules::{CounterRecord, CounterView, Form};
 use randflake_lease::{CounterTerms, DatedNumbers, Period};
@@ -117,7 +117,7 @@ pub(crate) fn row(random: &mut fastrand::Rng) -> Vec<i64> {
         fingerprint: fingerprint.to_string(),
         now: NOON,
     };
-    let mut seen = SeenCounter::default();
+    let mut seen = ObservedCounter::default();
     seen.note(&record(seen_next, seen_origin, 0));
     let caller = CounterCaller {
         seen,

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use randflake_std::lease::{EngineError, EngineErrorKind, LeaseStore};
 use randflake_std::unstable::engine::{Ask, Engine};
-use randflake_std::unstable::rules::{Before, Committed, Entry, Key, Keys, Write};
+use randflake_std::unstable::rules::{Before, Entry, Key, Keys, Write, WriteOutcome};
 
 use super::checker::{
     Event, Figures, NOTHING, Operation, Outcome, Place, Version, check, without_undone,
@@ -135,8 +135,8 @@ impl Round {
         let written = engine.write(&write);
         let ended = self.now();
         let outcome = match &written {
-            Ok(Committed::Done { .. }) => Outcome::Done,
-            Ok(Committed::Stale) => Outcome::Refused,
+            Ok(WriteOutcome::Written { .. }) => Outcome::Done,
+            Ok(WriteOutcome::Stale) => Outcome::Refused,
             Err(_) => Outcome::Unknown,
         };
         let event = Event::Write {

@@ -8,7 +8,7 @@ use harness::redis::RedisServer;
 use libtest_mimic::Trial;
 use randflake_std::lease::{EngineError, LeaseStore, MemoryStore, open};
 use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
-use randflake_std::unstable::rules::{Before, Committed, Removal, Write};
+use randflake_std::unstable::rules::{Before, Removal, Write, WriteOutcome};
 
 use super::clients::{Clients, Round};
 use super::{CLIENTS, NAMESPACE};
@@ -104,7 +104,7 @@ impl Engine for Flawed {
         }
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         if !is_wrong() {
             return self.engine.write(write);
         }
@@ -116,7 +116,7 @@ impl Engine for Flawed {
             }
             Flaw::WritesAPart => wrong.entries.truncate(1),
             Flaw::DeniesAWrite => {
-                return self.engine.write(write).map(|_| Committed::Stale);
+                return self.engine.write(write).map(|_| WriteOutcome::Stale);
             }
             Flaw::ReadsWhatWas => {}
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use randflake_core::Sparx64;
 use randflake_std::lease::{LeaseStore, Token};
 use randflake_std::unstable::engine::{Ask, Reading};
-use randflake_std::unstable::rules::{Committed, Key, Keys, NodeRecord, VERSION, Write};
+use randflake_std::unstable::rules::{Key, Keys, NodeRecord, VERSION, Write, WriteOutcome};
 use randflake_std::{Handle, Id};
 
 use crate::elastic::{Few, NODE_IDS, Store};
@@ -98,8 +98,8 @@ impl Watcher for Noting {
         }
     }
 
-    fn has_written(&mut self, write: &Write, committed: Committed) {
-        for record in records(write).filter(|_| committed != Committed::Stale) {
+    fn has_written(&mut self, write: &Write, committed: WriteOutcome) {
+        for record in records(write).filter(|_| committed != WriteOutcome::Stale) {
             if record.held && !self.has(&record) {
                 self.change(record.node_id, Some(record.token));
             }

@@ -7,7 +7,7 @@ use randflake_std::lease::{
     AcquireRequest, Grant, LeaseStore, Namespace, NodeIds, StoreError, Token,
 };
 use randflake_std::unstable::engine::Profile;
-use randflake_std::unstable::rules::{Committed, Key, Loss, Write};
+use randflake_std::unstable::rules::{Key, Loss, Write, WriteOutcome};
 
 use super::engine::Map;
 use crate::watched::{Watcher, watched};
@@ -28,7 +28,7 @@ impl Watcher for OneByOne {
         }
     }
 
-    fn has_written(&mut self, _: &Write, _: Committed) {
+    fn has_written(&mut self, _: &Write, _: WriteOutcome) {
         self.0.state().now += SECOND;
     }
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use randflake_std::lease::{EngineError, Finding, LeaseStore, Namespace};
 use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
-use randflake_std::unstable::rules::{Committed, Continuity, Key, Keys, Removal, Write};
+use randflake_std::unstable::rules::{Continuity, Key, Keys, Removal, Write, WriteOutcome};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Map(Arc<Mutex<State>>);
@@ -122,7 +122,7 @@ impl Engine for Map {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let mut state = self.state();
         state.is_locked = false;
         state.writes += 1;
@@ -137,13 +137,13 @@ impl Engine for Map {
             entry.before.allows(there.map(String::as_str))
         });
         if !is_so || !write.is_in_window(state.now) || write.fingerprint != state.fingerprint {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         }
         let after =
             |entry: &randflake_std::unstable::rules::Entry| Some((entry.key, entry.after.clone()?));
         state.texts.extend(write.entries.iter().filter_map(after));
         state.latest_end_unix_ms = write.latest_end_unix_ms;
-        Ok(Committed::Done { now: state.now })
+        Ok(WriteOutcome::Written { now: state.now })
     }
 
     fn diagnose(&mut self) -> Result<Vec<Finding>, EngineError> {

@@ -5,13 +5,13 @@ use std::fs;
 
 use randflake_std::lease::{find, namespaces};
 use randflake_std::unstable::engine::{Ask, Engine};
-use randflake_std::unstable::rules::{Before, Committed, Entry, Key, Keys, Write};
+use randflake_std::unstable::rules::{Before, Entry, Key, Keys, Write, WriteOutcome};
 use rusqlite::Connection;
 
 use super::{Place, acquire, failed_precondition};
 
 /// Writes in the transaction of a read, in a window around its time; `None` is none.
-fn write(engine: &mut dyn Engine, shift: Option<i64>, is_read: bool) -> Committed {
+fn write(engine: &mut dyn Engine, shift: Option<i64>, is_read: bool) -> WriteOutcome {
     let asked = [Keys::One(Key::Hint(0))];
     let reading = engine.read(&Ask::with_state(&asked)).unwrap();
     if !is_read {
@@ -45,11 +45,15 @@ fn a_write_needs_its_read_and_its_time() {
     let mut store = place.open();
     let (engine, _) = store.internals().unwrap();
     for shift in [None, Some(0), Some(-10)] {
-        assert_ne!(write(engine, shift, true), Committed::Stale, "{shift:?}");
-        assert_eq!(write(engine, shift, false), Committed::Stale, "{shift:?}");
+        assert_ne!(write(engine, shift, true), WriteOutcome::Stale, "{shift:?}");
+        assert_eq!(
+            write(engine, shift, false),
+            WriteOutcome::Stale,
+            "{shift:?}"
+        );
     }
     for shift in [-11, 1] {
-        assert_eq!(write(engine, Some(shift), true), Committed::Stale);
+        assert_eq!(write(engine, Some(shift), true), WriteOutcome::Stale);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the engine of one node id does for the rules.
 
 use randflake_std::unstable::engine::{Ask, Engine};
-use randflake_std::unstable::rules::{Before, Committed, Entry, Key, Keys, Removal, Write};
+use randflake_std::unstable::rules::{Before, Entry, Key, Keys, Removal, Write, WriteOutcome};
 
 use super::{NODE, Place};
 #[cfg(all(target_os = "linux", target_pointer_width = "64", feature = "sqlite"))]
@@ -42,12 +42,12 @@ fn a_write_needs_what_it_was_decided_on() {
         (&*known, Before::Text("other".to_owned())),
     ] {
         let stale = write(fingerprint, &[entry(Key::Node(NODE), before, "first")]);
-        assert_eq!(engine.write(&stale).unwrap(), Committed::Stale);
+        assert_eq!(engine.write(&stale).unwrap(), WriteOutcome::Stale);
         assert_eq!(state(engine).1, []);
     }
     let first = write(&known, &[first]);
-    assert_ne!(engine.write(&first).unwrap(), Committed::Stale);
-    assert_eq!(engine.write(&first).unwrap(), Committed::Stale);
+    assert_ne!(engine.write(&first).unwrap(), WriteOutcome::Stale);
+    assert_eq!(engine.write(&first).unwrap(), WriteOutcome::Stale);
     assert_eq!(state(engine).1, [Key::Node(NODE)]);
 }
 
@@ -67,7 +67,7 @@ fn there_is_room_for_one_node_id() {
     let others = others.map(|key| entry(key, Before::Anything, "text"));
     assert_ne!(
         engine.write(&write(&known, &others)).unwrap(),
-        Committed::Stale
+        WriteOutcome::Stale
     );
     assert_eq!(state(engine).1, []);
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use randflake_std::lease::EngineError;
 use randflake_std::unstable::engine::{Ask, Engine, Profile, Reading};
-use randflake_std::unstable::rules::{Before, Committed, Key, Removal, Write};
+use randflake_std::unstable::rules::{Before, Key, Removal, Write, WriteOutcome};
 
 use crate::faults::Operator;
 use crate::fleet::{Fleet, Plan};
@@ -199,7 +199,7 @@ impl Engine for Ruleless {
         Ok(reading)
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let mut write = write.clone();
         for entry in &mut write.entries {
             if matches!(entry.key, Key::Node(_)) {

@@ -7,7 +7,7 @@ use super::{Database, DatabaseFailure, DatabaseSession, Driver, Effect};
 use crate::values::{count, time};
 use crate::{SingleUpdate, SqlValue, emptied};
 use randflake_lease::unstable::engine::{Ask, Engine, Look, Profile, Reading};
-use randflake_lease::unstable::engine::{Committed, Keys, Removal, Write};
+use randflake_lease::unstable::engine::{Keys, Removal, Write, WriteOutcome};
 use randflake_lease::unstable::url::ExistingEngine;
 use randflake_lease::unstable::url::Location;
 use randflake_lease::{EngineError, Finding, Namespace, StoreError};
@@ -22,7 +22,7 @@ impl<D: Driver> Database<D> {
         Ok(Self::over(D::of(location)?, location, namespace)?)
     }
 
-    /// The same as [`Registration::existing`](randflake_lease::unstable::url::Registration::existing).
+    /// The same as [`Registration::open_existing`](randflake_lease::unstable::url::Registration::open_existing).
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl<D: Driver> Engine for Database<D> {
         self.run(texts, Effect::Reads, read).map(Reading::of_texts)
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let texts = write.entries.len();
         let write = write.clone();
         self.run(texts, Effect::Writes, async move |session| {
@@ -130,7 +130,7 @@ async fn look<S: DatabaseSession>(
 async fn commit<S: DatabaseSession>(
     session: &mut S,
     write: &Write,
-) -> Result<Committed, DatabaseFailure> {
+) -> Result<WriteOutcome, DatabaseFailure> {
     let now = match session.write(write, SingleUpdate::of(&write.entries)).await {
         // A deadlock, a duplicate key or a planned failure: what the transaction had locked is let go.
         // Nothing of it was written, so the caller reads again, and decides anew.
@@ -140,7 +140,9 @@ async fn commit<S: DatabaseSession>(
         }
         outcome => outcome?,
     };
-    Ok(now.map_or(Committed::Stale, |unix_us| Committed::Done {
-        now: time(unix_us),
-    }))
+    Ok(
+        now.map_or(WriteOutcome::Stale, |unix_us| WriteOutcome::Written {
+            now: time(unix_us),
+        }),
+    )
 }

@@ -4,7 +4,7 @@ mod window;
 
 use core::time::Duration;
 
-pub use self::window::Reserved;
+pub use self::window::Reservation;
 pub(crate) use self::window::{ahead_for, next_number};
 use self::window::{aligned, reserved, resumable};
 use super::Form;
@@ -137,7 +137,7 @@ pub enum CounterRefusal {
 
 /// What a process has seen of a counter. In a store that forgets nothing this only grows.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct SeenCounter {
+pub struct ObservedCounter {
     counter_nonce: u64,
     /// First number that was not reserved then; 0 if nothing was seen.
     next: u64,
@@ -146,7 +146,7 @@ pub struct SeenCounter {
     is_used: bool,
 }
 
-impl SeenCounter {
+impl ObservedCounter {
     /// Remembers a record that may be relied on.
     pub fn note(&mut self, record: &CounterRecord) {
         *self = Self {
@@ -172,7 +172,7 @@ impl SeenCounter {
 #[derive(Clone, Copy, Debug)]
 pub struct CounterCaller {
     /// What this process has seen of the counter.
-    pub seen: SeenCounter,
+    pub seen: ObservedCounter,
     /// How it has to count, if the client says so.
     pub terms: Option<CounterTerms>,
     /// Two numbers that nobody else has: for the counter_nonce of a record, and for the nonce of a write.
@@ -298,7 +298,7 @@ pub fn reserve(
     view: &CounterView,
     caller: &CounterCaller,
     count: u64,
-) -> CounterDecision<Reserved> {
+) -> CounterDecision<Reservation> {
     let before = match caller.reliable(view) {
         Ok(before) => before,
         Err(refused) => return *refused,

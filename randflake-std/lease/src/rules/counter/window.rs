@@ -19,7 +19,7 @@ struct Window {
 
 /// Numbers that were reserved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reserved {
+pub struct Reservation {
     /// The numbers.
     pub segment: Segment,
     /// How their counter counts.
@@ -110,7 +110,7 @@ pub(super) fn reserved(
     record: &CounterRecord,
     now: Duration,
     count: u64,
-) -> Result<Reserved, CounterRefusal> {
+) -> Result<Reservation, CounterRefusal> {
     let Window { first, period } = Window::of(record, now)?;
     if let (Some(dates), Some((end, passes_in))) = (record.terms.dates(), period) {
         let left = end.saturating_sub(first);
@@ -118,7 +118,7 @@ pub(super) fn reserved(
             return Err(full(dates, end, count, left, passes_in));
         }
     }
-    Ok(Reserved {
+    Ok(Reservation {
         segment: segment(first, count, record.terms.step())?,
         terms: record.terms,
         lasts: period.map(|(_, passes_in)| passes_in),

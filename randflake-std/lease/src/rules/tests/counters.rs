@@ -4,8 +4,8 @@ use randflake_core::segment::MAX_NUMBER;
 
 use super::*;
 use crate::rules::counter::{
-    CounterCaller, CounterDecision, CounterRefusal, Reserved, SeenCounter, check, create, reserve,
-    resume,
+    CounterCaller, CounterDecision, CounterRefusal, ObservedCounter, Reservation, check, create,
+    reserve, resume,
 };
 use crate::rules::{CounterRecord, CounterView};
 use crate::types::{CounterTerms, DatedNumbers, MAX_SKEW, Period};
@@ -42,7 +42,7 @@ fn view(record: Option<CounterRecord>) -> CounterView {
 
 /// A process that has seen a counter of an counter_nonce at a number; 0 is nothing.
 fn caller(next: u64) -> CounterCaller {
-    let mut seen = SeenCounter::default();
+    let mut seen = ObservedCounter::default();
     seen.note(&record(next, SEEN, FINGERPRINT));
     CounterCaller {
         seen,
@@ -121,7 +121,7 @@ fn numbers_are_reserved_from_the_next_one_on() {
     let reserved = |seen, there, count| {
         let (answer, after) = parts(reserve(&view(there), &caller(seen), count));
         let answer = match answer {
-            Answer::Done(Reserved { segment, .. }) => Some((segment.first(), segment.end())),
+            Answer::Done(Reservation { segment, .. }) => Some((segment.first(), segment.end())),
             _ => None,
         };
         (
@@ -213,7 +213,7 @@ fn reserve_at(view: &CounterView, count: u64) -> Result<(u64, u64), CounterRefus
     let decision = reserve(view, &caller(0), count);
     let after = decision.after.map(|after| (after.next, after.terms));
     match decision.answer {
-        Ok(Reserved { segment, terms, .. }) => {
+        Ok(Reservation { segment, terms, .. }) => {
             assert_eq!(after, Some((segment.end(), terms)));
             Ok((segment.first(), segment.end()))
         }

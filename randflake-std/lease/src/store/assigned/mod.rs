@@ -21,7 +21,7 @@ pub use self::url::ENGINE;
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::private_file;
-use crate::rules::{Committed, Continuity, Key, Keys, Removal, VERSION, Write, read_clock};
+use crate::rules::{Continuity, Key, Keys, Removal, VERSION, Write, WriteOutcome, read_clock};
 use crate::store::locked::{self, FileKind, LockedFile};
 use crate::store::volume;
 use crate::store::{Ask, Engine, LOOK_AT_FILES_EVERY, LeaseStore, Look, Profile, Reading};
@@ -281,12 +281,12 @@ impl Engine for StaticFile {
         })
     }
 
-    fn write(&mut self, write: &Write) -> Result<Committed, EngineError> {
+    fn write(&mut self, write: &Write) -> Result<WriteOutcome, EngineError> {
         let (path, clock, node_id) = (self.path.clone(), Arc::clone(&self.clock), self.node_id);
         let (file, mut content) = self.locked()?;
         // Under the lock, which may have made the file: what was decided without one does not hold for it.
         if write.fingerprint != fingerprint(&path)? {
-            return Ok(Committed::Stale);
+            return Ok(WriteOutcome::Stale);
         }
         // No window is compared: a renewal of this engine reads before.
         for entry in &write.entries {
@@ -302,7 +302,7 @@ impl Engine for StaticFile {
             }
             let there = content.texts.get(&entry.key).map(String::as_str);
             if !entry.before.allows(there) {
-                return Ok(Committed::Stale);
+                return Ok(WriteOutcome::Stale);
             }
             if let Some(after) = &entry.after {
                 content.texts.insert(entry.key, after.clone());
@@ -310,7 +310,7 @@ impl Engine for StaticFile {
         }
         // On the disk before the answer: this file is the store, not a mark beside it.
         file.write(content.to_text(), true)?;
-        Ok(Committed::Done {
+        Ok(WriteOutcome::Written {
             now: read_clock(&*clock)?,
         })
     }

@@ -17,7 +17,7 @@ pub static ENGINE: Registration = Registration {
     has_counters: false,
     check: |location| source(location).map(drop),
     open: |location, namespace| StaticStore::open(location.path(), source(location)?, namespace),
-    existing: |location, namespace| {
+    open_existing: |location, namespace| {
         let clock = Arc::new(SteadyClock::new());
         let (path, source) = (location.path(), source(location)?);
         Ok(Some(Box::new(StaticFile::at(

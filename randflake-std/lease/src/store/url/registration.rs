@@ -19,7 +19,7 @@ pub struct Registration {
     /// Opens the store of a namespace, and makes what is missing.
     pub open: fn(&Location, &Namespace) -> Result<LeaseStore, StoreError>,
     /// Makes the engine alone, which asks and makes nothing yet; `None` if its file is not there.
-    pub existing: fn(&Location, &Namespace) -> ExistingEngine,
+    pub open_existing: fn(&Location, &Namespace) -> ExistingEngine,
 }
 
 /// An engine for a look at what is there; `None` if its file is not there.

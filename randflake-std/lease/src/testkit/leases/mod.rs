@@ -24,7 +24,7 @@ use std::sync::Mutex;
 
 use crate::store::LeaseStore;
 use crate::types::{
-    AcquireRequest, Acquired, Grant, Namespace, NodeIds, Record, Renewed, StoreError, Token,
+    AcquireRequest, Acquisition, Grant, Namespace, NodeIds, Record, Renewal, StoreError, Token,
 };
 use randflake_core::{Field, LayoutFields, LayoutSpec};
 use randflake_core::{Layout, Plain, Randflake};
@@ -196,7 +196,11 @@ pub fn token(number: u128) -> Token {
 }
 
 /// An acquire of `TTL` ticks.
-pub fn acquire(store: &mut LeaseStore, number: u128, count: u32) -> Result<Acquired, StoreError> {
+pub fn acquire(
+    store: &mut LeaseStore,
+    number: u128,
+    count: u32,
+) -> Result<Acquisition, StoreError> {
     acquire_as(store, "holder", number, count)
 }
 
@@ -205,7 +209,7 @@ pub fn acquire_as(
     holder: &str,
     number: u128,
     count: u32,
-) -> Result<Acquired, StoreError> {
+) -> Result<Acquisition, StoreError> {
     store.acquire(&AcquireRequest {
         token: token(number),
         holder,
@@ -238,7 +242,7 @@ pub fn acquire_one(store: &mut LeaseStore, number: u128) -> Grant {
 }
 
 /// A renewal after the store's clock has leapt: where that is watched, it fails once.
-pub fn renew_after_a_leap(store: &mut LeaseStore, grants: &[Grant]) -> Renewed {
+pub fn renew_after_a_leap(store: &mut LeaseStore, grants: &[Grant]) -> Renewal {
     match store.renew(grants, TTL) {
         Err(StoreError::ClockSkew { .. }) => store.renew(grants, TTL).unwrap(),
         outcome => outcome.unwrap(),

@@ -50,7 +50,7 @@ fn change(store: &mut LeaseStore, key: Key, change: impl Fn(&str) -> String) {
         entries: vec![entry],
         ..Write::default()
     });
-    assert_ne!(written.unwrap(), crate::rules::Committed::Stale);
+    assert_ne!(written.unwrap(), crate::rules::WriteOutcome::Stale);
 }
 
 /// Adds what readers need not know.

@@ -2,7 +2,7 @@
 
 use core::iter;
 
-use crate::rules::{Before, Committed, Entry, Key, Keys, Removal, Write};
+use crate::rules::{Before, Entry, Key, Keys, Removal, Write, WriteOutcome};
 use crate::store::{Ask, Engine};
 
 use super::{Backend, eight};
@@ -18,7 +18,7 @@ const KEYS: [Key; 7] = [
     Key::Device(3),
 ];
 
-fn write_all(engine: &mut dyn Engine, fingerprint: &str) -> Committed {
+fn write_all(engine: &mut dyn Engine, fingerprint: &str) -> WriteOutcome {
     let entry = |(nth, key): (usize, &Key)| Entry {
         key: *key,
         before: Before::Anything,
@@ -52,7 +52,7 @@ pub fn a_read_gives_what_was_asked_for(backend: &impl Backend) {
     let mut store = backend.open(&eight("orders")).unwrap();
     let (engine, _) = store.internals().unwrap();
     let known = fingerprint(engine);
-    assert_ne!(write_all(engine, &known), Committed::Stale);
+    assert_ne!(write_all(engine, &known), WriteOutcome::Stale);
     for (nth, key) in KEYS.iter().enumerate() {
         assert_eq!(there(engine, &[Keys::One(*key)]), [*key], "{nth}");
     }
@@ -70,12 +70,15 @@ pub fn nothing_is_written_or_removed_beside_its_condition(backend: &impl Backend
     store.administration().create_namespace().unwrap();
     let (engine, _) = store.internals().unwrap();
     let known = fingerprint(engine);
-    assert_eq!(write_all(engine, &format!("0{known}9")), Committed::Stale);
+    assert_eq!(
+        write_all(engine, &format!("0{known}9")),
+        WriteOutcome::Stale
+    );
     let all = KEYS.map(Keys::One);
     assert_eq!(there(engine, &all), []);
 
     let known = fingerprint(engine);
-    assert_ne!(write_all(engine, &known), Committed::Stale);
+    assert_ne!(write_all(engine, &known), WriteOutcome::Stale);
     engine.remove(&Removal::Contents("-")).unwrap();
     assert_eq!(there(engine, &all), KEYS);
     engine.remove(&Removal::History(3, 0..=1)).unwrap();
@@ -114,7 +117,7 @@ pub fn a_large_write_is_all_or_nothing(backend: &impl Backend) {
     let mut commit = |before, text: &str| {
         let state = engine.read(&Ask::with_state(&past)).unwrap().continuity;
         let write = write(state.fingerprint, before, text);
-        let is_written = engine.write(&write).unwrap() != Committed::Stale;
+        let is_written = engine.write(&write).unwrap() != WriteOutcome::Stale;
         let texts = engine.read(&Ask::texts(&past)).unwrap().texts;
         let written = texts.values().filter(|there| *there == text).count();
         assert_eq!(written, if is_written { PLACES.into() } else { 0 });

@@ -5,7 +5,7 @@ use core::time::Duration;
 use randflake_core::segment::Segment;
 use randflake_lease::CounterTerms;
 use randflake_lease::unstable::rules::counter::{
-    CounterCaller, CounterDecision, CounterRefusal, Reserved, SeenCounter,
+    CounterCaller, CounterDecision, CounterRefusal, ObservedCounter, Reservation,
 };
 use randflake_lease::unstable::rules::{CounterRecord, CounterView};
 
@@ -148,7 +148,7 @@ impl Rules {
                 let first = today.map_or(0, |day| day * 10 + 1);
                 if dates.date_and_count(record.next.saturating_sub(1)).0 > first / 10 {
                     record.next = first;
-                    caller.seen = SeenCounter::default();
+                    caller.seen = ObservedCounter::default();
                 }
             }
             Flaw::IssuedAhead => {
@@ -160,7 +160,7 @@ impl Rules {
             }
             Flaw::IssuedWhenNotSet => view.now = view.now.max(Duration::from_secs(1_730_000_000)),
             Flaw::TermsNotCompared => caller.terms = None,
-            Flaw::SeenNotCompared => caller.seen = SeenCounter::default(),
+            Flaw::SeenNotCompared => caller.seen = ObservedCounter::default(),
             Flaw::OriginNotCompared => {
                 caller.seen = Seen {
                     record: seen.record.map(|seen| Record {
@@ -178,7 +178,7 @@ impl Rules {
     /// What comes of a reservation.
     pub(crate) fn reserved(
         self,
-        decision: &mut CounterDecision<Reserved>,
+        decision: &mut CounterDecision<Reservation>,
         view: &CounterView,
         count: u64,
     ) {
@@ -193,7 +193,7 @@ impl Rules {
                     next: segment.end(),
                     ..record.clone()
                 });
-                decision.answer = Ok(Reserved {
+                decision.answer = Ok(Reservation {
                     segment,
                     terms: record.terms,
                     lasts: None,
@@ -284,8 +284,8 @@ impl Seen {
     }
 
     /// As the rules know it.
-    pub(crate) fn shown(self) -> SeenCounter {
-        let mut seen = SeenCounter::default();
+    pub(crate) fn shown(self) -> ObservedCounter {
+        let mut seen = ObservedCounter::default();
         let Some(record) = self.record else {
             return seen;
         };

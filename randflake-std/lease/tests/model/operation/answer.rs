@@ -1,7 +1,7 @@
 //! What a process does with an answer, and what it remembers of it.
 
 use super::{Answer, Asked, Flight};
-use crate::holder::{Grant, Holding, Process, SeenName};
+use crate::holder::{Grant, Holding, ObservedName, Process};
 use crate::records::Name;
 
 impl Process {
@@ -18,7 +18,7 @@ impl Process {
     }
 
     pub(super) fn answered(&mut self, name: Option<Name>, flight: &Flight) {
-        let seen = |name: Name| SeenName {
+        let seen = |name: Name| ObservedName {
             version: name.version(),
             at: flight.read_at,
             mark: name.mark(),
@@ -30,7 +30,7 @@ impl Process {
     /// Whether this process has seen that a store's record is an earlier one: it has seen the same one after later writes, or
     /// another one that is younger. Who has only seen what came before it cannot know that its leases are not all there.
     pub(crate) fn is_witness(&self, name: Option<Name>) -> bool {
-        let Some(SeenName { version, at, mark }) = self.seen else {
+        let Some(ObservedName { version, at, mark }) = self.seen else {
             return false;
         };
         let was_there = mark.map_or(at, |(since, _)| since);

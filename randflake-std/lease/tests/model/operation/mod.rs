@@ -11,7 +11,7 @@ use randflake_lease::unstable::rules::{
 use randflake_lease::{AcquireRequest, Grant, NodeIds, QuarantineCause, StoreError};
 
 use crate::TICK_MS;
-use crate::holder::{Held, Process, SeenName};
+use crate::holder::{Held, ObservedName, Process};
 use crate::lies;
 use crate::records::{Change, Lease, LeaseChange, Name, Store, small, terms, time, token, ttl_of};
 use crate::rules::{Flaw, Rules};
@@ -183,7 +183,7 @@ impl Process {
 
     fn observed(&self, rules: Rules) -> Observed {
         let mut seen = Observed::default();
-        if let Some(SeenName { version, at, mark }) = self.seen {
+        if let Some(ObservedName { version, at, mark }) = self.seen {
             let (namespace_nonce, writes) = version;
             let (since, until) = mark.unwrap_or_default();
             let is_flawed = rules.has(Flaw::OlderFollows);

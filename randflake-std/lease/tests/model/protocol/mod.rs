@@ -5,7 +5,7 @@ mod operator;
 
 use stateright::{Model, Property};
 
-use crate::holder::{Process, SeenName};
+use crate::holder::{ObservedName, Process};
 use crate::operation::Asked;
 use crate::records::Store;
 use crate::rules::{Clocks, Loss, Rules};
@@ -101,7 +101,7 @@ impl Model for Rules {
     fn init_states(&self) -> Vec<World> {
         let store = Store::at_begin(self.begin, self.terms[0]);
         let mark = store.records.name.filter(|name| name.mark().is_some());
-        let seen = mark.map(|mark| SeenName {
+        let seen = mark.map(|mark| ObservedName {
             version: mark.version(),
             at: self.begin.time(),
             mark: mark.mark(),

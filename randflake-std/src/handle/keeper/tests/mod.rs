@@ -299,7 +299,7 @@ fn a_lease_that_begins_later_has_no_time_left_yet() {
     };
     let left = |start| {
         let (now, sent) = (Duration::from_secs(NOW_S), clock::MonotonicTime::exact());
-        let acquired = randflake_lease::Acquired {
+        let acquired = randflake_lease::Acquisition {
             grants: vec![grant(start)],
             last_writes: Vec::new(),
             now,

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use randflake_std::lease::{MemoryStore, Namespace};
 use randflake_std::unstable::engine::{Ask, Profile, Reading};
-use randflake_std::unstable::rules::{Committed, Key, Keys, Write};
+use randflake_std::unstable::rules::{Key, Keys, Write, WriteOutcome};
 use randflake_std::{Builder, ExactSystemClock, Plain, Randflake};
 
 use crate::watched::{Watcher, watched};
@@ -93,8 +93,8 @@ impl Watcher for Closing {
         }
     }
 
-    fn has_written(&mut self, _: &Write, committed: Committed) {
-        if committed != Committed::Stale {
+    fn has_written(&mut self, _: &Write, committed: WriteOutcome) {
+        if committed != WriteOutcome::Stale {
             self.operation = Operation::None;
         }
     }
