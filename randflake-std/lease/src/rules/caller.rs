@@ -14,7 +14,7 @@ pub struct Caller<'a> {
     pub seen: &'a Observed,
     /// Interval in which the store clock must be; none in simulations.
     pub clock: Option<ClockWindow>,
-    /// Two numbers that nobody else has, not even a copy of this process: for the namespace_nonce of a record, and for the
+    /// Two numbers that nobody else has, not even a copy of this process: for the namespace nonce of a record, and for the
     /// nonce of a write.
     pub fresh: (u64, u64),
     /// The highest version of records that they know.

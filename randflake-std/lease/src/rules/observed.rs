@@ -60,7 +60,7 @@ impl Observed {
             .is_some_and(|seen| there != Some(seen))
     }
 
-    /// The record that this process has seen where one of another namespace_nonce is now, and the store's clock then.
+    /// The record that this process has seen where one of another namespace nonce is now, and the store's clock then.
     pub(super) fn former_of(
         &self,
         record: &NamespaceRecord,

@@ -42,7 +42,7 @@ pub struct View {
     pub nodes: Vec<Node>,
     /// The least longest TTL that a namespace which is missing is taken to have had.
     pub assumed_max_ttl: Duration,
-    /// The first tick at which as many may be free as were demand, where the engine knows; else none.
+    /// The first tick at which as many may be free as were asked for, where the engine knows; else none.
     pub free_from: Option<u64>,
 }
 

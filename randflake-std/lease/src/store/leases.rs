@@ -291,7 +291,7 @@ impl LeaseStore {
         leases: &[CurrentLease],
         ttl: u64,
     ) -> Result<Completed<Renewals>, StoreError> {
-        // Before the first chunk, which may find another namespace and remember its namespace_nonce.
+        // Before the first chunk, which may find another namespace and remember its namespace nonce.
         let namespace_nonce = self.seen.namespace_nonce();
         let max_batch = self.records.profile.max_batch;
         // Also of none: the namespace is looked at, and the time returned.

@@ -183,7 +183,7 @@ fn clock_stepped(namespace: &str, by_ms: i64) {
 #[cfg(not(feature = "tracing"))]
 fn clock_stepped(_: &str, _: i64) {}
 
-/// Fresh numbers for the namespace_nonce of a record and the nonce of a write, which nobody else has.
+/// Fresh numbers for the namespace nonce of a record and the nonce of a write, which nobody else has.
 ///
 /// Why not random numbers alone: a copy of this process, or of its machine, shares the state of all
 /// random sources, the kernel's too; it does not share the time at which it goes on.

@@ -7,7 +7,7 @@ use crate::rules::{Demand, Key, Keys, View, Write};
 use crate::types::EngineError;
 
 impl Records {
-    /// Reads what is demand.
+    /// Reads what a rule needs.
     pub(super) fn read(&mut self, demand: &Demand<'_>) -> Result<View, EngineError> {
         let view = self.view(demand);
         view.inspect_err(|_| self.engine().abandon())

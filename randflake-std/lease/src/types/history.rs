@@ -305,7 +305,7 @@ mod tests {
     use randflake_core::{Layout as _, Randflake};
 
     use super::*;
-    use crate::vocabulary::{Grant, Token};
+    use crate::types::{Grant, Token};
 
     #[test]
     fn of_two_gaps_the_one_that_hides_the_holder_is_named() {

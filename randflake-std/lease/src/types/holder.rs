@@ -127,7 +127,7 @@ pub(crate) fn host_name() -> String {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::vocabulary::{Grant, Token};
+    use crate::types::{Grant, Token};
 
     fn is_running(holder: &str) -> Option<bool> {
         let token = Token::from_bytes([0; 16]);

@@ -175,7 +175,7 @@ pub struct CounterCaller {
     pub seen: ObservedCounter,
     /// How it has to count, if the client says so.
     pub terms: Option<CounterTerms>,
-    /// Two numbers that nobody else has: for the counter_nonce of a record, and for the nonce of a write.
+    /// Two numbers that nobody else has: for the counter nonce of a record, and for the nonce of a write.
     pub fresh: (u64, u64),
 }
 
@@ -248,7 +248,7 @@ impl CounterCaller {
                 // Other processes learn of it by this, also when `next` has passed what they have seen.
                 Some(_) if is_rewound => self.fresh.0,
                 Some(record) => record.counter_nonce,
-                // Gone altogether: under another counter_nonce, other processes would call it rewound.
+                // Gone altogether: under another counter nonce, other processes would call it rewound.
                 None => seen.counter_nonce,
             };
             CounterRecord {

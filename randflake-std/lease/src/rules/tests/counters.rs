@@ -40,7 +40,7 @@ fn view(record: Option<CounterRecord>) -> CounterView {
     }
 }
 
-/// A process that has seen a counter of an counter_nonce at a number; 0 is nothing.
+/// A process that has seen a counter of an counter nonce at a number; 0 is nothing.
 fn caller(next: u64) -> CounterCaller {
     let mut seen = ObservedCounter::default();
     seen.note(&record(next, SEEN, FINGERPRINT));
@@ -59,7 +59,7 @@ enum Answer<T> {
     Invalid,
 }
 
-/// The answer, and the next number, counter_nonce and voucher that are written.
+/// The answer, and the next number, counter nonce and voucher that are written.
 fn parts<T>(decision: CounterDecision<T>) -> (Answer<T>, Option<(u64, u64, String)>) {
     let answer = match decision.answer {
         Ok(done) => Answer::Done(done),

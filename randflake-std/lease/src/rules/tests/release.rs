@@ -60,7 +60,7 @@ fn a_repeated_release_is_answered_and_not_written_again() {
     };
     let named = |next| CurrentLease {
         next: Some(next),
-        ..current_lease(&record())
+        ..held(&record())
     };
     assert_eq!(
         outcome(Some(&released), named(50)),
@@ -90,7 +90,7 @@ fn a_lease_that_a_copy_has_renewed_is_not_released() {
     };
     let named = CurrentLease {
         next: Some(60),
-        ..current_lease(&record())
+        ..held(&record())
     };
     let contested = Err(Loss::Contested);
     assert_eq!(

@@ -64,7 +64,7 @@ fn a_repeated_request_is_answered_and_its_record_confirmed() {
     let world = World::new(&[record()]);
     let named = |next| CurrentLease {
         next: Some(next),
-        ..current_lease(&record())
+        ..held(&record())
     };
     let Decision { change, answer } = decide(&world, &[named(50)]);
     assert_eq!(answer.unwrap(), [Ok(record())]);
@@ -126,7 +126,7 @@ fn a_lease_that_the_store_does_not_have_is_forgotten_until_its_end() {
     };
     let by_proxy = CurrentLease {
         written: None,
-        ..current_lease(&record())
+        ..held(&record())
     };
     for (there, lease) in [
         (None, held(&record())),
@@ -242,7 +242,7 @@ fn leases_of_a_namespace_that_is_gone_are_lost() {
         world.view.namespace = None;
         let lease = CurrentLease {
             tried: vec![60],
-            ..current_lease(&known)
+            ..held(&known)
         };
         let Decision { change, answer } = decide(&world, &[lease]);
         assert!(change.nodes.is_empty());
@@ -332,7 +332,7 @@ fn after_an_upgrade_is_announced_no_lease_gets_an_older_holder() {
             fencing_token: 1,
             ..newer.grant()
         },
-        ..current_lease(&newer)
+        ..held(&newer)
     };
     let [older, newer_lease] = [held(&record()), held(&newer)];
     for (announced, leases, is_refused) in [

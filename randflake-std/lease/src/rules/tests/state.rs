@@ -177,7 +177,7 @@ fn a_quarantine_is_as_long_as_the_longest_lease_and_until_any_known_end() {
     assert_eq!(known_end(SPEC.unix_ms(NOW)), NOW + SPAN);
 }
 
-/// Each alone: another namespace_nonce, and fewer writes than were seen.
+/// Each alone: another namespace nonce, and fewer writes than were seen.
 #[test]
 fn a_record_that_contradicts_what_was_seen_has_forgotten_leases() {
     let seen = |namespace_nonce, writes| {

@@ -104,7 +104,7 @@ const BITS_53: &str = "53-";
 const TAGGED: &str = "tag-";
 
 impl Terms {
-    /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, key_check.
+    /// Widths and shifts of time, node id and sequence, epoch, tick, longest TTL, key check.
     #[must_use]
     pub fn to_text(&self) -> String {
         let fields = self.spec.fields();

@@ -26,7 +26,7 @@
 //!
 //! As the model of leases: all histories of a world's length, and a rule left out shows within the same length. Not
 //! checked: more than two processes and one loss; periods of a month or a year, which differ in dates alone; that a mark
-//! has another counter_nonce where numbers were reserved again, from which other processes learn that what they have in reserve
+//! has another counter nonce where numbers were reserved again, from which other processes learn that what they have in reserve
 //! is no longer theirs alone.
 
 mod records;

@@ -50,7 +50,7 @@ pub(crate) enum Flaw {
     SeenNotCompared,
     /// A process compares numbers alone, so a counter that was made anew may pass by it.
     OriginNotCompared,
-    /// A counter that is made anew has the counter_nonce of the one before.
+    /// A counter that is made anew has the counter nonce of the one before.
     OriginRepeats,
     /// A process that was refused leaves no mark for others.
     MarkNotWritten,

@@ -91,7 +91,7 @@ pub(crate) struct World {
     fingerprint: u8,
     losses: u8,
     processes: [Process; 3],
-    /// The next number that no counter_nonce and no nonce has been.
+    /// The next number that no counter nonce and no nonce has been.
     fresh: u8,
     /// Who was handed out which number, in order.
     handed: Vec<(u64, usize)>,
