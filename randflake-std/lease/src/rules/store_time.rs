@@ -75,6 +75,10 @@ impl StoreTime {
 }
 
 /// Reads a local clock in place of the clock of a server.
+///
+/// # Errors
+///
+/// [`EngineError`] when the clock is not set.
 pub fn read(clock: &dyn Clock) -> Result<Duration, EngineError> {
     clock
         .now()

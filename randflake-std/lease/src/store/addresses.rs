@@ -106,6 +106,10 @@ impl Addresses {
     }
 
     /// Asks one address after the other until one answers; else why each has not.
+    ///
+    /// # Errors
+    ///
+    /// That of each address that was asked, in order.
     pub fn first_that_answers<T, E: From<io::Error>>(
         &mut self,
         limit: Duration,

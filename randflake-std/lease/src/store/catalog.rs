@@ -12,6 +12,10 @@ use crate::types::{Namespace, NamespaceList, StoreError, Terms};
 pub const NAMES_LISTED: usize = 10_000;
 
 /// The names of all namespaces; `None` if there is no store yet.
+///
+/// # Errors
+///
+/// The engine's.
 pub fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, StoreError> {
     let is_open = |text: &str| {
         let record = NamespaceRecord::from_text(text, VERSION);
@@ -37,6 +41,10 @@ pub fn names(engine: &mut dyn Engine) -> Result<Option<NamespaceList>, StoreErro
 }
 
 /// All namespaces that can be read, as they are stored; `None` if there is no store yet.
+///
+/// # Errors
+///
+/// The engine's.
 pub fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, StoreError> {
     let stored = |(name, text): (String, String)| {
         // One that cannot be read is left out: `find` says what is wrong with it.
@@ -49,6 +57,10 @@ pub fn all(engine: &mut dyn Engine) -> Result<Option<Vec<Namespace>>, StoreError
 }
 
 /// The namespace of a name, as it is stored.
+///
+/// # Errors
+///
+/// The engine's, and [`StoreError::FailedPrecondition`] when its record cannot be read.
 pub fn find(engine: &mut dyn Engine, name: &str) -> Result<Option<Namespace>, StoreError> {
     let texts = engine.namespaces(Some(name))?;
     let Some(text) = texts.and_then(|mut texts| texts.remove(name)) else {

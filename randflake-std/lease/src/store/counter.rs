@@ -57,6 +57,10 @@ impl Counter<'_> {
     }
 
     /// Reserves `count` numbers, or all that the period has left, with how long the period lasts.
+    ///
+    /// # Errors
+    ///
+    /// As for [`reserve`](Self::reserve).
     pub fn reserve_up_to(&mut self, count: u64) -> Result<Reservation, CounterError> {
         match self.update(|view, caller| reserve(view, caller, count)) {
             Err(CounterError::Full {

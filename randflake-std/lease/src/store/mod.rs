@@ -108,6 +108,10 @@ impl LeaseStore {
 
     /// The leases of a namespace, unless an acquire would be [refused](LeaseStore::check). A server's clock is
     /// [compared](LeaseStore::compared_with) with the operating system's.
+    ///
+    /// # Errors
+    ///
+    /// As for [`check`](LeaseStore::check).
     pub fn opened(engine: impl Engine + 'static, namespace: Namespace) -> Result<Self, StoreError> {
         let has_own_clock = engine.profile().has_own_clock;
         let mut store = Self::over(engine, namespace);

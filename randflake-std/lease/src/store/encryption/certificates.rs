@@ -22,6 +22,10 @@ type IdentityPem = (Vec<u8>, Vec<u8>);
 
 impl Files {
     /// Authorities that the server's certificate may come from: those of the URL, or else of the operating system.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, or holds no certificates.
     pub fn trusted(&self) -> Result<Vec<CertificateDer<'static>>, EngineError> {
         if let Some(named) = self.read_root()? {
             return Ok(named);
@@ -39,6 +43,10 @@ impl Files {
     }
 
     /// How a connection is encrypted, by the certificates of now.
+    ///
+    /// # Errors
+    ///
+    /// As for [`trusted`](Self::trusted) and [`identity`](Self::identity).
     pub fn client_config(&self) -> Result<ClientConfig, EngineError> {
         let mut roots = RootCertStore::empty();
         // An operating system may trust a certificate that rustls cannot read: the others count.
@@ -65,6 +73,10 @@ impl Files {
     }
 
     /// The client's certificates and key.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read, or holds no certificate or key.
     pub fn identity(&self) -> Result<Option<TlsIdentity>, EngineError> {
         let Some((certificate, key)) = self.client() else {
             return Ok(None);
@@ -81,6 +93,10 @@ impl Files {
     }
 
     /// The client's certificates and key, as PEM.
+    ///
+    /// # Errors
+    ///
+    /// As for [`identity`](Self::identity).
     pub fn identity_pem(&self) -> Result<Option<IdentityPem>, EngineError> {
         // Parsed first: the client's own error would not name the file.
         self.identity()?;

@@ -37,6 +37,10 @@ pub struct Files(Vec<(&'static str, PathBuf)>);
 impl Files {
     /// The files for an encrypted connection; none for a plain one. Which it is, the URL's scheme says for
     /// some stores, its `sslmode` for the others.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] for an `sslmode` that does not verify the server, or files without encryption.
     pub fn asked_by(location: &Location) -> Result<Option<Self>, StoreError> {
         let is_encrypted = match location.option("sslmode") {
             None | Some("require" | "verify-full" | "disable") => location.is_encrypted(),

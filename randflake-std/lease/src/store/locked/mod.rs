@@ -29,6 +29,10 @@ pub struct FileKind {
 
 /// A file's path without links. Its directory must be there: one that is missing may be a volume that was not mounted,
 /// with the file in it, or a mistyped path, where a second store would grant what the first one has granted.
+///
+/// # Errors
+///
+/// A directory that does not exist or cannot be read.
 pub fn resolve(path: &Path) -> Result<PathBuf, EngineError> {
     private_file::resolve(path).map_err(|refusal| match &refusal.reason {
         RefusalReason::Io(error) if error.kind() == ErrorKind::NotFound => {
@@ -54,6 +58,10 @@ impl LockedFile {
     ///
     /// A lock without time limit would hang behind a process that was paused while it had it, so this asks again and
     /// again: at random intervals that do not grow, or some of many processes would starve.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be opened or read.
     pub fn wait(
         path: &Path,
         kind: &'static FileKind,
@@ -96,6 +104,10 @@ impl LockedFile {
 
     /// Whether it has something else than this process has read and written there. Nobody else writes while it has the
     /// lock, unless they know nothing of that.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be read.
     pub fn is_overwritten(&self) -> Result<bool, EngineError> {
         let mut file = &self.file;
         let begin = file.seek(SeekFrom::Start(0));
@@ -116,6 +128,10 @@ impl LockedFile {
 
     /// Writes another text, which is on the disk when it returns if it `is_durable`. If that fails, the file has what it
     /// had, or the new.
+    ///
+    /// # Errors
+    ///
+    /// A file that cannot be written.
     pub fn write(&mut self, text: String, is_durable: bool) -> Result<(), EngineError> {
         let is_first = self.version.writes == 0;
         // In turns: the version before this one stays whole while this one is written.
@@ -158,6 +174,10 @@ impl Drop for LockedFile {
 }
 
 /// How often a file was written and its text, without the lock; nothing if it is not there.
+///
+/// # Errors
+///
+/// A file that cannot be read, or is of another kind.
 pub fn look(path: &Path, kind: &FileKind) -> Result<(u64, String), EngineError> {
     // Without a lock, one version may be half written. Then the other one is whole.
     let version = match private_file::look(path)? {

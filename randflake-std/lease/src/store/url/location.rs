@@ -58,6 +58,10 @@ pub struct Host {
 
 impl Location {
     /// Parses the part of a URL after `:`.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] for a part that the scheme does not allow.
     pub fn parsed(
         engine: &'static Registration,
         scheme: &'static Scheme,

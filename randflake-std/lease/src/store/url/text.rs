@@ -23,6 +23,10 @@ pub fn number<N: FromStr>(text: &str) -> Option<N> {
 
 impl Scheme {
     /// Replaces each `%XX` by its byte.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Invalid`] for a `%` without two digits behind it, or bytes that are not UTF-8.
     pub fn decoded(&self, text: &str) -> Result<String, StoreError> {
         let is_encoded = |rest: &str| {
             let digits = rest.as_bytes().get(..2);
