@@ -45,7 +45,6 @@ pub mod unstable {
 
     /// URLs of engines, and how commands in messages quote them.
     pub mod url {
-        pub use crate::store::quoted;
         pub use crate::store::url::*;
     }
 
@@ -58,7 +57,6 @@ pub mod unstable {
     pub mod net {
         pub use crate::store::addresses::*;
         pub use crate::store::peer::*;
-        pub use crate::store::reply_limit::*;
     }
 
     /// Encrypted connections.

@@ -1,9 +1,11 @@
-//! The client of an operation, and the times that it accepts from a store.
+//! What a caller of the rules brings: its terms and clock, and what its process has observed.
 
 use core::time::Duration;
+use std::collections::BTreeMap;
 
-use super::Observed;
-use crate::types::{MAX_SKEW, StoreError, Terms};
+use super::{CurrentLease, NamespaceRecord, Node, NodeChange, NodeRecord};
+use crate::types::holder::DEVICE;
+use crate::types::{Grant, MAX_SKEW, StoreError, Terms};
 
 /// The client of an operation: its terms, what it has observed, and its fresh random numbers.
 #[derive(Clone, Copy, Debug)]
@@ -96,5 +98,164 @@ impl ClockWindow {
             });
         }
         Ok(())
+    }
+}
+
+/// What a process has observed of a namespace, and written there.
+#[derive(Clone, Debug, Default)]
+pub struct Observed {
+    /// Record of the namespace as last seen, and the store's clock then.
+    namespace: Option<(NamespaceRecord, Duration)>,
+    /// Whether this process ever had a lease.
+    has_leased: bool,
+    /// Last write of this process to each node id that it leased, also a release.
+    written: BTreeMap<u32, Written>,
+    /// Whether it acts for holders elsewhere, whose reports about leases may be wrong.
+    is_proxy: bool,
+}
+
+/// Last write of a process to a node id.
+#[derive(Clone, Debug)]
+struct Written {
+    record: NodeRecord,
+    /// Nonces of later writes of unknown outcome.
+    tried: Vec<u64>,
+}
+
+impl Observed {
+    /// Whether a record contradicts what was observed: it is gone, made anew, or older.
+    #[must_use]
+    pub fn contradicts(&self, record: Option<&NamespaceRecord>) -> bool {
+        match (self.namespace(), record) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(seen), Some(record)) => {
+                // `writes` only grows: fewer of them is a restored backup or a stale replica.
+                record.namespace_nonce != seen.namespace_nonce || record.writes < seen.writes
+            }
+        }
+    }
+
+    /// Record of the namespace as last seen.
+    pub(crate) fn namespace(&self) -> Option<&NamespaceRecord> {
+        self.namespace.as_ref().map(|(record, _)| record)
+    }
+
+    /// Origin of the record as last seen, which differs in a record made anew.
+    pub(crate) fn namespace_nonce(&self) -> Option<u64> {
+        self.namespace().map(|seen| seen.namespace_nonce)
+    }
+
+    /// Whether the observed namespace is gone or replaced by another one.
+    #[must_use]
+    pub fn misses(&self, record: Option<&NamespaceRecord>) -> bool {
+        let there = record.map(|record| record.namespace_nonce);
+        self.namespace_nonce()
+            .is_some_and(|seen| there != Some(seen))
+    }
+
+    /// The record that this process has seen where one of another namespace nonce is now, and the store's clock then.
+    pub(super) fn former_of(
+        &self,
+        record: &NamespaceRecord,
+    ) -> Option<&(NamespaceRecord, Duration)> {
+        let seen = self.namespace.as_ref();
+        seen.filter(|(seen, _)| seen.namespace_nonce != record.namespace_nonce)
+    }
+
+    /// Whether somebody else has recreated the record or moved its quarantine. A newly learnt key check does not
+    /// count.
+    #[must_use]
+    pub fn has_changed(&self, record: Option<&NamespaceRecord>) -> bool {
+        let seen = self.namespace().zip(record);
+        let is_moved = seen.is_some_and(|(seen, record)| record.quarantine != seen.quarantine);
+        is_moved || self.contradicts(record)
+    }
+
+    /// End of the last lease that this process had of a node id, cut at its release; 0 if it had none.
+    #[must_use]
+    pub fn end_of(&self, node_id: u32) -> u64 {
+        let written = self.written.get(&node_id);
+        written.map_or(0, |written| written.record.end)
+    }
+
+    /// Whether this process had a lease: then the namespace is not new, whatever the store says.
+    #[must_use]
+    pub fn has_leased(&self) -> bool {
+        self.has_leased
+    }
+
+    /// Latest end of all leases of this process.
+    #[must_use]
+    pub fn latest_end(&self) -> u64 {
+        let ends = self.written.values().map(|written| written.record.end);
+        ends.max().unwrap_or(0)
+    }
+
+    /// Switches to acting for holders elsewhere: their leases are not remembered, since they may use other servers
+    /// too.
+    pub fn act_as_proxy(&mut self) {
+        self.is_proxy = true;
+    }
+
+    /// Whether this process acts for holders elsewhere.
+    #[must_use]
+    pub fn is_proxy(&self) -> bool {
+        self.is_proxy
+    }
+
+    /// Remembers the current record of the namespace, at a time of the store's clock.
+    pub fn note_namespace(&mut self, record: NamespaceRecord, at: Duration) {
+        self.namespace = Some((record, at));
+    }
+
+    /// Remembers a lease of this process as written.
+    pub fn note(&mut self, record: &NodeRecord) {
+        self.has_leased = true;
+        // Another server may write such a lease next, which would look like a copy of the holder.
+        if !self.is_proxy {
+            let written = Written {
+                record: record.clone(),
+                // A write that was answered settles those before it whose outcome was unknown.
+                tried: Vec::new(),
+            };
+            self.written.insert(record.node_id, written);
+        }
+    }
+
+    /// Remembers a write of unknown outcome.
+    pub(crate) fn note_tried(&mut self, nodes: &[NodeChange], nonce: u64) {
+        for node in nodes {
+            // A node id that is not there was to be acquired: its acquire remembers the try itself.
+            if let Some(written) = self.written.get_mut(&node.after.node_id) {
+                written.tried.push(nonce);
+            }
+        }
+    }
+
+    /// A lease as this process knows it.
+    pub(crate) fn current_lease(&self, grant: &Grant) -> CurrentLease {
+        let written = self.written.get(&grant.node_id);
+        // A device's lease may be renewed by any server, in turns.
+        let written = written.filter(|written| {
+            written.record.is_of(grant) && !written.record.holder.starts_with(DEVICE)
+        });
+        CurrentLease {
+            grant: *grant,
+            written: written.map(|written| (written.record.serial, written.record.nonce)),
+            tried: written.map_or_else(Vec::new, |written| written.tried.clone()),
+            next: None,
+        }
+    }
+
+    /// The record of a lease as this process wrote it last, unless the outcome of a later write is unknown.
+    pub(crate) fn node_of(&self, grant: &Grant) -> Option<Node> {
+        let written = self.written.get(&grant.node_id)?;
+        // After a write of unknown outcome the record may be either one: only a read tells.
+        let is_known = written.record.is_of(grant) && written.tried.is_empty();
+        is_known.then(|| Node {
+            node_id: grant.node_id,
+            record: Some(written.record.clone()),
+        })
     }
 }

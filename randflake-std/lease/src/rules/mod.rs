@@ -9,55 +9,48 @@
 //! under any clock.
 
 mod acquire;
+mod administration;
 mod base36;
 mod caller;
 mod change;
-mod check;
 mod claim;
 pub mod counter;
+mod current_lease;
 pub(crate) mod device;
-pub(crate) mod hints;
 pub(crate) mod history;
 mod keys;
 mod namespace_state;
-mod next_key;
-mod observed;
-mod quarantine;
 mod record;
-mod release;
-mod renew;
 pub(crate) mod search;
-mod store_time;
 #[cfg(test)]
 mod tests;
 mod text;
-mod upgrade;
 mod view;
 mod young;
 
 pub use acquire::{Acquire, acquire};
+pub use administration::next_key;
+pub use administration::{announce, raise, withdraw};
+pub use administration::{
+    create, declare_moved, drop_namespace, end_quarantine, outlast, override_quarantine,
+    quarantine, reopen,
+};
+pub use caller::Observed;
 pub use caller::{Caller, ClockWindow};
 pub use change::{Change, Decision, NodeChange, WriteOutcome};
-pub use check::{LeaseCheck, check};
 pub use claim::SecretClaim;
 pub use counter::{CounterRecord, CounterView};
+pub use current_lease::release;
+pub use current_lease::{CurrentLease, renew};
+pub use current_lease::{LeaseCheck, check};
 pub use device::DeviceRecord;
 pub use history::HistoryLink;
 pub use keys::{Before, Entry, Key, Keys, Removal, Write};
 pub use namespace_state::NamespaceState;
-pub use next_key::next_key;
-pub use observed::Observed;
-pub use quarantine::{
-    create, declare_moved, drop_namespace, end_quarantine, outlast, override_quarantine,
-    quarantine, reopen,
-};
 pub use record::{NamespaceRecord, NodeRecord, QuarantineReason, Versions};
-pub use release::release;
-pub use renew::{CurrentLease, renew};
-pub use store_time::StoreTime;
-pub use store_time::read as read_clock;
 pub use text::{Form, VERSION, newer};
-pub use upgrade::{announce, raise, withdraw};
+pub use view::StoreTime;
+pub use view::read as read_clock;
 pub use view::{Continuity, Demand, Node, View};
 pub use young::youth;
 

@@ -1,7 +1,4 @@
-//! The kind of server at an address, asked for once a first connection there has failed.
-//!
-//! A server of another kind, or one that expects TLS, often says nothing or closes the connection, which looks like an
-//! outage. What it answers to a greeting of its own kind tells them apart.
+//! Servers that answer at an address: their kind, and the longest reply that is read.
 
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read, Write};
@@ -184,6 +181,25 @@ fn kind_of(answer: &[u8]) -> Option<Peer> {
         [_, _, _, 0, 10 | 0xff, ..] => Some(Peer::Mysql),
         _ => None,
     }
+}
+
+/// The longest reply of a server that is read, in bytes: a list of 4,096 leases takes some 2 MB.
+pub const LARGEST_REPLY: usize = 64 << 20;
+
+/// The error of a reply that is longer.
+#[must_use]
+pub fn too_long() -> io::Error {
+    let most = LARGEST_REPLY >> 20;
+    io::Error::other(format!(
+        "its reply is longer than {most} MiB: is it the server that the URL means?"
+    ))
+}
+
+/// Bytes as text. Those that are none are shown by a sign of their own, so that whoever reads them finds them damaged.
+#[must_use]
+pub fn shown(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! Requests and answers of lease stores.
+//! Requests for leases and their answers: grants, tokens, and the losses of leases.
 
+use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
 use randflake_core::{AnyLayout, Lease, LeaseError};
 
-use super::Loss;
-use super::{ClientGrant, LastWrite, Token};
+use super::{ClientGrant, LastWrite};
 
 /// Request to acquire node ids.
 #[derive(Clone, Copy, Debug)]
@@ -118,4 +118,106 @@ pub struct Record {
     pub holder: String,
     /// The highest version of records that the holder knew at its last write.
     pub version: u8,
+}
+
+/// A random 128-bit number that makes an acquire idempotent: it can be repeated when its reply was lost. It is not
+/// secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token([u8; 16]);
+
+impl Token {
+    /// A new token from the operating system's random source.
+    ///
+    /// # Errors
+    ///
+    /// When the operating system has none.
+    pub fn random() -> Result<Self, std::io::Error> {
+        // Copies of a machine may draw the same token. The nonces of their writes differ, because
+        // fresh nonces include the clocks.
+        let mut bytes = [0; 16];
+        getrandom::fill(&mut bytes)?;
+        Ok(Self(bytes))
+    }
+
+    /// The token with these bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// Bytes of the token.
+    #[must_use]
+    pub const fn to_bytes(self) -> [u8; 16] {
+        self.0
+    }
+}
+
+impl Display for Token {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+/// Reason why a holder has lost its lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The lease expired before it was renewed; another holder may have the node id since.
+    Expired,
+    /// The lease was released by somebody else, such as an operator.
+    Released,
+    /// A copy of this process has renewed the lease: both have issued the same ids since they were copied.
+    Contested,
+    /// The store has forgotten the lease, or the whole namespace, before it expired. Nothing is granted until
+    /// everything that it may have forgotten has expired.
+    Forgotten,
+}
+
+impl Loss {
+    /// All reasons, for counters that begin at zero.
+    pub const ALL: [Self; 4] = [
+        Self::Expired,
+        Self::Released,
+        Self::Contested,
+        Self::Forgotten,
+    ];
+
+    /// Name of the reason for logs and metrics: `expired`, `released`, `contested` or `forgotten`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Expired => "expired",
+            Self::Released => "released",
+            Self::Contested => "contested",
+            Self::Forgotten => "forgotten",
+        }
+    }
+}
+
+/// Number of leases that a handle has lost, by reason: see [`Loss`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Losses {
+    /// Expired before they were renewed: the store did not answer in time, or the process stood still.
+    pub expired: u64,
+    /// Released by somebody else, such as an operator.
+    pub released: u64,
+    /// Renewal by a copy of this process: both have issued the same ids since the copy was made. Above 0, an
+    /// operator must act: see [`Loss::Contested`].
+    pub contested: u64,
+    /// Forgotten by the store before they expired. Above 0, an operator must act: see [`Loss::Forgotten`].
+    pub forgotten: u64,
+}
+
+impl Losses {
+    /// Counts one more loss of a reason.
+    pub fn count(&mut self, loss: Loss) {
+        let count = match loss {
+            Loss::Expired => &mut self.expired,
+            Loss::Released => &mut self.released,
+            Loss::Contested => &mut self.contested,
+            Loss::Forgotten => &mut self.forgotten,
+        };
+        *count += 1;
+    }
 }

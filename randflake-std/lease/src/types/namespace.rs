@@ -1,13 +1,13 @@
-//! Namespaces: sets of node ids under one layout and secret.
+//! Namespaces: the node ids of one kind of id, and the keys of tags that a name makes.
 
 use core::error::Error;
 use core::fmt::{self, Display, Formatter};
 use core::time::Duration;
 
-use randflake_core::{AnyLayout, LayoutSpec};
+use randflake_core::{AnyLayout, KeyNumber, LayoutSpec, TagKey};
 
-use super::MAX_SKEW;
-use super::{KeyCheck, Terms};
+use super::{KeyCheck, MAX_SKEW, Terms};
+use crate::secret::Secret;
 
 /// Default longest TTL of a namespace: 60 s, or three ticks of the layout if these are longer.
 pub const DEFAULT_MAX_TTL: Duration = Duration::from_secs(60);
@@ -204,6 +204,19 @@ impl Namespace {
     }
 }
 
+/// Namespaces of a store, as [`Catalog::names`](crate::Catalog::names) lists them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NamespaceList {
+    /// Names of the namespaces, in order.
+    pub names: Vec<String>,
+    /// Names that no namespace may have, of rows or keys that somebody else has written. Show them as `{:?}` does; do not
+    /// use them.
+    pub damaged: Vec<String>,
+    /// Whether these are all. The list ends after 10,000.
+    pub is_complete: bool,
+}
+
 /// Error of a name that no namespace may have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamespaceError {
@@ -221,3 +234,42 @@ impl Display for NamespaceError {
 }
 
 impl Error for NamespaceError {}
+
+// Here and not with the other derivations, since a secret knows of no namespaces.
+impl Secret {
+    /// Returns the key that tags the UUIDs of a namespace under a key number, whose secret this is. It is wiped on drop, but
+    /// what moves leaves a copy behind.
+    ///
+    /// Its key is derived: the first 16 bytes of HKDF-SHA256 (RFC 5869) without salt, with `randflake-tag`, one byte of key
+    /// number and the name as `info`. So a UUID of another namespace, or of another key number, has another tag.
+    ///
+    /// # Errors
+    ///
+    /// [`NamespaceError`] for a name that no [`Namespace`](crate::Namespace) may have.
+    ///
+    /// ```
+    /// use randflake_core::{Id, KeyNumber};
+    /// use randflake_lease::Secret;
+    ///
+    /// let secret = Secret::from_hex("dffd6021bb2bd5b0af676290809ec3a5")?;
+    /// let key = secret.tag_key(KeyNumber::new(1)?, "orders")?;
+    /// let uuid = key.tag(Id::from_u64(0x0123_4567_89ab_cdef));
+    /// assert_eq!(key.check(uuid)?.to_u64(), 0x0123_4567_89ab_cdef);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn tag_key(&self, number: KeyNumber, namespace: &str) -> Result<TagKey, NamespaceError> {
+        let key = self.key_of_tags(number, namespace)?;
+        Ok(TagKey::new(number, key.cipher()))
+    }
+
+    /// Returns the key of [`tag_key`](Secret::tag_key), for what takes a key instead of a secret: functions in a database. It
+    /// makes and checks tags of this key number and namespace alone: nothing of this secret follows from it.
+    ///
+    /// # Errors
+    ///
+    /// As [`tag_key`](Secret::tag_key).
+    pub fn key_of_tags(&self, number: KeyNumber, namespace: &str) -> Result<Self, NamespaceError> {
+        Namespace::check_name(namespace)?;
+        Ok(self.expand(&[b"randflake-tag", &[number.get()], namespace.as_bytes()]))
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
-use crate::rules::hints::{Hints, released};
+use crate::rules::search::{Hints, released};
 use crate::rules::{Before, Entry, Key, Keys};
 
 fn hints(texts: &[(u32, &str)]) -> Hints {

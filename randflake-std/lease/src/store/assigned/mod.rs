@@ -5,7 +5,6 @@
 
 mod content;
 mod node;
-mod url;
 
 use core::fmt::{self, Debug, Display, Formatter};
 use core::time::Duration;
@@ -17,14 +16,13 @@ use randflake_core::Clock;
 
 use self::content::Content;
 pub use self::node::{NODE_ID_VARIABLE, NodeIdSource};
-pub use self::url::ENGINE;
 use crate::clock::SteadyClock;
 use crate::fork_guard::ForkGuard;
 use crate::private_file;
 use crate::rules::{Continuity, Key, Keys, Removal, VERSION, Write, WriteOutcome, read_clock};
 use crate::store::locked::{self, FileKind, LockedFile};
-use crate::store::volume;
-use crate::store::{Ask, Engine, LOOK_AT_FILES_EVERY, LeaseStore, Look, Profile, Reading};
+use crate::store::url::{Location, Registration, Scheme};
+use crate::store::{Ask, Engine, LOOK_AT_FILES_EVERY, LeaseStore, Look, Profile, Reading, volume};
 use crate::types::{EngineError, Finding, Namespace, StoreError};
 
 const VANISHES: &str = "the file vanishes with it: then each start waits as for a new file, and a clock that goes back \
@@ -393,4 +391,28 @@ fn fingerprint(path: &Path) -> Result<String, EngineError> {
     // One word, because all texts have to fit into one sector. Numbers are small, so one is turned to where times of the same
     // day do not differ.
     Ok(format!("{:x}", born_ns ^ inode.rotate_right(16)))
+}
+
+const FORM: &str = "static:PATH?node=N";
+
+/// The static file as URLs lead to it.
+pub static ENGINE: Registration = Registration {
+    name: "static",
+    schemes: &[Scheme::of_file("static", &["node"], FORM)],
+    has_counters: false,
+    check: |location| source(location).map(drop),
+    open: |location, namespace| StaticStore::open(location.path(), source(location)?, namespace),
+    open_existing: |location, namespace| {
+        let clock = Arc::new(SteadyClock::new());
+        let (path, source) = (location.path(), source(location)?);
+        Ok(Some(Box::new(StaticFile::at(
+            path, source, namespace, clock,
+        )?)))
+    },
+};
+
+fn source(location: &Location) -> Result<NodeIdSource, StoreError> {
+    let node = location.option("node");
+    let node = node.ok_or_else(|| location.refused("has no `node`"))?;
+    node.parse()
 }

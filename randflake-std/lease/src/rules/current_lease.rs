@@ -1,4 +1,4 @@
-//! The rule of renewing leases.
+//! The rules of a current lease: its holder renews it, ends it early, or checks it between renewals.
 
 use core::iter;
 use core::time::Duration;
@@ -316,5 +316,92 @@ impl NamespaceState {
     fn trusts(&self, record: &NodeRecord, now: StoreTime) -> bool {
         let skew = self.record.terms.ticks(2 * MAX_SKEW);
         self.quarantine_left().is_zero() || now.tick.saturating_add(skew) < record.end
+    }
+}
+
+/// Ends each lease at the end of its grant, which the holder has set to the first tick that it did not use: never
+/// later than it was, nor before its start. What is not held any more stays as it is. No clock plays a part.
+#[must_use]
+pub fn release(
+    view: &View,
+    leases: &[CurrentLease],
+    caller: &Caller<'_>,
+) -> Decision<Vec<Result<NodeRecord, Loss>>> {
+    let mut nodes = Vec::with_capacity(leases.len());
+    let outcomes = leases.iter().map(|lease| {
+        let record = view.record(lease.grant.node_id);
+        // No clock: a wrong one must not keep a process from giving back what it has.
+        let Some(record) = record.filter(|record| record.is_of(&lease.grant)) else {
+            return Err(lease.loss(view).unwrap_or(Loss::Forgotten));
+        };
+        // A repetition whose first reply was lost: the answer is the same, and nothing is written. If the engine loses what
+        // it has just shown, the lease ends as it was granted, and nobody issues under it until then.
+        if !record.held && lease.repeats(record) {
+            return Ok(record.clone());
+        }
+        if !record.held || !lease.wrote(record) {
+            let loss = lease.loss(view).unwrap_or(Loss::Forgotten);
+            // A copy of a process that ends tells nobody; who presents a grant is answered.
+            nodes.extend(mark(loss, Some(record).filter(|_| lease.next.is_some())));
+            return Err(loss);
+        }
+        let after = NodeRecord {
+            // Later than its end it would free nothing; before its start it would overlap the lease before.
+            end: lease.grant.end.min(record.end).max(record.start),
+            serial: record.serial + 1,
+            nonce: lease.next.unwrap_or(caller.fresh.1),
+            held: false,
+            ..record.clone()
+        };
+        nodes.push(NodeChange {
+            before: Some(record.clone()),
+            after: after.clone(),
+        });
+        Ok(after)
+    });
+    let outcomes = outcomes.collect();
+    // No `NamespaceState` is made: a release is written in a quarantine, too. It is conditional on
+    // the record of the namespace, so that none is written beside a drop.
+    Decision {
+        change: Change {
+            nodes,
+            ..Change::none(view)
+        },
+        answer: Ok(outcomes),
+    }
+}
+
+/// What a holder learns of its leases by a look, which writes nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaseCheck {
+    /// Why each lease is lost, or `None` if a renewal would renew it.
+    pub losses: Vec<Option<Loss>>,
+    /// Whether a renewal would write something for all clients of the namespace, such as a quarantine, or be refused: so
+    /// it is not to wait for its time.
+    pub is_urgent: bool,
+}
+
+/// Checks leases as a renewal does, which is not made.
+#[must_use]
+pub fn check(view: &View, leases: &[CurrentLease], ttl: u64, caller: &Caller<'_>) -> LeaseCheck {
+    let decision = renew(view, leases, ttl, caller);
+    let is_quarantine = decision.change.namespace_after.is_some();
+    match decision.answer {
+        Ok(outcomes) => LeaseCheck {
+            losses: outcomes.into_iter().map(Result::err).collect(),
+            is_urgent: is_quarantine,
+        },
+        Err(_) => LeaseCheck {
+            losses: vec![None; leases.len()],
+            is_urgent: true,
+        },
+    }
+}
+
+impl LeaseCheck {
+    /// Whether the store is as it was, as far as these leases tell.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        !self.is_urgent && self.losses.iter().all(Option::is_none)
     }
 }

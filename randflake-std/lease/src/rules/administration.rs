@@ -1,9 +1,11 @@
-//! The rules of administering a namespace: create, quarantine, drop, reopen.
+//! The rules of an operator's changes to a namespace: quarantine, drop, move, next key, upgrade.
 
 use core::time::Duration;
 
-use super::{Caller, Change, Decision, NamespaceRecord, NamespaceState, View};
-use crate::types::{Quarantine, QuarantineCause, StoreError};
+use super::{
+    Caller, Change, Decision, NamespaceRecord, NamespaceState, NodeRecord, Versions, View,
+};
+use crate::types::{KeyCheck, Quarantine, QuarantineCause, StoreError, Terms};
 
 /// Creates the record of the namespace if it is missing. Returns the quarantine that it is in.
 #[must_use]
@@ -177,5 +179,125 @@ pub(super) fn decide<T>(
             Decision { change, answer }
         }
         Err(refusal) => Decision::refused(refusal),
+    }
+}
+
+/// Lets the namespace go on to the key that follows on its own. Does nothing if it has that key already, so that the
+/// command may be repeated.
+#[must_use]
+pub fn next_key(view: &View, next: KeyCheck, caller: &Caller<'_>) -> Decision<()> {
+    if view.namespace.is_none() {
+        let why = "there is no such namespace: whoever leases first makes it, under the highest key number that it has";
+        return Decision::refused(StoreError::Invalid(why.to_owned()));
+    }
+    decide(existing_state(view, caller), |state| {
+        if follows(&state.record.terms, next)? {
+            state.set_key(next);
+        }
+        Ok(())
+    })
+}
+
+/// Whether a key is the next one; `false` if it is the one that is stored.
+fn follows(terms: &Terms, next: KeyCheck) -> Result<bool, StoreError> {
+    let Some(key_check) = terms.key_check else {
+        let why = "no key is known of the namespace: whoever leases first with one says under which number it begins";
+        return Err(StoreError::Invalid(why.to_owned()));
+    };
+    let asked = Terms {
+        key_check: Some(next),
+        ..*terms
+    };
+    match key_check.number().zip(next.number()) {
+        Some(_) if key_check == next => Ok(false),
+        // Two secrets of one number: readers would refuse what was made under one of them. Or it has other ids.
+        Some((stored, number)) if stored == number => Err(terms.refused(&asked)),
+        None => Err(terms.refused(&asked)),
+        Some((stored, asked)) if stored.next() != Some(asked) => {
+            Err(StoreError::KeyNumber { stored, asked })
+        }
+        Some((stored, number)) if key_check.value() == next.value() => {
+            Err(StoreError::Invalid(format!(
+                "the secret of key number {number} is that of {stored}: a next key needs another one, from `randflake keygen`"
+            )))
+        }
+        Some(_) => Ok(true),
+    }
+}
+
+/// Lets no process acquire that does not know the caller's version. Returns how often the namespace's record was written
+/// by then.
+#[must_use]
+pub fn announce(view: &View, caller: &Caller<'_>) -> Decision<u64> {
+    change(view, caller, |record| Versions {
+        // Never lower: another upgrade may have announced a higher version.
+        holder: record.versions.holder.max(caller.knows),
+        ..record.versions
+    })
+}
+
+/// Lets older processes acquire again.
+#[must_use]
+pub fn withdraw(view: &View, caller: &Caller<'_>) -> Decision<u64> {
+    change(view, caller, |record| Versions {
+        // Only as far as the records need: `written` never goes back.
+        holder: record.versions.written,
+        ..record.versions
+    })
+}
+
+/// Lets records be written that no older program than the caller can read. Given what [`announce`] returned, it does so
+/// only if the namespace's record is still as announced: `false` if it is not.
+#[must_use]
+pub fn raise(view: &View, caller: &Caller<'_>, announced: Option<u64>) -> Decision<bool> {
+    let writes = view.namespace.as_ref().map(|record| record.writes);
+    // Somebody may have withdrawn the announcement and let an older program acquire meanwhile.
+    if announced.is_some() && announced != writes {
+        return Decision::unchanged(view, false);
+    }
+    let raised = change(view, caller, |record| Versions {
+        written: record.versions.written.max(caller.knows),
+        holder: record.versions.holder.max(caller.knows),
+    });
+    Decision {
+        change: raised.change,
+        answer: raised.answer.map(|_| true),
+    }
+}
+
+fn change(
+    view: &View,
+    caller: &Caller<'_>,
+    rule: impl FnOnce(&NamespaceRecord) -> Versions,
+) -> Decision<u64> {
+    if view.namespace.is_none() {
+        let why =
+            "there is no such namespace: whoever leases makes it, in a version that all can read";
+        return Decision::refused(StoreError::Invalid(why.to_owned()));
+    }
+    decide(existing_state(view, caller), |state| {
+        let versions = rule(&state.record);
+        Ok(state.allow(versions))
+    })
+}
+
+impl NamespaceState {
+    /// Refuses a process that may not acquire here, or not any more.
+    pub(super) fn check_holder(&self, knows: u8) -> Result<(), StoreError> {
+        let Versions { holder, .. } = self.record.versions;
+        if holder <= knows {
+            return Ok(());
+        }
+        Err(StoreError::failed_precondition(format!(
+            "the namespace is being upgraded to version {holder}, and this randflake knows {knows}: update this one; if the \
+             upgrade was interrupted, run `randflake lease upgrade` again"
+        )))
+    }
+}
+
+impl NodeRecord {
+    /// Whether a process that does not know a version may use and renew this lease at a tick.
+    pub(crate) fn has_older_holder(&self, version: u8, tick: u64) -> bool {
+        self.held && tick < self.end && self.knows < version
     }
 }
