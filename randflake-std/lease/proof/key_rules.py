@@ -1,4 +1,4 @@
-"""The rules of keys, as `src/vocabulary/terms.rs` and `src/rules/next_key.rs` have them.
+"""The rules of keys, as `src/types/terms.rs` and `src/rules/administration.rs` have them.
 
 A key is a form of ids, a number, which is 0 unless they are tagged UUIDs, and the check value of a secret, which is 0 where there
 is none.

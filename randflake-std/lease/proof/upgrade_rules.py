@@ -1,4 +1,4 @@
-"""The rules of upgrades, as `src/rules/upgrade.rs` has them: which version a holder must know, and which one records may have."""
+"""The rules of upgrades, as `src/rules/administration.rs` has them: which version a holder must know, and which one records may have."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,15 @@
 //! The rules of an operator's changes to a namespace: quarantine, drop, move, next key, upgrade.
+//!
+//! Each is one conditional write of the namespace's record. An acquire or a renewal is written only
+//! while that record is what it was read as, so each comes wholly before the change or after it.
+//!
+//! **The next key** of tagged UUIDs therefore separates leases under the old number from those under
+//! the new one. No two ids are equal because of the number alone: intervals of ticks are disjoint over
+//! all keys.
+//!
+//! **An upgrade** first *announces* the version: from then on no process acquires that does not know
+//! it, nor renews a lease that a newer one has renewed, so of older leases there can only become fewer.
+//! Then it looks for those, and *raises* the version or *withdraws* it. Until then all renewals go on.
 
 use core::time::Duration;
 

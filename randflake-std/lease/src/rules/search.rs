@@ -1,4 +1,18 @@
 //! The search for free node ids, and the hints that shorten it.
+//!
+//! A few adjacent node ids at a random place are looked at first, which is enough up to high occupancy;
+//! and with them the [`Hints`], which lead to what others have released, or say that all is leased.
+//! Otherwise the search goes on from there and around, in longer and longer reads, until enough is
+//! found or all was looked at. A wrong hint costs another try or a wait, and never an id.
+//!
+//! A client that ends a lease early puts the node id and its record into one of a few places; so does
+//! one that found more free node ids than it needed. An acquire reads these places first and takes a
+//! node id from there without reading its record: the conditional write decides. So a nearly full
+//! namespace is rarely searched, as long as leases are released.
+//!
+//! A client that searched all of its node ids in vain notes until when none of their leases ends by
+//! itself. The note holds while the places are unchanged, since each text there has a nonce; so a
+//! client that releases a lease need not know of it.
 
 use core::fmt::Display;
 use core::ops::RangeInclusive;

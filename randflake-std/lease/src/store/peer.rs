@@ -1,4 +1,11 @@
 //! Servers that answer at an address: their kind, and the longest reply that is read.
+//!
+//! The kind is asked for once a first connection has failed: a server of another kind, or one that
+//! expects TLS, often says nothing or closes the connection, which looks like an outage. Its answer to
+//! a greeting of its own kind tells them apart.
+//!
+//! A client keeps a reply in memory until it is whole, and a server of another kind could send one
+//! without end: so the length of replies is limited.
 
 use core::time::Duration;
 use std::io::{self, ErrorKind, Read, Write};

@@ -1,7 +1,11 @@
-//! What a holder makes of the record of its lease.
+//! Losses of leases and of namespaces, copies of stores, and namespaces that were opened again.
 
 use super::*;
-use crate::types::Loss;
+use crate::rules::{
+    Acquire, NamespaceState, acquire, create, declare_moved, drop_namespace, end_quarantine,
+    override_quarantine, quarantine, raise, renew, reopen,
+};
+use crate::types::{AcquireRequest, Loss, NodeIds, StoreError};
 
 /// The holder's last write has serial 5 and nonce 50; the outcome of a later one with nonce 60 is not known.
 fn tried(record: &NodeRecord) -> CurrentLease {
@@ -115,5 +119,271 @@ fn a_record_is_of_one_grant() {
         },
     ] {
         assert!(!record.is_of(&other.grant()));
+    }
+}
+
+const ORIGINAL: &str = "the cluster 1";
+const COPY: &str = "the cluster 2";
+
+/// A store that is not the one of its record.
+fn copy(mut world: World) -> World {
+    ORIGINAL.clone_into(&mut world.namespace().identity);
+    COPY.clone_into(&mut world.view.continuity.identity);
+    world
+}
+
+#[track_caller]
+fn is_refused<T>(answer: Result<T, StoreError>, change: &crate::rules::Change) {
+    assert!(change.is_empty(), "{change:?}");
+    let Err(StoreError::FailedPrecondition(why)) = answer else {
+        panic!("it is not refused")
+    };
+    let why = why.to_string();
+    for part in [ORIGINAL, COPY, "randflake lease init --moved"] {
+        assert!(why.contains(part), "{why}");
+    }
+}
+
+#[test]
+fn a_copy_grants_renews_and_changes_nothing() {
+    let known = lease(7, 9_000, NOW + 30);
+    let held = held(&known);
+    for cause in [QuarantineCause::New, QuarantineCause::Lost] {
+        for until in [0, NOW + 10] {
+            let world = copy(World::new([&known])).quarantined(cause, until);
+            let (view, caller) = (&world.view, &world.caller());
+            let request = AcquireRequest {
+                token: token(),
+                holder: "holder",
+                nodes: NodeIds::These(&[7]),
+                ttl: 30,
+            };
+            let acquisition = Acquire {
+                request,
+                tried: &[],
+                within: (0, u32::MAX),
+            };
+            let it = acquire(view, &acquisition, caller);
+            is_refused(it.answer, &it.change);
+            let it = renew(view, core::slice::from_ref(&held), 30, caller);
+            is_refused(it.answer, &it.change);
+            let it = create(view, caller);
+            is_refused(it.answer, &it.change);
+            let it = quarantine(view, caller);
+            is_refused(it.answer, &it.change);
+            let it = end_quarantine(view, caller, false);
+            is_refused(it.answer, &it.change);
+            let it = override_quarantine(view, caller);
+            is_refused(it.answer, &it.change);
+            let it = drop_namespace(view, caller);
+            is_refused(it.answer, &it.change);
+            let it = raise(view, caller, None);
+            is_refused(it.answer, &it.change);
+        }
+    }
+}
+
+/// As after any loss, whatever was known of the engine before: it may have the same fingerprint.
+#[test]
+fn a_copy_that_was_declared_moved_waits_for_all_that_the_original_has_granted() {
+    for cause in [QuarantineCause::New, QuarantineCause::Asked] {
+        for until in [0, NOW + 10] {
+            let mut world = copy(World::new(&[])).quarantined(cause, until);
+            let decided = declare_moved(&world.view, &world.caller());
+            let waits = decided.answer.unwrap().unwrap();
+            assert_eq!(waits.until, unix(NOW + SPAN));
+            assert_eq!(waits.cause, QuarantineCause::Lost);
+            let after = decided.change.namespace_after.unwrap();
+            assert_eq!((&*after.identity, after.writes), (COPY, 4));
+            // Known from now on, and declared again without a change.
+            world.view.namespace = Some(after);
+            let again = declare_moved(&world.view, &world.caller());
+            assert!(again.change.is_empty() && again.answer.unwrap().is_some());
+            assert!(create(&world.view, &world.caller()).answer.is_ok());
+        }
+    }
+}
+
+#[test]
+fn what_is_no_copy_is_not_moved() {
+    for world in [World::new(&[]), World::missing()] {
+        let decided = declare_moved(&world.view, &world.caller());
+        let is_there = world.view.namespace.is_some();
+        assert_eq!(decided.change.is_empty(), is_there);
+        // A missing one is quarantined as ever.
+        assert_eq!(decided.answer.unwrap().is_none(), is_there);
+    }
+}
+
+/// The original may have been opened again, and have leased since.
+#[test]
+fn a_dropped_copy_is_opened_after_it_was_declared_moved_and_then_waits() {
+    let mut world = copy(World::new(&[]));
+    let dropped = mark(NOW - 200, NOW - 100);
+    // The engine may tell no loss.
+    "run:42".clone_into(&mut world.view.continuity.fingerprint);
+    world.view.namespace = Some(NamespaceRecord {
+        identity: ORIGINAL.to_owned(),
+        fingerprint: "run:42".to_owned(),
+        ..dropped
+    });
+    let it = reopen(&world.view, &world.caller());
+    is_refused(it.answer, &it.change);
+    let moved = declare_moved(&world.view, &world.caller());
+    assert!(moved.answer.unwrap().is_none());
+    world.view.namespace = moved.change.namespace_after;
+    assert!(world.view.is_dropped());
+    let opened = reopen(&world.view, &world.caller()).answer.unwrap();
+    assert_eq!(opened.unwrap().until, unix(NOW + ASSUMED_SPAN));
+}
+
+fn state(world: &World) -> NamespaceState {
+    NamespaceState::of(&world.view, &world.caller()).unwrap()
+}
+
+/// Whether the namespace is closed, because what the process has seen of the former record contradicts it.
+fn is_closed(
+    former: &NamespaceRecord,
+    seen_at: u64,
+    record: NamespaceRecord,
+    own_end: u64,
+) -> bool {
+    let former = NamespaceRecord {
+        namespace_nonce: 8,
+        ..former.clone()
+    };
+    let mut world = World::new(&[])
+        .has_seen(former, seen_at)
+        .has_leased(5, own_end);
+    world.view.namespace = Some(record);
+    let after = state(&world).into_change().namespace_after;
+    after.is_some_and(|after| after.reason.cause == QuarantineCause::Lost)
+}
+
+fn made(since: u64, cause: QuarantineCause) -> NamespaceRecord {
+    NamespaceRecord {
+        reason: QuarantineReason {
+            since,
+            cause,
+            ..QuarantineReason::default()
+        },
+        ..namespace()
+    }
+}
+
+/// By more than clocks may differ. The mark of a drop was there from its start on, whoever has seen it when.
+#[test]
+fn only_a_younger_record_follows_on_one_that_was_seen() {
+    let reopened = |since| made(since, QuarantineCause::Dropped);
+    let seen = NOW - 100;
+    for (former, seen_at) in [(namespace(), seen), (mark(seen, NOW - 20), NOW)] {
+        for (since, expected) in [
+            (seen - 50, true),
+            (seen + SKEW, true),
+            (seen + SKEW + 1, false),
+        ] {
+            assert_eq!(
+                is_closed(&former, seen_at, reopened(since), 0),
+                expected,
+                "{since}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_record_follows_on_a_lost_one_once_all_leases_of_that_have_ended() {
+    let (dropped, lost) = (QuarantineCause::Dropped, QuarantineCause::Lost);
+    for (cause, since, own_end, expected) in [
+        (dropped, NOW - 10, NOW, false),
+        (dropped, NOW - 10, NOW + 1, true),
+        (lost, NOW - SPAN, NOW, false),
+        (lost, NOW - SPAN, NOW + 1, true),
+        (lost, NOW - SPAN + 1, NOW, true),
+    ] {
+        let record = made(since, cause);
+        let closed = is_closed(&namespace(), NOW - 500, record, own_end);
+        assert_eq!(closed, expected, "{cause:?}, {since}, {own_end}");
+    }
+}
+
+/// The mark says how long; nothing is granted before the end of the quarantine that runs.
+#[test]
+fn a_record_follows_on_a_dropped_one_once_its_mark_has_ended() {
+    let since = NOW - 10;
+    for (mark_ends, quarantine, own_end, expected) in [
+        (NOW, 0, NOW, false),
+        (NOW, 0, NOW + 1, true),
+        (NOW + 1, 0, NOW, true),
+        (NOW + 1, NOW + 1, NOW, false),
+        (NOW + 2, NOW + 1, NOW, true),
+    ] {
+        let record = NamespaceRecord {
+            quarantine,
+            ..made(since, QuarantineCause::New)
+        };
+        let closed = is_closed(&mark(NOW - 500, mark_ends), NOW, record, own_end);
+        assert_eq!(closed, expected, "{mark_ends}, {quarantine}, {own_end}");
+    }
+}
+
+/// The mark is older than the epoch of the layout that its reopening would have.
+#[test]
+fn nothing_follows_on_a_mark_that_is_gone() {
+    let fields = randflake_core::LayoutFields::in_order([30, 17, 17], 0, 1_000);
+    let mut mark = mark(1_000, 2_000);
+    mark.terms.spec = LayoutSpec::new(fields).unwrap();
+    let mut world = World::missing().has_seen(mark, NOW);
+    world.view.continuity.is_absence_certain = true;
+    assert_eq!(state(&world).record.quarantine, NOW + ASSUMED_SPAN);
+}
+
+/// Later than the mark by more than clocks may differ, so that who has seen the mark tells it from an older one.
+#[test]
+fn a_reopened_namespace_begins_after_the_mark_and_waits_as_it_says() {
+    for (dropped, until, since) in [
+        (NOW - 5, NOW + 75, NOW - 5 + SKEW + 1),
+        (NOW - SKEW - 1, NOW + 60, NOW),
+        (NOW - 500, NOW - 420, NOW),
+    ] {
+        let mut world = World::new(&[]);
+        let versions = Versions {
+            written: 1,
+            holder: 2,
+        };
+        world.view.namespace = Some(NamespaceRecord {
+            versions,
+            form: Form {
+                tail: ":later".to_owned(),
+                ..Form::default()
+            },
+            ..mark(dropped, until)
+        });
+        let record = state(&world).into_change().namespace_after.unwrap();
+        let reason = QuarantineReason {
+            since,
+            cause: QuarantineCause::Dropped,
+            is_dropped: false,
+        };
+        assert_eq!((record.reason, record.quarantine), (reason, until));
+        assert_eq!((record.namespace_nonce, record.writes), (ORIGIN, 1));
+        assert_eq!((record.versions, &*record.form.tail), (versions, ":later"));
+    }
+}
+
+/// It may also have forgotten that the namespace was opened again meanwhile.
+#[test]
+fn a_mark_on_another_engine_or_that_is_older_waits_for_all_leases() {
+    let mut other_engine = World::new(&[]);
+    other_engine.view.continuity.fingerprint = "another".to_owned();
+    let older = World::new(&[]).has_seen(namespace(), NOW - 10);
+    for mut world in [other_engine, older] {
+        world.view.namespace = Some(NamespaceRecord {
+            namespace_nonce: 6,
+            ..mark(NOW - 500, NOW - 420)
+        });
+        let record = state(&world).into_change().namespace_after.unwrap();
+        assert_eq!(record.quarantine, NOW + ASSUMED_SPAN);
+        assert_eq!(record.reason.cause, QuarantineCause::Dropped);
     }
 }

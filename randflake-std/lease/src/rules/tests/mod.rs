@@ -4,21 +4,15 @@ mod acquire;
 mod administration;
 mod check;
 mod clocks;
-mod copies;
 mod counters;
-mod hints;
-mod history;
 mod keys;
 mod losses;
 mod next_key;
 mod observed;
 mod release;
 mod renew;
-mod reopened;
 mod search;
 mod state;
-mod versions;
-mod young;
 
 use core::time::Duration;
 

@@ -4,12 +4,13 @@
 //! an empty store; each test gets its own.
 
 mod history;
-mod loss;
-mod new_counters;
 mod reserve;
 mod terms;
 
 use core::fmt::Debug;
+use core::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 use crate::store::LeaseStore;
 use crate::types::CounterError;
@@ -19,8 +20,6 @@ use randflake_core::segment::Segment;
 use crate::testkit::leases::Backend;
 pub use crate::testkit::leases::eight as namespace;
 pub use history::*;
-pub use loss::*;
-pub use new_counters::NewCounters;
 pub use reserve::*;
 pub use terms::*;
 
@@ -45,6 +44,30 @@ pub trait Counters: Backend + Sync {
     /// How many steps a random history has: thousands where they are cheap.
     fn counter_steps(&self) -> usize {
         500
+    }
+}
+
+/// The counters that a test has declared new, as long as its store has lost none.
+#[derive(Debug, Default)]
+pub struct NewCounters {
+    names: Mutex<BTreeSet<String>>,
+    is_lost: AtomicBool,
+}
+
+impl NewCounters {
+    /// Declares a counter new when it is opened for the first time.
+    pub fn declared(&self, name: &str, mut store: LeaseStore) -> Result<LeaseStore, CounterError> {
+        let mut names = self.names.lock().unwrap();
+        if !self.is_lost.load(Ordering::Relaxed) && names.insert(name.to_owned()) {
+            store.counter().create()?;
+        }
+        Ok(store)
+    }
+
+    /// The store is about to lose them: from now on none is new.
+    pub fn lose(&self) -> Vec<String> {
+        self.is_lost.store(true, Ordering::Relaxed);
+        self.names.lock().unwrap().iter().cloned().collect()
     }
 }
 

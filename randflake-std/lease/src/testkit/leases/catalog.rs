@@ -2,12 +2,13 @@
 
 use core::time::Duration;
 
-use crate::rules::{KeyCheck, Loss};
-use crate::store::LeaseStore;
-use crate::types::{Namespace, QuarantineCause, StoreError};
-use randflake_core::{Layout, Randflake};
+use randflake_core::{KeyNumber, Layout, Randflake, Randflake53};
 
-use super::{Backend, Eight, TTL, acquire, acquire_one, eight};
+use super::{Backend, Eight, TTL, acquire, acquire_one, eight, patiently};
+use crate::rules::Loss;
+use crate::secret::Secret;
+use crate::store::LeaseStore;
+use crate::types::{Finding, Grant, KeyCheck, Namespace, QuarantineCause, StoreError, Verdict};
 
 /// What is looked for is not made by that.
 pub fn namespaces_are_found_as_they_were_made(backend: &impl Backend) {
@@ -164,4 +165,83 @@ fn is_refused_as_dropped(store: &mut LeaseStore, end: u64) {
         let is_dropped = matches!(refused, Err(StoreError::Dropped { until }) if until >= old_end);
         assert!(is_dropped, "{refused:?}");
     }
+}
+
+fn quarantine(store: &mut LeaseStore) -> Finding {
+    let findings = store.administration().diagnose().unwrap();
+    let wrong = |finding: &Finding| matches!(finding.verdict, Verdict::Wrong(_));
+    assert!(!findings.iter().any(wrong), "{findings:?}");
+    let quarantine = findings
+        .into_iter()
+        .find(|finding| finding.name == "quarantine");
+    quarantine.unwrap()
+}
+
+pub fn a_diagnosis_tells_of_the_quarantine_and_changes_nothing(backend: &impl Backend) {
+    let mut store = backend.open(&eight("orders")).unwrap();
+    acquire_one(&mut store, 1);
+    let before = store.list().unwrap();
+    assert_eq!(quarantine(&mut store), Finding::fine("quarantine", "none"));
+    assert_eq!(store.list().unwrap(), before);
+
+    let wait = store.administration().start_quarantine().unwrap();
+    let raised = quarantine(&mut store);
+    assert!(matches!(raised.verdict, Verdict::Caution(_)), "{raised:?}");
+    assert!(raised.value.starts_with("until 20"), "{raised:?}");
+    backend.pass(wait);
+    assert_eq!(quarantine(&mut store), Finding::fine("quarantine", "none"));
+    acquire_one(&mut store, 2);
+}
+
+fn open(backend: &impl Backend, name: &str, key_check: KeyCheck) -> LeaseStore {
+    let namespace = Namespace::new(name, Randflake53).unwrap();
+    let mut store = patiently(|| backend.open(&namespace)).unwrap();
+    store.set_key_check(key_check);
+    store
+}
+
+/// Ids of 53 bits: under one secret their key is another one than that of 64 bits, and so is its check value.
+pub fn a_namespace_of_53_bit_ids_issues_no_others(backend: &impl Backend) {
+    let secret = Secret::from_bytes([7; 16]);
+    let numbers = KeyCheck::of(&secret.feistel53());
+    let wide = KeyCheck::of(&secret.cipher());
+    assert!(matches!(numbers, KeyCheck::Key53(_)));
+    assert_ne!(numbers.value(), wide.value());
+    let mut store = open(backend, "orders", numbers);
+    let mut grant = acquire_one(&mut store, 1);
+
+    let tagged = KeyCheck::tagged(KeyNumber::MIN, &secret.cipher());
+    for other in [wide, KeyCheck::Plain, tagged] {
+        let mut other = open(backend, "orders", other);
+        for refused in [
+            acquire(&mut other, 2, 1).map(drop),
+            other.renew(&[grant], TTL).map(drop),
+        ] {
+            let refused = refused.unwrap_err();
+            assert!(matches!(refused, StoreError::Terms { .. }), "{refused:?}");
+            let said = refused.to_string();
+            assert!(said.contains("stored with ids of 53 bits"), "{said}");
+        }
+    }
+    // Each time it is looked up, and after it was dropped and opened again.
+    assert_eq!(backend.find("orders").unwrap().key_check(), Some(numbers));
+    grant.end = patiently(|| store.renew(&[grant], TTL)).unwrap().ends[0].unwrap();
+    let used = Grant {
+        end: grant.start + 1,
+        ..grant
+    };
+    patiently(|| store.release(&[used])).unwrap();
+    let mut second = open(backend, "users", numbers);
+    let taken = patiently(|| acquire(&mut second, 3, 1)).unwrap_err();
+    assert!(matches!(taken, StoreError::SecretTaken { .. }), "{taken:?}");
+    store.administration().drop_namespace().unwrap();
+    let taken = patiently(|| acquire(&mut second, 4, 1)).unwrap_err();
+    assert!(matches!(taken, StoreError::SecretTaken { .. }), "{taken:?}");
+    // The key of 64-bit ids is another one: nobody has it yet.
+    acquire_one(&mut open(backend, "users", wide), 5);
+    let mut again = open(backend, "orders", numbers);
+    again.administration().reopen_namespace().unwrap();
+    again.administration().override_quarantine().unwrap();
+    acquire_one(&mut again, 6);
+    assert_eq!(backend.find("orders").unwrap().key_check(), Some(numbers));
 }

@@ -5,18 +5,14 @@
 
 mod acquire;
 mod catalog;
-mod claims;
+mod client_grants;
 mod devices;
-mod diagnosis;
-mod forms;
 mod history;
 mod hold;
+mod keys;
 mod past;
-mod presented;
-mod rotation;
 mod trouble;
 mod versions;
-mod writes;
 
 use core::time::Duration;
 use std::collections::BTreeSet;
@@ -31,18 +27,14 @@ use randflake_core::{Layout, Plain, Randflake};
 
 pub use acquire::*;
 pub use catalog::*;
-pub use claims::*;
+pub use client_grants::*;
 pub use devices::*;
-pub use diagnosis::*;
-pub use forms::*;
 pub use history::*;
 pub use hold::*;
+pub use keys::*;
 pub use past::*;
-pub use presented::*;
-pub use rotation::*;
 pub use trouble::*;
 pub use versions::*;
-pub use writes::*;
 
 /// A store that starts empty, and its clients.
 pub trait Backend {

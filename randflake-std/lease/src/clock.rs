@@ -6,15 +6,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use randflake_core::{AnyLayout, Clock, Randflake};
 
-#[cfg(target_os = "linux")]
-mod linux;
-#[cfg(target_os = "linux")]
-use linux as os;
-#[cfg(not(target_os = "linux"))]
-mod other;
-#[cfg(not(target_os = "linux"))]
-use other as os;
-
 /// The operating system's wall clock at the cost of a few nanoseconds.
 ///
 /// On Linux it is `CLOCK_REALTIME_COARSE`, five times cheaper than the exact clock: it advances in steps of 1 to 10 ms,
@@ -183,6 +174,66 @@ impl Clock for SteadyClock {
             self.0.anchor(wall, sent);
         }
         self.0.exact().now()
+    }
+}
+
+/// Linux: the kernel's coarse clocks cost a load, the exact ones a reading of the time stamp counter.
+#[cfg(target_os = "linux")]
+mod os {
+    use core::time::Duration;
+
+    use rustix::time::{ClockId, Timespec, clock_gettime};
+
+    /// Unix time by the coarse wall clock; `None` before 1970.
+    #[inline]
+    pub(super) fn wall_coarse() -> Option<Duration> {
+        let Timespec { tv_sec, tv_nsec } = clock_gettime(ClockId::RealtimeCoarse);
+        let nanos = u32::try_from(tv_nsec).ok()?;
+        Some(Duration::new(u64::try_from(tv_sec).ok()?, nanos))
+    }
+
+    #[inline]
+    pub(super) fn monotonic_coarse_ns() -> u64 {
+        monotonic_ns(ClockId::MonotonicCoarse)
+    }
+
+    #[inline]
+    pub(super) fn monotonic_exact_ns() -> u64 {
+        monotonic_ns(ClockId::Monotonic)
+    }
+
+    /// Counts from the machine's start, so it is never negative and fits for 584 years.
+    #[inline]
+    fn monotonic_ns(id: ClockId) -> u64 {
+        // Wrapping: what cannot overflow is not checked, since this is in the path of each id.
+        let Timespec { tv_sec, tv_nsec } = clock_gettime(id);
+        tv_sec
+            .cast_unsigned()
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(tv_nsec.cast_unsigned())
+    }
+}
+
+/// Other systems: the clocks of the standard library.
+#[cfg(not(target_os = "linux"))]
+mod os {
+    use core::time::Duration;
+    use std::sync::OnceLock;
+    use std::time::Instant;
+
+    pub(super) fn wall_coarse() -> Option<Duration> {
+        super::wall_exact()
+    }
+
+    pub(super) fn monotonic_coarse_ns() -> u64 {
+        monotonic_exact_ns()
+    }
+
+    pub(super) fn monotonic_exact_ns() -> u64 {
+        // An `Instant` does not show its number, only differences: these are from the first reading.
+        static ORIGIN: OnceLock<Instant> = OnceLock::new();
+        let elapsed = ORIGIN.get_or_init(Instant::now).elapsed();
+        u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
     }
 }
 
